@@ -1,0 +1,50 @@
+# Every target sets up what it needs. `make demo` and `make test` are all a new machine has to know.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# One BLAS thread a process: clew's own parallel work is threads over trees and rows.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: venv demo test lint format docs bench clean
+
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "clew needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 $(MAKECMDGOALS)'"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "python3 -m venv failed: install your system's venv package (Debian: python3-venv)"; exit 1; }
+	@if $(BIN)/python -m pip install --quiet uv 2>/dev/null; then \
+		VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --editable '.[all,dev]'; \
+	else \
+		$(BIN)/python -m pip install --quiet --compile --editable '.[all,dev]'; \
+	fi
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/clew demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(STAMP)
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.kernels.forest --quick
+	$(BIN)/python -m benchmarks.papers cop_rf --quick
+
+clean:
+	rm -rf $(VENV) docs/_build docs/auto_examples docs/api/generated clew-demo
