@@ -1,0 +1,145 @@
+"""What is public is documented, and what the documents point at is there."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+
+from clew.cli import main
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+MODULES = (
+    "clew",
+    "clew.answers",
+    "clew.constraints",
+    "clew.trust",
+    "clew.similarity",
+    "clew.cluster",
+    "clew.oracles",
+    "clew.metrics",
+    "clew.datasets",
+    "clew.exceptions",
+)
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(page for page in DOCS.rglob("*.md") if "auto_examples" not in page.parts),
+    ]
+)
+
+
+def _public_names() -> list[tuple[str, str]]:
+    return [
+        (module, name) for module in MODULES for name in importlib.import_module(module).__all__
+    ]
+
+
+def _estimators() -> list[str]:
+    found = set()
+    for module, name in _public_names():
+        member = getattr(importlib.import_module(module), name)
+        if inspect.isclass(member) and issubclass(member, BaseEstimator):
+            found.add(name)
+    return sorted(found)
+
+
+def _reference_entries() -> list[str]:
+    """The dotted names in the autosummary blocks of the reference."""
+    entries: list[str] = []
+    module = ""
+    inside = False
+    for line in (DOCS / "api.rst").read_text(encoding="utf-8").splitlines():
+        if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = match.group(1)
+        elif line.strip() and not line.startswith(" "):
+            inside = line.startswith(".. autosummary::")
+        elif inside and re.fullmatch(r"   \w+", line):
+            entries.append(f"{module}.{line.strip()}")
+    return entries
+
+
+def _resolve(dotted: str) -> object:
+    module, _, name = dotted.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def _headings(path: Path) -> list[str]:
+    return re.findall(r"^#+ +(.+?) *$", path.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module_says_what_is_public(module: str) -> None:
+    names = importlib.import_module(module).__all__
+    assert names
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if name.startswith("_")]
+
+
+def test_reference_has_no_entry_twice() -> None:
+    entries = _reference_entries()
+    assert sorted(set(entries)) == sorted(entries)
+
+
+@pytest.mark.parametrize(("module", "name"), _public_names())
+def test_public_name_is_in_the_reference(module: str, name: str) -> None:
+    member = getattr(importlib.import_module(module), name)
+    entries = _reference_entries()
+    # A name that a package passes on is documented once, under either of its addresses.
+    same_name = [entry for entry in entries if entry.rpartition(".")[2] == name]
+    assert any(entry == f"{module}.{name}" or _resolve(entry) is member for entry in same_name)
+
+
+def test_reference_names_only_what_is_public() -> None:
+    for entry in _reference_entries():
+        module, _, name = entry.rpartition(".")
+        assert name in importlib.import_module(module).__all__
+
+
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_command_has_a_section(command: str) -> None:
+    assert f"clew {command}" in _headings(DOCS / "cli.md")
+    assert f"```{{clew-command}} {command}\n" in (DOCS / "cli.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_command_is_in_the_readme(command: str) -> None:
+    assert f"clew {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("estimator", _estimators())
+def test_estimator_is_in_the_readme_table(estimator: str) -> None:
+    rows = re.findall(r"^\| *`(\w+)`", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert estimator in rows
+
+
+@pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_links_within_the_project_lead_somewhere(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    local = [target for target in targets if not re.match(r"[a-z]+:", target)]
+    built = ("auto_examples/", "api/generated/")
+    missing = [
+        target
+        for target in local
+        if not any(part in target for part in built) and not (path.parent / target).exists()
+    ]
+    assert missing == []
+
+
+def test_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert blocks
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert len(set(names["model"].labels_)) == 10  # type: ignore[attr-defined]
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,153 @@
+"""Imports point down only: each room of clew knows the rooms below it and no other."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "clew"
+
+# From the ground up. A room may import the rooms before it.
+FLOORS = (
+    "answers",
+    "constraints",
+    "metrics",
+    "trust",
+    "similarity",
+    "cluster",
+    "questions",
+    "session",
+    "web",
+    "cli",
+)
+# Beside the stairs: they know answers and constraints alone; the loop and its clients use them.
+SIDE_ROOMS = frozenset({"store", "oracles", "datasets"})
+SIDE_ROOM_USERS = frozenset({"session", "web", "cli"})
+CELLAR = frozenset(
+    {"_validation", "_random", "_parallel", "_optional", "_files", "_forest", "exceptions"}
+)
+TOP = "clew"
+
+
+def allowed_rooms(room: str) -> frozenset[str]:
+    """The rooms that a room may import."""
+    if room == "kernels":
+        return frozenset({"kernels"})
+    below = CELLAR | {"kernels"}
+    if room in CELLAR:
+        return below
+    if room == TOP:
+        return CELLAR | {"answers", "constraints", "session"}
+    if room in SIDE_ROOMS:
+        return below | {room, "answers", "constraints"}
+    floors = below | set(FLOORS[: FLOORS.index(room) + 1])
+    return floors | SIDE_ROOMS if room in SIDE_ROOM_USERS else floors
+
+
+def room_of(module: str) -> str:
+    """The room that a dotted name within clew belongs to."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else TOP
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a source file."""
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported_from(node: ast.ImportFrom, package: str) -> list[str]:
+    base = node.module or ""
+    if node.level:
+        above = package.split(".")
+        above = above[: len(above) - (node.level - 1)]
+        base = ".".join([*above, node.module] if node.module else above)
+    if base == TOP:
+        # `from clew import kernels` imports a room, `from clew import Constraints` the top.
+        return [
+            f"{TOP}.{name.name}"
+            if (SOURCE / name.name).is_dir() or (SOURCE / f"{name.name}.py").is_file()
+            else TOP
+            for name in node.names
+        ]
+    return [base]
+
+
+def imported_modules(source: str, package: str) -> set[str]:
+    """Every clew module that the source imports, wherever in the file, by name or by string."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found += _imported_from(node, package)
+        elif isinstance(node, ast.Call) and node.args:
+            called = ast.unparse(node.func).rpartition(".")[2]
+            first = node.args[0]
+            if called in {"import_module", "__import__"} and isinstance(first, ast.Constant):
+                found.append(str(first.value))
+    return {name for name in found if name.split(".")[0] == TOP}
+
+
+def broken_rules(source: str, module: str, *, is_package: bool = False) -> list[str]:
+    """What a module imports that it may not."""
+    package = module if is_package else module.rpartition(".")[0]
+    allowed = allowed_rooms(room_of(module))
+    return sorted(
+        f"{module} imports {name}"
+        for name in imported_modules(source, package)
+        if room_of(name) not in allowed
+    )
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
+def test_imports_point_down(path: Path) -> None:
+    broken = broken_rules(
+        path.read_text(encoding="utf-8"), module_name(path), is_package=path.name == "__init__.py"
+    )
+    assert not broken
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {room_of(module_name(path)) for path in FILES}
+    assert rooms <= {*FLOORS, *SIDE_ROOMS, *CELLAR, "kernels", TOP}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("clew.kernels.tree", "from clew.exceptions import ClewError"),
+        ("clew.trust.vote", "from clew.similarity import COPRF"),
+        ("clew.trust.vote", "def f():\n    from clew.similarity import COPRF"),
+        ("clew.trust.vote", "from ..similarity.coprf import COPRF"),
+        ("clew.trust.vote", "from .. import similarity"),
+        ("clew.trust.vote", "import importlib\nimportlib.import_module('clew.cluster')"),
+        ("clew.similarity.coprf", "import clew.oracles"),
+        ("clew.similarity.coprf", "from clew import Constraints"),
+        ("clew.oracles.simulated", "from clew.metrics import n_violated"),
+        ("clew._files", "from clew.constraints import Constraints"),
+        ("clew.answers", "from clew.constraints import Constraints"),
+    ],
+)
+def test_upward_import_is_seen(module: str, source: str) -> None:
+    assert broken_rules(source, module)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("clew.kernels.tree", "from clew.kernels._jit import kernel"),
+        ("clew.cluster.spectral", "from clew.similarity import COPRF"),
+        ("clew.cluster.spectral", "from .._validation import check"),
+        ("clew.cluster.spectral", "from clew import kernels"),
+        ("clew.cli.demo", "from clew.oracles import SimulatedOracle"),
+        ("clew._forest", "from clew.kernels.tree import grow"),
+    ],
+)
+def test_downward_import_is_let_through(module: str, source: str) -> None:
+    assert broken_rules(source, module) == []
