@@ -1,0 +1,110 @@
+"""How the documentation is built: offline, with warnings as errors (``make docs``)."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+# The examples draw into files; no screen is asked for.
+os.environ["MPLBACKEND"] = "agg"
+
+project = "clew"
+author = "The clew developers"
+project_copyright = "The clew developers"
+release = importlib.metadata.version("clew")
+version = ".".join(release.split(".")[:2])
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+    "commands",
+    "offline",
+]
+exclude_patterns = ["_build", "_templates", "auto_examples/*.ipynb", "auto_examples/*.json"]
+templates_path = ["_templates"]
+nitpicky = False
+suppress_warnings = ["config.cache"]  # the order of the examples is a class, which is not cached
+
+# Pages in Markdown.
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+
+# The reference, from the docstrings.
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections bear the types
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+# What has to be right in every public docstring. The rest is taste, and ruff's D rules hold it.
+numpydoc_validation_checks = {
+    "GL01", "GL03", "GL05", "GL06", "GL07", "GL08",
+    "SS01", "SS02", "SS03", "SS04",
+    "PR01", "PR02", "PR03", "PR04", "PR05", "PR07", "PR10",
+    "RT01", "RT03", "YD01", "SA04",
+}  # fmt: skip
+numpydoc_validation_exclude = {r"\.fit_predict$", r"\._"}
+
+# The examples: each is run, each becomes a page.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("clew",),
+    "reference_url": {"clew": None},
+    "backreferences_dir": None,
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 3600,
+    "remove_config_comments": True,
+}
+warnings.filterwarnings("error", category=UserWarning, module=r"clew(\.|$)")
+
+# How it looks.
+html_theme = "furo"
+html_title = "clew"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/favicon.svg"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {
+        "color-brand-primary": "#9c4630",
+        "color-brand-content": "#9c4630",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#e3a18c",
+        "color-brand-content": "#e3a18c",
+    },
+}
+
+
+def skip_foreign(
+    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out what a class only inherits from elsewhere: it is documented there."""
+    if name.startswith("set_") and name.endswith("_request"):
+        return True
+    function = member.fget if isinstance(member, property) else member
+    origin = getattr(function, "__module__", None)
+    return None if origin is not None and origin.split(".")[0] == "clew" else True
+
+
+def setup(app: Any) -> None:
+    """Connect the rule about inherited members."""
+    app.connect("autodoc-skip-member", skip_foreign)
