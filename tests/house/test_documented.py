@@ -118,6 +118,14 @@ def test_estimator_is_in_the_readme_table(estimator: str) -> None:
     assert estimator in rows
 
 
+@pytest.mark.parametrize("estimator", _estimators())
+def test_estimator_has_a_page(estimator: str) -> None:
+    pages = (DOCS / "methods").glob("*.md")
+    assert any(
+        re.search(rf"\{{py:class\}}`clew\.\w+\.{estimator}`", p.read_text("utf-8")) for p in pages
+    )
+
+
 @pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_links_within_the_project_lead_somewhere(path: Path) -> None:
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -132,14 +140,33 @@ def test_links_within_the_project_lead_somewhere(path: Path) -> None:
     assert missing == []
 
 
-def test_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
-    assert blocks
+def _blocks(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def _run(path: Path) -> dict[str, object]:
+    """Run a page's Python from top to bottom, with a forest small enough for a test."""
     names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
-    assert len(set(names["model"].labels_)) == 10  # type: ignore[attr-defined]
+    for block in _blocks(path):
+        small = re.sub(r"n_trees=\d+", "n_trees=40", block)
+        exec(compile(small, str(path), "exec"), names)
+    return names
+
+
+def test_readme_example_finds_ten_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = _run(ROOT / "README.md")["model"]
+    assert len(set(model.labels_)) == 10  # type: ignore[attr-defined]
     assert list(tmp_path.iterdir()) == []
+
+
+PAGES_THAT_RUN = [page for page in PAGES if page.is_relative_to(DOCS) and _blocks(page)]
+
+
+@pytest.mark.parametrize(
+    "path", PAGES_THAT_RUN, ids=[str(path.relative_to(ROOT)) for path in PAGES_THAT_RUN]
+)
+def test_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _run(path)

@@ -1,0 +1,56 @@
+"""
+Which answers look wrong
+========================
+
+People err. :class:`~clew.similarity.COPRF` says of each answer how likely it is to be wrong;
+:mod:`clew.trust` gives the scores behind it, the paper's among them.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from clew import Constraints
+from clew.datasets import load
+from clew.similarity import COPRF
+from clew.trust import constraint_inconsistency
+
+digits = load("digits")
+X, y = digits.X[:600], digits.y[:600]
+
+# %%
+# 1,000 answers, 15 % of them wrong. Here the truth is known, so the doubts can be checked.
+answers = Constraints.from_labels(y, 1000, error=0.15, random_state=0)
+is_same = y[answers.pairs[:, 0]] == y[answers.pairs[:, 1]]
+wrong = is_same != (answers.pair_answers == 1)
+print(int(wrong.sum()), "wrong answers")
+
+# %%
+# Two scores for each answer: the doubt of the forest, and the inconsistency of the paper (eq. 11).
+# The area under the ROC curve is the chance that a wrong answer scores higher than a right one.
+doubt = COPRF(n_trees=200, random_state=0).fit(X, constraints=answers).doubt_
+inconsistency = constraint_inconsistency(X, answers, n_trees=200, random_state=0)
+print(f"doubt:         {roc_auc_score(wrong, doubt):.3f}")
+print(f"inconsistency: {roc_auc_score(wrong, inconsistency):.3f}")
+
+# %%
+# Right answers gather at low doubt, wrong ones at high doubt.
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+bins = np.linspace(0, 1, 31)
+ax.hist([doubt[~wrong], doubt[wrong]], bins=bins, stacked=True, color=["#b9c4c9", "#b0553d"])
+ax.set(xlabel="probability that the answer is wrong", ylabel="answers")
+ax.legend(["right", "wrong"], frameon=False)
+ax.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %%
+# The three most doubted answers, each with its two images.
+worst = np.argsort(-doubt)[:3]
+fig, axes = plt.subplots(3, 2, figsize=(2.6, 4), layout="constrained")
+for pair_axes, number in zip(axes, worst, strict=True):
+    for ax, row in zip(pair_axes, answers.pairs[number], strict=True):
+        ax.imshow(X[row].reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
+        ax.set_axis_off()
+    said = "same" if answers.pair_answers[number] == 1 else "different"
+    pair_axes[0].set_title(f"said: {said}", fontsize=9, loc="left")
+plt.show()
