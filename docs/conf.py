@@ -86,10 +86,14 @@ html_theme_options = {
     "light_css_variables": {
         "color-brand-primary": "#9c4630",
         "color-brand-content": "#9c4630",
+        "color-sidebar-link-text": "var(--color-foreground-primary)",
+        "color-sidebar-link-text--top-level": "var(--color-foreground-primary)",
     },
     "dark_css_variables": {
         "color-brand-primary": "#e3a18c",
         "color-brand-content": "#e3a18c",
+        "color-sidebar-link-text": "var(--color-foreground-primary)",
+        "color-sidebar-link-text--top-level": "var(--color-foreground-primary)",
     },
 }
 

@@ -2,8 +2,9 @@
 A forest's affinity, without answers
 ====================================
 
-:class:`~clew.similarity.ClustRF` grows trees that tell the flowers from shuffled ones. Two flowers
-that go far down many trees together are alike. The three affinities differ in what "together" means.
+:class:`~clew.similarity.ClustRF` grows trees that tell the flowers from shuffled ones.
+Two flowers that go far down many trees together are alike. The three affinities differ in what
+"together" means.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ from clew.similarity import ClustRF
 iris = load("iris")
 
 # %%
-# Rows and columns are in the order of the species, so each bright block on the diagonal is one species.
+# Rows and columns are in the order of the species: each bright block on the diagonal is one.
 # The first species stands alone. The other two overlap.
 by_species = np.argsort(iris.y, kind="stable")
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
