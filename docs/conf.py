@@ -50,7 +50,7 @@ numpydoc_validation_checks = {
     "GL01", "GL03", "GL05", "GL06", "GL07", "GL08",
     "SS01", "SS02", "SS03", "SS04",
     "PR01", "PR02", "PR03", "PR04", "PR05", "PR07", "PR10",
-    "RT01", "RT03", "YD01", "SA04",
+    "RT01", "YD01", "SA04",
 }  # fmt: skip
 numpydoc_validation_exclude = {r"\.fit_predict$", r"\._"}
 

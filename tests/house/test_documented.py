@@ -50,7 +50,7 @@ def _estimators() -> list[str]:
 
 
 def _reference_entries() -> list[str]:
-    """The dotted names in the autosummary blocks of the reference."""
+    """The dotted names that the reference lists or describes."""
     entries: list[str] = []
     module = ""
     inside = False
@@ -59,6 +59,8 @@ def _reference_entries() -> list[str]:
             module = match.group(1)
         elif line.strip() and not line.startswith(" "):
             inside = line.startswith(".. autosummary::")
+        if match := re.match(r"\.\. py:data:: (\w+)", line):
+            entries.append(f"{module}.{match.group(1)}")
         elif inside and re.fullmatch(r"   \w+", line):
             entries.append(f"{module}.{line.strip()}")
     return entries
@@ -78,7 +80,7 @@ def test_module_says_what_is_public(module: str) -> None:
     names = importlib.import_module(module).__all__
     assert names
     assert len(set(names)) == len(names)
-    assert not [name for name in names if name.startswith("_")]
+    assert not [name for name in names if re.match(r"_[^_]", name)]
 
 
 def test_reference_has_no_entry_twice() -> None:
@@ -99,6 +101,17 @@ def test_reference_names_only_what_is_public() -> None:
     for entry in _reference_entries():
         module, _, name = entry.rpartition(".")
         assert name in importlib.import_module(module).__all__
+
+
+def test_reference_gives_the_codes_their_values() -> None:
+    text = (DOCS / "api.rst").read_text(encoding="utf-8")
+    codes = re.findall(r"^\.\. py:data:: (\w+)\n   :value: (-?\d+)$", text, re.MULTILINE)
+    answers = importlib.import_module("clew.answers")
+    assert {name: int(value) for name, value in codes} == {
+        name: getattr(answers, name)
+        for name in answers.__all__
+        if isinstance(getattr(answers, name), int)
+    }
 
 
 @pytest.mark.parametrize("command", sorted(main.commands))
