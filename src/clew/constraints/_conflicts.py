@@ -1,0 +1,84 @@
+"""Cannot-links that must-links contradict, each with the shortest chain that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from clew.answers import DIFFERENT, SAME
+from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.shortest_paths import shortest_path
+
+__all__ = ["Conflict", "find_conflicts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A cannot-link between two rows that must-links join.
+
+    Parameters
+    ----------
+    pair : tuple of int
+        The rows that were said to differ, the smaller first.
+    index : int
+        Position of that answer in `Constraints.pairs`.
+    chain : tuple of int
+        Rows from one end of the pair to the other, each must-linked to the next; as short as
+        any. Where somebody said the very pair to be the same, the chain is the pair.
+
+    Examples
+    --------
+    >>> from clew import Constraints
+    >>> c = Constraints.from_pairs(must_link=[(3, 5), (5, 9)], cannot_link=[(9, 3)], n_samples=10)
+    >>> (conflict,) = c.conflicts()
+    >>> print(conflict)
+    rows 3 and 9 are said to differ, but 3 = 5 = 9 follows from the must-links
+    """
+
+    pair: tuple[int, int]
+    index: int
+    chain: tuple[int, ...]
+
+    def __str__(self) -> str:
+        i, j = self.pair
+        return (
+            f"rows {i} and {j} are said to differ, but {' = '.join(map(str, self.chain))} "
+            "follows from the must-links"
+        )
+
+
+def find_conflicts(
+    n_samples: int, pairs: NDArray[np.int64], answers: NDArray[np.int64]
+) -> list[Conflict]:
+    """Explain every cannot-link within one must-link component, in order of arrival."""
+    must_link = pairs[answers == SAME]
+    component = component_labels(n_samples, must_link)
+    joined = component[pairs[:, 0]] == component[pairs[:, 1]]
+    contradicted = np.flatnonzero(joined & (answers == DIFFERENT))
+    if contradicted.size == 0:
+        return []
+    indptr, indices = _neighbours(n_samples, must_link)
+    visits = np.full(n_samples, -1, dtype=np.int64)
+    before = np.empty(n_samples, dtype=np.int64)
+    queues = np.empty((2, n_samples), dtype=np.int64)
+    conflicts = []
+    for turn, index in enumerate(contradicted.tolist()):
+        i, j = pairs[index].tolist()
+        chain = shortest_path(indptr, indices, i, j, visits, before, queues, 2 * turn)
+        conflicts.append(Conflict((i, j), index, tuple(chain.tolist())))
+    return conflicts
+
+
+def _neighbours(
+    n_samples: int, must_link: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """CSR lists of the rows that each row is must-linked to, sorted, repeats merged."""
+    ends = np.concatenate([must_link, must_link[:, ::-1]])
+    graph = csr_array(
+        (np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n_samples, n_samples)
+    )
+    graph.sort_indices()
+    return graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
