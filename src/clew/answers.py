@@ -76,10 +76,12 @@ def _is_integer(value: object) -> bool:
 
 
 def _as_weight(value: object) -> float:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    weight = float(value) if is_number else -1.0  # type: ignore[arg-type]
     # NaN fails the comparison as well.
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+    if not 0 <= weight <= 1:
         raise InvalidConstraintsError(f"weight must lie in [0, 1], got {value!r}")
-    return float(value)
+    return weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from clew.constraints._closure import Closure, close
 from clew.constraints._conflicts import Conflict, find_conflicts
 from clew.constraints._constructors import Constructors
+from clew.constraints._exchange import Exchange
 from clew.constraints._validation import as_integers, as_weights
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = ["Constraints"]
 
 
-class Constraints(Constructors):
+class Constraints(Constructors, Exchange):
     """What people said about the rows of a data set.
 
     Frozen: every method returns a new object and every array is read-only. Answers keep their

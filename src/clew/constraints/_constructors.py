@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from clew.answers import DIFFERENT, DONT_KNOW, SAME, Answer, Kind
 from clew.constraints._columns import AnswerColumns
 from clew.constraints._sampling import random_answers
-from clew.constraints._validation import PARAMETER, as_integers, as_n_samples
+from clew.constraints._tables import AnswerTable
+from clew.constraints._validation import PARAMETER, as_integers, as_n_samples, as_table
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = ["Constructors"]
@@ -59,7 +60,7 @@ class Constructors(AnswerColumns):
         """
         n_samples = as_n_samples(n_samples)
         parts = [
-            _with_answers(rows, answer, 2, name)
+            as_table(_with_answers(rows, answer, 2, name), "pair", n_samples, name)
             for name, rows, answer in (
                 ("must_link", must_link, SAME),
                 ("cannot_link", cannot_link, DIFFERENT),
@@ -67,7 +68,7 @@ class Constructors(AnswerColumns):
             )
             if rows is not None
         ]
-        return cls(n_samples, pairs=np.concatenate(parts) if parts else None)
+        return cls(n_samples, pairs=_stacked(parts))
 
     @classmethod
     def from_triplets(cls, rows: ArrayLike, answers: ArrayLike, *, n_samples: int) -> Self:
@@ -238,6 +239,11 @@ class Constructors(AnswerColumns):
             columns[f"{kind}_weights"] = [a.weight for a in said]
             columns[f"{kind}_annotators"] = [a.annotator for a in said]
         return cls(n_samples, **columns)
+
+
+def _stacked(tables: list[AnswerTable]) -> NDArray[np.int64] | None:
+    parts = [np.column_stack([table.rows, table.answers]) for table in tables]
+    return np.concatenate(parts) if parts else None
 
 
 def _with_answers(rows: ArrayLike, answers: ArrayLike, n_rows: int, name: str) -> NDArray[np.int64]:

@@ -96,14 +96,16 @@ def as_annotator_ids(annotators: ArrayLike | None, n_answers: int, name: str) ->
     """Return integers or a string array of shape (n_answers,); all "" where none are given."""
     if annotators is None:
         return np.full(n_answers, "", dtype=object)
-    array = _as_array(annotators, name)
+    # As objects: NumPy's own strings would drop zero characters at the end of a name.
+    array = np.asarray(annotators)
+    if array.dtype.kind not in "iu":
+        array = np.asarray(annotators, dtype=object)
     if array.shape != (n_answers,):
         raise InvalidConstraintsError(
             f"{name} must have shape ({n_answers},), one for each answer, got {array.shape}"
         )
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
-    array = array.astype(object)
     for at, annotator in enumerate(array):
         if not isinstance(annotator, str):
             raise InvalidConstraintsError(
@@ -128,20 +130,22 @@ def code_annotators(
     codes : list of ndarray of int64
         For each array of `ids`, the position of each annotator in `names`.
     """
-    given = [array for array in ids if array.size]
-    if not given:
-        return (), [np.zeros(0, dtype=np.int64) for _ in ids]
-    # Integers sort as numbers, so that ids 0, 1, 2 ... are their own codes.
-    all_integers = all(array.dtype.kind == "i" for array in given)
-    flat = np.concatenate([a if all_integers else a.astype(str).astype(object) for a in given])
-    distinct, inverse = np.unique(flat, return_inverse=True)
-    ends = np.cumsum([array.size for array in ids])[:-1]
-    return tuple(str(name) for name in distinct), np.split(inverse.astype(np.int64), ends)
+    # Integers sort as numbers, so that ids 0, 1, 2, ... are their own codes.
+    all_integers = all(array.dtype.kind == "i" for array in ids if array.size)
+    lists = [array.tolist() if all_integers else list(map(str, array)) for array in ids]
+    code = {name: at for at, name in enumerate(sorted(set().union(*lists)))}
+    codes = [np.array([code[name] for name in names], dtype=np.int64) for names in lists]
+    return tuple(map(str, code)), codes
 
 
-def as_table(values: ArrayLike | None, kind: Kind, n_samples: int) -> AnswerTable:
-    """Check rows and codes of one kind; weights are 1 and annotators 0 in the table returned."""
-    name = PARAMETER[kind]
+def as_table(
+    values: ArrayLike | None, kind: Kind, n_samples: int, name: str | None = None
+) -> AnswerTable:
+    """Check rows and codes of one kind; weights are 1 and annotators 0 in the table returned.
+
+    Messages speak of `name`, by default the parameter of `Constraints`.
+    """
+    name = PARAMETER[kind] if name is None else name
     n_rows = 2 if kind == "pair" else 3
     array = as_integers(np.zeros((0, n_rows + 1)) if values is None else values, name)
     if array.size == 0 and array.shape[-1] in (0, n_rows + 1):
@@ -152,7 +156,7 @@ def as_table(values: ArrayLike | None, kind: Kind, n_samples: int) -> AnswerTabl
             f"got {array.shape}"
         )
     _check_rows(array, name, n_samples)
-    _check_codes(array, kind)
+    _check_codes(array, kind, name)
     n_answers = len(array)
     return AnswerTable(
         kind,
@@ -186,13 +190,13 @@ def _check_rows(array: NDArray[np.int64], name: str, n_samples: int) -> None:
         )
 
 
-def _check_codes(array: NDArray[np.int64], kind: Kind) -> None:
+def _check_codes(array: NDArray[np.int64], kind: Kind, name: str) -> None:
     codes = ANSWER_WORDS[kind]
     unknown = ~np.isin(array[:, -1], list(codes.values()))
     if unknown.any():
         at = int(np.argmax(unknown))
         allowed = ", ".join(f"{code} ({word})" for word, code in codes.items())
         raise InvalidConstraintsError(
-            f"{_describe(array, at, PARAMETER[kind])}: {array[at, -1]} is no answer to a {kind} "
+            f"{_describe(array, at, name)}: {array[at, -1]} is no answer to a {kind} "
             f"question; use one of {allowed}"
         )

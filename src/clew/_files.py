@@ -1,0 +1,94 @@
+"""Files that are whole or not there: nothing half-written is ever seen under the final name."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal
+
+__all__ = ["atomic_write"]
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
+    r"""Open a file that takes its name, and replaces an older one, only once it is complete.
+
+    What is written goes to a hidden file in the same folder. When the block ends well, that file
+    is flushed to the disk and renamed; on any error, Ctrl-C included, it is removed and an older
+    file of that name stays as it was.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where to write. A link is followed. What is there but is no regular file, such as
+        ``/dev/stdout`` or a pipe, is written to directly.
+    mode : {"w", "wb"}, default="w"
+        Text, in UTF-8 and with line ends as given, or bytes.
+
+    Yields
+    ------
+    file object
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not exist.
+    IsADirectoryError
+        If the path is a folder.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from clew._files import atomic_write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "groups.csv") as file:
+    ...         _ = file.write("id,cluster\n")
+    ...     [each.name for each in Path(folder).iterdir()]
+    ['groups.csv']
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: the folder {target.parent} does not exist")
+    if target.exists() and not target.is_file():
+        # Renaming over a device or a pipe would destroy it.
+        with _open(target, mode) as file:
+            yield file
+        return
+    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with _open(temporary, "x" + mode[1:]) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _open(path: Path, mode: str) -> IO[Any]:
+    if "b" in mode:
+        return open(path, mode)
+    return open(path, mode, encoding="utf-8", newline="")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself survive a power cut, where the system can do that."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
