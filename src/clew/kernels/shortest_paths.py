@@ -95,7 +95,8 @@ def shortest_path(
         begin[side], end[side] = end[side], new_end
     if side == 1:
         here, there = there, here
-    return _joined(before, here, there)
+    path: NDArray[np.int64] = _joined(before, here, there)
+    return path
 
 
 @kernel

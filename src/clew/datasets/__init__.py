@@ -1,0 +1,7 @@
+"""Collections with known classes, to measure on and to try things with."""
+
+from clew.datasets._dataset import Dataset
+from clew.datasets._generators import make_leaf_like
+from clew.datasets._load import load
+
+__all__ = ["Dataset", "load", "make_leaf_like"]

@@ -1,0 +1,5 @@
+"""Who answers questions."""
+
+from clew.oracles._simulated import Oracle, SimulatedOracle
+
+__all__ = ["Oracle", "SimulatedOracle"]
