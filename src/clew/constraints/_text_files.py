@@ -26,10 +26,10 @@ _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 def write_csv(constraints: AnswerColumns, path: FilePath) -> None:
     """Write a header and one line an answer."""
     with atomic_write(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for *fields, annotator, weight in records(constraints):
-            writer.writerow((*fields, _quoted(annotator), repr(weight)))
+        file.write(",".join(COLUMNS) + "\n")
+        for kind, i, j, k, answer, annotator, weight in records(constraints):
+            third = "" if k is None else k
+            file.write(f"{kind},{i},{j},{third},{answer},{_quoted(annotator)},{weight!r}\n")
 
 
 def read_csv(path: FilePath, n_samples: int) -> dict[str, Any]:
@@ -63,7 +63,10 @@ def _record(header: list[str], fields: list[str]) -> Mapping[str, object]:
 
 
 def _quoted(name: str) -> str:
-    return f"'{name}" if name.lstrip("'").startswith(_FORMULA_STARTS) else name
+    # Not csv.writer, which leaves a lone carriage return unquoted before Python 3.13.
+    if name.lstrip("'").startswith(_FORMULA_STARTS):
+        name = f"'{name}"
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in '",\r\n') else name
 
 
 def _unquoted(name: str) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import datasets as sklearn_datasets
 
 from clew.datasets._dataset import (
@@ -92,13 +95,21 @@ def _from_sklearn(name: str) -> Dataset:
     return Dataset(name=name, X=X, y=y, class_names=class_names, source="scikit-learn")
 
 
-def _from_npz(path: Path) -> Dataset:
+def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {key: stored[key] for key in ("X", "D", "y", "class_names") if key in stored}
+        # NumPy leaves a damaged file open if it opens the file itself.
+        with path.open("rb") as file:
+            stored = np.load(file, allow_pickle=False)
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise ValueError("it holds a single array without a name")
+            return {key: stored[key] for key in ("X", "D", "y", "class_names") if key in stored}
     # Damage shows in many ways, from the zip down to a header; all of them mean the same.
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError, AttributeError) as error:
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, KeyError) as error:
         raise FileFormatError(f"{path} cannot be read as an .npz file: {error}") from error
+
+
+def _from_npz(path: Path) -> Dataset:
+    arrays = _read_npz(path)
     missing = [] if "X" in arrays or "D" in arrays else ["X or D"]
     missing += [] if "y" in arrays else ["y"]
     if missing:

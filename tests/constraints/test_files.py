@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clew import Constraints
+from clew.exceptions import FileFormatError, InvalidConstraintsError, MissingDependencyError
+
+HEADER = "kind,i,j,k,answer,annotator,weight\n"
+N_SAMPLES = 20
+
+rows = st.integers(0, N_SAMPLES - 1)
+weights = st.floats(0, 1)
+annotators = st.text(max_size=8) | st.sampled_from(["=SUM(A1)", "'=x", "''-1", "@", " ann ", "A"])
+
+
+def answers(n_rows, codes):
+    about = st.lists(rows, min_size=n_rows, max_size=n_rows, unique=True)
+    return st.lists(st.tuples(about, st.sampled_from(codes), weights, annotators), max_size=6)
+
+
+@st.composite
+def constraints(draw):
+    arguments = {}
+    for kind, name, n_rows, codes in (
+        ("pair", "pairs", 2, [1, 0, -2]),
+        ("triplet", "triplets", 3, [0, 1, -2]),
+        ("odd_one_out", "odd_one_out", 3, [0, 1, 2, -1, -2]),
+    ):
+        drawn = draw(answers(n_rows, codes))
+        arguments[name] = [(*about, code) for about, code, _, _ in drawn]
+        arguments[f"{kind}_weights"] = [weight for _, _, weight, _ in drawn]
+        arguments[f"{kind}_annotators"] = [annotator for _, _, _, annotator in drawn]
+    return Constraints(N_SAMPLES, **arguments)
+
+
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@in_one_folder
+@given(c=constraints())
+def test_csv_loses_nothing(tmp_path, c):
+    c.to_csv(tmp_path / "c.csv")
+    assert Constraints.read_csv(tmp_path / "c.csv", n_samples=N_SAMPLES) == c
+
+
+@in_one_folder
+@given(c=constraints())
+def test_jsonl_loses_nothing(tmp_path, c):
+    c.to_jsonl(tmp_path / "c.jsonl")
+    assert Constraints.read_jsonl(tmp_path / "c.jsonl", n_samples=N_SAMPLES) == c
+
+
+@given(c=constraints())
+def test_frames_lose_nothing(c):
+    pytest.importorskip("pandas")
+    assert Constraints.from_frame(c.to_frame(), n_samples=N_SAMPLES) == c
+
+
+@in_one_folder
+@given(c=constraints(), order=st.permutations(range(N_SAMPLES)))
+def test_permuted_rows_come_back_through_a_file(tmp_path, c, order):
+    permuted = c.subset(order)
+    permuted.to_csv(tmp_path / "c.csv")
+    back = np.argsort(order)
+    assert Constraints.read_csv(tmp_path / "c.csv", n_samples=N_SAMPLES).subset(back) == c
+
+
+def write(tmp_path, text, name="c.csv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_the_form_is_that_of_the_workbench(tmp_path):
+    c = Constraints(
+        5,
+        pairs=[(0, 1, 1), (0, 2, 0), (0, 3, -2)],
+        triplets=[(0, 1, 2, 0), (0, 1, 2, 1), (0, 1, 2, -2)],
+        odd_one_out=[(0, 1, 2, code) for code in (0, 1, 2, -1, -2)],
+        pair_annotators=["ann", "", "ann"],
+        pair_weights=[1, 0.5, 1],
+    )
+    c.to_csv(tmp_path / "c.csv")
+    assert (tmp_path / "c.csv").read_text() == HEADER + (
+        "pair,0,1,,same,ann,1.0\n"
+        "pair,0,2,,different,,0.5\n"
+        "pair,0,3,,dont_know,ann,1.0\n"
+        "triplet,0,1,2,first,,1.0\n"
+        "triplet,0,1,2,second,,1.0\n"
+        "triplet,0,1,2,dont_know,,1.0\n"
+        "odd,0,1,2,first,,1.0\n"
+        "odd,0,1,2,second,,1.0\n"
+        "odd,0,1,2,third,,1.0\n"
+        "odd,0,1,2,none,,1.0\n"
+        "odd,0,1,2,dont_know,,1.0\n"
+    )
+    c.to_jsonl(tmp_path / "c.jsonl")
+    lines = (tmp_path / "c.jsonl").read_text().splitlines()
+    assert json.loads(lines[0]) == {
+        "kind": "pair",
+        "i": 0,
+        "j": 1,
+        "answer": "same",
+        "annotator": "ann",
+        "weight": 1.0,
+    }
+    assert json.loads(lines[3])["k"] == 2
+
+
+PLAIN = "kind,i,j,k,answer\npair,0,1,,same\nodd,0,1,2,none\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN,
+        "\ufeff" + PLAIN,
+        PLAIN.replace("\n", "\r\n"),
+        "\n" + PLAIN.replace("\n", "\n\n"),
+        PLAIN + ",,,,\n",
+        PLAIN.rstrip("\n"),
+        "answer,k,j,i,kind\nsame,,1,0,pair\nnone,2,1,0,odd\n",
+        "kind, i, j, k, answer\npair, 0, 1, , same\nodd, 0, 1, 2, none\n",
+        "kind,i,j,k,answer,weight\npair,0.0,1.0,,same,\nodd,0,1,2.,none,1\n",
+        HEADER + "pair,0,1,,same,,\nodd,0,1,2,none,,1e0\n",
+    ],
+)
+def test_files_that_people_write(tmp_path, text):
+    expected = Constraints(5, pairs=[(0, 1, 1)], odd_one_out=[(0, 1, 2, -1)])
+    assert Constraints.read_csv(write(tmp_path, text), n_samples=5) == expected
+
+
+def test_files_without_k_hold_pairs(tmp_path):
+    path = write(tmp_path, "kind,i,j,answer\npair,3,1,different\n")
+    expected = Constraints(5, pairs=[(1, 3, 0)])
+    assert Constraints.read_csv(path, n_samples=5) == expected
+
+
+def test_header_alone_is_no_constraints(tmp_path):
+    assert Constraints.read_csv(write(tmp_path, HEADER), n_samples=5) == Constraints(5)
+    assert Constraints.read_jsonl(write(tmp_path, "", "c.jsonl"), n_samples=5) == Constraints(5)
+
+
+@pytest.mark.parametrize("text", ["", "\ufeff", "\n\n"])
+def test_empty_file_says_what_it_should_begin_with(tmp_path, text):
+    with pytest.raises(FileFormatError, match=r"c\.csv is empty.*kind,i,j,k,answer"):
+        Constraints.read_csv(write(tmp_path, text), n_samples=5)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("pears,0,1,,same,,", "unknown kind 'pears'; use one of pair, triplet, odd"),
+        (",0,1,,same,,", "unknown kind ''"),
+        ("pair,0,1,,maybe,,", "unknown answer 'maybe'; use one of same, different, dont_know"),
+        ("pair,0,1,,first,,", "unknown answer 'first'"),
+        ("triplet,0,1,2,third,,", "unknown answer 'third'; use one of first, second, dont_know"),
+        ("odd,0,1,2,,,", "unknown answer ''"),
+        ("pair,zero,1,,same,,", "i must be a row number, got 'zero'"),
+        ("pair,0,1.5,,same,,", "j must be a row number, got '1.5'"),
+        ("pair,0,nan,,same,,", "j must be a row number, got 'nan'"),
+        ("pair,0,1_0,,same,,", "j must be a row number, got '1_0'"),
+        ("pair,,1,,same,,", "i is missing"),
+        ("odd,0,1,,none,,", "k is missing"),
+        ("pair,0,1,2,same,,", "a pair has no k, but k is '2'"),
+        ("pair,0,20,,same,,", "j is 20, but rows run from 0 to 19"),
+        ("pair,-1,2,,same,,", "i is -1, but rows run from 0 to 19"),
+        ("pair,0,99999999999999999999999,,same,,", "j must be a row number"),
+        ("pair,3,3,,same,,", "different rows, got 3, 3"),
+        ("odd,3,1,3,none,,", "different rows, got 3, 1, 3"),
+        ("pair,0,1,,same,,1.5", r"weight must be a number in \[0, 1\], got '1.5'"),
+        ("pair,0,1,,same,,nan", "weight must be a number"),
+        ("pair,0,1,,same,,much", "weight must be a number"),
+        ("pair,0,1,,same", "5 fields, but the header has 7"),
+        ("pair,0,1,,same,,1,1", "8 fields, but the header has 7"),
+        ('pair,0,1,,same,"ann,1', "unexpected end of data"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path, line, message):
+    text = HEADER + "pair,0,1,,same,,\n" + line + "\n"
+    with pytest.raises(FileFormatError, match=rf"c\.csv, line 3: .*{message}"):
+        Constraints.read_csv(write(tmp_path, text), n_samples=N_SAMPLES)
+
+
+def test_lines_are_counted_through_quoted_line_ends(tmp_path):
+    text = HEADER + '\npair,0,1,,same,"two\nlines",\npair,0,0,,same,,\n'
+    with pytest.raises(FileFormatError, match="line 5: "):
+        Constraints.read_csv(write(tmp_path, text), n_samples=N_SAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("kind,i,answer", "missing column 'j'"),
+        ("i,j", "missing column 'kind', 'answer'"),
+        ("kind,i,j,k,answer,wieght", "unknown column 'wieght'"),
+        ("kind,i,j,j,answer", "repeated column 'j'"),
+        ("kind;i;j;k;answer", "missing column 'kind', 'i', 'j', 'answer'"),
+    ],
+)
+def test_bad_headers(tmp_path, header, message):
+    with pytest.raises(FileFormatError, match=f"line 1: {message}"):
+        Constraints.read_csv(write(tmp_path, header + "\n"), n_samples=5)
+
+
+def test_other_encodings_are_named_with_their_line(tmp_path):
+    text = (HEADER + "pair,0,1,,same,ann,\npair,0,1,,same,Zoë,\n").encode("latin-1")
+    with pytest.raises(FileFormatError, match=r"line 3: not UTF-8 text \(byte 0xeb\)"):
+        Constraints.read_csv(write(tmp_path, text), n_samples=5)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "Expecting"),
+        ("[1, 2]", "expected an object"),
+        ('{"kind": "pair", "i": 0, "answer": "same"}', "missing column 'j'"),
+        ('{"kind": "pair", "i": 0, "j": true, "answer": "same"}', "j must be a row number"),
+        ('{"kind": "pair", "i": 0, "j": [1], "answer": "same"}', "j must be a row number"),
+        ('{"kind": "pair", "i": 0, "j": 1e400, "answer": "same"}', "j must be a row number"),
+        ('{"kind": "pair", "i": 0, "j": 1' + "0" * 400 + ', "answer": "same"}', "rows run from"),
+        ('{"kind": "pair", "i": 0, "j": 1, "answer": 1}', "unknown answer 1"),
+        ('{"kind": "pair", "i": 0, "j": 1, "answer": "same", "weight": NaN}', "weight"),
+        ('{"kind": "pair", "i": 0, "j": 1, "answer": "same", "weight": true}', "weight"),
+        (
+            '{"kind": "pair", "i": 0, "j": 1, "answer": "same", "weight": 1' + "0" * 400 + "}",
+            "weig",
+        ),
+        ('{"kind": "pair", "i": 0, "j": 1, "answer": "same", "annotator": []}', "annotator"),
+        ("[" * 100_000, ""),
+    ],
+)
+def test_bad_json_lines_are_named(tmp_path, line, message):
+    good = '{"kind": "pair", "i": 0, "j": 1, "answer": "same"}'
+    with pytest.raises(FileFormatError, match=rf"c\.jsonl, line 2: .*{message}"):
+        Constraints.read_jsonl(write(tmp_path, f"{good}\n{line}\n", "c.jsonl"), n_samples=5)
+
+
+def test_missing_files_and_wrong_n_samples(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Constraints.read_csv(tmp_path / "nowhere.csv", n_samples=5)
+    with pytest.raises(InvalidConstraintsError, match="n_samples"):
+        Constraints.read_csv(tmp_path / "nowhere.csv", n_samples=-5)
+
+
+def test_writing_replaces_the_file_as_a_whole(tmp_path, monkeypatch):
+    path = write(tmp_path, PLAIN)
+    c = Constraints(5, pairs=[(0, 1, 1)])
+
+    def interrupted(constraints):
+        yield "pair", 0, 1, None, "same", "", 1.0
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clew.constraints._text_files.records", interrupted)
+    for write_to in (c.to_csv, c.to_jsonl):
+        with pytest.raises(KeyboardInterrupt):
+            write_to(path)
+    assert path.read_text() == PLAIN
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_spreadsheets_see_no_formula(tmp_path):
+    c = Constraints(5, pairs=[(0, 1, 1)], pair_annotators=["=cmd()"])
+    c.to_csv(tmp_path / "c.csv")
+    assert "'=cmd()" in (tmp_path / "c.csv").read_text()
+    assert Constraints.read_csv(tmp_path / "c.csv", n_samples=5) == c
+
+
+def test_frames_that_people_make():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {
+            "kind": ["pair", "odd"],
+            "i": [0, 3.0],
+            "j": [1, 4],
+            "k": [np.nan, 2],
+            "answer": ["same", "third"],
+            "annotator": [7, 8],
+        },
+        index=[5, 5],
+    )
+    assert Constraints.from_frame(frame, n_samples=5) == Constraints(
+        5,
+        pairs=[(0, 1, 1)],
+        odd_one_out=[(3, 4, 2, 2)],
+        pair_annotators=[7],
+        odd_one_out_annotators=[8],
+    )
+    frame["answer"] = ["same", "fourth"]
+    with pytest.raises(InvalidConstraintsError, match="frame, row 1: unknown answer 'fourth'"):
+        Constraints.from_frame(frame, n_samples=5)
+    with pytest.raises(InvalidConstraintsError, match="missing column 'kind'"):
+        Constraints.from_frame(frame.drop(columns="kind"), n_samples=5)
+
+
+def test_without_pandas_the_way_out_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependencyError, match="pip install pandas"):
+        Constraints(5).to_frame()

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from clew import exceptions
+from clew.exceptions import ClewError, InconsistentConstraintsError, InvalidConstraintsError
+
+BUILT_IN = {
+    "InvalidConstraintsError": ValueError,
+    "InconsistentConstraintsError": ValueError,
+    "UnsupportedConstraintError": ValueError,
+    "InvalidParameterError": ValueError,
+    "InvalidDataError": ValueError,
+    "FileFormatError": ValueError,
+    "DatasetNotFoundError": FileNotFoundError,
+    "MissingDependencyError": ImportError,
+    "TooLargeError": MemoryError,
+}
+
+
+def test_every_error_is_listed_here():
+    assert set(exceptions.__all__) == {"ClewError", "ClewWarning", *BUILT_IN}
+
+
+@pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
+def test_errors_are_clew_errors_and_what_a_caller_would_expect(name, built_in):
+    error = getattr(exceptions, name)
+    assert issubclass(error, ClewError)
+    assert issubclass(error, built_in)
+    assert str(error("what went wrong")) == "what went wrong"
+
+
+def test_warnings_are_user_warnings():
+    assert issubclass(exceptions.ClewWarning, UserWarning)
+
+
+def test_inconsistency_names_its_chain_and_survives_a_process_boundary():
+    error = InconsistentConstraintsError("rows 3 and 9 contradict", chain=(3, 5, 9))
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, InvalidConstraintsError)
+    assert (str(copy), copy.chain) == ("rows 3 and 9 contradict", (3, 5, 9))
+    assert InconsistentConstraintsError("no chain known").chain == ()
