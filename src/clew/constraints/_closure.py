@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import RandomState
@@ -37,6 +37,13 @@ class Closure:
         Number of cannot-link answers between two rows of one component. They entail nothing
         here; `Constraints.conflicts` explains each.
 
+    Attributes
+    ----------
+    n_components : int
+        Number of components; a row without must-links is one of its own.
+    is_consistent : bool
+        Whether no cannot-link contradicts the must-links.
+
     Notes
     -----
     Takes time close to linear in answers and rows, and memory for both; a million answers on
@@ -56,15 +63,17 @@ class Closure:
     component: NDArray[np.int64]
     cannot_link_components: NDArray[np.int64]
     n_contradicted: int = 0
+    n_components: int = field(init=False)
+    _keys: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.component.flags.writeable = False
         self.cannot_link_components.flags.writeable = False
-
-    @property
-    def n_components(self) -> int:
-        """Number of components; a row without must-links is one of its own."""
-        return int(self.component.max()) + 1 if self.component.size else 0
+        n_components = int(self.component.max()) + 1 if self.component.size else 0
+        object.__setattr__(self, "n_components", n_components)
+        # One number for each parted pair of components, ascending: made once, searched often.
+        keys = self.cannot_link_components @ np.array([n_components, 1])
+        object.__setattr__(self, "_keys", keys)
 
     @property
     def is_consistent(self) -> bool:
@@ -113,12 +122,11 @@ class Closure:
         """
         a, b = self._component_of(i), self._component_of(j)
         low, high = np.minimum(a, b), np.maximum(a, b)
-        keys = self.cannot_link_components @ np.array([self.n_components, 1])
         wanted = low * self.n_components + high
-        if keys.size == 0:
+        if self._keys.size == 0:
             return _plain(np.zeros(wanted.shape, dtype=np.bool_))
-        at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-        return _plain(keys[at] == wanted)
+        at = np.minimum(np.searchsorted(self._keys, wanted), self._keys.size - 1)
+        return _plain(self._keys[at] == wanted)
 
     def n_entailed(self) -> tuple[int, int]:
         """Count the pairs of rows that are entailed to be the same, and to differ.
