@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from clew.answers import DIFFERENT, SAME
-from clew.constraints._ranks import distinct_integers, pair_from_rank
+from clew.constraints._ranks import as_random, distinct_integers, pair_from_rank
 from clew.constraints._validation import as_integers
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.kernels.disjoint_sets import component_labels
@@ -175,7 +174,7 @@ class Closure:
         if max_pairs is None or total <= max_pairs:
             ranks = np.arange(total)
         else:
-            ranks = np.sort(distinct_integers(total, max_pairs, check_random_state(random_state)))
+            ranks = np.sort(distinct_integers(total, max_pairs, as_random(random_state)))
         same, different = ranks[ranks < n_same], ranks[ranks >= n_same] - n_same
         rows = np.concatenate([self._same_pairs(same), self._different_pairs(different)])
         answers = np.repeat([SAME, DIFFERENT], [same.size, different.size])

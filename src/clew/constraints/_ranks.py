@@ -6,7 +6,16 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-__all__ = ["distinct_integers", "pair_from_rank"]
+__all__ = ["as_random", "distinct_integers", "pair_from_rank"]
+
+
+def as_random(random_state: int | RandomState | None) -> RandomState:
+    """Resolve a `random_state` as scikit-learn does."""
+    # Here and not above: scikit-learn loads pandas where it is there, and `import clew` need not.
+    from sklearn.utils import check_random_state
+
+    random: RandomState = check_random_state(random_state)
+    return random
 
 
 def distinct_integers(total: int, size: int, rng: RandomState) -> NDArray[np.int64]:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
-from clew.constraints._ranks import distinct_integers, pair_from_rank
+from clew.constraints._ranks import as_random, distinct_integers, pair_from_rank
 from clew.constraints._truth import TRUTH, as_classes
 from clew.exceptions import InvalidParameterError
 
@@ -41,7 +40,7 @@ def random_answers(
         raise InvalidParameterError(
             f"error + dont_know must not exceed 1, got {error} + {dont_know}"
         )
-    rng = check_random_state(random_state)
+    rng = as_random(random_state)
     answers = {}
     for kind, count in counts.items():
         rows = _random_rows(kind, count, classes.size, rng)
