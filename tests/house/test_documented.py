@@ -132,6 +132,23 @@ def test_estimator_is_in_the_readme_table(estimator: str) -> None:
 
 
 @pytest.mark.parametrize("estimator", _estimators())
+def test_readme_table_says_what_the_estimator_honours(estimator: str) -> None:
+    (cls,) = {
+        getattr(importlib.import_module(module), name)
+        for module, name in _public_names()
+        if name == estimator
+    }
+    if not hasattr(cls, "supports"):
+        pytest.skip("takes no answers of its own")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| *`{estimator}` *\|(.*)\|$", text, re.MULTILINE)
+    cells = [cell.strip() for cell in row.split("|")]
+    columns = {"pairs": 1, "triplets": 2, "odd_one_out": 3, "dont_know": 4}
+    said = {kind: cells[column].startswith("yes") for kind, column in columns.items()}
+    assert said == cls.supports._asdict()
+
+
+@pytest.mark.parametrize("estimator", _estimators())
 def test_estimator_has_a_page(estimator: str) -> None:
     pages = (DOCS / "methods").glob("*.md")
     assert any(
