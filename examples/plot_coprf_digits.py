@@ -2,7 +2,7 @@
 Answers lead the groups
 =======================
 
-The same images, grouped without answers and with 600 answers, one in ten of them wrong.
+The same images, grouped without answers and with 2,000 answers, one in ten of them wrong.
 :class:`~clew.similarity.COPRF` lets the answers steer the trees.
 """
 
@@ -20,7 +20,7 @@ X, y = digits.X[:600], digits.y[:600]
 
 # %%
 # ``from_labels`` plays the people: it asks about random pairs, and errs one time in ten.
-answers = Constraints.from_labels(y, 600, error=0.1, random_state=0)
+answers = Constraints.from_labels(y, 2000, error=0.1, random_state=0)
 print(answers)
 
 # %%

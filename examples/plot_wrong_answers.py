@@ -34,10 +34,10 @@ print(f"doubt:         {roc_auc_score(wrong, doubt):.3f}")
 print(f"inconsistency: {roc_auc_score(wrong, inconsistency):.3f}")
 
 # %%
-# Right answers gather at low doubt, wrong ones at high doubt.
+# Right answers gather at low doubt, wrong ones at high doubt. The counts are on a log scale.
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-bins = np.linspace(0, 1, 31)
-ax.hist([doubt[~wrong], doubt[wrong]], bins=bins, stacked=True, color=["#b9c4c9", "#b0553d"])
+bins = np.linspace(0, 1, 21)
+ax.hist([doubt[~wrong], doubt[wrong]], bins=bins, log=True, color=["#b9c4c9", "#b0553d"])
 ax.set(xlabel="probability that the answer is wrong", ylabel="answers")
 ax.legend(["right", "wrong"], frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
@@ -46,11 +46,10 @@ plt.show()
 # %%
 # The three most doubted answers, each with its two images.
 worst = np.argsort(-doubt)[:3]
-fig, axes = plt.subplots(3, 2, figsize=(2.6, 4), layout="constrained")
-for pair_axes, number in zip(axes, worst, strict=True):
-    for ax, row in zip(pair_axes, answers.pairs[number], strict=True):
-        ax.imshow(X[row].reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
-        ax.set_axis_off()
-    said = "same" if answers.pair_answers[number] == 1 else "different"
-    pair_axes[0].set_title(f"said: {said}", fontsize=9, loc="left")
+fig, axes = plt.subplots(1, 3, figsize=(7, 1.9), layout="constrained")
+for ax, number in zip(axes, worst, strict=True):
+    pair = np.hstack([np.pad(X[row].reshape(8, 8), 1) for row in answers.pairs[number]])
+    ax.imshow(pair, cmap="gray_r", vmin=0, vmax=16)
+    ax.set_axis_off()
+    ax.set_title("said: " + ("same" if answers.pair_answers[number] == 1 else "different"))
 plt.show()
