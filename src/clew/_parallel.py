@@ -1,0 +1,79 @@
+"""Threads over trees or rows, in fixed blocks, so that the result does not depend on `n_jobs`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+__all__ = ["Progress", "blocks", "in_threads"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+#: Called with the number of finished blocks and of all blocks.
+Progress = Callable[[int, int], None]
+SECONDS_BETWEEN_REPORTS = 5.0
+
+
+def blocks(n: int, size: int) -> list[tuple[int, int]]:
+    """Cut ``range(n)`` into blocks of `size`, the last one maybe smaller."""
+    return [(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def in_threads(
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    *,
+    n_jobs: int | None,
+    verbose: int = 0,
+    what: str = "blocks",
+    callback: Progress | None = None,
+) -> list[R]:
+    """Call a function on every task, in threads; the results keep the order of the tasks.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one task. It should hold the GIL for little of its time.
+    tasks : sequence
+        What to call it with.
+    n_jobs : int or None
+        joblib's meaning: None is 1 unless a ``parallel_config`` says otherwise.
+    verbose : int
+        0 keeps quiet; 1 logs progress every few seconds; 2 logs each task.
+    what : str
+        What the tasks are called in the log.
+    callback : callable, default=None
+        Called in the calling thread after each task, with the number done and the number of all.
+
+    Returns
+    -------
+    list
+    """
+    if effective_n_jobs(n_jobs) == 1 or len(tasks) < 2:
+        results: Iterable[R] = map(function, tasks)
+    else:
+        workers = Parallel(
+            n_jobs=n_jobs, prefer="threads", require="sharedmem", return_as="generator"
+        )
+        results = workers(delayed(function)(task) for task in tasks)
+    return list(_reported(results, len(tasks), verbose, what, callback))
+
+
+def _reported(
+    results: Iterable[R], n: int, verbose: int, what: str, callback: Progress | None
+) -> Iterator[R]:
+    """Pass results on, and say how far they are."""
+    logger = logging.getLogger("clew")
+    last = time.monotonic()
+    for done, result in enumerate(results, start=1):
+        is_time = verbose > 1 or time.monotonic() - last > SECONDS_BETWEEN_REPORTS
+        if verbose and (is_time or done == n):
+            logger.info("%s: %d of %d done", what, done, n)
+            last = time.monotonic()
+        if callback is not None:
+            callback(done, n)
+        yield result

@@ -1,0 +1,28 @@
+"""Random seeds: `random_state` is resolved once, and every other seed is derived from it."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+__all__ = ["RandomState", "derived_seeds"]
+
+RandomState = int | np.random.RandomState | None
+
+
+def derived_seeds(random_state: RandomState, n: int) -> list[int]:
+    """Derive `n` seeds below 2³¹ from a `random_state`.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        As scikit-learn has it. A RandomState moves on; None takes fresh randomness.
+    n : int
+        How many seeds.
+
+    Returns
+    -------
+    list of int
+    """
+    random = check_random_state(random_state)
+    return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=n)]

@@ -1,0 +1,95 @@
+"""Checks that estimators share: allowed parameter ranges as data, and features."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from clew.exceptions import InvalidParameterError
+
+__all__ = ["Allowed", "check_features", "check_matrix", "check_parameters"]
+
+
+class Allowed(NamedTuple):
+    """What a parameter may be: some names, None, or a number of a kind within a closed range."""
+
+    names: tuple[str, ...] = ()
+    kind: type | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    none: bool = False
+    low_open: bool = False
+
+    def holds(self, value: object) -> bool:
+        """Tell whether a value is allowed."""
+        if value is None or isinstance(value, str):
+            return self.none if value is None else value in self.names
+        number = {int: numbers.Integral, float: numbers.Real}.get(self.kind)  # type: ignore[arg-type]
+        if number is None or isinstance(value, bool | np.bool_) or not isinstance(value, number):
+            return False
+        above = value > self.low if self.low_open else value >= self.low  # type: ignore[operator]
+        return bool(above and value <= self.high)  # type: ignore[operator]
+
+    def __str__(self) -> str:
+        parts = [repr(name) for name in self.names]
+        if self.kind is not None:
+            word = "an integer" if self.kind is int else "a number"
+            opening = "(" if self.low_open or self.low == -math.inf else "["
+            closing = ")" if self.high == math.inf else "]"
+            parts.append(f"{word} in {opening}{self.low:g}, {self.high:g}{closing}")
+        if self.none:
+            parts.append("None")
+        return " or ".join(parts)
+
+
+def check_parameters(
+    estimator: BaseEstimator, allowed: Mapping[str, Allowed | tuple[Allowed, ...]]
+) -> None:
+    """Compare an estimator's parameters with the ranges that it declares.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the class, the parameter, its value and what is allowed.
+    """
+    for name, ranges in allowed.items():
+        choices = (
+            ranges if isinstance(ranges, tuple) and not isinstance(ranges, Allowed) else (ranges,)
+        )
+        value = getattr(estimator, name)
+        if not any(choice.holds(value) for choice in choices):  # type: ignore[union-attr]
+            wanted = " or ".join(str(choice) for choice in choices)
+            raise InvalidParameterError(
+                f"{type(estimator).__name__}({name}={value!r}): {name} must be {wanted}"
+            )
+
+
+def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> NDArray[np.float64]:
+    """Validate features as scikit-learn does: finite numbers, two dimensions, two rows at least.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features), float64
+    """
+    checked: NDArray[np.float64] = validate_data(
+        estimator, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
+    )
+    return checked
+
+
+def check_matrix(X: ArrayLike) -> NDArray[np.float64]:
+    """Validate features that go to a function: finite numbers, two dimensions, two rows at least.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features), float64
+    """
+    checked: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    return checked

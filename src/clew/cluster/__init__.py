@@ -1,0 +1,6 @@
+"""Groups from features or from a similarity; one method a file."""
+
+from clew.cluster._similarity_clustering import SimilarityClustering
+from clew.cluster._spectral import SpectralClustering
+
+__all__ = ["SimilarityClustering", "SpectralClustering"]

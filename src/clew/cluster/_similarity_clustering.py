@@ -1,0 +1,165 @@
+"""Groups from any similarity and any clusterer of affinities."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from clew._random import RandomState, derived_seeds
+from clew._validation import check_features
+from clew.cluster._spectral import SpectralClustering, resolved_n_neighbors
+from clew.constraints import Constraints, Support, check_constraints
+from clew.metrics import n_violated
+from clew.similarity import COPRF
+
+__all__ = ["SimilarityClustering"]
+
+#: Beyond this many rows a clusterer that reads neighbour graphs gets one, not a dense matrix.
+MAX_DENSE_ROWS = 5_000
+N_NEIGHBORS = 20
+
+
+class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Join a similarity, which follows people's answers, and a clusterer, which makes groups of it.
+
+    Parameters
+    ----------
+    similarity : estimator, default=None
+        Learns affinities from features, and from answers where it can: has `affinity_matrix_`,
+        `kneighbors_graph` and `transform`. None is `COPRF()`.
+    clusterer : estimator, default=None
+        Finds groups from a precomputed affinity: `SpectralClustering`, or scikit-learn's
+        ``AffinityPropagation(affinity="precomputed")``. None is `SpectralClustering()`, with 8 groups.
+    random_state : int, RandomState or None, default=None
+        Seeds both parts where they have no seed of their own.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Group of every row.
+    n_violated_ : int
+        Must-links between groups and cannot-links within them.
+    similarity_, clusterer_ : estimator
+        The fitted parts.
+    n_features_in_ : int
+        Number of features.
+
+    Raises
+    ------
+    UnsupportedConstraintError
+        If there are answers that the similarity does not honour.
+    InvalidConstraintsError
+        If the constraints are about another number of rows than `X` has.
+
+    Notes
+    -----
+    Honours what its similarity honours, softly: groups may part must-links. Up to 5,000 rows the
+    clusterer sees the dense affinity; beyond, `SpectralClustering` gets the graph of the nearest rows and nothing is ever dense.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clew import Constraints
+    >>> from clew.cluster import SimilarityClustering, SpectralClustering
+    >>> from clew.similarity import COPRF
+    >>> X, y = load_iris(return_X_y=True)
+    >>> c = Constraints.from_labels(y, n_pairs=60, random_state=0)
+    >>> model = SimilarityClustering(COPRF(n_trees=100), SpectralClustering(3), random_state=0)
+    >>> model.fit(X, constraints=c).labels_.shape
+    (150,)
+    """
+
+    def __init__(
+        self,
+        similarity: Any = None,
+        clusterer: Any = None,
+        *,
+        random_state: RandomState = None,
+    ) -> None:
+        self.similarity = similarity
+        self.clusterer = clusterer
+        self.random_state = random_state
+
+    @property
+    def supports(self) -> Support:
+        """Kinds of answers that the similarity honours."""
+        similarity = COPRF if self.similarity is None else self.similarity
+        support: Support = getattr(similarity, "supports", Support())
+        return support
+
+    def fit(
+        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+    ) -> Self:
+        """Learn the similarity and find the groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            What people said; None is nothing.
+
+        Returns
+        -------
+        self
+        """
+        features = check_features(self, X)
+        seeds = derived_seeds(self.random_state, 2)
+        similarity = self._part(self.similarity, COPRF(), seeds[0])
+        clusterer = self._part(self.clusterer, SpectralClustering(), seeds[1])
+        known = Constraints(len(features)) if constraints is None else constraints
+        check_constraints(self, known, len(features), self.supports)
+        extra = {"constraints": known} if self.supports.pairs else {}
+        similarity.fit(features, **extra)
+        labels = clusterer.fit(_affinity_for(clusterer, similarity, len(features))).labels_
+        self.similarity_, self.clusterer_, self.labels_ = similarity, clusterer, labels
+        self.n_violated_ = n_violated(labels, known)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Give new rows the group to which they have the most affinity among their nearest fitted rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self, "labels_")
+        affinity = self.similarity_.transform(check_features(self, X, reset=False))
+        k = self._n_neighbors(affinity.shape[1])
+        nearest = np.argsort(-affinity, axis=1, kind="stable")[:, :k]
+        groups, group = np.unique(self.labels_, return_inverse=True)
+        votes = np.zeros((len(affinity), len(groups)))
+        rows = np.repeat(np.arange(len(affinity)), k)
+        value = np.take_along_axis(affinity, nearest, axis=1)
+        np.add.at(votes, (rows, group[nearest].ravel()), value.ravel())
+        return np.asarray(groups[votes.argmax(axis=1)])
+
+    def _n_neighbors(self, n_samples: int) -> int:
+        """Give the neighbours that the clusterer looks at."""
+        return resolved_n_neighbors(getattr(self.clusterer_, "n_neighbors", N_NEIGHBORS), n_samples)
+
+    def _part(self, given: Any, default: Any, seed: int) -> Any:
+        """Clone a part, and seed it where it has no seed and this estimator has one."""
+        part = clone(default if given is None else given)
+        if self.random_state is not None and part.get_params().get("random_state", 0) is None:
+            part.set_params(random_state=seed)
+        return part
+
+
+def _affinity_for(clusterer: Any, similarity: Any, n: int) -> NDArray[np.float32] | csr_array:
+    """Give the clusterer a dense affinity, or a neighbour graph where that is large and it reads one."""
+    if n > MAX_DENSE_ROWS and isinstance(clusterer, SpectralClustering):
+        return similarity.kneighbors_graph(resolved_n_neighbors(clusterer.n_neighbors, n))
+    return similarity.affinity_matrix_

@@ -1,0 +1,73 @@
+"""Which answers a method honours; it refuses all others aloud."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clew.constraints._constraints import Constraints
+from clew.exceptions import InvalidConstraintsError, UnsupportedConstraintError
+
+__all__ = ["Support", "check_constraints"]
+
+
+class Support(NamedTuple):
+    """Kinds of answers that a method honours."""
+
+    pairs: bool = False
+    triplets: bool = False
+    odd_one_out: bool = False
+    dont_know: bool = False
+
+
+PAIRS = Support(pairs=True, dont_know=True)
+
+
+def check_constraints(
+    method: object, constraints: Constraints, n_samples: int, support: Support = PAIRS
+) -> None:
+    """Check that constraints speak of this data, and of nothing that the method would drop.
+
+    Parameters
+    ----------
+    method : estimator or function
+        Whose name goes into the messages.
+    constraints : Constraints
+        The answers.
+    n_samples : int
+        Number of rows of the data.
+    support : Support
+        What the method honours.
+
+    Raises
+    ------
+    TypeError
+        If it is no `Constraints`.
+    InvalidConstraintsError
+        If `n_samples` differs.
+    UnsupportedConstraintError
+        If there are answers of a kind that the method does not honour.
+    """
+    name = getattr(method, "__name__", type(method).__name__)
+    if not isinstance(constraints, Constraints):
+        raise TypeError(
+            f"{name} wants constraints as a clew.Constraints, got {type(constraints).__name__}; "
+            "see Constraints.from_pairs and Constraints.read_csv"
+        )
+    if constraints.n_samples != n_samples:
+        raise InvalidConstraintsError(
+            f"the constraints are about {constraints.n_samples} rows, but X has {n_samples}; "
+            "Constraints.subset carries them over to some of the rows"
+        )
+    present = {
+        "pairs": bool((~constraints.is_dont_know).any()),
+        "triplets": bool(len(constraints.triplets)),
+        "odd_one_out": bool(len(constraints.odd_one_out)),
+        "dont_know": bool(constraints.is_dont_know.any()),
+    }
+    for kind, is_present in present.items():
+        if is_present and not getattr(support, kind):
+            honoured = ", ".join(k for k, can in support._asdict().items() if can) or "none"
+            raise UnsupportedConstraintError(
+                f"{name} does not honour {kind} answers and will not drop them in silence; "
+                f"it honours: {honoured}"
+            )

@@ -1,0 +1,253 @@
+"""COP-RF: a clustering forest that follows what people said."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew._forest import AffinityKind, links_of
+from clew._random import RandomState, derived_seeds
+from clew._validation import Allowed
+from clew.answers import DIFFERENT, SAME
+from clew.constraints import Constraints, Support, check_constraints
+from clew.exceptions import InconsistentConstraintsError
+from clew.kernels.trees import Links
+from clew.similarity._forest_similarity import ForestSimilarity
+from clew.trust import answer_evidence, constraint_inconsistency, posterior
+
+__all__ = ["COPRF"]
+
+#: Share of the answers that the paper keeps (β), the most consistent ones.
+KEPT_SHARE = 0.5
+#: Estimated error rate from which trust="auto" weighs answers.
+NOISE_FLOOR = 0.05
+SOFT_SHARE, SOFT_REWARD = 0.7, 4.0
+#: Gain is at most 1, so a reward of 2 puts one cannot-link before any gain.
+HARD_SHARE, HARD_REWARD = 0.5, 2.0
+MAX_ENTAILED = 50_000
+
+
+class Belief(NamedTuple):
+    """How far each pair's answer is believed."""
+
+    weight: NDArray[np.float64]
+    p_wrong: NDArray[np.float64]
+    error_rate: float | None
+
+
+class COPRF(ForestSimilarity):
+    """Constraint propagation forest: a clustering forest steered by must-links and cannot-links.
+
+    The trees are those of `ClustRF`, but a cut is also judged by the answers that it honours: it should part the rows
+    of cannot-links and keep those of must-links together. Answers thereby reach
+    rows that nobody was asked about, through the features that tell them apart.
+
+    Parameters
+    ----------
+    n_trees : int, default=1000
+        Number of trees.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Features tried at a node: a number, a share of all, or None for all.
+    min_samples_leaf : int, default=1
+        Bootstrap draws that each child of a node must hold at least.
+    affinity : {"adaptive", "uniform", "leaf"}, default="adaptive"
+        How affinities are read off the trees, see `ClustRF`. The paper's is "leaf".
+    max_samples : int, float or None, default=None
+        Draws for each tree, see `ClustRF`.
+    mode : {"soft", "hard"}, default="soft"
+        "soft" adds to the gain of a cut ``4·(κ - v) / (1 + c)``, where κ, v and c are the weights of
+        cannot-links parted, must-links parted, and answers present in the node. "hard" is the paper's: no cut may part a
+        must-link, and of the others the one that parts most cannot-links is taken, whatever its gain; entailed
+        answers count too.
+    share : float or "auto", default="auto"
+        Probability that a tree draws an answer; "auto" is 0.7 when soft, 0.5 when hard.
+    trust : {"auto", "posterior", "inconsistency"} or None, default="auto"
+        Which answers to believe. "posterior" weighs each by how likely it is right given the
+        others (`clew.trust.posterior`); hard trees leave out those more likely wrong. "inconsistency" is the
+        paper's filter: half of the answers is left out. None believes all. "auto" is
+        "posterior" where the estimated error rate is 0.05 or more, and believes all otherwise.
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed.
+    verbose : int, default=0
+        1 logs progress to the logger "clew", 2 logs more.
+
+    Attributes
+    ----------
+    affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
+        Affinity of every two rows, in [0, 1]; computed when first asked for.
+    constraint_weight_ : ndarray of shape (n_pairs,)
+        How far each answer was believed, in [0, 1]; 0 for a don't-know.
+    doubt_ : ndarray of shape (n_pairs,)
+        How likely each answer is wrong; NaN where that was not estimated.
+    error_rate_ : float or None
+        Estimated share of wrong answers; None where that was not estimated.
+    n_violated_ : ndarray of shape (n_trees,)
+        Answers drawn by each tree, and entailed ones when hard, that it does not honour.
+    forest_ : Forest
+        The trees.
+    n_features_in_ : int
+        Number of features.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is outside its range.
+    InvalidConstraintsError
+        If the constraints are about another number of rows than `X` has.
+    UnsupportedConstraintError
+        If there are triplets or odd-one-out answers.
+    InconsistentConstraintsError
+        If answers contradict each other with ``mode="hard", trust=None``. The message names the chain.
+
+    See Also
+    --------
+    ClustRF : The same forest without answers.
+
+    Notes
+    -----
+    Honours pairs; a don't-know neither joins nor parts its rows. Time O(T·(n + c)·√d·log n) for n rows,
+    c answers, d features and T trees. The paper's model is
+    ``COPRF(mode="hard", trust="inconsistency", affinity="leaf")``, with these readings: a node becomes a leaf only when no cut
+    is valid; the count of parted cannot-links starts anew at each node; a contradiction that is left after
+    filtering is decided for the must-links.
+
+    References
+    ----------
+    X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles", IEEE TNNLS
+    2015. The soft score is clew's own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clew import Constraints
+    >>> from clew.similarity import COPRF
+    >>> X, y = load_iris(return_X_y=True)
+    >>> c = Constraints.from_labels(y, n_pairs=60, random_state=0)
+    >>> forest = COPRF(n_trees=100, random_state=0).fit(X, constraints=c)
+    >>> forest.affinity_matrix_.shape
+    (150, 150)
+    """
+
+    supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
+    _allowed: ClassVar[dict[str, Any]] = ForestSimilarity._allowed | {
+        "mode": Allowed(names=("soft", "hard")),
+        "share": Allowed(names=("auto",), kind=float, low=0, high=1, low_open=True),
+        "trust": Allowed(names=("auto", "posterior", "inconsistency"), none=True),
+    }
+
+    def __init__(
+        self,
+        n_trees: int = 1000,
+        *,
+        max_features: str | float | None = "sqrt",
+        min_samples_leaf: int = 1,
+        affinity: AffinityKind = "adaptive",
+        max_samples: float | None = None,
+        mode: Literal["soft", "hard"] = "soft",
+        share: float | Literal["auto"] = "auto",
+        trust: Literal["auto", "posterior", "inconsistency"] | None = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.affinity = affinity
+        self.max_samples = max_samples
+        self.mode = mode
+        self.share = share
+        self.trust = trust
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+    ) -> Self:
+        """Weigh the answers, and grow the forest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features. The filter compares distances, so put them on comparable scales.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            What people said; None is nothing.
+
+        Returns
+        -------
+        self
+        """
+        features = self._check(X)
+        known = Constraints(len(features)) if constraints is None else constraints
+        check_constraints(self, known, len(features), self.supports)
+        seed_of_trust, *seeds_of_forest = derived_seeds(self.random_state, 3)
+        belief = self._believe(features, known, seed_of_trust)
+        if self.mode == "hard" and self.trust is None:
+            _refuse_contradictions(known)
+        is_soft = self.mode == "soft"
+        links = _soft_links(known, belief) if is_soft else _hard_links(known, belief, seed_of_trust)
+        share = self.share if self.share != "auto" else SOFT_SHARE if is_soft else HARD_SHARE
+        self._grow(
+            features,
+            seeds_of_forest,
+            links=links,
+            share=share,
+            reward=SOFT_REWARD if is_soft else HARD_REWARD,
+            is_relative=is_soft,
+        )
+        self.constraint_weight_, self.doubt_, self.error_rate_ = belief
+        self.n_violated_ = self.forest_.n_violated
+        return self
+
+    def _believe(self, X: NDArray[np.float64], known: Constraints, seed: int) -> Belief:
+        """Decide how far each answer is believed."""
+        weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+        unknown = np.full(len(weight), np.nan)
+        answered = np.flatnonzero(weight > 0)
+        if self.trust is None or len(answered) == 0:
+            return Belief(weight, unknown, None)
+        if self.trust == "inconsistency":
+            score = constraint_inconsistency(X, known, random_state=seed, n_jobs=self.n_jobs)
+            by_score = answered[np.argsort(score[answered], kind="stable")]
+            weight[by_score[max(1, round(KEPT_SHARE * len(answered))) :]] = 0.0
+            return Belief(weight, unknown, None)
+        evidence = answer_evidence(X, known, random_state=seed, n_jobs=self.n_jobs)
+        found = posterior(evidence, known)
+        if self.trust == "posterior" or found.error_rate >= NOISE_FLOOR:
+            weight = weight * found.weight
+        return Belief(weight, found.p_wrong, found.error_rate)
+
+
+def _refuse_contradictions(known: Constraints) -> None:
+    conflicts = known.conflicts()
+    if conflicts:
+        raise InconsistentConstraintsError(
+            f"{len(conflicts)} answers contradict others: {conflicts[0]}. Hard constraints cannot "
+            'all hold; use mode="soft", or trust="auto" to leave doubtful answers out',
+            conflicts[0].chain,
+        )
+
+
+def _soft_links(known: Constraints, belief: Belief) -> Links:
+    must, cannot = known.is_must_link, known.is_cannot_link
+    weight = np.concatenate([belief.weight[must], belief.weight[cannot]])
+    return links_of(known.must_link, known.cannot_link, weight)
+
+
+def _hard_links(known: Constraints, belief: Belief, seed: int) -> Links:
+    """Take the believed answers as binding, and what they entail, or a sample of that."""
+    believed = known.select_pairs(belief.weight > 0)
+    closure = believed.closure()
+    rows, answers = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
+    must, cannot = rows[answers == SAME], rows[answers == DIFFERENT]
+    if sum(closure.n_entailed()) > MAX_ENTAILED:
+        must = np.concatenate([believed.must_link, must])
+        cannot = np.concatenate([believed.cannot_link, cannot])
+    return links_of(must, cannot, is_hard=True)

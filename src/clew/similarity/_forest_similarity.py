@@ -1,0 +1,203 @@
+"""What every similarity read off a clustering forest has in common."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from clew._forest import Forest, Growth, bin_columns, bin_edges, grow_forest, marginal_twin
+from clew._parallel import Progress
+from clew._validation import Allowed, check_features, check_parameters
+from clew.exceptions import InvalidParameterError, TooLargeError
+from clew.kernels.trees import Links
+from clew.similarity._affinity import dense_affinity, nearest_rows
+
+__all__ = ["ForestSimilarity"]
+
+MAX_DENSE_ROWS = 20_000
+LARGEST_SUBTREE = 256
+MAX_DRAWS = 1 << 24
+
+
+class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Grow a pseudo two-class forest and read affinities off its trees."""
+
+    _allowed: ClassVar[dict[str, Any]] = {
+        "n_trees": Allowed(kind=int, low=1),
+        "max_features": (
+            Allowed(names=("sqrt", "log2"), none=True, kind=int, low=1),
+            Allowed(kind=float, low=0, high=1, low_open=True),
+        ),
+        "min_samples_leaf": Allowed(kind=int, low=1),
+        "affinity": Allowed(names=("adaptive", "uniform", "leaf")),
+        "max_samples": (
+            Allowed(kind=int, low=2, none=True),
+            Allowed(kind=float, low=0, high=1, low_open=True),
+        ),
+        "verbose": Allowed(kind=int, low=0),
+    }
+
+    def _grow(
+        self,
+        X: NDArray[np.float64],
+        seeds: list[int],
+        *,
+        links: Links | None = None,
+        share: float = 1.0,
+        reward: float = 0.0,
+        is_relative: bool = False,
+    ) -> Self:
+        """Grow the forest on validated features, steered by `links`; `seeds` are two."""
+        growth = Growth(
+            n_trees=self.n_trees,
+            n_draws=self._n_draws(len(X)),
+            n_candidates=self._n_candidates(X.shape[1]),
+            min_samples_leaf=self.min_samples_leaf,
+            share=share,
+            reward=reward,
+            is_relative=is_relative,
+        )
+        edges = bin_edges(X)
+        bins = bin_columns(X, edges)
+        twin = marginal_twin(bins, np.random.RandomState(seeds[0]))
+        extra = {} if links is None else {"links": links}
+        forest = grow_forest(
+            np.hstack([bins, twin]),
+            np.array([len(thresholds) + 1 for thresholds in edges]),
+            np.repeat(np.array([0, 1], np.uint8), len(X)),
+            growth,
+            n_rows=len(X),
+            seed=seeds[1],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            callback=self._callback(),
+            **extra,
+        )
+        self.__dict__.pop("affinity_matrix_", None)
+        self._edges, self.forest_, self._window_seed = edges, forest, seeds[1]
+        self._n_features_out = len(X)
+        return self
+
+    def _callback(self) -> Progress | None:
+        """Give the function that wants to know how far the forest is, if one was set."""
+        return getattr(self, "callback", None)
+
+    def _n_draws(self, n_samples: int) -> int:
+        """Resolve `max_samples`."""
+        whole = n_samples if self.max_samples is None else self.max_samples
+        n = whole if isinstance(whole, (int, np.integer)) else max(2, round(whole * n_samples))
+        if n >= MAX_DRAWS:
+            raise InvalidParameterError(
+                f"{type(self).__name__} draws at most {MAX_DRAWS - 1} rows a tree, got {n}; "
+                "set max_samples"
+            )
+        return int(n)
+
+    def _n_candidates(self, n_features: int) -> int:
+        """Resolve `max_features`."""
+        if self.max_features is None:
+            return n_features
+        if self.max_features == "sqrt":
+            return max(1, int(np.sqrt(n_features)))
+        if self.max_features == "log2":
+            return max(1, int(np.log2(n_features)))
+        if isinstance(self.max_features, (int, np.integer)):
+            return min(int(self.max_features), n_features)
+        return max(1, int(self.max_features * n_features))
+
+    @cached_property
+    def affinity_matrix_(self) -> NDArray[np.float32]:
+        """Affinity of every two fitted rows, (n_samples, n_samples), in [0, 1]; computed when asked for."""
+        check_is_fitted(self, "forest_")
+        forest: Forest = self.forest_
+        n = forest.leaf.shape[1]
+        if n > MAX_DENSE_ROWS:
+            raise TooLargeError(
+                f"a dense affinity of {n} rows would take {4 * n * n / 2**30:.0f} GiB; "
+                f"beyond {MAX_DENSE_ROWS} rows use kneighbors_graph(k)"
+            )
+        return dense_affinity(forest, forest.leaf, self.affinity, self.n_jobs, is_symmetric=True)
+
+    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
+        """Link every fitted row to its most similar rows, without a dense matrix.
+
+        Parameters
+        ----------
+        n_neighbors : int, default=20
+            How many.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples), float32
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself
+            excluded; fewer where it met fewer.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n_neighbors` is not between 1 and ``n_samples - 1``.
+
+        Notes
+        -----
+        Rows meet in subtrees of at most 256 rows; affinity from farther up, which is small, is left out.
+        Up to 256 rows the graph therefore holds the very entries of `affinity_matrix_`.
+        Time O(T·n·256) at worst, memory O(T·n).
+        """
+        check_is_fitted(self, "forest_")
+        n = self.forest_.leaf.shape[1]
+        if not Allowed(kind=int, low=1, high=n - 1).holds(n_neighbors):
+            raise InvalidParameterError(
+                f"n_neighbors must be an integer in [1, {n - 1}] for {n} rows, got {n_neighbors!r}"
+            )
+        return nearest_rows(
+            self.forest_,
+            self.affinity,
+            n_neighbors,
+            LARGEST_SUBTREE,
+            self._window_seed,
+            self.n_jobs,
+        )
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Find the leaf of every row in every tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Any rows, fitted or new.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_trees), int32
+            Nodes, counted from the root of their tree in preorder.
+        """
+        check_is_fitted(self, "forest_")
+        bins = bin_columns(check_features(self, X, reset=False), self._edges)
+        return self.forest_.leaves_of(bins, self.n_jobs).T
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Measure the affinity of rows to every fitted row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Any rows, fitted or new.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples), float32
+            Affinities in [0, 1].
+        """
+        leaf = np.ascontiguousarray(self.apply(X).T)
+        return dense_affinity(self.forest_, leaf, self.affinity, self.n_jobs)
+
+    def _check(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Check parameters and features."""
+        check_parameters(self, self._allowed)
+        return check_features(self, X)
