@@ -52,8 +52,8 @@ numpydoc_validation_checks = {
     "PR01", "PR02", "PR04", "PR05", "PR07", "PR10",
     "RT01", "YD01", "SA04",
 }  # fmt: skip
-# A protocol has no parameters of its own: SimulatedOracle describes what an oracle does.
-numpydoc_validation_exclude = {r"\.Oracle\b", r"\._"}
+# A protocol has no parameters of its own, and the fields of a named tuple are described one by one.
+numpydoc_validation_exclude = {r"\.Oracle\b", r"\.Support\b", r"\.AnswerPosterior\b", r"\._"}
 
 # The examples: each is run, each becomes a page.
 sphinx_gallery_conf = {
@@ -106,6 +106,8 @@ def skip_foreign(
     """Leave out what a class only inherits from elsewhere: it is documented there."""
     if name.startswith("set_") and name.endswith("_request"):
         return True
+    if type(member).__name__ == "_tuplegetter":
+        return None
     function = member.fget if isinstance(member, property) else member
     origin = getattr(function, "__module__", None)
     return None if origin is not None and origin.split(".")[0] == "clew" else True

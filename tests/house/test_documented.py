@@ -59,7 +59,7 @@ def _reference_entries() -> list[str]:
             module = match.group(1)
         elif line.strip() and not line.startswith(" "):
             inside = line.startswith(".. autosummary::")
-        if match := re.match(r"\.\. py:data:: (\w+)", line):
+        if match := re.match(r"\.\. py:(?:data|function):: (\w+)", line):
             entries.append(f"{module}.{match.group(1)}")
         elif inside and re.fullmatch(r"   \w+", line):
             entries.append(f"{module}.{line.strip()}")
