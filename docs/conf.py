@@ -31,7 +31,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_templates", "auto_examples/*.ipynb", "auto_examples/*.json"]
 templates_path = ["_templates"]
-nitpicky = False
+default_role = "py:obj"  # `name` in a docstring is code, and a link where clew has that name
 suppress_warnings = ["config.cache"]  # the order of the examples is a class, which is not cached
 
 # Pages in Markdown.
@@ -88,12 +88,16 @@ html_theme_options = {
     "light_css_variables": {
         "color-brand-primary": "#9c4630",
         "color-brand-content": "#9c4630",
+        "color-api-name": "#9c4630",
+        "color-api-pre-name": "var(--color-foreground-secondary)",
         "color-sidebar-link-text": "var(--color-foreground-primary)",
         "color-sidebar-link-text--top-level": "var(--color-foreground-primary)",
     },
     "dark_css_variables": {
         "color-brand-primary": "#e3a18c",
         "color-brand-content": "#e3a18c",
+        "color-api-name": "#e3a18c",
+        "color-api-pre-name": "var(--color-foreground-secondary)",
         "color-sidebar-link-text": "var(--color-foreground-primary)",
         "color-sidebar-link-text--top-level": "var(--color-foreground-primary)",
     },
