@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +13,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import check_features
 from clew.cluster._spectral import SpectralClustering, resolved_n_neighbors
 from clew.constraints import Constraints, Support, check_constraints
-from clew.metrics import n_violated
+from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
 
 __all__ = ["SimilarityClustering"]
@@ -22,6 +21,9 @@ __all__ = ["SimilarityClustering"]
 #: Beyond this many rows a clusterer that reads neighbour graphs gets one, not a dense matrix.
 MAX_DENSE_ROWS = 5_000
 N_NEIGHBORS = 20
+#: Neighbours of each row that are tried where answers can tell which graph is right.
+GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
+MAX_SPARSE_NEIGHBORS = 50
 
 
 class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -34,7 +36,10 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         `kneighbors_graph` and `transform`. None is `COPRF()`.
     clusterer : estimator, default=None
         Finds groups from a precomputed affinity: `SpectralClustering`, or scikit-learn's
-        ``AffinityPropagation(affinity="precomputed")``. None is `SpectralClustering()`, with 8 groups.
+        ``AffinityPropagation(affinity="precomputed")``. None is `SpectralClustering()`, with 8
+        groups. Where its `n_neighbors` is "auto" and there are answers, graphs of 10 and 20
+        neighbours and of a tenth of the rows are tried, and the partition that explains the
+        answers best is kept (`clew.metrics.answer_log_likelihood`).
     random_state : int, RandomState or None, default=None
         Seeds both parts where they have no seed of their own.
 
@@ -118,9 +123,12 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_constraints(self, known, len(features), self.supports)
         extra = {"constraints": known} if self.supports.pairs else {}
         similarity.fit(features, **extra)
-        labels = clusterer.fit(_affinity_for(clusterer, similarity, len(features))).labels_
-        self.similarity_, self.clusterer_, self.labels_ = similarity, clusterer, labels
-        self.n_violated_ = n_violated(labels, known)
+        believed = known.with_weights(
+            pair_weights=getattr(similarity, "constraint_weight_", known.pair_weights)
+        )
+        self.clusterer_ = _fit_by_answers(clusterer, similarity, believed)
+        self.similarity_, self.labels_ = similarity, self.clusterer_.labels_
+        self.n_violated_ = n_violated(self.labels_, known)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -158,8 +166,18 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return part
 
 
-def _affinity_for(clusterer: Any, similarity: Any, n: int) -> NDArray[np.float32] | csr_array:
-    """Give the clusterer a dense affinity, or a neighbour graph where that is large and it reads one."""
-    if n > MAX_DENSE_ROWS and isinstance(clusterer, SpectralClustering):
-        return similarity.kneighbors_graph(resolved_n_neighbors(clusterer.n_neighbors, n))
-    return similarity.affinity_matrix_
+def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> Any:
+    """Fit the clusterer, with the neighbour graph that explains the answers best if it may choose."""
+    n = believed.n_samples
+    if not isinstance(clusterer, SpectralClustering):
+        return clusterer.fit(similarity.affinity_matrix_)
+    sizes = {resolved_n_neighbors(clusterer.n_neighbors, n)}
+    if clusterer.n_neighbors == "auto" and len(believed.pairs):
+        sizes |= {resolved_n_neighbors(k, n) for k in GRAPHS_TRIED if k == "paper" or k < n / 4}
+    if n > MAX_DENSE_ROWS:
+        sizes = {min(size, MAX_SPARSE_NEIGHBORS) for size in sizes}
+        affinity = similarity.kneighbors_graph(max(sizes))
+    else:
+        affinity = similarity.affinity_matrix_
+    fitted = [clone(clusterer).set_params(n_neighbors=size).fit(affinity) for size in sorted(sizes)]
+    return max(fitted, key=lambda model: answer_log_likelihood(model.labels_, believed))

@@ -3,11 +3,13 @@
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clew.metrics._curves import area_under_curve
+from clew.metrics._likelihood import answer_log_likelihood
 from clew.metrics._pairs import jaccard_score_pairs, pairwise_f_score
 from clew.metrics._violations import n_violated
 
 __all__ = [
     "adjusted_rand_score",
+    "answer_log_likelihood",
     "area_under_curve",
     "jaccard_score_pairs",
     "n_violated",

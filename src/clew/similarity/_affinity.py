@@ -8,13 +8,15 @@ from scipy.sparse import csr_array
 
 from clew._forest import AffinityKind, Forest
 from clew._parallel import blocks, in_threads
+from clew._scales import local_scales
 from clew.kernels.dense_affinity import add_leaf_affinity, add_path_affinity
 from clew.kernels.near_affinity import nearest_by_affinity
 
-__all__ = ["dense_affinity", "nearest_rows"]
+__all__ = ["dense_affinity", "nearest_rows", "remixed_graph"]
 
 ROWS_PER_BLOCK = 128
 ROWS_PER_SEARCH = 2048
+ENTRIES_PER_BLOCK = 1 << 16
 
 
 def dense_affinity(
@@ -97,3 +99,41 @@ def nearest_rows(
     graph = csr_array((value[found] / np.float32(forest.n_trees), neighbour[found], indptr), (n, n))
     graph.sort_indices()
     return graph
+
+
+def remixed_graph(
+    proposed: csr_array, rows: NDArray[np.float64], mix: float, n_neighbors: int
+) -> csr_array:
+    """Mix Gaussian affinities into a neighbour graph, and keep the largest of each row.
+
+    Parameters
+    ----------
+    proposed : csr_array of shape (n, n)
+        Candidates with their affinities.
+    rows : ndarray of shape (n, n_features)
+        Where distances are measured; the scale of a row comes from its candidates.
+    mix : float
+        Share of the Gaussian affinities.
+    n_neighbors : int
+        How many to keep in each row.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float32
+    """
+    row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
+    squared = np.concatenate([
+        ((rows[row[start:stop]] - rows[proposed.indices[start:stop]]) ** 2).sum(axis=1)
+        for start, stop in blocks(proposed.nnz, ENTRIES_PER_BLOCK)
+    ])  # fmt: skip
+    width = int(np.diff(proposed.indptr).max())
+    table = np.zeros((len(rows), width))
+    place = np.arange(proposed.nnz) - proposed.indptr[row]
+    table[row, place] = squared
+    scale = local_scales(table)
+    gaussian = np.exp(-squared / (scale[row] * scale[proposed.indices]))
+    value = ((1 - mix) * proposed.data + mix * gaussian).astype(np.float32)
+    by_row_and_value = np.lexsort((proposed.indices, -value, row))
+    kept = np.sort(by_row_and_value[place < n_neighbors])
+    entries = (value[kept], (row[kept], proposed.indices[kept]))
+    return csr_array(entries, shape=proposed.shape)

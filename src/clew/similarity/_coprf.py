@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from clew._forest import AffinityKind, links_of
 from clew._random import RandomState, derived_seeds
@@ -14,7 +16,10 @@ from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import InconsistentConstraintsError
 from clew.kernels.trees import Links
-from clew.similarity._forest_similarity import ForestSimilarity
+from clew._scales import gaussian_affinity
+from clew.similarity._affinity import remixed_graph
+from clew.similarity._forest_similarity import ForestSimilarity, check_n_neighbors
+from clew.similarity._space import Space
 from clew.trust import answer_evidence, constraint_inconsistency, posterior
 
 __all__ = ["COPRF"]
@@ -24,6 +29,9 @@ KEPT_SHARE = 0.5
 #: Estimated error rate from which trust="auto" weighs answers.
 NOISE_FLOOR = 0.05
 SOFT_SHARE, SOFT_REWARD = 0.7, 4.0
+SOFT_COMPONENTS, SOFT_EUCLIDEAN = 20, 0.5
+#: Neighbours that the forest proposes for each that is kept, where distances have a say too.
+CANDIDATES_PER_NEIGHBOR = 3
 #: Gain is at most 1, so a reward of 2 puts one cannot-link before any gain.
 HARD_SHARE, HARD_REWARD = 0.5, 2.0
 MAX_ENTAILED = 50_000
@@ -52,8 +60,8 @@ class COPRF(ForestSimilarity):
         Features tried at a node: a number, a share of all, or None for all.
     min_samples_leaf : int, default=1
         Bootstrap draws that each child of a node must hold at least.
-    affinity : {"adaptive", "uniform", "leaf"}, default="adaptive"
-        How affinities are read off the trees, see `ClustRF`. The paper's is "leaf".
+    affinity : {"leaf", "adaptive", "uniform"}, default="leaf"
+        How affinities are read off the trees, see `ClustRF`.
     max_samples : int, float or None, default=None
         Draws for each tree, see `ClustRF`.
     mode : {"soft", "hard"}, default="soft"
@@ -63,6 +71,12 @@ class COPRF(ForestSimilarity):
         answers count too.
     share : float or "auto", default="auto"
         Probability that a tree draws an answer; "auto" is 0.7 when soft, 0.5 when hard.
+    components : int, "auto" or None, default="auto"
+        Number of principal components, of standardised features, that trees may cut besides the features: cuts
+        aslant. "auto" is 20 when soft, none when hard.
+    euclidean : float or "auto", default="auto"
+        Share of Gaussian affinities on local scales, between features mapped to [-1, 1], that is mixed
+        into those of the forest. "auto" is 0.5 when soft, 0 when hard.
     trust : {"auto", "posterior", "inconsistency"} or None, default="auto"
         Which answers to believe. "posterior" weighs each by how likely it is right given the
         others (`clew.trust.posterior`); hard trees leave out those more likely wrong. "inconsistency" is the
@@ -111,7 +125,7 @@ class COPRF(ForestSimilarity):
     -----
     Honours pairs; a don't-know neither joins nor parts its rows. Time O(T·(n + c)·√d·log n) for n rows,
     c answers, d features and T trees. The paper's model is
-    ``COPRF(mode="hard", trust="inconsistency", affinity="leaf")``, with these readings: a node becomes a leaf only when no cut
+    ``COPRF(mode="hard", trust="inconsistency")``, with these readings: a node becomes a leaf only when no cut
     is valid; the count of parted cannot-links starts anew at each node; a contradiction that is left after
     filtering is decided for the must-links.
 
@@ -134,6 +148,8 @@ class COPRF(ForestSimilarity):
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
     _allowed: ClassVar[dict[str, Any]] = ForestSimilarity._allowed | {
+        "components": Allowed(names=("auto",), kind=int, low=1, none=True),
+        "euclidean": Allowed(names=("auto",), kind=float, low=0, high=1),
         "mode": Allowed(names=("soft", "hard")),
         "share": Allowed(names=("auto",), kind=float, low=0, high=1, low_open=True),
         "trust": Allowed(names=("auto", "posterior", "inconsistency"), none=True),
@@ -145,10 +161,12 @@ class COPRF(ForestSimilarity):
         *,
         max_features: str | float | None = "sqrt",
         min_samples_leaf: int = 1,
-        affinity: AffinityKind = "adaptive",
+        affinity: AffinityKind = "leaf",
         max_samples: float | None = None,
         mode: Literal["soft", "hard"] = "soft",
         share: float | Literal["auto"] = "auto",
+        components: int | Literal["auto"] | None = "auto",
+        euclidean: float | Literal["auto"] = "auto",
         trust: Literal["auto", "posterior", "inconsistency"] | None = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -161,6 +179,8 @@ class COPRF(ForestSimilarity):
         self.max_samples = max_samples
         self.mode = mode
         self.share = share
+        self.components = components
+        self.euclidean = euclidean
         self.trust = trust
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -174,7 +194,7 @@ class COPRF(ForestSimilarity):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Features. The filter compares distances, so put them on comparable scales.
+            Features. Their units do not matter.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
@@ -187,24 +207,76 @@ class COPRF(ForestSimilarity):
         features = self._check(X)
         known = Constraints(len(features)) if constraints is None else constraints
         check_constraints(self, known, len(features), self.supports)
-        seed_of_trust, *seeds_of_forest = derived_seeds(self.random_state, 3)
-        belief = self._believe(features, known, seed_of_trust)
         if self.mode == "hard" and self.trust is None:
             _refuse_contradictions(known)
+        seed, *seeds_of_forest = derived_seeds(self.random_state, 3)
+        belief = self._believe(features, known, seed)
         is_soft = self.mode == "soft"
-        links = _soft_links(known, belief) if is_soft else _hard_links(known, belief, seed_of_trust)
-        share = self.share if self.share != "auto" else SOFT_SHARE if is_soft else HARD_SHARE
+        space = Space.fit(features, SOFT_COMPONENTS if is_soft else 0, self.components, seed)
         self._grow(
-            features,
+            space.widened(features),
             seeds_of_forest,
-            links=links,
-            share=share,
+            links=_soft_links(known, belief) if is_soft else _hard_links(known, belief, seed),
+            share=_resolved(self.share, SOFT_SHARE if is_soft else HARD_SHARE),
             reward=SOFT_REWARD if is_soft else HARD_REWARD,
             is_relative=is_soft,
         )
+        self._space, self._rows = space, space.scaled(features)
+        self._mix = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
         self.constraint_weight_, self.doubt_, self.error_rate_ = belief
         self.n_violated_ = self.forest_.n_violated
         return self
+
+    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
+        """Link every fitted row to its most similar rows, without a dense matrix.
+
+        Parameters
+        ----------
+        n_neighbors : int, default=20
+            How many.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples), float32
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself excluded;
+            fewer where it met fewer.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n_neighbors` is not between 1 and ``n_samples - 1``.
+
+        Notes
+        -----
+        The forest proposes three times as many rows, see `ClustRF`, and the Gaussian affinities,
+        with scales taken from those rows, have their say among these.
+        """
+        check_is_fitted(self, "forest_")
+        if self._mix == 0:
+            return super().kneighbors_graph(n_neighbors)
+        check_n_neighbors(n_neighbors, len(self._rows))
+        n_candidates = min(CANDIDATES_PER_NEIGHBOR * n_neighbors, len(self._rows) - 1)
+        proposed = super().kneighbors_graph(n_candidates)
+        return remixed_graph(proposed, self._rows, self._mix, n_neighbors)
+
+    def _cut_features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._space.widened(X)
+
+    def _affinity_of_fitted(self) -> NDArray[np.float32]:
+        return self._mixed(super()._affinity_of_fitted(), self._rows)
+
+    def _affinity_to_fitted(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
+        return self._mixed(super()._affinity_to_fitted(X), self._space.scaled(X))
+
+    def _mixed(
+        self, affinity: NDArray[np.float32], rows: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        """Mix Gaussian affinities of scaled rows into those of the forest."""
+        if self._mix == 0:
+            return affinity
+        affinity *= np.float32(1 - self._mix)
+        affinity += np.float32(self._mix) * gaussian_affinity(rows, self._rows)
+        return affinity
 
     def _believe(self, X: NDArray[np.float64], known: Constraints, seed: int) -> Belief:
         """Decide how far each answer is believed."""
@@ -223,6 +295,10 @@ class COPRF(ForestSimilarity):
         if self.trust == "posterior" or found.error_rate >= NOISE_FLOOR:
             weight = weight * found.weight
         return Belief(weight, found.p_wrong, found.error_rate)
+
+
+def _resolved(value: float | Literal["auto"], auto: float) -> float:
+    return auto if value == "auto" else value
 
 
 def _refuse_contradictions(known: Constraints) -> None:

@@ -122,7 +122,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"a dense affinity of {n} rows would take {4 * n * n / 2**30:.0f} GiB; "
                 f"beyond {MAX_DENSE_ROWS} rows use kneighbors_graph(k)"
             )
-        return dense_affinity(forest, forest.leaf, self.affinity, self.n_jobs, is_symmetric=True)
+        return self._affinity_of_fitted()
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Link every fitted row to its most similar rows, without a dense matrix.
@@ -151,10 +151,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         check_is_fitted(self, "forest_")
         n = self.forest_.leaf.shape[1]
-        if not Allowed(kind=int, low=1, high=n - 1).holds(n_neighbors):
-            raise InvalidParameterError(
-                f"n_neighbors must be an integer in [1, {n - 1}] for {n} rows, got {n_neighbors!r}"
-            )
+        check_n_neighbors(n_neighbors, n)
         return nearest_rows(
             self.forest_,
             self.affinity,
@@ -178,8 +175,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             Nodes, counted from the root of their tree in preorder.
         """
         check_is_fitted(self, "forest_")
-        bins = bin_columns(check_features(self, X, reset=False), self._edges)
-        return self.forest_.leaves_of(bins, self.n_jobs).T
+        return self._leaves_of(check_features(self, X, reset=False)).T
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Measure the affinity of rows to every fitted row.
@@ -194,10 +190,42 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         ndarray of shape (n_rows, n_samples), float32
             Affinities in [0, 1].
         """
-        leaf = np.ascontiguousarray(self.apply(X).T)
-        return dense_affinity(self.forest_, leaf, self.affinity, self.n_jobs)
+        check_is_fitted(self, "forest_")
+        return self._affinity_to_fitted(check_features(self, X, reset=False))
+
+    def _affinity_of_fitted(self) -> NDArray[np.float32]:
+        """Measure the affinity of every two fitted rows."""
+        forest: Forest = self.forest_
+        return dense_affinity(forest, forest.leaf, self.affinity, self.n_jobs, is_symmetric=True)
+
+    def _affinity_to_fitted(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Measure the affinity of validated rows to every fitted row."""
+        return dense_affinity(self.forest_, self._leaves_of(X), self.affinity, self.n_jobs)
+
+    def _leaves_of(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Find the leaves of validated rows, (n_trees, n_rows)."""
+        return self.forest_.leaves_of(bin_columns(self._cut_features(X), self._edges), self.n_jobs)
+
+    def _cut_features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the features that trees cut."""
+        return X
 
     def _check(self, X: ArrayLike) -> NDArray[np.float64]:
         """Check parameters and features."""
         check_parameters(self, self._allowed)
         return check_features(self, X)
+
+
+def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
+    """Check that every row can have so many neighbours.
+
+    Raises
+    ------
+    InvalidParameterError
+        If not.
+    """
+    if not Allowed(kind=int, low=1, high=n_samples - 1).holds(n_neighbors):
+        raise InvalidParameterError(
+            f"n_neighbors must be an integer in [1, {n_samples - 1}] for {n_samples} rows, "
+            f"got {n_neighbors!r}"
+        )

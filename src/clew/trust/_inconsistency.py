@@ -33,7 +33,7 @@ def constraint_inconsistency(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Features, on comparable scales.
+        Features. Their units do not matter.
     constraints : Constraints
         The answers. Only pairs are looked at.
     n_trees : int, default=500

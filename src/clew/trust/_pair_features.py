@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
+from sklearn.metrics.pairwise import euclidean_distances
+
+from clew._scales import local_scales, to_unit_range
 
 __all__ = ["closeness", "pair_features"]
 
-LOCAL_SCALE_NEIGHBOUR = 7
+ROWS_PER_BLOCK = 512
+#: Squared distance of coincident rows, in units of their scales.
+NEAREST = 1e-6
 
 
 def pair_features(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -36,29 +40,25 @@ def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.flo
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Features, on comparable scales.
+        Features; distances are measured with every feature's range mapped to [-1, 1].
     rows : ndarray of shape (n_pairs, 2)
         Row numbers.
 
     Returns
     -------
     ndarray of shape (n_pairs,)
-        ``-log(d_ij² / (s_i · s_j))``, where ``s`` is the distance to the 7th neighbour; higher is closer.
-        Distances and scales of 0 count as the smallest positive ones.
+        ``-log(d² / (s·s'))``, where ``s`` and ``s'`` are the distances of both rows to their 7th
+        neighbours; higher is closer. Rows that coincide count as a thousandth of the scales apart.
 
     References
     ----------
     L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 2004.
     """
+    X = to_unit_range(X, X.min(axis=0), X.max(axis=0))
     named, place = np.unique(rows, return_inverse=True)
-    n_neighbors = min(LOCAL_SCALE_NEIGHBOUR, len(X) - 1) + 1
-    distances, _ = NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(X[named])
-    scale = distances[:, -1][place.reshape(rows.shape)]
-    distance = np.linalg.norm(X[rows[:, 0]] - X[rows[:, 1]], axis=1)
-    return np.log(_positive(scale)).sum(axis=1) - 2 * np.log(_positive(distance))
-
-
-def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lift zeros to the smallest positive value."""
-    above = values[values > 0]
-    return np.maximum(values, above.min() if above.size else 1.0)
+    scale = np.concatenate([
+        local_scales(euclidean_distances(X[named[start : start + ROWS_PER_BLOCK]], X, squared=True))
+        for start in range(0, len(named), ROWS_PER_BLOCK)
+    ])[place.reshape(rows.shape)]  # fmt: skip
+    squared = ((X[rows[:, 0]] - X[rows[:, 1]]) ** 2).sum(axis=1)
+    return -np.log(np.maximum(squared / scale.prod(axis=1), NEAREST))

@@ -34,7 +34,7 @@ class AnswerPosterior(NamedTuple):
     p_wrong: NDArray[np.float64]
     """Probability that each pair's answer is wrong, (n_pairs,); NaN for a don't-know."""
     weight: NDArray[np.float64]
-    """How far to believe it, ``max(0, 1 - 2·p_wrong)``, (n_pairs,); 0 for a don't-know."""
+    """How far to believe it, ``1 - p_wrong``, (n_pairs,); 0 for a don't-know."""
     error_rate: float
     """Estimated share of wrong answers; NaN where nobody answered."""
 
@@ -52,11 +52,15 @@ def answer_evidence(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Features, on comparable scales.
+        Features. Their units do not matter.
     constraints : Constraints
         The answers. Only pairs are looked at.
-    n_trees, random_state, n_jobs
-        See `out_of_bag_vote`.
+    n_trees : int, default=500
+        Size of the forest that votes.
+    random_state : int, RandomState or None, default=None
+        Seed of the forest.
+    n_jobs : int or None, default=None
+        Threads.
 
     Returns
     -------
@@ -149,7 +153,7 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     p_contrary = np.where(said_same, 1 - p_same, p_same)
     wrong, right = p_contrary * error_rate, (1 - p_contrary) * (1 - error_rate)
     p_wrong[answered] = wrong / (wrong + right)
-    weight = np.maximum(0.0, 1.0 - 2.0 * np.nan_to_num(p_wrong, nan=0.5))
+    weight = np.nan_to_num(1.0 - p_wrong, nan=0.0)
     return AnswerPosterior(p_wrong, weight, error_rate)
 
 
