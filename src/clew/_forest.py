@@ -1,14 +1,14 @@
 """Forests of two-class trees: bins, threads and memory around the kernels that grow and read them.
 
-Both `clew.trust` and `clew.similarity` stand on this. Features are cut at no more than 255 places: between
-the distinct values of a feature if there are few, at quantiles otherwise.
+Both `clew.trust` and `clew.similarity` stand on this. Features are cut at no more than 255
+places: between the distinct values of a feature if there are few, at quantiles otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -75,7 +75,7 @@ class Forest(NamedTuple):
     @property
     def n_trees(self) -> int:
         """Number of trees."""
-        return self.leaf.shape[0]
+        return len(self.leaf)
 
     @property
     def largest_tree(self) -> int:
@@ -142,7 +142,7 @@ def bin_columns(X: NDArray[np.float64], edges: list[NDArray[np.float64]]) -> NDA
 
 
 def marginal_twin(bins: NDArray[np.uint8], random: np.random.RandomState) -> NDArray[np.uint8]:
-    """Draw as many pseudo rows as there are rows, each feature from its own marginal distribution."""
+    """Draw as many pseudo rows as there are rows, each feature from its marginal distribution."""
     n = bins.shape[1]
     return np.stack([column[random.randint(n, size=n)] for column in bins])
 
@@ -187,7 +187,7 @@ def grow_forest(
     *,
     n_rows: int,
     seed: int,
-    links: Links = NO_LINKS,
+    links: Links | None = None,
     wants_draws: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -209,8 +209,8 @@ def grow_forest(
         The first `n_rows` rows are led to the leaves.
     seed : int
         Tree ``t`` depends on the seed and on ``t`` alone.
-    links : Links
-        What steers the cuts.
+    links : Links, default=None
+        What steers the cuts; None is nothing.
     wants_draws : bool
         Whether to note which tree drew which row.
     n_jobs, verbose, callback
@@ -229,7 +229,16 @@ def grow_forest(
     order = np.empty_like(leaf)
     n_violated = np.empty(growth.n_trees, np.int64)
     draws = np.empty(leaf.shape if wants_draws else (0, 0), np.uint8)
-    grow = partial(_grow_block, problem, links, rules, leaf, order, n_violated, draws)
+    grow = partial(
+        _grow_block,
+        problem,
+        NO_LINKS if links is None else links,
+        rules,
+        leaf,
+        order,
+        n_violated,
+        draws,
+    )
     size = max(1, min(TREES_PER_BLOCK, growth.n_trees // (4 * effective_n_jobs(n_jobs))))
     parts = in_threads(
         grow, blocks(growth.n_trees, size),
@@ -275,13 +284,15 @@ def _empty_trees(n_trees: int, n_nodes: int) -> Trees:
 
 def _trimmed(trees: Trees, n_trees: int) -> Trees:
     used = trees.offset[n_trees]
-    return Trees(trees.offset[: n_trees + 1].copy(), *(part[:used].copy() for part in trees[1:]))
+    columns: list[Any] = [column[:used].copy() for column in trees[1:]]
+    return Trees(trees.offset[: n_trees + 1].copy(), *columns)
 
 
 def _joined(parts: list[Trees]) -> Trees:
     """Put the trees of several blocks one after the other."""
     sizes = np.concatenate([np.diff(part.offset) for part in parts])
     offset = np.concatenate([[0], sizes.cumsum()])
-    return Trees(
-        offset, *(np.concatenate(column) for column in zip(*(p[1:] for p in parts), strict=True))
-    )
+    columns: list[Any] = [
+        np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True)
+    ]
+    return Trees(offset, *columns)

@@ -31,11 +31,13 @@ class Allowed(NamedTuple):
         """Tell whether a value is allowed."""
         if value is None or isinstance(value, str):
             return self.none if value is None else value in self.names
-        number = {int: numbers.Integral, float: numbers.Real}.get(self.kind)  # type: ignore[arg-type]
-        if number is None or isinstance(value, bool | np.bool_) or not isinstance(value, number):
+        if self.kind is None or isinstance(value, bool | np.bool_):
             return False
-        above = value > self.low if self.low_open else value >= self.low  # type: ignore[operator]
-        return bool(above and value <= self.high)  # type: ignore[operator]
+        if not isinstance(value, numbers.Integral if self.kind is int else numbers.Real):
+            return False
+        number = float(value)
+        above = number > self.low if self.low_open else number >= self.low
+        return above and number <= self.high
 
     def __str__(self) -> str:
         parts = [repr(name) for name in self.names]
@@ -64,7 +66,7 @@ def check_parameters(
             ranges if isinstance(ranges, tuple) and not isinstance(ranges, Allowed) else (ranges,)
         )
         value = getattr(estimator, name)
-        if not any(choice.holds(value) for choice in choices):  # type: ignore[union-attr]
+        if not any(choice.holds(value) for choice in choices):
             wanted = " or ".join(str(choice) for choice in choices)
             raise InvalidParameterError(
                 f"{type(estimator).__name__}({name}={value!r}): {name} must be {wanted}"

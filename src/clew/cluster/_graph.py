@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.neighbors import NearestNeighbors
 
 __all__ = ["local_scale_graph", "nearest_graph"]
@@ -19,7 +19,8 @@ def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) 
     Parameters
     ----------
     affinity : ndarray or sparse array of shape (n, n)
-        Affinities, none negative. The diagonal is left out, and so is what a sparse array does not store.
+        Affinities, none negative. The diagonal is left out, and so is what a sparse array does
+        not store.
     n_neighbors : int
         How many to keep in each row.
 
@@ -28,8 +29,10 @@ def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) 
     csr_array of shape (n, n), float64
         The larger of both directions where rows disagree.
     """
-    keep = _largest_stored if issparse(affinity) else _largest_entries
-    graph = keep(affinity, n_neighbors)
+    if isinstance(affinity, np.ndarray):
+        graph = _largest_entries(affinity, n_neighbors)
+    else:
+        graph = _largest_stored(affinity, n_neighbors)
     return csr_array(graph.maximum(graph.T))
 
 
@@ -50,7 +53,7 @@ def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
 
 
 def _largest_stored(affinity: csr_array, k: int) -> csr_array:
-    graph = csr_array(affinity, dtype=np.float64, copy=True)
+    graph = csr_array(affinity).astype(np.float64, copy=True)
     graph.setdiag(0.0)
     graph.eliminate_zeros()
     row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))

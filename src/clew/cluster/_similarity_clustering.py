@@ -26,7 +26,7 @@ GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
 MAX_SPARSE_NEIGHBORS = 50
 
 
-class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class SimilarityClustering(ClusterMixin, BaseEstimator):
     """Join a similarity, which follows people's answers, and a clusterer, which makes groups of it.
 
     Parameters
@@ -64,7 +64,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     Honours what its similarity honours, softly: groups may part must-links. Up to 5,000 rows the
-    clusterer sees the dense affinity; beyond, `SpectralClustering` gets the graph of the nearest rows and nothing is ever dense.
+    clusterer sees the dense affinity; beyond, `SpectralClustering` gets the graph of the nearest
+    rows and nothing is ever dense.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group to which they have the most affinity among their nearest fitted rows.
+        """Give new rows the group that has most affinity among their nearest fitted rows.
 
         Parameters
         ----------
@@ -167,7 +168,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> Any:
-    """Fit the clusterer, with the neighbour graph that explains the answers best if it may choose."""
+    """Fit the clusterer, on the graph that explains the answers best if it may choose."""
     n = believed.n_samples
     if not isinstance(clusterer, SpectralClustering):
         return clusterer.fit(similarity.affinity_matrix_)

@@ -21,7 +21,8 @@ from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["SpectralClustering", "resolved_n_neighbors"]
 
-#: Below this many rows, or with more than a third as many clusters, a dense solver is safer and as fast.
+#: Below this many rows, or with more than a third as many clusters, a dense solver is safer and
+#: as fast.
 SMALL = 300
 AUTO_NEIGHBORS = 20
 SYMMETRY_TOLERANCE = 1e-6
@@ -51,7 +52,7 @@ def resolved_n_neighbors(n_neighbors: int | Literal["auto", "paper"], n_samples:
     return min(wanted, n_samples - 1)
 
 
-class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class SpectralClustering(ClusterMixin, BaseEstimator):
     """Cut a neighbour graph into groups that hold together.
 
     The rows of the leading eigenvectors of the normalised affinity, scaled to length one, are
@@ -62,7 +63,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_clusters : int, default=8
         Number of groups.
     affinity : {"precomputed", "nearest_neighbors"}, default="precomputed"
-        What `fit` gets: affinities, or features from which Gaussian affinities on local scales are made.
+        What `fit` gets: affinities, or features from which Gaussian affinities on local scales
+        are made.
     n_neighbors : int, "auto" or "paper", default="auto"
         How many of the largest affinities of each row make the graph. "paper" is a tenth of the
         rows, as in COP-RF; "auto" is a tenth of the rows too, but 5 at least and 20 at most.
@@ -143,7 +145,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or array-like or sparse array of shape (n_samples, n_samples)
+        X : array-like of shape (n_samples, n_features), or array-like or sparse array of shape
+        (n_samples, n_samples)
             Features, or affinities of every two rows. Of a sparse array only stored entries count.
         y : ignored
             Present by convention.
@@ -204,7 +207,7 @@ def spectral_embedding(graph: csr_array, n_components: int, seed: int) -> NDArra
         start = np.random.RandomState(seed).uniform(-1, 1, n)
         _, vectors = eigsh(normalised, n_components, which="LA", v0=start)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12)
+    return np.asarray(np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12))
 
 
 def _check_affinity(affinity: NDArray[np.floating] | csr_array) -> None:

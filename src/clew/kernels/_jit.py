@@ -13,4 +13,10 @@ kernel = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=Fal
 #: owns no memory: its caller allocates every buffer. With the runtime on, every array that a
 #: function touches is counted by an atomic operation, which cost 0.3 µs a tree node, and threads
 #: that share an array wait for each other's counts.
-bare_kernel = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=False, _nrt=False)
+bare_kernel = numba.njit(  # type: ignore[call-overload]
+    nogil=True,
+    cache=True,
+    error_model="numpy",
+    boundscheck=False,
+    _nrt=False,
+)

@@ -58,7 +58,7 @@ def line_up_leaves(
     line: NDArray[np.int32],
     fork: NDArray[np.int32],
 ) -> int:
-    """Number the leaves of a tree in preorder.
+    """Give the leaves of a tree numbers in preorder.
 
     `place` gives each node's number if it is a leaf, `line` the leaf of each number, and `fork`
     the lowest common ancestor of a leaf and the one before it. Gives the number of leaves.

@@ -1,8 +1,8 @@
 """The most similar fitted rows of each row, from small subtrees alone.
 
-In each tree a row meets the rows of its leaf, then those of the subtrees that hold the leaf, as long as these
-have at most `cap` rows. Rows that never meet count as not similar at all. A leaf with
-more rows than `cap` lends a window of them that begins anywhere in the leaf.
+In each tree a row meets the rows of its leaf, then those of the subtrees that hold the leaf, as
+long as these have at most `cap` rows. Rows that never meet count as not similar at all. A leaf
+with more rows than `cap` lends a window of them that begins anywhere in the leaf.
 """
 
 from __future__ import annotations

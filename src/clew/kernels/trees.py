@@ -1,8 +1,9 @@
 """Grow two-class trees, each from its own random stream.
 
 A tree's bootstrap is drawn from `n_rows + n_pseudo` binned rows. The first `n_rows` of them, the
-real ones, are led down to the leaves whether drawn or not. Nodes are written in preorder, so the left child of a
-node is the next node, and the real rows of any node are one slice of the tree's `order`.
+real ones, are led down to the leaves whether drawn or not. Nodes are written in preorder, so the
+left child of a node is the next node, and the real rows of any node are one slice of the tree's
+`order`.
 
 Links between real rows steer the cuts (see `cuts.best_cut_links`): a cannot-link has a positive
 weight, a must-link a negative one, and each tree draws its own share of them.
@@ -186,7 +187,7 @@ def draw_links(links: Links, share: float, state: State, sample: Sample) -> int:
 
 @bare_kernel
 def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Write a node's drawn rows to the other side, left ones from its start, right ones from its stop.
+    """Write a node's drawn rows to the other side: left ones from the start, right from the stop.
 
     Gives where the right ones begin.
     """
@@ -334,7 +335,7 @@ def best_steered_cut(
     scratch: Scratch,
     state: State,
 ) -> tuple[int, int]:
-    """Choose feature and cut by gain and by the links it separates; (-1, -1) when none is allowed."""
+    """Choose feature and cut by gain and by the links that it separates; (-1, -1) for none."""
     reward = reward_in_node(links, rules, node, sample)
     best = 0.0
     best_feature = -1
@@ -443,7 +444,7 @@ def grow_tree(
     scratch: Scratch,
     state: State,
 ) -> int:
-    """Grow tree `number` as the one at `tree`, from the end of the last; give its violated links."""
+    """Grow tree `number` at place `tree`, after the one before; give its violated links."""
     root = start_tree(problem, links, rules, number, sample, state)
     height = push(sample.stack, 0, root, -1)
     base = trees.offset[tree]

@@ -25,7 +25,8 @@ def answer_log_likelihood(labels: ArrayLike, constraints: Constraints) -> float:
     labels : array-like of shape (n_samples,)
         Group of every row.
     constraints : Constraints
-        The answers, each counted by its weight. Only pairs are looked at; don't-knows say nothing here.
+        The answers, each counted by its weight. Only pairs are looked at; don't-knows say nothing
+        here.
 
     Returns
     -------

@@ -76,7 +76,7 @@ def dense_affinity(
 def nearest_rows(
     forest: Forest, kind: AffinityKind, k: int, cap: int, seed: int, n_jobs: int | None
 ) -> csr_array:
-    """Link each fitted row to the `k` most similar ones that it meets in subtrees of at most `cap` rows.
+    """Link each fitted row to the `k` most similar ones met in subtrees of at most `cap` rows.
 
     Returns
     -------

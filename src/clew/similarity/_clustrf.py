@@ -16,9 +16,9 @@ __all__ = ["ClustRF"]
 class ClustRF(ForestSimilarity):
     """Clustering random forest: how alike are two rows, judged by the features that tell.
 
-    Each tree learns to tell the rows from pseudo rows whose features are drawn independently, so it cuts where
-    features depend on each other, and leaves features that tell nothing alone. Two rows are alike
-    when they share much of their way through the trees.
+    Each tree learns to tell the rows from pseudo rows whose features are drawn independently, so
+    it cuts where features depend on each other, and leaves features that tell nothing alone. Two
+    rows are alike when they share much of their way through the trees.
 
     Parameters
     ----------

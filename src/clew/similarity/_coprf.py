@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._forest import AffinityKind, links_of
 from clew._random import RandomState, derived_seeds
+from clew._scales import gaussian_affinity
 from clew._validation import Allowed
 from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import InconsistentConstraintsError
 from clew.kernels.trees import Links
-from clew._scales import gaussian_affinity
 from clew.similarity._affinity import remixed_graph
 from clew.similarity._forest_similarity import ForestSimilarity, check_n_neighbors
 from clew.similarity._space import Space
@@ -48,9 +48,9 @@ class Belief(NamedTuple):
 class COPRF(ForestSimilarity):
     """Constraint propagation forest: a clustering forest steered by must-links and cannot-links.
 
-    The trees are those of `ClustRF`, but a cut is also judged by the answers that it honours: it should part the rows
-    of cannot-links and keep those of must-links together. Answers thereby reach
-    rows that nobody was asked about, through the features that tell them apart.
+    The trees are those of `ClustRF`, but a cut is also judged by the answers that it honours: it
+    should part the rows of cannot-links and keep those of must-links together. Answers thereby
+    reach rows that nobody was asked about, through the features that tell them apart.
 
     Parameters
     ----------
@@ -65,23 +65,24 @@ class COPRF(ForestSimilarity):
     max_samples : int, float or None, default=None
         Draws for each tree, see `ClustRF`.
     mode : {"soft", "hard"}, default="soft"
-        "soft" adds to the gain of a cut ``4·(κ - v) / (1 + c)``, where κ, v and c are the weights of
-        cannot-links parted, must-links parted, and answers present in the node. "hard" is the paper's: no cut may part a
-        must-link, and of the others the one that parts most cannot-links is taken, whatever its gain; entailed
-        answers count too.
+        "soft" adds ``4·(κ - v) / (1 + c)`` to the gain of a cut, where κ, v and c are the weights
+        of cannot-links parted, of must-links parted, and of all answers in the node. "hard" is the
+        paper's: no cut may part a must-link, and of the others the one that parts most cannot-links
+        is taken, whatever its gain; entailed answers count too.
     share : float or "auto", default="auto"
         Probability that a tree draws an answer; "auto" is 0.7 when soft, 0.5 when hard.
     components : int, "auto" or None, default="auto"
-        Number of principal components, of standardised features, that trees may cut besides the features: cuts
-        aslant. "auto" is 20 when soft, none when hard.
+        Number of principal components, of standardised features, that trees may cut besides the
+        features: cuts aslant. "auto" is 20 when soft, none when hard.
     euclidean : float or "auto", default="auto"
-        Share of Gaussian affinities on local scales, between features mapped to [-1, 1], that is mixed
-        into those of the forest. "auto" is 0.5 when soft, 0 when hard.
+        Share of Gaussian affinities on local scales, between features mapped to [-1, 1], that is
+        mixed into those of the forest. "auto" is 0.5 when soft, 0 when hard.
     trust : {"auto", "posterior", "inconsistency"} or None, default="auto"
         Which answers to believe. "posterior" weighs each by how likely it is right given the
-        others (`clew.trust.posterior`); hard trees leave out those more likely wrong. "inconsistency" is the
-        paper's filter: half of the answers is left out. None believes all. "auto" is
-        "posterior" where the estimated error rate is 0.05 or more, and believes all otherwise.
+        others (`clew.trust.posterior`); hard trees leave out those more likely wrong.
+        "inconsistency" is the paper's filter: half of the answers is left out. None believes all.
+        "auto" is "posterior" where the estimated error rate is 0.05 or more, and believes all
+        otherwise.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -115,7 +116,8 @@ class COPRF(ForestSimilarity):
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
     InconsistentConstraintsError
-        If answers contradict each other with ``mode="hard", trust=None``. The message names the chain.
+        If answers contradict each other with ``mode="hard", trust=None``. The message names the
+        chain.
 
     See Also
     --------
@@ -123,11 +125,11 @@ class COPRF(ForestSimilarity):
 
     Notes
     -----
-    Honours pairs; a don't-know neither joins nor parts its rows. Time O(T·(n + c)·√d·log n) for n rows,
-    c answers, d features and T trees. The paper's model is
-    ``COPRF(mode="hard", trust="inconsistency")``, with these readings: a node becomes a leaf only when no cut
-    is valid; the count of parted cannot-links starts anew at each node; a contradiction that is left after
-    filtering is decided for the must-links.
+    Honours pairs; a don't-know neither joins nor parts its rows. Time O(T·(n + c)·√d·log n) for n
+    rows, c answers, d features and T trees. The paper's model is ``COPRF(mode="hard",
+    trust="inconsistency")``, with these readings: a node becomes a leaf only when no cut is
+    valid; the count of parted cannot-links starts anew at each node; a contradiction that is left
+    after filtering is decided for the must-links.
 
     References
     ----------
@@ -238,8 +240,8 @@ class COPRF(ForestSimilarity):
         Returns
         -------
         csr_array of shape (n_samples, n_samples), float32
-            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself excluded;
-            fewer where it met fewer.
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself
+            excluded; fewer where it met fewer.
 
         Raises
         ------

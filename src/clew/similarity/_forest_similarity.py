@@ -25,7 +25,7 @@ LARGEST_SUBTREE = 256
 MAX_DRAWS = 1 << 24
 
 
-class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Grow a pseudo two-class forest and read affinities off its trees."""
 
     _allowed: ClassVar[dict[str, Any]] = {
@@ -66,7 +66,6 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         edges = bin_edges(X)
         bins = bin_columns(X, edges)
         twin = marginal_twin(bins, np.random.RandomState(seeds[0]))
-        extra = {} if links is None else {"links": links}
         forest = grow_forest(
             np.hstack([bins, twin]),
             np.array([len(thresholds) + 1 for thresholds in edges]),
@@ -77,7 +76,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             callback=self._callback(),
-            **extra,
+            links=links,
         )
         self.__dict__.pop("affinity_matrix_", None)
         self._edges, self.forest_, self._window_seed = edges, forest, seeds[1]
@@ -113,7 +112,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinity of every two fitted rows, (n_samples, n_samples), in [0, 1]; computed when asked for."""
+        """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
         check_is_fitted(self, "forest_")
         forest: Forest = self.forest_
         n = forest.leaf.shape[1]
@@ -145,8 +144,8 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
         Notes
         -----
-        Rows meet in subtrees of at most 256 rows; affinity from farther up, which is small, is left out.
-        Up to 256 rows the graph therefore holds the very entries of `affinity_matrix_`.
+        Rows meet in subtrees of at most 256 rows; affinity from farther up, which is small, is
+        left out. Up to 256 rows the graph therefore holds the very entries of `affinity_matrix_`.
         Time O(T·n·256) at worst, memory O(T·n).
         """
         check_is_fitted(self, "forest_")

@@ -61,4 +61,4 @@ def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.flo
         for start in range(0, len(named), ROWS_PER_BLOCK)
     ])[place.reshape(rows.shape)]  # fmt: skip
     squared = ((X[rows[:, 0]] - X[rows[:, 1]]) ** 2).sum(axis=1)
-    return -np.log(np.maximum(squared / scale.prod(axis=1), NEAREST))
+    return np.asarray(-np.log(np.maximum(squared / scale.prod(axis=1), NEAREST)))

@@ -1,4 +1,4 @@
-"""The forest that learns from the answers what pairs of the same and of different kind look like."""
+"""The forest that learns from answers what pairs of the same kind look like."""
 
 from __future__ import annotations
 

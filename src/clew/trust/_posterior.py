@@ -120,8 +120,8 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
 
     Notes
     -----
-    Time O(n·c) a step for n answers and c columns, some fifty steps. With few answers, or answers of one
-    kind only, the prior decides and the error rate stays near 0.1.
+    Time O(n·c) a step for n answers and c columns, some fifty steps. With few answers, or answers
+    of one kind only, the prior decides and the error rate stays near 0.1.
 
     References
     ----------
