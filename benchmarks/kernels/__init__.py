@@ -1,0 +1,1 @@
+"""Speed and memory, always beside a peer in the same run."""
