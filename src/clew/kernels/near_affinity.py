@@ -84,7 +84,9 @@ def meet_subtrees(
     depth: NDArray[np.int32],
     mass: NDArray[np.float32],
     order: NDArray[np.int32],
-    leaf: NDArray[np.int32],
+    leaf_of_row: NDArray[np.int32],
+    leaf_depth: NDArray[np.int32],
+    leaf_mass: NDArray[np.float32],
     tree: int,
     row: int,
     cap: int,
@@ -94,7 +96,7 @@ def meet_subtrees(
 ) -> int:
     """Meet the rows beside the leaf, in ever larger subtrees of at most `cap` rows."""
     base = trees.offset[tree]
-    own = base + leaf[tree, row]
+    own = base + leaf_of_row[row, tree]
     node = own
     while parent[node] >= 0:
         above = base + parent[node]
@@ -102,11 +104,11 @@ def meet_subtrees(
             break
         sibling = above + 1 if node != above + 1 else base + trees.right[above]
         for k in range(trees.start[sibling], trees.stop[sibling]):
-            other_row = order[tree, k]
-            other = base + leaf[tree, other_row]
-            value = fraction(mass[above], depth[own], mass[own], depth[other], mass[other])
+            value = fraction(
+                mass[above], depth[own], mass[own], leaf_depth[tree, k], leaf_mass[tree, k]
+            )
             if value > 0.0:
-                n_touched = meet(other_row, value, touched, n_touched, total)
+                n_touched = meet(order[tree, k], value, touched, n_touched, total)
         node = above
     return n_touched
 
@@ -118,9 +120,12 @@ def nearest_by_affinity(
     depth: NDArray[np.int32],
     mass: NDArray[np.float32],
     order: NDArray[np.int32],
-    leaf: NDArray[np.int32],
-    first_row: int,
-    last_row: int,
+    leaf_of_row: NDArray[np.int32],
+    leaf_depth: NDArray[np.int32],
+    leaf_mass: NDArray[np.float32],
+    visit: NDArray[np.int32],
+    first: int,
+    last: int,
     climbs: bool,
     cap: int,
     seed: int,
@@ -134,10 +139,16 @@ def nearest_by_affinity(
 
     Parameters
     ----------
-    trees, parent, depth, mass, order, leaf
+    trees, parent, depth, mass, order
         The forest, its paths (see `measure_paths`) and its fitted rows.
-    first_row, last_row : int
-        Rows to work on.
+    leaf_of_row : ndarray of shape (n_rows, n_trees)
+        Leaf of each row.
+    leaf_depth, leaf_mass : ndarray of shape (n_trees, n_rows)
+        From `measure_leaves`; (0, 0) unless `climbs`.
+    visit : ndarray of shape (n_rows,)
+        Rows, similar ones best side by side: they read the same memory.
+    first, last : int
+        Part of `visit` to work on.
     climbs : bool
         Whether a row also meets rows outside its leaf.
     cap : int
@@ -153,11 +164,12 @@ def nearest_by_affinity(
     neighbour, value : ndarray of shape (n_rows, k)
         OUT: most similar rows in no order, -1 where there are fewer, and their sums.
     """
-    for row in range(first_row, last_row):
+    for place in range(first, last):
+        row = visit[place]
         n_touched = 0
         seed_stream(state, seed, row)
-        for tree in range(leaf.shape[0]):
-            node = trees.offset[tree] + leaf[tree, row]
+        for tree in range(order.shape[0]):
+            node = trees.offset[tree] + leaf_of_row[row, tree]
             start = trees.start[node]
             size = trees.stop[node] - start
             window = random_below(state, size) if size > cap else 0
@@ -167,19 +179,9 @@ def nearest_by_affinity(
                 n_touched = meet(other, 1.0, touched, n_touched, total)
             if climbs and size <= cap:
                 n_touched = meet_subtrees(
-                    trees,
-                    parent,
-                    depth,
-                    mass,
-                    order,
-                    leaf,
-                    tree,
-                    row,
-                    cap,
-                    touched,
-                    n_touched,
-                    total,
-                )
+                    trees, parent, depth, mass, order, leaf_of_row, leaf_depth, leaf_mass,
+                    tree, row, cap, touched, n_touched, total,
+                )  # fmt: skip
         n = keep_largest(neighbour, row, touched, n_touched, total)
         for k in range(neighbour.shape[1]):
             if k < n:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from clew.kernels._jit import bare_kernel
 from clew.kernels.trees import Trees
 
-__all__ = ["fraction", "measure_paths", "route"]
+__all__ = ["fraction", "measure_leaves", "measure_paths", "route"]
 
 
 @bare_kernel
@@ -55,13 +55,29 @@ def measure_paths(
 @bare_kernel
 def fraction(shared: float, depth_a: int, mass_a: float, depth_b: int, mass_b: float) -> np.float32:
     """Give the affinity of two different leaves that share a path of mass `shared`."""
-    if depth_a > depth_b:
-        whole = mass_a
-    elif depth_b > depth_a:
-        whole = mass_b
-    else:
-        whole = max(mass_a, mass_b)
+    heavier = max(mass_a, mass_b)
+    deeper = mass_a if depth_a > depth_b else mass_b
+    whole = heavier if depth_a == depth_b else deeper  # selected, not branched: this is hot
     return np.float32(shared / whole)
+
+
+@bare_kernel
+def measure_leaves(
+    trees: Trees,
+    first: int,
+    last: int,
+    depth: NDArray[np.int32],
+    mass: NDArray[np.float32],
+    leaf_depth: NDArray[np.int32],
+    leaf_mass: NDArray[np.float32],
+) -> None:
+    """Fill depth and mass of the leaf at every place of the trees' `order`, (n_trees, n_rows)."""
+    for tree in range(first, last):
+        for node in range(trees.offset[tree], trees.offset[tree + 1]):
+            if trees.feature[node] < 0:
+                for k in range(trees.start[node], trees.stop[node]):
+                    leaf_depth[tree, k] = depth[node]
+                    leaf_mass[tree, k] = mass[node]
 
 
 @bare_kernel

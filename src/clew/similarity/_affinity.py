@@ -11,6 +11,7 @@ from clew._parallel import blocks, in_threads
 from clew._scales import local_scales
 from clew.kernels.dense_affinity import add_leaf_affinity, add_path_affinity
 from clew.kernels.near_affinity import nearest_by_affinity
+from clew.kernels.paths import measure_leaves
 
 __all__ = ["dense_affinity", "nearest_rows", "remixed_graph"]
 
@@ -84,13 +85,19 @@ def nearest_rows(
     """
     n = forest.leaf.shape[1]
     paths = forest.paths(kind)
+    climbs = kind != "leaf"
+    shape = forest.leaf.shape if climbs else (0, 0)
+    leaf_depth, leaf_mass = np.empty(shape, np.int32), np.empty(shape, np.float32)
+    measure_leaves(forest.trees, 0, len(leaf_depth), paths[1], paths[2], leaf_depth, leaf_mass)
+    leaf_of_row = np.ascontiguousarray(forest.leaf.T)
     neighbour, value = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
 
     def search(block: tuple[int, int]) -> None:
         nearest_by_affinity(
-            forest.trees, *paths, forest.order, forest.leaf, *block, kind != "leaf", cap, seed,
-            np.empty(n + 1, np.int32), np.zeros(n, np.float32), np.empty(1, np.uint64),
-            neighbour, value,
+            forest.trees, *paths, forest.order, leaf_of_row, leaf_depth, leaf_mass,
+            forest.order[0], *block,
+            climbs, cap, seed, np.empty(n + 1, np.int32), np.zeros(n, np.float32),
+            np.empty(1, np.uint64), neighbour, value,
         )  # fmt: skip
 
     in_threads(search, blocks(n, ROWS_PER_SEARCH), n_jobs=n_jobs)
