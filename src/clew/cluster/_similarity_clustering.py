@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import check_features
 from clew.cluster._spectral import SpectralClustering, resolved_n_neighbors
@@ -99,7 +100,12 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         return support
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
     ) -> Self:
         """Learn the similarity and find the groups.
 
@@ -111,6 +117,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
             Present by convention.
         constraints : Constraints, default=None
             What people said; None is nothing.
+        callback : callable, default=None
+            Handed on to the similarity, which says there how far it is.
 
         Returns
         -------
@@ -122,7 +130,9 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         clusterer = self._part(self.clusterer, SpectralClustering(), seeds[1])
         known = Constraints(len(features)) if constraints is None else constraints
         check_constraints(self, known, len(features), self.supports)
-        extra = {"constraints": known} if self.supports.pairs else {}
+        extra: dict[str, Any] = {"constraints": known} if self.supports.pairs else {}
+        if callback is not None:
+            extra["callback"] = callback
         similarity.fit(features, **extra)
         believed = known.with_weights(
             pair_weights=getattr(similarity, "constraint_weight_", known.pair_weights)

@@ -7,6 +7,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from clew._forest import AffinityKind
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew.similarity._forest_similarity import ForestSimilarity
 
@@ -112,7 +113,7 @@ class ClustRF(ForestSimilarity):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, callback: Progress | None = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -121,10 +122,12 @@ class ClustRF(ForestSimilarity):
             Features. Their scales do not matter.
         y : ignored
             Present by convention.
+        callback : callable, default=None
+            Called now and then with the number of finished blocks of trees and of all.
 
         Returns
         -------
         self
         """
         features = self._check(X)
-        return self._grow(features, derived_seeds(self.random_state, 2))
+        return self._grow(features, derived_seeds(self.random_state, 2), callback=callback)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from clew._forest import AffinityKind, links_of
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._scales import gaussian_affinity
 from clew._validation import Allowed
@@ -189,7 +190,12 @@ class COPRF(ForestSimilarity):
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
     ) -> Self:
         """Weigh the answers, and grow the forest.
 
@@ -201,6 +207,8 @@ class COPRF(ForestSimilarity):
             Present by convention.
         constraints : Constraints, default=None
             What people said; None is nothing.
+        callback : callable, default=None
+            Called now and then with the number of finished blocks of trees and of all.
 
         Returns
         -------
@@ -222,6 +230,7 @@ class COPRF(ForestSimilarity):
             share=_resolved(self.share, SOFT_SHARE if is_soft else HARD_SHARE),
             reward=SOFT_REWARD if is_soft else HARD_REWARD,
             is_relative=is_soft,
+            callback=callback,
         )
         self._space, self._rows = space, space.scaled(features)
         self._mix = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)

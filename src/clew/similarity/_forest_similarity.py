@@ -52,6 +52,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         share: float = 1.0,
         reward: float = 0.0,
         is_relative: bool = False,
+        callback: Progress | None = None,
     ) -> Self:
         """Grow the forest on validated features, steered by `links`; `seeds` are two."""
         growth = Growth(
@@ -75,17 +76,13 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             seed=seeds[1],
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-            callback=self._callback(),
+            callback=callback,
             links=links,
         )
         self.__dict__.pop("affinity_matrix_", None)
         self._edges, self.forest_, self._window_seed = edges, forest, seeds[1]
         self._n_features_out = len(X)
         return self
-
-    def _callback(self) -> Progress | None:
-        """Give the function that wants to know how far the forest is, if one was set."""
-        return getattr(self, "callback", None)
 
     def _n_draws(self, n_samples: int) -> int:
         """Resolve `max_samples`."""
