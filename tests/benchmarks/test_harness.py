@@ -1,0 +1,68 @@
+"""The harness counts, lays out and describes as it says."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import platform
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import _harness as harness
+
+
+def test_mean_and_its_standard_error() -> None:
+    mean, error = harness.mean_and_error([1.0, 2.0, 3.0, 6.0])
+    assert mean == 3.0
+    # Deviations -2, -1, 0, 3: variance 14/3 with one degree lost, over four values.
+    assert error == pytest.approx(np.sqrt(14 / 3 / 4))
+
+
+def test_one_value_has_no_error() -> None:
+    mean, error = harness.mean_and_error([0.5])
+    assert mean == 0.5
+    assert np.isnan(error)
+
+
+def test_table_aligns_and_shows_what_is_missing() -> None:
+    table = harness.markdown_table(["set", "ARI"], [["iris", 0.75], ["digits", float("nan")]])
+    lines = table.splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert lines[2].split("|")[1:3] == [" iris   ", " 0.750 "]
+    assert "–" in lines[3]
+    assert "nan" not in table
+
+
+def test_runs_take_turns() -> None:
+    order: list[str] = []
+    runs = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
+    seconds = harness.alternated(runs, {"a": 3, "b": 1})
+    assert order == ["a", "b", "a", "a"]
+    assert {name: len(values) for name, values in seconds.items()} == {"a": 3, "b": 1}
+
+
+def test_median_forgives_one_slow_run() -> None:
+    assert harness.medians({"a": [1.0, 9.0, 2.0]}) == {"a": 2.0}
+
+
+def test_provenance_names_no_machine() -> None:
+    text = json.dumps(harness.provenance())
+    for private in (platform.node(), getpass.getuser(), str(Path.home()), str(Path.cwd())):
+        assert len(private) < 4 or private not in text
+
+
+def test_source_tag_sees_the_program_and_not_its_words() -> None:
+    plain = harness._program("def f(x):\n    return x + 1\n")
+    told = harness._program(
+        '"""Doc."""\ndef f(x):\n    """More."""\n    # why\n    return (x + 1)\n'
+    )
+    assert plain == told
+    assert plain != harness._program("def f(x):\n    return x + 2\n")
+
+
+def test_peak_memory_is_no_less_than_what_is_held() -> None:
+    block = np.ones(2**22)
+    assert harness.memory_peak() >= harness.memory_now() * 0.99
+    assert harness.memory_now() > block.nbytes / 2**20
