@@ -12,7 +12,7 @@ from benchmarks.papers.cop_rf.findings import findings, reproduction
 from benchmarks.papers.cop_rf.methods import METHODS, gaussian_affinity
 from benchmarks.papers.cop_rf.protocol import TABLES, Cell, Problem, cells
 from benchmarks.papers.cop_rf.published import PUBLISHED
-from benchmarks.papers.cop_rf.report import report
+from benchmarks.papers.cop_rf.report import report, summary
 from benchmarks.papers.cop_rf.study import KEY, Study, run
 
 IRIS = Problem("iris")
@@ -121,6 +121,15 @@ def test_empty_log_gives_dashes(study: Study) -> None:
     text = report(Areas(study, (IRIS,)), is_quick=True)
     assert "nan" not in text
     assert str(Score.of({})) == "–"
+
+
+def test_summary_holds_mean_error_and_trials(study: Study) -> None:
+    _fill(study)
+    found = summary(Areas(study, (IRIS,)))["areas"]["II"]["iris"]["coprf"]
+    assert found["trials"] == 2
+    assert found["mean"] == pytest.approx(4 * 0.61)
+    # Two trials .02 apart at each of five points, so .08 apart in area.
+    assert found["error"] == pytest.approx(0.04)
 
 
 def test_version_follows_the_parameters() -> None:

@@ -11,7 +11,7 @@ from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.methods import METHODS
 from benchmarks.papers.cop_rf.plots import draw
 from benchmarks.papers.cop_rf.protocol import SETS
-from benchmarks.papers.cop_rf.report import report
+from benchmarks.papers.cop_rf.report import report, summary
 from benchmarks.papers.cop_rf.study import Study, run
 
 __all__ = ["command"]
@@ -61,6 +61,7 @@ def command(
         raise click.ClickException("none of the data sets is here; set CLEW_DATA to their folder")
     text = report(areas, is_quick=quick)
     harness.write_text(harness.RESULTS / f"{study.stem}.md", text)
+    harness.write_json(harness.RESULTS / f"{study.stem}.json", summary(areas))
     draw(areas)
     print(
         f"\n{text}\n{time.perf_counter() - start:.0f} s; files {study.stem}* in benchmarks/results/"

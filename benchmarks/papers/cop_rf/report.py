@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from benchmarks.papers.cop_rf.methods import METHODS
 from benchmarks.papers.cop_rf.protocol import TABLES, Problem, Table
 from benchmarks.papers.cop_rf.published import PUBLISHED, PUBLISHED_METHODS
 
-__all__ = ["report"]
+__all__ = ["report", "summary"]
 
 NOTES = """\
 X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles". Area under the curve
@@ -61,6 +62,28 @@ def report(areas: Areas, *, is_quick: bool) -> str:
         lines += [f"![Adjusted Rand index, {table.title}]({study.stem}_{table.stem}.png)"]
     lines += ["", "## What the tables say", "", *findings(areas), ""]
     return "\n".join([*lines, "## What reproduces", "", reproduction(areas), ""])
+
+
+def summary(areas: Areas) -> dict[str, Any]:
+    """Give areas for other programs: table, set and method to mean, standard error and trials.
+
+    Returns
+    -------
+    dict
+        Holds "about", "study" and "areas". Seeds and single results are in the log.
+    """
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for table in TABLES:
+        for problem in areas.problems:
+            row = found.setdefault(table.name, {}).setdefault(problem.name, {})
+            for method in METHODS:
+                values = areas.areas(problem, method, table)
+                if values:
+                    score = Score.of(values)
+                    error = None if np.isnan(score.error) else score.error
+                    row[method.name] = {"mean": score.mean, "error": error, "trials": len(values)}
+    study = {"trials": areas.study.n_trials, "trees": areas.study.n_trees}
+    return {"about": harness.provenance(), "study": study, "areas": found}
 
 
 def _doubts(areas: Areas) -> list[str]:
