@@ -16,15 +16,8 @@ from numpy.typing import NDArray
 
 from clew._parallel import Progress, blocks, in_threads
 from clew.kernels.paths import measure_paths, route
-from clew.kernels.trees import (
-    Links,
-    Problem,
-    Rules,
-    Trees,
-    grow_trees,
-    make_sample,
-    make_scratch,
-)
+from clew.kernels.tree_parts import Links, Problem, Rules, Trees, make_sample, make_scratch
+from clew.kernels.trees import grow_trees
 
 __all__ = [
     "Forest",
@@ -38,6 +31,8 @@ __all__ = [
 
 MAX_BINS = 256
 TREES_PER_BLOCK = 25
+#: Where sorting a node's rows beats counting bins, as measured.
+SORTED_ROWS, BINS_PER_SORTED_ROW = 20, 2
 #: Fixed-point weight of one whole link.
 LINK_UNIT = 1 << 20
 #: Weight of a must-link that no reward can outbid.
@@ -48,7 +43,7 @@ AffinityKind = Literal["adaptive", "uniform", "leaf"]
 
 @dataclass(frozen=True)
 class Growth:
-    """How a forest is grown; see `clew.kernels.trees.Rules` for the kernel's view of it."""
+    """How a forest is grown; see `clew.kernels.tree_parts.Rules` for the kernel's view of it."""
 
     n_trees: int
     n_draws: int
@@ -224,6 +219,7 @@ def grow_forest(
     rules = Rules(
         seed, growth.n_draws, growth.n_candidates, growth.min_samples_leaf,
         growth.share, growth.reward, float(LINK_UNIT), growth.is_relative,
+        SORTED_ROWS, BINS_PER_SORTED_ROW,
     )  # fmt: skip
     leaf = np.empty((growth.n_trees, n_rows), np.int32)
     order = np.empty_like(leaf)

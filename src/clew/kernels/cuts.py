@@ -119,7 +119,8 @@ def best_cut_counts(
     counts[:n_bins] = 0
     if n < 2:
         return 0.0, -1
-    score_prefixes(prefix, n - 1, total, total_ones, smallest, score)
+    # Up to the next full vector: what lies past n - 1 is scored too, and never looked at.
+    score_prefixes(prefix, (n + 6) & ~7, total, total_ones, smallest, score)
     k = highest(score, n - 1)
     if score[k] <= 0.0:
         return 0.0, -1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
 from clew.kernels.paths import fraction
-from clew.kernels.trees import Trees
+from clew.kernels.tree_parts import Trees
 
 __all__ = ["add_leaf_affinity", "add_path_affinity"]
 

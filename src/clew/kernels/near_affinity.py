@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clew.kernels._jit import bare_kernel
 from clew.kernels.paths import fraction
 from clew.kernels.random_bits import State, random_below, seed_stream
-from clew.kernels.trees import Trees
+from clew.kernels.tree_parts import Trees
 
 __all__ = ["nearest_by_affinity"]
 

@@ -1,6 +1,6 @@
 """Grow two-class trees, each from its own random stream.
 
-A tree's bootstrap is drawn from `n_rows + n_pseudo` binned rows. The first `n_rows` of them, the
+A tree's bootstrap is drawn from all binned rows, real and pseudo. The first `n_rows` of them, the
 real ones, are led down to the leaves whether drawn or not. Nodes are written in preorder, so the
 left child of a node is the next node, and the real rows of any node are one slice of the tree's
 `order`.
@@ -11,149 +11,18 @@ weight, a must-link a negative one, and each tree draws its own share of them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
-from clew.kernels.cuts import best_cut_counts, best_cut_links, best_cut_sorted
+from clew.kernels.node_cuts import best_cut, pack
+from clew.kernels.node_splits import split_drawn, split_links, split_real
 from clew.kernels.random_bits import State, random_below, random_unit, seed_stream
+from clew.kernels.tree_parts import Links, Node, Problem, Rules, Sample, Scratch, Trees
 
-__all__ = ["Links", "Problem", "Rules", "Trees", "grow_trees"]
+__all__ = ["grow_trees"]
 
-
-class Problem(NamedTuple):
-    """What the trees are grown on."""
-
-    bins: NDArray[np.uint8]
-    """Bin of each feature (rows) and row (columns), (n_features, n_total)."""
-    n_bins: NDArray[np.int64]
-    """How many bins each feature has, (n_features,)."""
-    is_one: NDArray[np.uint8]
-    """Class of each row, 0 or 1, (n_total,)."""
-    n_rows: int
-    """How many rows, from the first, are led to the leaves."""
-
-
-class Links(NamedTuple):
-    """Pairs of real rows that a cut should separate or keep together."""
-
-    rows: NDArray[np.int32]
-    """(n_links, 2)."""
-    weight: NDArray[np.int64]
-    """Fixed-point weight: above 0 to separate, below 0 to keep, (n_links,)."""
-
-
-class Rules(NamedTuple):
-    """How trees are grown."""
-
-    seed: int
-    n_draws: int
-    """Size of the bootstrap."""
-    n_candidates: int
-    """Features tried at a node."""
-    min_samples_leaf: int
-    """Draws that each child must hold at least."""
-    share: float
-    """Probability that a tree draws a link."""
-    reward: float
-    """Reward of separating one unit of link weight."""
-    unit: float
-    """Fixed-point weight of one whole link."""
-    is_relative: bool
-    """Whether the reward is divided by 1 + the links' weight in the node."""
-
-
-class Trees(NamedTuple):
-    """Nodes of several trees, one after the other, each tree in preorder."""
-
-    offset: NDArray[np.int64]
-    """Where each tree begins, (n_trees + 1,)."""
-    feature: NDArray[np.int32]
-    """Feature that the node cuts; -1 at a leaf, (n_nodes,)."""
-    cut: NDArray[np.uint8]
-    """Last bin that goes left, (n_nodes,)."""
-    right: NDArray[np.int32]
-    """Right child, counted from the tree's root, (n_nodes,)."""
-    start: NDArray[np.int32]
-    """The node's real rows are ``order[tree, start:stop]``, (n_nodes,)."""
-    stop: NDArray[np.int32]
-    """End of that slice, (n_nodes,)."""
-
-
-class Sample(NamedTuple):
-    """One tree's drawn rows, its real rows and its links, each regrouped as nodes split."""
-
-    drawn: NDArray[np.uint64]
-    """Drawn rows, ``row << 8 | class << 7 | bootstrap weight``, (2, n_total): a split
-    moves a node's rows from one side to the other."""
-    real: NDArray[np.uint32]
-    """Real rows, (2, n_rows)."""
-    link: NDArray[np.int32]
-    spare: NDArray[np.int32]
-    draws: NDArray[np.uint8]
-    features: NDArray[np.int32]
-    stack: NDArray[np.int32]
-
-
-class Node(NamedTuple):
-    """A node that waits to be split: its slices of the sample, and its weights."""
-
-    side: int
-    drawn_start: int
-    drawn_stop: int
-    start: int
-    """Slice of the tree's `order`: the real rows."""
-    stop: int
-    link_start: int
-    link_stop: int
-    total: int
-    """Weight of the drawn rows, and of those of class one; known once the node is taken up."""
-    ones: int
-
-
-class Scratch(NamedTuple):
-    """Buffers of one scan."""
-
-    packed: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    links: NDArray[np.int64]
-    prefix: NDArray[np.int64]
-    filled: NDArray[np.int64]
-    score: NDArray[np.float64]
-
-
-SMALL = 20
-CROWD = 2
 MAX_DRAWS_OF_A_ROW = 127
-
-
-def make_sample(n_total: int, n_rows: int, n_links: int, n_features: int) -> Sample:
-    """Allocate one tree's working arrays."""
-    return Sample(
-        np.empty((2, n_total), np.uint64),
-        np.empty((2, n_rows), np.uint32),
-        np.empty(n_links, np.int32),
-        np.empty(n_links, np.int32),
-        np.empty(n_total, np.uint8),
-        np.empty(n_features, np.int32),
-        np.empty((n_total + 2, 8), np.int32),
-    )
-
-
-def make_scratch(n_total: int) -> Scratch:
-    """Allocate the buffers of a scan."""
-    return Scratch(
-        np.empty(n_total, np.int64),
-        np.empty(SMALL, np.int64),
-        np.zeros(256, np.int64),
-        np.zeros(256, np.int64),
-        np.empty(257, np.int64),
-        np.empty(257, np.int64),
-        np.empty(257, np.float64),
-    )
 
 
 @bare_kernel
@@ -186,183 +55,6 @@ def draw_links(links: Links, share: float, state: State, sample: Sample) -> int:
 
 
 @bare_kernel
-def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Write a node's drawn rows to the other side: left ones from the start, right from the stop.
-
-    Gives where the right ones begin.
-    """
-    left = node.drawn_start
-    right = node.drawn_stop - 1
-    for k in range(node.drawn_start, node.drawn_stop):
-        drawn = sample.drawn[node.side, k]
-        goes_left = np.int64(problem.bins[feature, drawn >> np.uint64(8)] <= cut)
-        sample.drawn[1 - node.side, left if goes_left else right] = drawn
-        left += goes_left
-        right -= 1 - goes_left
-    return left
-
-
-@bare_kernel
-def split_real(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Write a node's real rows to the other side, as `split_drawn` does."""
-    left = node.start
-    right = node.stop - 1
-    for k in range(node.start, node.stop):
-        row = sample.real[node.side, k]
-        goes_left = np.int64(problem.bins[feature, row] <= cut)
-        sample.real[1 - node.side, left if goes_left else right] = row
-        left += goes_left
-        right -= 1 - goes_left
-    return left
-
-
-@bare_kernel
-def split_links(
-    problem: Problem,
-    links: Links,
-    feature: int,
-    cut: int,
-    start: int,
-    stop: int,
-    sample: Sample,
-) -> tuple[int, int, int]:
-    """Regroup the links of a node: both rows left, both right; separated ones are dropped.
-
-    Gives the ends of the two groups, and how many must-links were separated.
-    """
-    left = start
-    n_right = 0
-    n_separated = 0
-    for k in range(start, stop):
-        link = sample.link[k]
-        first = problem.bins[feature, links.rows[link, 0]] <= cut
-        second = problem.bins[feature, links.rows[link, 1]] <= cut
-        if first != second:
-            n_separated += links.weight[link] < 0
-        elif first:
-            sample.link[left] = link
-            left += 1
-        else:
-            sample.spare[n_right] = link
-            n_right += 1
-    for k in range(n_right):
-        sample.link[left + k] = sample.spare[k]
-    return left, left + n_right, n_separated
-
-
-@bare_kernel
-def next_feature(features: NDArray[np.int32], tried: int, state: State) -> int:
-    """Draw a feature that this node has not tried yet (Fisher–Yates)."""
-    swap = tried + random_below(state, features.shape[0] - tried)
-    feature = features[swap]
-    features[swap] = features[tried]
-    features[tried] = feature
-    return feature
-
-
-@bare_kernel
-def pack(sample: Sample, side: int, start: int, stop: int, scratch: Scratch) -> tuple[int, int]:
-    """Pack weight and class of a node's drawn rows for the scans; give the sums of both."""
-    total = np.int64(0)
-    ones = np.int64(0)
-    for k in range(start, stop):
-        mark = np.uint8(sample.drawn[side, k])
-        weight = np.int64(mark & 127)
-        weight_of_one = weight * np.int64(mark >> 7)
-        scratch.packed[k - start] = (weight << 24) | weight_of_one
-        total += weight
-        ones += weight_of_one
-    return total, ones
-
-
-@bare_kernel
-def best_plain_cut(
-    problem: Problem, rules: Rules, node: Node, sample: Sample, scratch: Scratch, state: State
-) -> tuple[int, int]:
-    """Choose feature and cut by gain alone; (-1, -1) when no cut gains."""
-    n = node.drawn_stop - node.drawn_start
-    best = 0.0
-    best_feature = -1
-    best_bin = -1
-    for tried in range(rules.n_candidates):
-        feature = next_feature(sample.features, tried, state)
-        if n <= SMALL and CROWD * n < problem.n_bins[feature]:
-            for k in range(n):
-                here = problem.bins[
-                    feature, sample.drawn[node.side, node.drawn_start + k] >> np.uint64(8)
-                ]
-                scratch.keys[k] = (np.int64(here) << 48) | scratch.packed[k]
-            score, cut = best_cut_sorted(
-                scratch.keys, n, node.total, node.ones, rules.min_samples_leaf
-            )
-        else:
-            for k in range(n):
-                here = problem.bins[
-                    feature, sample.drawn[node.side, node.drawn_start + k] >> np.uint64(8)
-                ]
-                scratch.counts[here] += scratch.packed[k]
-            score, cut = best_cut_counts(
-                scratch.counts, problem.n_bins[feature], node.total, node.ones,
-                rules.min_samples_leaf, scratch.prefix, scratch.filled, scratch.score,
-            )  # fmt: skip
-        if score > best:
-            best = score
-            best_feature = feature
-            best_bin = cut
-            if best >= 1.0:  # both children pure: no other cut can be better
-                break
-    return best_feature, best_bin
-
-
-@bare_kernel
-def reward_in_node(links: Links, rules: Rules, node: Node, sample: Sample) -> float:
-    """Give the reward of one fixed-point unit of link weight in this node."""
-    if not rules.is_relative:
-        return rules.reward / rules.unit
-    weight = np.int64(0)
-    for k in range(node.link_start, node.link_stop):
-        weight += abs(links.weight[sample.link[k]])
-    return rules.reward / (rules.unit + np.float64(weight))
-
-
-@bare_kernel
-def best_steered_cut(
-    problem: Problem,
-    links: Links,
-    rules: Rules,
-    node: Node,
-    sample: Sample,
-    scratch: Scratch,
-    state: State,
-) -> tuple[int, int]:
-    """Choose feature and cut by gain and by the links that it separates; (-1, -1) for none."""
-    reward = reward_in_node(links, rules, node, sample)
-    best = 0.0
-    best_feature = -1
-    best_bin = -1
-    for tried in range(rules.n_candidates):
-        feature = next_feature(sample.features, tried, state)
-        for k in range(node.drawn_start, node.drawn_stop):
-            here = problem.bins[feature, sample.drawn[node.side, k] >> np.uint64(8)]
-            scratch.counts[here] += scratch.packed[k - node.drawn_start]
-        for k in range(node.link_start, node.link_stop):
-            link = np.uint32(sample.link[k])
-            first = problem.bins[feature, links.rows[link, 0]]
-            second = problem.bins[feature, links.rows[link, 1]]
-            scratch.links[min(first, second)] += links.weight[link]
-            scratch.links[max(first, second)] -= links.weight[link]
-        score, cut = best_cut_links(
-            scratch.counts, scratch.links, problem.n_bins[feature], node.total, node.ones,
-            rules.min_samples_leaf, reward, scratch.prefix, scratch.score,
-        )  # fmt: skip
-        if score > best:
-            best = score
-            best_feature = feature
-            best_bin = cut
-    return best_feature, best_bin
-
-
-@bare_kernel
 def push(stack: NDArray[np.int32], height: int, node: Node, parent: int) -> int:
     """Put a node that waits to be split on the stack; give the new height."""
     stack[height, 0] = node.drawn_start
@@ -388,25 +80,6 @@ def pop(
         stack[height, 4], stack[height, 5], total, ones,
     )  # fmt: skip
     return node, stack[height, 7]
-
-
-@bare_kernel
-def best_cut(
-    problem: Problem,
-    links: Links,
-    rules: Rules,
-    node: Node,
-    sample: Sample,
-    scratch: Scratch,
-    state: State,
-) -> tuple[int, int]:
-    """Choose how a node is split; (-1, -1) where it stays a leaf."""
-    is_pure = node.ones == 0 or node.ones == node.total
-    if is_pure or node.total < 2 * rules.min_samples_leaf:
-        return -1, -1
-    if node.link_start == node.link_stop:
-        return best_plain_cut(problem, rules, node, sample, scratch, state)
-    return best_steered_cut(problem, links, rules, node, sample, scratch, state)
 
 
 @bare_kernel

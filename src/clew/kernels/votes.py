@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
-from clew.kernels.trees import Trees
+from clew.kernels.tree_parts import Trees
 
 __all__ = ["add_votes"]
 

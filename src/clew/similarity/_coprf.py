@@ -17,7 +17,7 @@ from clew._validation import Allowed
 from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import InconsistentConstraintsError
-from clew.kernels.trees import Links
+from clew.kernels.tree_parts import Links
 from clew.similarity._affinity import remixed_graph
 from clew.similarity._forest_similarity import ForestSimilarity, check_n_neighbors
 from clew.similarity._space import Space

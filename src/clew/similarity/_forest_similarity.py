@@ -15,7 +15,7 @@ from clew._forest import Forest, Growth, bin_columns, bin_edges, grow_forest, ma
 from clew._parallel import Progress
 from clew._validation import Allowed, check_features, check_parameters
 from clew.exceptions import InvalidParameterError, TooLargeError
-from clew.kernels.trees import Links
+from clew.kernels.tree_parts import Links
 from clew.similarity._affinity import dense_affinity, nearest_rows
 
 __all__ = ["ForestSimilarity"]
