@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from clew._forest import AffinityKind, links_of
+from clew._forest import AffinityKind
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._scales import gaussian_affinity
 from clew._validation import Allowed
-from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints, Support, check_constraints
-from clew.exceptions import InconsistentConstraintsError
-from clew.kernels.tree_parts import Links
 from clew.similarity._affinity import remixed_graph
 from clew.similarity._forest_similarity import ForestSimilarity, check_n_neighbors
 from clew.similarity._space import Space
-from clew.trust import answer_evidence, constraint_inconsistency, posterior
+from clew.similarity._steering import believe, hard_links, refuse_contradictions, soft_links
 
 __all__ = ["COPRF"]
 
-#: Share of the answers that the paper keeps (β), the most consistent ones.
-KEPT_SHARE = 0.5
-#: Estimated error rate from which trust="auto" weighs answers.
-NOISE_FLOOR = 0.05
 SOFT_SHARE, SOFT_REWARD = 0.7, 4.0
 SOFT_COMPONENTS, SOFT_EUCLIDEAN = 20, 0.5
 #: Neighbours that the forest proposes for each that is kept, where distances have a say too.
 CANDIDATES_PER_NEIGHBOR = 3
 #: Gain is at most 1, so a reward of 2 puts one cannot-link before any gain.
 HARD_SHARE, HARD_REWARD = 0.5, 2.0
-MAX_ENTAILED = 50_000
-
-
-class Belief(NamedTuple):
-    """How far each pair's answer is believed."""
-
-    weight: NDArray[np.float64]
-    p_wrong: NDArray[np.float64]
-    error_rate: float | None
 
 
 class COPRF(ForestSimilarity):
@@ -126,7 +110,8 @@ class COPRF(ForestSimilarity):
 
     Notes
     -----
-    Honours pairs; a don't-know neither joins nor parts its rows. Time O(T·(n + c)·√d·log n) for n
+    Honours pairs; a don't-know neither joins nor parts its rows. Weights of answers count when
+    soft; hard trees bind any answer of positive weight. Time O(T·(n + c)·√d·log n) for n
     rows, c answers, d features and T trees. The paper's model is ``COPRF(mode="hard",
     trust="inconsistency")``, with these readings: a node becomes a leaf only when no cut is
     valid; the count of parted cannot-links starts anew at each node; a contradiction that is left
@@ -218,15 +203,15 @@ class COPRF(ForestSimilarity):
         known = Constraints(len(features)) if constraints is None else constraints
         check_constraints(self, known, len(features), self.supports)
         if self.mode == "hard" and self.trust is None:
-            _refuse_contradictions(known)
+            refuse_contradictions(known)
         seed, *seeds_of_forest = derived_seeds(self.random_state, 3)
-        belief = self._believe(features, known, seed)
+        belief = believe(features, known, self.trust, seed, self.n_jobs)
         is_soft = self.mode == "soft"
         space = Space.fit(features, SOFT_COMPONENTS if is_soft else 0, self.components, seed)
         self._grow(
             space.widened(features),
             seeds_of_forest,
-            links=_soft_links(known, belief) if is_soft else _hard_links(known, belief, seed),
+            links=soft_links(known, belief) if is_soft else hard_links(known, belief, seed),
             share=_resolved(self.share, SOFT_SHARE if is_soft else HARD_SHARE),
             reward=SOFT_REWARD if is_soft else HARD_REWARD,
             is_relative=is_soft,
@@ -289,52 +274,6 @@ class COPRF(ForestSimilarity):
         affinity += np.float32(self._mix) * gaussian_affinity(rows, self._rows)
         return affinity
 
-    def _believe(self, X: NDArray[np.float64], known: Constraints, seed: int) -> Belief:
-        """Decide how far each answer is believed."""
-        weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
-        unknown = np.full(len(weight), np.nan)
-        answered = np.flatnonzero(weight > 0)
-        if self.trust is None or len(answered) == 0:
-            return Belief(weight, unknown, None)
-        if self.trust == "inconsistency":
-            score = constraint_inconsistency(X, known, random_state=seed, n_jobs=self.n_jobs)
-            by_score = answered[np.argsort(score[answered], kind="stable")]
-            weight[by_score[max(1, round(KEPT_SHARE * len(answered))) :]] = 0.0
-            return Belief(weight, unknown, None)
-        evidence = answer_evidence(X, known, random_state=seed, n_jobs=self.n_jobs)
-        found = posterior(evidence, known)
-        if self.trust == "posterior" or found.error_rate >= NOISE_FLOOR:
-            weight = weight * found.weight
-        return Belief(weight, found.p_wrong, found.error_rate)
-
 
 def _resolved(value: float | Literal["auto"], auto: float) -> float:
     return auto if value == "auto" else value
-
-
-def _refuse_contradictions(known: Constraints) -> None:
-    conflicts = known.conflicts()
-    if conflicts:
-        raise InconsistentConstraintsError(
-            f"{len(conflicts)} answers contradict others: {conflicts[0]}. Hard constraints cannot "
-            'all hold; use mode="soft", or trust="auto" to leave doubtful answers out',
-            conflicts[0].chain,
-        )
-
-
-def _soft_links(known: Constraints, belief: Belief) -> Links:
-    must, cannot = known.is_must_link, known.is_cannot_link
-    weight = np.concatenate([belief.weight[must], belief.weight[cannot]])
-    return links_of(known.must_link, known.cannot_link, weight)
-
-
-def _hard_links(known: Constraints, belief: Belief, seed: int) -> Links:
-    """Take the believed answers as binding, and what they entail, or a sample of that."""
-    believed = known.select_pairs(belief.weight > 0)
-    closure = believed.closure()
-    rows, answers = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
-    must, cannot = rows[answers == SAME], rows[answers == DIFFERENT]
-    if sum(closure.n_entailed()) > MAX_ENTAILED:
-        must = np.concatenate([believed.must_link, must])
-        cannot = np.concatenate([believed.cannot_link, cannot])
-    return links_of(must, cannot, is_hard=True)
