@@ -14,6 +14,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import check_features
 from clew.cluster._spectral import SpectralClustering, resolved_n_neighbors
 from clew.constraints import Constraints, Support, check_constraints
+from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
 
@@ -57,6 +58,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
 
     Raises
     ------
+    InvalidParameterError
+        If the clusterer does not take a precomputed affinity.
     UnsupportedConstraintError
         If there are answers that the similarity does not honour.
     InvalidConstraintsError
@@ -128,6 +131,11 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         seeds = derived_seeds(self.random_state, 2)
         similarity = self._part(self.similarity, COPRF(), seeds[0])
         clusterer = self._part(self.clusterer, SpectralClustering(), seeds[1])
+        if getattr(clusterer, "affinity", "precomputed") != "precomputed":
+            raise InvalidParameterError(
+                f"SimilarityClustering hands its clusterer affinities, not features: set "
+                f'{type(clusterer).__name__}(affinity="precomputed")'
+            )
         known = Constraints(len(features)) if constraints is None else constraints
         check_constraints(self, known, len(features), self.supports)
         extra: dict[str, Any] = {"constraints": known} if self.supports.pairs else {}

@@ -221,8 +221,8 @@ def _check_affinity(affinity: NDArray[np.floating] | csr_array) -> None:
     entries = affinity.data if issparse(affinity) else affinity
     if entries.size and entries.min() < 0:
         raise InvalidDataError(
-            f"affinities are not negative, got {entries.min():g}; distances can be turned into "
-            "affinities by exp(-D / D.mean())"
+            f"Negative values in data: affinities are 0 at least, got {entries.min():g}; distances "
+            "can be turned into affinities by exp(-D / D.mean())"
         )
     if not issparse(affinity):
         gap = float(np.abs(affinity - affinity.T).max())
