@@ -1,0 +1,102 @@
+"""The work of ``clew demo``: experiment, report, figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clew.cli._experiment import METHODS, Outcome, Setting, experiment
+from clew.cli._outputs import check_folder, write_folder
+from clew.cli._progress import Words
+from clew.cli._tables import clusters_csv
+from clew.cli.report import collage, render
+
+__all__ = ["Setting", "run"]
+
+Figures = dict[str, Any]
+
+
+def run(setting: Setting, folder: Path, *, quiet: bool) -> tuple[Figures, Callable[[], None]]:
+    """Do the experiment and write the report.
+
+    Parameters
+    ----------
+    setting : Setting
+        How large the experiment is.
+    folder : Path
+        Where to write; it is made if it is not there.
+    quiet : bool
+        Whether to keep silent on the standard error.
+
+    Returns
+    -------
+    figures : dict
+        What ``--json`` prints. ARI are means over the seeds; counts of answers are those of the
+        first seed, which is the one that the report shows.
+    show : callable
+        Prints the figures as a table for people.
+    """
+    start = time.perf_counter()
+    words = Words(quiet=quiet)
+    check_folder(folder)
+    with words.bar("Asking and grouping") as advance:
+        outcome = experiment(setting, advance)
+    figures = _figures(outcome)
+    figures["seconds"] = round(time.perf_counter() - start, 2)
+    write_folder(
+        folder,
+        {
+            "report.html": render(outcome, setting, figures),
+            "clusters.csv": clusters_csv(
+                list(map(str, range(len(outcome.y)))), outcome.first.groups
+            ),
+            "demo.png": collage(outcome),
+        },
+    )
+    words.say(f"wrote {folder / 'report.html'}, clusters.csv and demo.png")
+    return figures, partial(_show, outcome, figures)
+
+
+def _figures(outcome: Outcome) -> Figures:
+    first = outcome.first
+    means = {name: round(float(np.mean(outcome.scores[name])), 4) for name in METHODS}
+    return means | {
+        "answers": len(first.wrong),
+        "wrong": int(first.wrong.sum()),
+        "doubted": len(first.doubted),
+        "doubted_wrong": int(first.wrong[first.doubted].sum()),
+    }
+
+
+def _show(outcome: Outcome, figures: Figures) -> None:
+    """Print the figures for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    n_seeds = len(outcome.scores["ari"])
+    table = Table(title=f"Agreement with the digits, {n_seeds} seeds (adjusted Rand index)")
+    table.add_column("method")
+    for column in ("mean", "spread", "lowest", "highest"):
+        table.add_column(column, justify="right")
+    for name, words in METHODS.items():
+        scores = np.array(outcome.scores[name])
+        spread = scores.std(ddof=1) if n_seeds > 1 else np.nan
+        cells = [f"{value:.3f}" for value in (scores.mean(), spread, scores.min(), scores.max())]
+        is_ours = name == "ari"
+        table.add_row(
+            words,
+            *("–" if cell == "nan" else cell for cell in cells),
+            style="bold" if is_ours else None,
+        )
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{figures['answers']} answers, {figures['wrong']} of them wrong (first seed). "
+        f"clew doubts {figures['doubted']}, of which {figures['doubted_wrong']} are wrong."
+    )
+    console.print(f"{figures['seconds']:.1f} seconds.")

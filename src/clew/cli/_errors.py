@@ -1,0 +1,91 @@
+"""Failures in one sentence on the standard error, with the exit status that they deserve."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import click
+
+from clew.exceptions import ClewError
+
+__all__ = ["FAILED", "INTERRUPTED", "Commands", "uninterrupted"]
+
+FAILED = 1
+#: What shells use for a process that SIGINT ended.
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """A group of commands whose expected errors are sentences, not tracebacks."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            with _warnings_in_one_line():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _ignore_interrupts()
+            _fail(ctx, "interrupted, nothing was written", INTERRUPTED)
+        except BrokenPipeError:
+            # The reader of our output left, as `head` does: click ends quietly.
+            raise
+        except (ClewError, OSError, MemoryError) as error:
+            _fail(ctx, _sentence(error), FAILED)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait while something short is done that has to be whole.
+
+    A Ctrl-C that came meanwhile is dropped: what it would have stopped is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _fail(ctx: click.Context, sentence: str, status: int) -> NoReturn:
+    click.echo(f"clew: {sentence}", err=True)
+    ctx.exit(status)
+
+
+def _ignore_interrupts() -> None:
+    """Keep an impatient second Ctrl-C from ending in a traceback."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _sentence(error: BaseException) -> str:
+    """Say in one line what went wrong."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError) and not isinstance(error, ClewError):
+        detail = f" ({' '.join(str(error).split())})" if str(error) else ""
+        return f"not enough memory{detail}; use fewer rows or fewer trees"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Show warnings as sentences, without the line of source that gave them."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        click.echo(f"clew: warning: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        for ours in (DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", ours)
+        for theirs in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("default", theirs)
+        warnings.showwarning = show
+        yield

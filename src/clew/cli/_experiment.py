@@ -1,0 +1,137 @@
+"""The experiment of ``clew demo``: images, people who err, and three ways to group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import SAME, Question
+from clew.cli._models import build_model
+from clew.cli._tables import Groups, doubted_answers, find_groups
+from clew.constraints import Constraints
+from clew.datasets import load
+from clew.metrics import adjusted_rand_score
+from clew.oracles import SimulatedOracle
+
+__all__ = ["METHODS", "Outcome", "Run", "Setting", "experiment"]
+
+N_DIGITS = 10
+#: What is compared: names in the figures, and for people.
+METHODS = {"ari_no_answers": "no answers", "ari_ward": "Ward linkage", "ari": "clew"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How large the experiment is."""
+
+    seeds: int = 5
+    n_answers: int = 1000
+    error: float = 0.1
+    n_trees: int = 1000
+    jobs: int = -1
+
+
+class Run(NamedTuple):
+    """What one seed gave."""
+
+    known: Constraints
+    """What people said."""
+    wrong: NDArray[np.bool_]
+    """Whether each answer is wrong, (n_answers,)."""
+    doubted: NDArray[np.int64]
+    """Positions of the answers that look wrong, the most doubtful first."""
+    p_wrong: NDArray[np.float64]
+    """How likely clew takes each answer to be wrong, (n_answers,)."""
+    groups: Groups
+    affinity: NDArray[np.float32]
+    """(n_images, n_images)."""
+
+
+class Outcome(NamedTuple):
+    """What the experiment found."""
+
+    X: NDArray[np.float64]
+    """Images, (n_images, 64), from 0 for paper to 16 for ink."""
+    y: NDArray[np.int64]
+    """The digit that each shows."""
+    scores: dict[str, list[float]]
+    """Adjusted Rand index by method of `METHODS` and seed."""
+    first: Run
+    """The run with seed 0."""
+
+
+def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome:
+    """Group the images once a seed.
+
+    Parameters
+    ----------
+    setting : Setting
+        How large it is.
+    advance : callable
+        Called after each fit with the number of fits done and of all.
+
+    Returns
+    -------
+    Outcome
+    """
+    digits = load("digits")
+    X, y = np.asarray(digits.X), digits.y
+    n_fits = 1 + 2 * setting.seeds
+    ward = adjusted_rand_score(y, _ward(X))
+    advance(1, n_fits)
+    scores: dict[str, list[float]] = {name: [] for name in METHODS}
+    runs: list[Run] = []
+    for seed in range(setting.seeds):
+        scores["ari_ward"].append(ward)
+        without = _fitted("clustrf", X, setting, seed)
+        scores["ari_no_answers"].append(adjusted_rand_score(y, without.labels_))
+        advance(2 + 2 * seed, n_fits)
+        known = ask(y, setting, seed)
+        model = _fitted("coprf", X, setting, seed, known)
+        scores["ari"].append(adjusted_rand_score(y, model.labels_))
+        advance(3 + 2 * seed, n_fits)
+        if seed == 0:
+            runs.append(_run_of(model, known, y))
+    return Outcome(X, y, scores, runs[0])
+
+
+def ask(y: NDArray[np.int64], setting: Setting, seed: int) -> Constraints:
+    """Ask people about random pairs, each pair once."""
+    pairs = Constraints.from_labels(y, setting.n_answers, random_state=seed).pairs
+    people = SimulatedOracle(y, error=setting.error, random_state=seed)
+    said = people.answer_all([Question("pair", (i, j)) for i, j in pairs.tolist()])
+    return Constraints.from_answers(said, n_samples=len(y))
+
+
+def _ward(X: NDArray[np.float64]) -> NDArray[np.int64]:
+    from sklearn.cluster import AgglomerativeClustering
+
+    labels: NDArray[np.int64] = AgglomerativeClustering(N_DIGITS, linkage="ward").fit_predict(X)
+    return labels
+
+
+def _fitted(
+    method: str,
+    X: NDArray[np.float64],
+    setting: Setting,
+    seed: int,
+    known: Constraints | None = None,
+) -> Any:
+    model = build_model(method, N_DIGITS, n_trees=setting.n_trees, seed=seed, jobs=setting.jobs)
+    return model.fit(X) if known is None else model.fit(X, constraints=known)
+
+
+def _run_of(model: Any, known: Constraints, y: NDArray[np.int64]) -> Run:
+    is_same = y[known.pairs[:, 0]] == y[known.pairs[:, 1]]
+    return Run(
+        known=known,
+        wrong=is_same != (known.pair_answers == SAME),
+        doubted=doubted_answers(model),
+        p_wrong=model.similarity_.doubt_,
+        groups=find_groups(model, known),
+        affinity=model.similarity_.affinity_matrix_,
+    )

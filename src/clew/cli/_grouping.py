@@ -1,0 +1,157 @@
+"""The work of ``clew cluster``: read, group, write, sum up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import click
+import numpy as np
+
+from clew.cli._inputs import Items, read_items
+from clew.cli._models import build_model
+from clew.cli._outputs import check_writable, write_together
+from clew.cli._progress import Words
+from clew.cli._tables import clusters_csv, doubted_answers, doubtful_csv, find_groups
+from clew.constraints import Constraints, Support, check_constraints
+from clew.exceptions import InvalidParameterError
+from clew.metrics import n_violated
+
+__all__ = ["Job", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What was asked of ``clew cluster``."""
+
+    items: Path
+    n_clusters: int
+    constraints: Path | None
+    method: str
+    output: Path | None
+    doubtful: Path | None
+    mode: str
+    trust: str
+    n_trees: int
+    seed: int
+    jobs: int
+    quiet: bool
+    verbose: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Take the options of the command line."""
+        return cls(**{field.name: options[field.name] for field in fields(cls)})
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Do what was asked.
+
+    Returns
+    -------
+    dict
+        The summary that ``--json`` prints.
+
+    Raises
+    ------
+    ClewError, OSError
+        If an input or a parameter will not do, or a file cannot be written.
+    """
+    start = time.perf_counter()
+    words = Words(quiet=job.quiet, verbose=job.verbose)
+    for path in (job.output, job.doubtful):
+        if path is not None:
+            check_writable(path)
+    items, known = _read(job, words)
+    model = _fitted(job, items, known, words)
+    files, summary = _results(job, items, known, model)
+    write_together({path: text for path, text in files.items() if path is not None})
+    if job.output is None:
+        click.echo(files[None], nl=False)
+    summary["seconds"] = round(time.perf_counter() - start, 3)
+    _tell(words, job, summary)
+    return summary
+
+
+def _read(job: Job, words: Words) -> tuple[Items, Constraints]:
+    items = read_items(job.items)
+    n = len(items.X)
+    words.detail(f"{job.items}: {n} rows, {items.X.shape[1]} features")
+    if job.n_clusters > n:
+        raise InvalidParameterError(
+            f"--n-clusters {job.n_clusters} is too many: {job.items} has only {n} rows"
+        )
+    if job.constraints is None:
+        return items, Constraints(n)
+    known = Constraints.read_csv(job.constraints, n_samples=n)
+    words.detail(f"{job.constraints}: {len(known)} answers")
+    return items, known
+
+
+def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> Any:
+    model = build_model(
+        job.method, job.n_clusters, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
+        seed=job.seed, jobs=job.jobs, verbose=words.verbosity,
+    )  # fmt: skip
+    # Before the work begins; SpectralClustering has no constraints that it could refuse.
+    check_constraints(model, known, len(items.X), getattr(model, "supports", Support()))
+    words.detail(f"grouping by {job.method}, seed {job.seed}")
+    with words.watching("Growing trees"):
+        if job.method == "coprf":
+            return model.fit(items.X, constraints=known)
+        return model.fit(items.X)
+
+
+def _results(
+    job: Job, items: Items, known: Constraints, model: Any
+) -> tuple[dict[Path | None, str], dict[str, Any]]:
+    """Give the texts by the files that they are for, None being the standard output; a summary."""
+    groups = find_groups(model, known)
+    files: dict[Path | None, str] = {job.output: clusters_csv(items.ids, groups)}
+    if job.doubtful is not None:
+        files[job.doubtful] = doubtful_csv(items.ids, known, model)
+    error_rate = getattr(getattr(model, "similarity_", None), "error_rate_", None)
+    summary = {
+        "rows": len(items.X),
+        "features": items.X.shape[1],
+        "method": job.method,
+        "seed": job.seed,
+        "sizes": np.bincount(groups.label).tolist(),
+        "doubtful_rows": int((groups.is_between | groups.is_contradicted).sum()),
+        "answers": len(known),
+        "violated": n_violated(groups.label, known),
+        "doubted": len(doubted_answers(model)),
+        "error_rate": _rounded(error_rate),
+        "clusters_file": None if job.output is None else str(job.output),
+        "doubtful_file": None if job.doubtful is None else str(job.doubtful),
+    }
+    return files, summary
+
+
+def _tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
+    """Say in words what was done."""
+    n_groups = len(summary["sizes"])
+    words.say(
+        f"{summary['rows']} rows in {n_groups} groups of {min(summary['sizes'])} to "
+        f"{max(summary['sizes'])} rows; {summary['doubtful_rows']} rows are doubtful"
+    )
+    if n_groups < job.n_clusters:
+        words.say(f"only {n_groups} of {job.n_clusters} groups could be told apart")
+    if job.constraints is not None:
+        words.say(
+            f"{summary['answers']} answers: {summary['doubted']} look wrong, the groups go "
+            f"against {summary['violated']}"
+        )
+        if summary["error_rate"] is None:
+            words.say(f"no answer was judged one by one (--trust {job.trust})")
+    for path in (job.output, job.doubtful):
+        if path is not None:
+            words.say(f"wrote {path}")
+
+
+def _rounded(number: float | None) -> float | None:
+    """Round for JSON, which has no NaN."""
+    return None if number is None or not np.isfinite(number) else round(float(number), 4)

@@ -1,0 +1,57 @@
+"""The models that the commands fit, made in one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.similarity import COPRF, ClustRF
+
+__all__ = ["build_model"]
+
+
+def build_model(
+    method: str,
+    n_clusters: int,
+    *,
+    n_trees: int = 1000,
+    mode: Any = "soft",
+    trust: Any = "auto",
+    seed: int = 0,
+    jobs: int | None = None,
+    verbose: int = 0,
+) -> Any:
+    """Make an estimator that has `labels_` once it is fitted.
+
+    Parameters
+    ----------
+    method : {"coprf", "clustrf", "spectral"}
+        What groups: answers and features, features through a forest, or features as they are.
+    n_clusters : int
+        Number of groups.
+    n_trees, mode, trust
+        See `clew.similarity.COPRF`; `trust` may be "none" too.
+    seed : int
+        Seed of everything.
+    jobs : int or None
+        Threads.
+    verbose : int
+        Whether the library reports its progress.
+
+    Returns
+    -------
+    estimator
+    """
+    if method == "spectral":
+        return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
+    if method == "clustrf":
+        similarity: Any = ClustRF(n_trees, n_jobs=jobs, verbose=verbose)
+    else:
+        similarity = COPRF(
+            n_trees,
+            mode=mode,
+            trust=None if trust == "none" else trust,
+            n_jobs=jobs,
+            verbose=verbose,
+        )
+    return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)

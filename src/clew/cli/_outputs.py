@@ -1,0 +1,128 @@
+"""Files that come together or not at all, and CSV that spreadsheets take for data."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from clew._files import atomic_write
+from clew.cli._errors import uninterrupted
+from clew.exceptions import InvalidParameterError
+
+__all__ = ["check_folder", "check_writable", "csv_text", "write_folder", "write_together"]
+
+#: Spreadsheets take a field that begins with one of these for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def check_writable(path: Path) -> None:
+    """Find out before the work begins whether its result can be written.
+
+    Raises
+    ------
+    OSError
+        Saying why not, and what to do.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        return  # A pipe or a device: its folder does not matter.
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"cannot write {path}: there is no folder {path.parent}; make it, or name another"
+        )
+    _try_to_write(path, path.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Find out before the work begins whether a folder can be made, or written to.
+
+    Raises
+    ------
+    OSError
+        Saying why not, and what to do.
+    """
+    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"cannot write to {folder}: {there} is a file; name a folder")
+    _try_to_write(folder, there)
+
+
+def _try_to_write(target: Path, folder: Path) -> None:
+    """Write a file without a name, which leaves no trace, into a folder."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(
+            f"cannot write {target}: {error.strerror}; name a folder that can be written to"
+        ) from error
+
+
+def write_together(files: Mapping[Path, str | bytes]) -> None:
+    """Write several files, so that a failure or a Ctrl-C leaves every one as it was.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written.
+    InvalidParameterError
+        If two of them are one.
+    """
+    if len({os.path.realpath(path) for path in files}) < len(files):
+        raise InvalidParameterError(
+            f"one file cannot hold several results: {', '.join(map(str, files))}"
+        )
+    with uninterrupted(), ExitStack() as stack:
+        opened = []
+        for path, content in files.items():
+            is_text = isinstance(content, str)
+            file = stack.enter_context(atomic_write(path, "w" if is_text else "wb"))
+            file.write(content)
+            opened.append(file)
+        # All are on the disk before the first takes its name.
+        for file in opened:
+            file.flush()
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Format a table as CSV: true and false in words, floats with four decimals."""
+    lines = [",".join(header)]
+    lines += [",".join(_field(value) for value in row) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _field(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    text = str(value)
+    if text.startswith(FORMULA_STARTS) and not NUMBER.fullmatch(text):
+        text = f"'{text}"
+    # Not csv.writer, which leaves a lone carriage return unquoted before Python 3.13.
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in '",\r\n') else text
+
+
+def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files into a folder, which is made if need be and does not stay if they fail.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written.
+    """
+    with uninterrupted():
+        made = [each for each in (folder, *folder.parents) if not each.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            write_together({folder / name: content for name, content in files.items()})
+        except OSError:
+            for each in made:
+                each.rmdir()
+            raise

@@ -1,0 +1,128 @@
+"""What a grouping says of every row, and of the answers that look wrong."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import ANSWER_WORDS
+from clew.cli._outputs import csv_text
+from clew.constraints import Constraints
+
+__all__ = ["Groups", "clusters_csv", "doubted_answers", "doubtful_csv", "find_groups"]
+
+#: From this probability of being wrong an answer is doubted.
+DOUBT = 0.5
+#: Below this share of its affinity within its own group a row lies between groups.
+UNSURE = 0.5
+CLUSTER_COLUMNS = ("id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers")
+DOUBTFUL_COLUMNS = ("i", "j", "id_i", "id_j", "answer", "annotator", "p_wrong")
+
+
+class Groups(NamedTuple):
+    """What a grouping says of every row; arrays of shape (n_samples,)."""
+
+    label: NDArray[np.int64]
+    """Group, numbered in the order in which the groups' first rows come."""
+    confidence: NDArray[np.float64]
+    """Share of a row's affinity to its nearest rows that goes to rows of its own group."""
+    is_between: NDArray[np.bool_]
+    """Whether less than half of it does."""
+    is_contradicted: NDArray[np.bool_]
+    """Whether an answer about the row that is not doubted says otherwise."""
+    n_answers: NDArray[np.int64]
+    """Answers about the row, don't-knows included."""
+
+
+def find_groups(model: Any, known: Constraints) -> Groups:
+    """Read off a fitted model what it says of every row.
+
+    Parameters
+    ----------
+    model : estimator
+        From `clew.cli._models.build_model`, fitted.
+    known : Constraints
+        The answers that it saw.
+
+    Returns
+    -------
+    Groups
+    """
+    label = _by_first_row(model.labels_)
+    confidence = _confidence(getattr(model, "clusterer_", model).graph_, label)
+    parted = label[known.pairs[:, 0]] != label[known.pairs[:, 1]]
+    violated = np.where(known.is_must_link, parted, known.is_cannot_link & ~parted)
+    violated[doubted_answers(model)] = False
+    n = known.n_samples
+    tables = (known.pairs, known.triplets, known.odd_one_out)
+    return Groups(
+        label,
+        confidence,
+        confidence < UNSURE,
+        np.bincount(known.pairs[violated].ravel(), minlength=n) > 0,
+        np.bincount(np.concatenate([rows.ravel() for rows in tables]), minlength=n),
+    )
+
+
+def doubted_answers(model: Any) -> NDArray[np.int64]:
+    """Give the positions of the pairs whose answers look wrong, the most doubtful first."""
+    doubt = _doubt(model)
+    doubted = np.flatnonzero(doubt > DOUBT)
+    return doubted[np.argsort(-doubt[doubted], kind="stable")]
+
+
+def clusters_csv(ids: list[str], groups: Groups) -> str:
+    """Format what a grouping says of every row."""
+    reasons = np.char.add(
+        np.where(groups.is_between, "between groups; ", ""),
+        np.where(groups.is_contradicted, "goes against an answer; ", ""),
+    )
+    rows = zip(
+        ids,
+        groups.label.tolist(),
+        groups.confidence.tolist(),
+        (reasons != "").tolist(),
+        (reason.removesuffix("; ") for reason in reasons.tolist()),
+        groups.n_answers.tolist(),
+        strict=True,
+    )
+    return csv_text(CLUSTER_COLUMNS, rows)
+
+
+def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
+    """Format the answers that look wrong, the most doubtful first."""
+    doubt = _doubt(model)
+    words = {code: word for word, code in ANSWER_WORDS["pair"].items()}
+    rows = []
+    for at in doubted_answers(model).tolist():
+        i, j = known.pairs[at].tolist()
+        said = words[int(known.pair_answers[at])]
+        who = known.annotators[known.pair_annotators[at]]
+        rows.append((i, j, ids[i], ids[j], said, who, float(doubt[at])))
+    return csv_text(DOUBTFUL_COLUMNS, rows)
+
+
+def _doubt(model: Any) -> NDArray[np.float64]:
+    """Give P(wrong) of every pair; NaN, or nothing, where that was not estimated."""
+    similarity = getattr(model, "similarity_", None)
+    doubt: NDArray[np.float64] = getattr(similarity, "doubt_", np.empty(0))
+    return doubt
+
+
+def _by_first_row(labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    _, first, label = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[label]
+
+
+def _confidence(graph: Any, label: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum up each row's affinities within its group, and divide by all; 0 without any."""
+    entries = graph.tocoo()
+    row, column = entries.coords
+    is_own = label[row] == label[column]
+    own = np.bincount(row[is_own], entries.data[is_own], minlength=len(label))
+    whole = np.bincount(row, entries.data, minlength=len(label))
+    return np.divide(own, whole, out=np.zeros(len(label)), where=whole > 0)

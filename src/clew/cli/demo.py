@@ -1,0 +1,78 @@
+"""``clew demo``: the whole job on real images, with simulated people who sometimes err."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["demo"]
+
+#: Every two of the 1,797 images.
+MAX_ANSWERS = 1797 * 1796 // 2
+
+
+@click.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("clew-demo"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to write report.html, clusters.csv and demo.png.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=5,
+    show_default=True,
+    help="How many times to ask other questions and grow other trees.",
+)
+@click.option(
+    "--n-answers",
+    type=click.IntRange(1, MAX_ANSWERS),
+    default=1000,
+    show_default=True,
+    help="Random pairs that people are asked about.",
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="Chance that an answer is wrong.",
+)
+@click.option("--n-trees", type=click.IntRange(min=1), default=1000, hidden=True)
+@click.option(
+    "-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is one a core."
+)
+@click.option(
+    "--open/--no-open", "opens", default=False, help="Show the report in the browser at the end."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors on the standard error.")
+def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
+    """Group 1,797 images of digits with people's help, and report.
+
+    Simulated people answer questions about random pairs of images, and err at times. Prints how
+    well no answers, Ward linkage and clew find the digits, and which answers look wrong.
+
+    \b
+    clew demo
+    clew demo --json
+    """  # noqa: D301 - click's mark for lines to keep
+    if options["jobs"] == 0:
+        raise click.BadParameter("0 threads do no work; -1 is one a core", param_hint="--jobs")
+    from clew.cli._demo_run import Setting, run
+
+    folder = options.pop("output")
+    figures, table = run(Setting(**options), folder, quiet=quiet)
+    if as_json:
+        click.echo(json.dumps(figures))
+    else:
+        table()
+    if opens:
+        click.launch(str(folder / "report.html"))
