@@ -26,6 +26,8 @@ N_NEIGHBORS = 20
 #: Neighbours of each row that are tried where answers can tell which graph is right.
 GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
 MAX_SPARSE_NEIGHBORS = 50
+#: Log-likelihood by which another graph must beat the usual one: few answers judge poorly.
+PREFERENCE = 1.0
 
 
 class SimilarityClustering(ClusterMixin, BaseEstimator):
@@ -40,8 +42,9 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         Finds groups from a precomputed affinity: `SpectralClustering`, or scikit-learn's
         ``AffinityPropagation(affinity="precomputed")``. None is `SpectralClustering()`, with 8
         groups. Where its `n_neighbors` is "auto" and there are answers, graphs of 10 and 20
-        neighbours and of a tenth of the rows are tried, and the partition that explains the
-        answers best is kept (`clew.metrics.answer_log_likelihood`).
+        neighbours and of a tenth of the rows are tried, and one of them replaces the usual graph
+        if its partition makes the answers e times as likely
+        (`clew.metrics.answer_log_likelihood`).
     random_state : int, RandomState or None, default=None
         Seeds both parts where they have no seed of their own.
 
@@ -190,7 +193,8 @@ def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> A
     n = believed.n_samples
     if not isinstance(clusterer, SpectralClustering):
         return clusterer.fit(similarity.affinity_matrix_)
-    sizes = {resolved_n_neighbors(clusterer.n_neighbors, n)}
+    usual = resolved_n_neighbors(clusterer.n_neighbors, n)
+    sizes = {usual}
     if clusterer.n_neighbors == "auto" and len(believed.pairs):
         sizes |= {resolved_n_neighbors(k, n) for k in GRAPHS_TRIED if k == "paper" or k < n / 4}
     if n > MAX_DENSE_ROWS:
@@ -199,4 +203,9 @@ def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> A
     else:
         affinity = similarity.affinity_matrix_
     fitted = [clone(clusterer).set_params(n_neighbors=size).fit(affinity) for size in sorted(sizes)]
-    return max(fitted, key=lambda model: answer_log_likelihood(model.labels_, believed))
+
+    def score(model: SpectralClustering) -> float:
+        preference = PREFERENCE if model.n_neighbors == usual else 0.0
+        return answer_log_likelihood(model.labels_, believed) + preference
+
+    return max(fitted, key=score)
