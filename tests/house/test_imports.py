@@ -26,7 +26,16 @@ FLOORS = (
 SIDE_ROOMS = frozenset({"store", "oracles", "datasets"})
 SIDE_ROOM_USERS = frozenset({"session", "web", "cli"})
 CELLAR = frozenset(
-    {"_validation", "_random", "_parallel", "_optional", "_files", "_forest", "exceptions"}
+    {
+        "_validation",
+        "_random",
+        "_parallel",
+        "_optional",
+        "_files",
+        "_forest",
+        "_scales",
+        "exceptions",
+    }
 )
 TOP = "clew"
 
