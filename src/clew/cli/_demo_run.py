@@ -79,7 +79,8 @@ def _show(outcome: Outcome, figures: Figures) -> None:
     from rich.table import Table
 
     n_seeds = len(outcome.scores["ari"])
-    table = Table(title=f"Agreement with the digits, {n_seeds} seeds (adjusted Rand index)")
+    repeats = "1 seed" if n_seeds == 1 else f"{n_seeds} seeds"
+    table = Table(title=f"Adjusted Rand index, {repeats}")
     table.add_column("method")
     for column in ("mean", "spread", "lowest", "highest"):
         table.add_column(column, justify="right")

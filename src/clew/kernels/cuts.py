@@ -105,7 +105,7 @@ def best_cut_counts(
     filled: NDArray[np.int64],
     score: NDArray[np.float64],
 ) -> tuple[float, int]:
-    """Find the best cut from the counts of each bin, ``weight << 32 | weight·class``.
+    """Find the best cut from the counts of each bin, ``weight << 24 | weight·class``.
 
     `counts` is zero again afterwards.
     """

@@ -73,6 +73,9 @@ def best_plain_cut(
             best_feature = feature
             best_bin = cut
             if best >= 1.0:  # both children pure: no other cut can be better
+                # Steered nodes look on. Drawing alike keeps links that bind nothing harmless.
+                for skipped in range(tried + 1, rules.n_candidates):
+                    next_feature(sample.features, skipped, state)
                 break
     return best_feature, best_bin
 

@@ -23,7 +23,7 @@ __all__ = ["ForestSimilarity"]
 
 MAX_DENSE_ROWS = 20_000
 LARGEST_SUBTREE = 64
-MAX_DRAWS = 1 << 24
+MAX_DRAWS = (1 << 24) - 1
 
 
 class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -94,10 +94,11 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Resolve `max_samples`."""
         whole = n_samples if self.max_samples is None else self.max_samples
         n = whole if isinstance(whole, (int, np.integer)) else max(2, round(whole * n_samples))
-        if n >= MAX_DRAWS:
+        most = min(2 * n_samples, MAX_DRAWS)
+        if n > most:
             raise InvalidParameterError(
-                f"{type(self).__name__} draws at most {MAX_DRAWS - 1} rows a tree, got {n}; "
-                "set max_samples"
+                f"{type(self).__name__}(max_samples={self.max_samples!r}): a tree draws at most "
+                f"{most} of {n_samples} rows and as many pseudo rows, got {n}"
             )
         return int(n)
 

@@ -57,13 +57,13 @@ def _cards(outcome: Outcome, which: NDArray[np.int64]) -> str:
 def _card(outcome: Outcome, at: int) -> str:
     run = outcome.first
     i, j = run.known.pairs[at].tolist()
-    a, b = sorted((int(outcome.y[i]), int(outcome.y[j])))
-    truth = f"both show a {a}" if a == b else f"they show a {a} and a {b}"
+    a, b = int(outcome.y[i]), int(outcome.y[j])
+    truth = f"two {a}s" if a == b else f"{a} and {b}"
     said = "same" if run.known.pair_answers[at] == SAME else "different"
     verdict = (
-        '<p class="wrong">✓ The answer is wrong</p>'
+        '<p class="wrong">✓ Wrong answer</p>'
         if run.wrong[at]
-        else '<p class="sound">✗ The answer is right</p>'
+        else '<p class="sound">✗ Right answer</p>'
     )
     return (
         f'<li><div class="pair" role="img" aria-label="Images {i} and {j}">'

@@ -37,21 +37,28 @@ def image(row: int) -> str:
 
 
 def _sheet(outcome: Outcome, rows: NDArray[np.int64]) -> str:
-    shown = outcome.y[rows]
-    counts = np.bincount(shown)
+    counts = np.bincount(outcome.y[rows])
     digits = [digit for digit in np.argsort(-counts, kind="stable").tolist() if counts[digit]]
     most, others = digits[0], digits[1:]
-    rest = ", ".join(f"{counts[digit]} a {digit}" for digit in others)
-    words = f"{counts[most]} show a {most}" + (f"; {rest}" if rest else ", and no other digit")
     label = int(outcome.first.groups.label[rows[0]])
-    cells = "".join(
-        f"<span>{image(row)}</span>"
-        if digit == most
-        else f'<span class="other" title="image {row}: a {digit}">{image(row)}</span>'
-        for row, digit in zip(rows.tolist(), shown.tolist(), strict=True)
-    )
+    title = f"Mostly {most}" if others else f"Only {most}"
+    words = f"group {label}, {len(rows)} images"
+    if others:
+        shares = [f"{counts[digit]} {_article(digit)} {digit}" for digit in others]
+        words += f": {counts[most]} show {_article(most)} {most}, {', '.join(shares)}"
+    cells = "".join(_cell(row, int(outcome.y[row]), most) for row in rows.tolist())
     return (
-        f'<article class="group"><header><h3>Group {label}: {len(rows)} images</h3>'
-        f'<p>{words}</p></header><div class="sheet" role="img" '
-        f'aria-label="The {len(rows)} images of group {label}: {words}">{cells}</div></article>'
+        f'<article class="group"><header><h3>{title}</h3><p>{words}</p></header>'
+        f'<div class="sheet" role="img" aria-label="{title}: {words}">{cells}</div></article>'
     )
+
+
+def _cell(row: int, digit: int, most: int) -> str:
+    if digit == most:
+        return f"<span>{image(row)}</span>"
+    title = f"image {row} shows {_article(digit)} {digit}"
+    return f'<span class="other" title="{title}">{image(row)}</span>'
+
+
+def _article(digit: int) -> str:
+    return "an" if digit == 8 else "a"

@@ -72,9 +72,9 @@ def _affinity(outcome: Outcome, order: list[NDArray[np.int64]]) -> str:
     alpha = (255 * shades).round().astype(np.uint8)[..., None]
     colour = np.broadcast_to(np.array(THREAD, np.uint8), (*alpha.shape[:2], 3))
     picture = data_uri(np.concatenate([colour, alpha], axis=-1))
-    sizes = " ".join(f"{len(rows)}fr" for rows in order)
+    sizes = " ".join(f"minmax(0,{len(rows)}fr)" for rows in order)
     digits = "".join(f"<span>{np.bincount(outcome.y[rows]).argmax()}</span>" for rows in order)
-    words = "Affinity of every two images in group order: a dark square on the diagonal a group"
+    words = "Affinity of every two images in group order; each group is a square on the diagonal"
     return (
         '<figure class="affinity">'
         f'<div class="edge top" aria-hidden="true" style="grid-template-columns:{sizes}">{digits}'

@@ -39,7 +39,8 @@ def score_table(scores: Mapping[str, Sequence[float]]) -> str:
     )
     return (
         '<table class="scores"><caption>Agreement of the groups with the digits: adjusted Rand '
-        f"index, 0 for chance and 1 for perfect. {repeats}</caption>"
+        f"index, 0 for chance and 1 for perfect. {repeats} "
+        f"The lines run from {low:.1f} to 1.</caption>"
         '<thead><tr><th scope="col">Method</th>'
         f'<th class="strip" aria-hidden="true"><span class="axis">{axis}</span></th>'
         '<th scope="col" class="number">Mean</th><th scope="col" class="number">Spread</th></tr>'
