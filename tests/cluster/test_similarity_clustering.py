@@ -1,0 +1,128 @@
+"""The join of similarity and clusterer."""
+
+from __future__ import annotations
+
+import pickle
+from unittest.mock import PropertyMock, patch
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.cluster import AffinityPropagation
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from clew import Constraints
+from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.cluster._similarity_clustering import MAX_DENSE_ROWS
+from clew.exceptions import InvalidParameterError
+from clew.metrics import n_violated
+from clew.similarity import COPRF, ClustRF
+from clew.similarity._forest_similarity import ForestSimilarity
+
+X, y = load_iris(return_X_y=True)
+ANSWERS = Constraints.from_labels(y, 80, random_state=0)
+
+
+def model(**parameters: object) -> SimilarityClustering:
+    return SimilarityClustering(
+        COPRF(n_trees=60), SpectralClustering(3), random_state=0, **parameters
+    )
+
+
+def test_answers_bring_the_groups_closer_to_the_truth() -> None:
+    without = model().fit(X)
+    guided = model().fit(X, constraints=ANSWERS)
+    assert adjusted_rand_score(y, guided.labels_) > adjusted_rand_score(y, without.labels_)
+    assert guided.n_violated_ == n_violated(guided.labels_, ANSWERS)
+    assert without.n_violated_ == 0
+
+
+def test_parts_stay_as_they_were_handed_in() -> None:
+    similarity, clusterer = COPRF(n_trees=20), SpectralClustering(3)
+    SimilarityClustering(similarity, clusterer, random_state=0).fit(X, constraints=ANSWERS)
+    assert not hasattr(similarity, "forest_")
+    assert not hasattr(clusterer, "labels_")
+    assert similarity.random_state is None
+
+
+def test_seed_of_the_whole_leaves_seeds_of_parts_alone() -> None:
+    parts = COPRF(n_trees=20, random_state=7), SpectralClustering(3)
+    fits = [SimilarityClustering(*parts, random_state=seed).fit(X) for seed in (0, 1)]
+    A, B = (fit.similarity_.affinity_matrix_ for fit in fits)
+    np.testing.assert_array_equal(A, B)
+    assert fits[0].clusterer_.random_state != fits[1].clusterer_.random_state
+
+
+def test_clones_and_pickles_agree() -> None:
+    first = model().fit(X, constraints=ANSWERS)
+    again = clone(first).fit(X, constraints=ANSWERS)
+    revived = pickle.loads(pickle.dumps(first))
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    np.testing.assert_array_equal(first.predict(X), revived.predict(X))
+
+
+def test_runs_in_a_pipeline_by_name_and_by_routing() -> None:
+    pipeline = make_pipeline(StandardScaler(), model())
+    by_name = pipeline.fit(X, similarityclustering__constraints=ANSWERS)[-1].labels_
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = make_pipeline(StandardScaler(), model().set_fit_request(constraints=True))
+        by_routing = routed.fit(X, constraints=ANSWERS)[-1].labels_
+    np.testing.assert_array_equal(by_name, by_routing)
+
+
+def test_predict_gives_new_rows_the_group_of_their_surroundings() -> None:
+    points, truth = make_blobs(300, 4, centers=4, cluster_std=0.7, random_state=1)
+    fitted, new = points[:200], points[200:]
+    groups = SimilarityClustering(ClustRF(n_trees=60), SpectralClustering(4), random_state=0)
+    groups.fit(fitted)
+    assert adjusted_rand_score(truth[:200], groups.labels_) == 1.0
+    assert adjusted_rand_score(truth[200:], groups.predict(new)) == 1.0
+    np.testing.assert_array_equal(groups.predict(fitted), groups.labels_)
+
+
+def test_affinity_propagation_works_on_the_same_matrix() -> None:
+    clusterer = AffinityPropagation(affinity="precomputed", damping=0.8, random_state=0)
+    groups = SimilarityClustering(COPRF(n_trees=60, random_state=0), clusterer)
+    groups.fit(X, constraints=ANSWERS)
+    assert groups.labels_.min() == 0
+    assert 2 < len(np.unique(groups.labels_)) < 60
+    pure = [np.bincount(y[groups.labels_ == g]).max() for g in np.unique(groups.labels_)]
+    assert sum(pure) / len(y) > 0.9
+
+
+def test_answers_choose_the_graph_only_where_auto_lets_them() -> None:
+    fixed = SimilarityClustering(COPRF(n_trees=30), SpectralClustering(3, n_neighbors=7))
+    assert fixed.fit(X, constraints=ANSWERS).clusterer_.n_neighbors == 7
+    free = model().fit(X, constraints=ANSWERS)
+    assert free.clusterer_.n_neighbors in {10, 15, 20}
+    assert model().fit(X).clusterer_.n_neighbors == 15
+
+
+def test_large_data_never_become_dense() -> None:
+    points, truth = make_blobs(MAX_DENSE_ROWS + 500, 5, centers=3, random_state=0)
+    answers = Constraints.from_labels(truth, 200, error=0.1, random_state=0)
+    dense = PropertyMock(side_effect=AssertionError("a dense affinity was asked for"))
+    with patch.object(ForestSimilarity, "affinity_matrix_", dense):
+        groups = SimilarityClustering(
+            COPRF(n_trees=20, n_jobs=2), SpectralClustering(3, n_init=3), random_state=0
+        ).fit(points, constraints=answers)
+    assert adjusted_rand_score(truth, groups.labels_) > 0.95
+
+
+def test_a_clusterer_of_features_is_refused() -> None:
+    wrong = SimilarityClustering(
+        ClustRF(n_trees=5), SpectralClustering(3, affinity="nearest_neighbors")
+    )
+    with pytest.raises(InvalidParameterError, match="precomputed"):
+        wrong.fit(X)
+
+
+def test_callback_hears_of_progress() -> None:
+    heard: list[tuple[int, int]] = []
+    model().fit(X, callback=lambda done, n: heard.append((done, n)))
+    assert heard[-1][0] == heard[-1][1]
+    assert [done for done, _ in heard] == list(range(1, len(heard) + 1))

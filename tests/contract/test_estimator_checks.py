@@ -1,0 +1,36 @@
+"""scikit-learn's own checks, on every estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.similarity import COPRF, ClustRF
+
+ESTIMATORS = [
+    ClustRF(n_trees=10),
+    ClustRF(n_trees=10, affinity="leaf"),
+    COPRF(n_trees=10),
+    COPRF(n_trees=10, mode="hard", affinity="adaptive"),
+    SpectralClustering(3),
+    SpectralClustering(3, affinity="nearest_neighbors"),
+    SimilarityClustering(COPRF(n_trees=10), SpectralClustering(3)),
+    SimilarityClustering(ClustRF(n_trees=10), SpectralClustering(3)),
+]
+
+
+def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
+    """What cannot pass, and why."""
+    if isinstance(estimator, SpectralClustering) and estimator.affinity == "precomputed":
+        return {"check_clustering": "fits features, where a precomputed affinity is wanted"}
+    return {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(
+    estimator: BaseEstimator, check: Callable[[BaseEstimator], None]
+) -> None:
+    check(estimator)
