@@ -1,0 +1,66 @@
+"""Slow, plain walks through grown trees, and the affinities of Zhu, Loy and Gong path by path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def visited(forest, tree, bins):
+    """Lead rows down a tree; yield every node in preorder, its path from the root, its rows.
+
+    Reads nothing but which feature a node cuts, where, and which node is its right child.
+    """
+    base = int(forest.trees.offset[tree])
+
+    def below(node, path, rows):
+        yield node, path, rows
+        feature = forest.trees.feature[base + node]
+        if feature >= 0:
+            goes_left = bins[feature, rows] <= forest.trees.cut[base + node]
+            left, right = node + 1, int(forest.trees.right[base + node])
+            yield from below(left, (*path, left), rows[goes_left])
+            yield from below(right, (*path, right), rows[~goes_left])
+
+    yield from below(0, (), np.arange(bins.shape[1]))
+
+
+def is_leaf(forest, tree, node):
+    """Tell whether a node, counted from its tree's root, is a leaf."""
+    return forest.trees.feature[forest.trees.offset[tree] + node] < 0
+
+
+def affinity_of_tree(forest, tree, fitted, other, kind):
+    """Compare the path of each other row with that of each fitted row, in one tree."""
+    sizes = {node: len(rows) for node, _, rows in visited(forest, tree, fitted)}
+    paths, other_paths = (paths_of(forest, tree, bins) for bins in (fitted, other))
+    return np.array([
+        [affinity_of_paths(a, b, sizes, kind) for b in paths] for a in other_paths
+    ])  # fmt: skip
+
+
+def paths_of(forest, tree, bins):
+    """Give each row's nodes from the root, which is left out, to its leaf."""
+    paths = [()] * bins.shape[1]
+    for node, path, rows in visited(forest, tree, bins):
+        if is_leaf(forest, tree, node):
+            for row in rows:
+                paths[row] = path
+    return paths
+
+
+def affinity_of_paths(a, b, sizes, kind):
+    """Equations 7 and 11 to 14: the weight of the common nodes over that of the longer path."""
+    if a == b:
+        return 1.0
+    if kind == "leaf":
+        return 0.0
+    weight = {node: 1.0 if kind == "uniform" else 1.0 / max(sizes[node], 1) for node in {*a, *b}}
+    common = sum(weight[node] for node in set(a) & set(b))
+    longest = max(len(a), len(b))
+    return common / max(sum(weight[n] for n in path) for path in (a, b) if len(path) == longest)
+
+
+def affinity(forest, fitted, other, kind):
+    """Average over the trees."""
+    trees = range(forest.n_trees)
+    return np.mean([affinity_of_tree(forest, t, fitted, other, kind) for t in trees], axis=0)
