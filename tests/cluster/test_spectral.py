@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import block_diag, csr_array
+from scipy.linalg import block_diag
+from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -21,7 +22,7 @@ def blocks(sizes: list[int], seed: int = 0) -> np.ndarray:
     for size in sizes:
         part = rng.uniform(0.5, 1.0, (size, size))
         parts.append((part + part.T) / 2)
-    return block_diag(parts).toarray()
+    return block_diag(*parts)
 
 
 @pytest.mark.parametrize("sizes", [[30, 20, 25], [200, 150, 180, 70], [8, 9]])
