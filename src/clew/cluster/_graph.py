@@ -22,7 +22,7 @@ def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) 
         Affinities, none negative. The diagonal is left out, and so is what a sparse array does
         not store.
     n_neighbors : int
-        How many to keep in each row.
+        How many to keep in each row; of equal ones the first.
 
     Returns
     -------
@@ -43,9 +43,12 @@ def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
     for start in range(0, n, ROWS_PER_BLOCK):
         block = np.array(affinity[start : start + ROWS_PER_BLOCK], dtype=np.float64)
         block[np.arange(len(block)), start + np.arange(len(block))] = -1.0
-        nearest = np.argpartition(-block, k - 1, axis=1)[:, :k]
-        columns[start : start + len(block)] = nearest
-        values[start : start + len(block)] = np.take_along_axis(block, nearest, axis=1)
+        least = np.partition(block, n - k, axis=1)[:, n - k, None]
+        is_above, is_tied = block > least, block == least
+        room = k - is_above.sum(axis=1, keepdims=True)
+        kept = is_above | (is_tied & (is_tied.cumsum(axis=1) <= room))
+        columns[start : start + len(block)] = np.nonzero(kept)[1].reshape(-1, k)
+        values[start : start + len(block)] = block[kept].reshape(-1, k)
     indptr = np.arange(0, n * k + 1, k)
     graph = csr_array((values.ravel(), columns.ravel(), indptr), (n, n))
     graph.eliminate_zeros()
@@ -89,7 +92,8 @@ def local_scale_graph(X: NDArray[np.float64], n_neighbors: int) -> csr_array:
     scale = distance[:, min(LOCAL_SCALE_NEIGHBOUR, k) - 1]
     scale = np.maximum(scale, np.finfo(np.float64).tiny ** 0.5)
     column, distance = column[:, :n_neighbors], distance[:, :n_neighbors]
-    value = np.exp(-(distance**2) / (scale[:, None] * scale[column]))
+    with np.errstate(over="ignore"):  # between rows that coincide with others, all is far
+        value = np.exp(-(distance / scale[:, None]) * (distance / scale[column]))
     indptr = np.arange(0, value.size + 1, value.shape[1])
     graph = csr_array((value.ravel(), column.ravel(), indptr), (n, n))
     return csr_array(graph.maximum(graph.T))
