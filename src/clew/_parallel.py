@@ -53,11 +53,13 @@ def in_threads(
     -------
     list
     """
-    if effective_n_jobs(n_jobs) == 1 or len(tasks) < 2:
+    # Resolved here: where threads are asked for, joblib forgets a parallel_config's number.
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1 or len(tasks) < 2:
         results: Iterable[R] = map(function, tasks)
     else:
         workers = Parallel(
-            n_jobs=n_jobs, prefer="threads", require="sharedmem", return_as="generator"
+            n_jobs=n_threads, prefer="threads", require="sharedmem", return_as="generator"
         )
         results = workers(delayed(function)(task) for task in tasks)
     return list(_reported(results, len(tasks), verbose, what, callback))
