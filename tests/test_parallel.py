@@ -1,0 +1,82 @@
+"""Tasks in threads: order, reports, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+from joblib import parallel_config
+
+from clew._parallel import blocks, in_threads
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "expected"),
+    [(0, 3, []), (2, 3, [(0, 2)]), (6, 3, [(0, 3), (3, 6)]), (7, 3, [(0, 3), (3, 6), (6, 7)])],
+)
+def test_blocks_cover_the_range(n, size, expected):
+    assert blocks(n, size) == expected
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_results_keep_the_order_of_the_tasks(n_jobs):
+    assert in_threads(lambda k: k * k, range(50), n_jobs=n_jobs) == [k * k for k in range(50)]
+    assert in_threads(lambda k: k, [], n_jobs=n_jobs) == []
+
+
+def test_none_asks_joblib():
+    seen = set()
+
+    def note(task):
+        seen.add(threading.get_ident())
+        barrier.wait(timeout=30)
+
+    barrier = threading.Barrier(2)
+    with parallel_config(n_jobs=2):
+        in_threads(note, range(2), n_jobs=None)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_callback_hears_of_every_task_in_the_calling_thread(n_jobs):
+    heard = []
+
+    def callback(done, n):
+        heard.append((done, n, threading.get_ident()))
+
+    in_threads(str, range(5), n_jobs=n_jobs, callback=callback)
+    assert heard == [(done, 5, threading.get_ident()) for done in range(1, 6)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_errors_of_tasks_and_callbacks_come_out(n_jobs, error):
+    def fail(*_):
+        raise error("stop")
+
+    with pytest.raises(error, match="stop"):
+        in_threads(fail, range(9), n_jobs=n_jobs)
+    with pytest.raises(error, match="stop"):
+        in_threads(str, range(9), n_jobs=n_jobs, callback=fail)
+
+
+def test_no_task_begins_after_an_interruption():
+    begun = []
+
+    def interrupt(done, _):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(begun.append, range(100), n_jobs=1, callback=interrupt)
+    assert begun == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("verbose", "n_messages"), [(0, 0), (1, 1), (2, 4)])
+def test_verbose_goes_to_the_log(caplog, capsys, verbose, n_messages):
+    with caplog.at_level(logging.INFO, logger="clew"):
+        in_threads(str, range(4), n_jobs=1, verbose=verbose, what="trees")
+    assert len(caplog.records) == n_messages
+    assert all("trees" in record.getMessage() for record in caplog.records)
+    assert capsys.readouterr() == ("", "")

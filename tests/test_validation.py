@@ -1,0 +1,100 @@
+"""Allowed ranges, and the messages made from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from clew._random import derived_seeds
+from clew._validation import Allowed, check_features, check_matrix, check_parameters
+from clew.exceptions import InvalidParameterError
+
+
+class Example(BaseEstimator):
+    def __init__(self, size=3):
+        self.size = size
+
+
+SHARE = Allowed(kind=float, low=0, high=1, low_open=True)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "value", "holds"),
+    [
+        (Allowed(kind=int, low=1), 1, True),
+        (Allowed(kind=int, low=1), np.int64(7), True),
+        (Allowed(kind=int, low=1), 0, False),
+        (Allowed(kind=int, low=1), 1.0, False),
+        (Allowed(kind=int, low=1), True, False),
+        (Allowed(kind=int, low=1), None, False),
+        (Allowed(kind=int, low=1, none=True), None, True),
+        (SHARE, 1, True),
+        (SHARE, np.float32(0.5), True),
+        (SHARE, 0.0, False),
+        (SHARE, 1.01, False),
+        (SHARE, float("nan"), False),
+        (Allowed(names=("a", "b")), "a", True),
+        (Allowed(names=("a", "b")), "c", False),
+        (Allowed(names=("a", "b")), 1, False),
+        (Allowed(names=("a",)), ["a"], False),
+    ],
+)
+def test_ranges(allowed, value, holds):
+    assert allowed.holds(value) is holds
+
+
+def test_ranges_are_put_in_words():
+    assert str(Allowed(kind=int, low=1)) == "an integer in [1, inf)"
+    assert str(SHARE) == "a number in (0, 1]"
+    assert str(Allowed(names=("a", "b"), none=True)) == "'a' or 'b' or None"
+
+
+def test_message_names_class_parameter_value_and_range():
+    with pytest.raises(InvalidParameterError) as caught:
+        check_parameters(Example(size=-2), {"size": Allowed(kind=int, low=1)})
+    assert str(caught.value) == "Example(size=-2): size must be an integer in [1, inf)"
+
+
+def test_any_of_several_ranges_is_enough():
+    ranges = {"size": (Allowed(names=("all",)), Allowed(kind=int, low=1), SHARE)}
+    for size in ("all", 2, 0.5):
+        check_parameters(Example(size=size), ranges)
+    with pytest.raises(InvalidParameterError, match=r"'all' or an integer .* or a number"):
+        check_parameters(Example(size=1.5), ranges)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_features_are_finite(bad):
+    X = np.ones((4, 2))
+    X[2, 1] = bad
+    for check in (check_matrix, lambda X: check_features(Example(), X)):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            check(X)
+
+
+def test_features_have_two_dimensions_and_two_rows():
+    for check in (check_matrix, lambda X: check_features(Example(), X)):
+        with pytest.raises(ValueError, match="minimum of 2"):
+            check(np.ones((1, 2)))
+        with pytest.raises(ValueError, match="2D"):
+            check(np.ones(3))
+        assert check(np.ones((3, 2), np.int32)).dtype == np.float64
+
+
+def test_new_rows_may_be_one_but_keep_the_width():
+    example = Example()
+    check_features(example, np.ones((3, 2)))
+    assert example.n_features_in_ == 2
+    assert check_features(example, np.ones((1, 2)), reset=False).shape == (1, 2)
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        check_features(example, np.ones((1, 3)), reset=False)
+
+
+def test_seeds_follow_the_random_state():
+    assert derived_seeds(5, 3) == derived_seeds(5, 3) == derived_seeds(np.random.RandomState(5), 3)
+    assert derived_seeds(5, 3)[:2] == derived_seeds(5, 2)
+    state = np.random.RandomState(0)
+    assert derived_seeds(state, 2) != derived_seeds(state, 2)
+    assert derived_seeds(None, 4) != derived_seeds(None, 4)
+    assert all(0 <= seed < 2**31 for seed in derived_seeds(0, 100))
