@@ -14,10 +14,10 @@ import numpy as np
 from clew.cli._inputs import Items, read_items
 from clew.cli._models import build_model
 from clew.cli._outputs import check_writable, write_together
-from clew.cli._progress import Words
+from clew.cli._progress import Words, counted
 from clew.cli._tables import clusters_csv, doubted_answers, doubtful_csv, find_groups
 from clew.constraints import Constraints, Support, check_constraints
-from clew.exceptions import InvalidParameterError
+from clew.exceptions import InvalidParameterError, UnsupportedConstraintError
 from clew.metrics import n_violated
 
 __all__ = ["Job", "run"]
@@ -79,7 +79,7 @@ def run(job: Job) -> dict[str, Any]:
 def _read(job: Job, words: Words) -> tuple[Items, Constraints]:
     items = read_items(job.items)
     n = len(items.X)
-    words.detail(f"{job.items}: {n} rows, {items.X.shape[1]} features")
+    words.detail(f"{job.items}: {counted(n, 'row')}, {counted(items.X.shape[1], 'feature')}")
     if job.n_clusters > n:
         raise InvalidParameterError(
             f"--n-clusters {job.n_clusters} is too many: {job.items} has only {n} rows"
@@ -87,7 +87,7 @@ def _read(job: Job, words: Words) -> tuple[Items, Constraints]:
     if job.constraints is None:
         return items, Constraints(n)
     known = Constraints.read_csv(job.constraints, n_samples=n)
-    words.detail(f"{job.constraints}: {len(known)} answers")
+    words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
     return items, known
 
 
@@ -96,13 +96,25 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> Any:
         job.method, job.n_clusters, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
         seed=job.seed, jobs=job.jobs, verbose=words.verbosity,
     )  # fmt: skip
-    # Before the work begins; SpectralClustering has no constraints that it could refuse.
-    check_constraints(model, known, len(items.X), getattr(model, "supports", Support()))
+    _check_support(job, model, known)
     words.detail(f"grouping by {job.method}, seed {job.seed}")
     with words.watching("Growing trees"):
         if job.method == "coprf":
             return model.fit(items.X, constraints=known)
         return model.fit(items.X)
+
+
+def _check_support(job: Job, model: Any, known: Constraints) -> None:
+    """Refuse answers that the method would drop, before the work begins."""
+    try:
+        check_constraints(model, known, known.n_samples, getattr(model, "supports", Support()))
+    except UnsupportedConstraintError as error:
+        hint = (
+            "leave such answers out"
+            if job.method == "coprf"
+            else "use --method coprf, or leave --constraints out"
+        )
+        raise UnsupportedConstraintError(f"--method {job.method}: {error}; {hint}") from error
 
 
 def _results(
@@ -133,17 +145,18 @@ def _results(
 
 def _tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     """Say in words what was done."""
-    n_groups = len(summary["sizes"])
+    sizes = summary["sizes"]
+    n_groups = len(sizes)
     words.say(
-        f"{summary['rows']} rows in {n_groups} groups of {min(summary['sizes'])} to "
-        f"{max(summary['sizes'])} rows; {summary['doubtful_rows']} rows are doubtful"
+        f"{counted(summary['rows'], 'row')} in {counted(n_groups, 'group')} of "
+        f"{min(sizes):,} to {counted(max(sizes), 'row')}; {summary['doubtful_rows']:,} doubtful"
     )
     if n_groups < job.n_clusters:
         words.say(f"only {n_groups} of {job.n_clusters} groups could be told apart")
     if job.constraints is not None:
         words.say(
-            f"{summary['answers']} answers: {summary['doubted']} look wrong, the groups go "
-            f"against {summary['violated']}"
+            f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} doubted; the groups "
+            f"go against {summary['violated']:,}"
         )
         if summary["error_rate"] is None:
             words.say(f"no answer was judged one by one (--trust {job.trust})")

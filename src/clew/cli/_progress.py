@@ -9,10 +9,15 @@ from contextlib import contextmanager
 
 import click
 
-__all__ = ["Advance", "Words"]
+__all__ = ["Advance", "Words", "counted"]
 
 #: Called with the number of finished steps and of all steps.
 Advance = Callable[[int, int], None]
+
+
+def counted(n: int, noun: str) -> str:
+    """Say how many there are: "1 row", "1,797 rows"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 class Words:

@@ -1,0 +1,77 @@
+"""What the tests of the command line share: data, and two ways to run it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from clew.cli import main
+
+Run = Callable[..., Result]
+Spawn = Callable[..., "subprocess.CompletedProcess[str]"]
+
+#: Small enough for a test.
+FAST = ("--n-trees", "20", "-j", "1")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(here: Path) -> Run:
+    """Run ``clew cluster`` in this process."""
+
+    def invoke(*arguments: object, fast: bool = True) -> Result:
+        given = [*map(str, arguments), *(FAST if fast else ())]
+        return CliRunner().invoke(main, ["cluster", *given], prog_name="clew")
+
+    return invoke
+
+
+@pytest.fixture
+def spawn(here: Path) -> Spawn:
+    """Run ``clew`` in a process of its own."""
+
+    def start(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "clew.cli", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+            env=os.environ | {"COLUMNS": "100"},
+        )
+
+    return start
+
+
+@pytest.fixture
+def X(here: Path) -> Path:  # noqa: N802 - the name of the features
+    """Three blobs of ten rows each, in order."""
+    rng = np.random.RandomState(0)
+    centres = np.repeat([[0.0, 0.0, 0.0], [9.0, 0.0, 4.0], [0.0, 9.0, -4.0]], 10, axis=0)
+    np.save("X.npy", centres + rng.normal(size=centres.shape))
+    return here / "X.npy"
+
+
+@pytest.fixture
+def answers(here: Path) -> Callable[..., Path]:
+    """Write a file of answers about pairs, each "i j same|different|dont_know"."""
+
+    def write(*lines: str, name: str = "answers.csv") -> Path:
+        table = ["kind,i,j,answer", *("pair," + line.replace(" ", ",") for line in lines)]
+        (here / name).write_text("\n".join(table) + "\n", encoding="utf-8")
+        return here / name
+
+    return write

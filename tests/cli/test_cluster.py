@@ -1,0 +1,194 @@
+"""`clew cluster`: what it writes, and where."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clew import Constraints
+from clew.metrics import adjusted_rand_score
+
+HEADER = ["id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers"]
+BLOBS = np.repeat([0, 1, 2], 10)
+
+
+def _table(text: str) -> list[dict[str, str]]:
+    reader = csv.DictReader(io.StringIO(text))
+    assert reader.fieldnames == HEADER
+    return list(reader)
+
+
+def _labels(text: str) -> list[int]:
+    return [int(row["cluster"]) for row in _table(text)]
+
+
+@pytest.mark.parametrize("method", ["coprf", "clustrf", "spectral"])
+def test_every_method_finds_the_blobs(run, X, method):
+    trees = () if method == "spectral" else ("--n-trees", 200)
+    done = run(X, "--n-clusters", 3, "--method", method, *trees, fast=False)
+    assert done.exit_code == 0, done.output
+    # ClustRF, on so few rows, mistakes one or two.
+    least = 0.75 if method == "clustrf" else 1
+    assert adjusted_rand_score(BLOBS, _labels(done.stdout)) >= least
+
+
+def test_groups_are_numbered_by_their_first_rows(run, X):
+    assert _labels(run(X, "-k", 3).stdout) == BLOBS.tolist()
+
+
+def test_without_an_output_the_table_is_all_of_the_standard_output(run, X, here):
+    done = run(X, "-k", 3)
+    assert len(_table(done.stdout)) == 30
+    assert "30 rows in 3 groups of 10 to 10 rows" in done.stderr
+    assert [path.name for path in here.iterdir()] == ["X.npy"]
+    assert _table(run(X, "-k", 3, "-o", "-").stdout) == _table(done.stdout)
+
+
+def test_answers_are_counted_and_the_doubted_ones_written_beside(run, X, here, answers):
+    file = answers("0 1 same", "0 12 different", "3 4 dont_know")
+    done = run(X, "-k", 3, "-c", file, "-o", here / "groups.csv")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    rows = _table((here / "groups.csv").read_text())
+    assert [row["n_answers"] for row in rows[:5]] == ["2", "1", "0", "1", "1"]
+    assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
+    assert (here / "doubtful.csv").read_text().splitlines()[0] == (
+        "i,j,id_i,id_j,answer,annotator,p_wrong"
+    )
+
+
+def test_wrong_answers_come_first_among_the_doubted(run, X, here):
+    known = Constraints.from_labels(BLOBS, 200, random_state=0)
+    said = np.column_stack([known.pairs, known.pair_answers])
+    lies = [5, 60, 150]
+    said[lies, 2] = 1 - said[lies, 2]
+    annotators = np.where(np.isin(np.arange(200), lies), "liar", "ann")
+    Constraints(30, pairs=said, pair_annotators=annotators).to_csv("said.csv")
+    done = run(X, "-k", 3, "-c", "said.csv", "-o", "g.csv", "--doubtful", "odd.csv", "--json")
+    assert done.exit_code == 0, done.output
+    with open("odd.csv", newline="") as file:
+        doubted = list(csv.DictReader(file))
+    assert {row["annotator"] for row in doubted[:3]} == {"liar"}
+    pairs = {(int(row["i"]), int(row["j"])) for row in doubted[:3]}
+    assert pairs == {tuple(pair) for pair in said[lies, :2].tolist()}
+    chances = [float(row["p_wrong"]) for row in doubted]
+    assert chances == sorted(chances, reverse=True)
+    assert min(chances) > 0.5
+    assert json.loads(done.stdout)["doubted"] == len(doubted)
+    assert not (here / "doubtful.csv").exists()
+
+
+def test_rows_that_go_against_an_answer_are_doubtful(run, X, answers):
+    file = answers("0 1 same", "2 25 same")
+    done = run(X, "-k", 3, "-c", file, "--trust", "none")
+    rows = _table(done.stdout)
+    assert _labels(done.stdout) == BLOBS.tolist()
+    against = [row["id"] for row in rows if "goes against an answer" in row["doubt_reason"]]
+    assert against == ["2", "25"]
+    assert all((row["doubtful"] == "true") == bool(row["doubt_reason"]) for row in rows)
+
+
+def test_json_sums_up(run, X, answers):
+    file = answers("0 1 same", "0 12 different")
+    done = run(X, "-k", 3, "-c", file, "-o", "g.csv", "--json", "--seed", 7, "-q")
+    assert done.stderr == ""
+    summary = json.loads(done.stdout)
+    assert summary.pop("seconds") > 0
+    assert 0 <= summary.pop("error_rate") < 0.5
+    assert summary == {
+        "rows": 30,
+        "features": 3,
+        "method": "coprf",
+        "seed": 7,
+        "sizes": [10, 10, 10],
+        "doubtful_rows": 0,
+        "answers": 2,
+        "violated": 0,
+        "doubted": 0,
+        "clusters_file": "g.csv",
+        "doubtful_file": "doubtful.csv",
+    }
+
+
+def test_the_same_seed_gives_the_same_file_whatever_the_threads(run, X):
+    first = run(X, "-k", 5, "--n-trees", 40, "-j", 1, fast=False).stdout
+    assert run(X, "-k", 5, "--n-trees", 40, "-j", 2, fast=False).stdout == first
+    assert run(X, "-k", 5, "--n-trees", 40, "--seed", 1, fast=False).stdout != first
+
+
+def test_an_older_output_is_replaced(run, X, here):
+    (here / "g.csv").write_text("old")
+    assert run(X, "-k", 3, "-o", "g.csv").exit_code == 0
+    assert _labels((here / "g.csv").read_text()) == BLOBS.tolist()
+
+
+def test_ids_come_from_the_table_and_cannot_be_formulas(run, here):
+    lines = ["id,a", "=1+1,0.0", "-3,0.1", '"a,b",5.0', "@x,5.2"]
+    (here / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    done = run("t.csv", "-k", 2)
+    assert [row["id"] for row in _table(done.stdout)] == ["'=1+1", "-3", "a,b", "'@x"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [],
+        ["0 12 different", "3 25 different"],
+        ["0 1 same", "11 12 same"],
+        [f"{i} {i + 1} same" for i in range(29)],
+        ["0 1 dont_know"],
+    ],
+    ids=["none", "cannot-links", "must-links", "one component", "dont-knows"],
+)
+@pytest.mark.parametrize("mode", ["soft", "hard"])
+def test_answers_of_any_kind_will_do(run, X, answers, said, mode):
+    done = run(X, "-k", 3, "-c", answers(*said), "--mode", mode)
+    assert done.exit_code == 0, done.output
+    assert len(_table(done.stdout)) == 30
+
+
+@pytest.mark.parametrize("method", ["coprf", "clustrf", "spectral"])
+def test_constant_columns_and_duplicate_rows_are_fine(run, here, method):
+    rows = np.repeat([[0.0, 7.0, 1.0], [5.0, 7.0, 3.0]], 10, axis=0)
+    np.save("X.npy", rows)
+    done = run("X.npy", "-k", 2, "--method", method, fast=method != "spectral")
+    assert done.exit_code == 0, done.output
+    assert _labels(done.stdout) == [0] * 10 + [1] * 10
+
+
+def test_all_rows_alike_are_grouped_somehow(run, here):
+    np.save("X.npy", np.ones((12, 3)))
+    done = run("X.npy", "-k", 2)
+    assert done.exit_code == 0, done.output
+    assert len(_table(done.stdout)) == 12
+
+
+@pytest.mark.parametrize("k", [1, 30])
+def test_as_few_and_as_many_groups_as_can_be(run, X, k):
+    done = run(X, "-k", k)
+    assert done.exit_code == 0, done.output
+    assert set(_labels(done.stdout)) <= set(range(k))
+
+
+def test_verbose_says_what_is_done(run, X, answers):
+    done = run(X, "-k", 3, "-c", answers("0 1 same"), "-v")
+    assert "30 rows, 3 features" in done.stderr
+    assert "answers.csv: 1 answer\n" in done.stderr
+    assert "grouping by coprf, seed 0" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
+def test_output_may_be_a_device(run, X):
+    assert run(X, "-k", 3, "-o", Path(os.devnull)).exit_code == 0
+
+
+def test_environment_gives_options_and_the_command_line_overrides_it(run, X, monkeypatch):
+    monkeypatch.setenv("CLEW_CLUSTER_N_CLUSTERS", "2")
+    assert set(_labels(run(X).stdout)) == {0, 1}
+    assert set(_labels(run(X, "-k", 3).stdout)) == {0, 1, 2}

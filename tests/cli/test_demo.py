@@ -1,0 +1,223 @@
+"""`clew demo`: its figures, and a report that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from clew.cli import main
+from clew.cli._experiment import Setting, ask
+from clew.cli.report._png import png
+from clew.datasets import load
+
+KEYS = ["ari_no_answers", "ari_ward", "ari", "answers", "wrong", "doubted", "doubted_wrong"]
+SMALL = ("--seeds", "1", "--n-answers", "200", "--n-trees", "50")
+VOID = {"meta", "img", "link", "br", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Collects what a page is made of, and holds that every tag is closed in turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.words += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], Path]:
+    folder = tmp_path_factory.mktemp("demo") / "deep" / "clew-demo"
+    done = CliRunner().invoke(main, ["demo", "--json", "-o", str(folder), *SMALL])
+    assert done.exit_code == 0, done.output
+    assert f"wrote {folder / 'report.html'}" in done.stderr
+    return json.loads(done.stdout), folder
+
+
+@pytest.fixture(scope="module")
+def page(made: tuple[dict[str, float], Path]) -> Page:
+    return Page((made[1] / "report.html").read_text("utf-8"))
+
+
+def test_figures(made):
+    figures, _ = made
+    assert list(figures) == [*KEYS, "seconds"]
+    assert figures["ari_ward"] == pytest.approx(0.794, abs=5e-4)
+    assert figures["answers"] == 200
+    assert 0 < figures["wrong"] < 50
+    assert figures["doubted_wrong"] <= min(figures["doubted"], figures["wrong"])
+
+
+def test_answers_are_about_different_pairs_and_wrong_at_the_rate():
+    y = load("digits").y
+    known = ask(y, Setting(n_answers=2000, error=0.1), seed=3)
+    assert len(np.unique(known.pairs, axis=0)) == 2000
+    wrong = (y[known.pairs[:, 0]] == y[known.pairs[:, 1]]) != known.pair_answers
+    assert 150 < wrong.sum() < 250
+
+
+def test_page_is_well_formed_and_says_its_language(page):
+    assert page.open == []
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == 1
+    names = [attributes["id"] for _, attributes in page.tags if attributes.get("id")]
+    assert len(set(names)) == len(names)
+
+
+def test_page_needs_nothing_else(made):
+    text = (made[1] / "report.html").read_text("utf-8")
+    assert "http://" not in text
+    assert "https://" not in text
+    assert "<script" not in text
+    assert "@import" not in text
+    addresses = re.findall(r"""(?:src|href)=["']([^"']*)|url\(["']?([^"')]*)""", text)
+    assert {re.split("[,#]", a or b)[0] for a, b in addresses} == {"", "data:image/png;base64"}
+
+
+def test_page_has_all_sections_and_links_lead_there(page):
+    sections = {attributes["id"] for attributes in page.all("section")}
+    assert sections == {"figures", "groups", "affinity", "doubted", "made"}
+    assert {attributes["href"] for attributes in page.all("a")} == {f"#{s}" for s in sections}
+
+
+def test_page_shows_every_image_once_in_a_group(page):
+    windows = [a["style"] for a in page.all("i") if a.get("class") == "image"]
+    in_groups = windows[:1797]
+    assert len(set(in_groups)) == 1797
+    assert len(page.all("article")) == 10
+
+
+def test_pictures_have_words_in_their_place(page):
+    assert all(attributes.get("alt") for attributes in page.all("img"))
+    pictures = [attributes for _, attributes in page.tags if attributes.get("role") == "img"]
+    assert pictures
+    assert all(attributes.get("aria-label") for attributes in pictures)
+
+
+def test_page_says_the_figures(made, page):
+    figures, _ = made
+    for name in ("ari_no_answers", "ari_ward", "ari"):
+        assert f"{figures[name]:.3f}" in page.words
+    assert len(page.all("li")) >= figures["doubted"]
+    assert page.words.count("✓ Wrong answer") == figures["wrong"]
+    assert page.words.count("✗ Right answer") == figures["doubted"] - figures["doubted_wrong"]
+    assert "clew demo --seeds 1 --n-answers 200 --error 0.1" in page.words
+
+
+def test_page_works_in_the_dark_and_on_paper(made):
+    text = (made[1] / "report.html").read_text("utf-8")
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    assert 'name="viewport"' in text
+
+
+def _luminance(colour: str) -> float:
+    digits = colour.lstrip("#")
+    digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
+    rgb = np.array([int(digits[at : at + 2], 16) for at in (0, 2, 4)]) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_stand_out_as_wcag_asks(made, theme):
+    text = (made[1] / "report.html").read_text("utf-8")
+    # The palette is written twice, for light and for dark.
+    colours = [dict(re.findall(r"--([a-z]+): (#\w+)", block)) for block in text.split("@media")]
+    light, dark = (palette for palette in colours if "ink" in palette)
+    palette = light if theme == "light" else dark
+    for paper in ("paper", "card"):
+        for ink in ("ink", "quiet", "thread", "right"):
+            low, high = sorted([_luminance(palette[paper]), _luminance(palette[ink])])
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (paper, ink)
+
+
+def test_table_beside_the_report(made):
+    rows = list(csv.DictReader(io.StringIO((made[1] / "clusters.csv").read_text())))
+    assert len(rows) == 1797
+    assert {row["cluster"] for row in rows} == set(map(str, range(10)))
+
+
+def test_picture_is_wide_and_small(made):
+    content = (made[1] / "demo.png").read_bytes()
+    width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
+    assert width > 2 * height > 1000
+    assert len(content) < 300_000
+
+
+def test_table_for_people_and_an_existing_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "report.html").write_text("old")
+    done = CliRunner().invoke(main, ["demo", "-q", "-o", str(tmp_path), *SMALL])
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    for words in ("no answers", "Ward linkage", "clew", "200 answers", "clew doubts"):
+        assert words in done.stdout
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "report.html").read_text() != "old"
+
+
+def test_failure_leaves_no_folder(tmp_path, monkeypatch):
+    import clew.cli._outputs as outputs
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(outputs, "atomic_write", full)
+    done = CliRunner().invoke(main, ["demo", "-o", str(tmp_path / "a" / "b"), *SMALL])
+    assert done.exit_code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_png_holds_the_pixels(channels):
+    pixels = np.random.RandomState(0).randint(256, size=(5, 7, channels)).astype(np.uint8)
+    content = png(pixels)
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    at, chunks = 8, {}
+    while at < len(content):
+        length, kind = int.from_bytes(content[at : at + 4], "big"), content[at + 4 : at + 8]
+        chunks[kind] = content[at + 8 : at + 8 + length]
+        check = content[at + 8 + length : at + 12 + length]
+        assert int.from_bytes(check, "big") == zlib.crc32(kind + chunks[kind])
+        at += 12 + length
+    lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(5, -1)
+    assert not lines[:, 0].any()
+    np.testing.assert_array_equal(lines[:, 1:].reshape(pixels.shape), pixels)
+
+
+def test_sprite_in_the_page_is_a_png(made):
+    text = (made[1] / "report.html").read_text("utf-8")
+    for encoded in re.findall(r"base64,([A-Za-z0-9+/=]+)", text):
+        assert base64.b64decode(encoded, validate=True).startswith(b"\x89PNG")

@@ -1,0 +1,160 @@
+"""The command line as a process: streams, exit statuses, Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clew
+
+
+def test_version_and_help(spawn):
+    done = spawn("--version")
+    assert (done.returncode, done.stdout) == (0, f"clew {clew.__version__}\n")
+    for command in ((), ("cluster",), ("demo",)):
+        done = spawn(*command, "--help")
+        assert done.returncode == 0
+        assert done.stdout.startswith("Usage: clew")
+
+
+def test_help_loads_no_library(here):
+    code = (
+        "import sys, clew; before = set(sys.modules); import clew.cli;"
+        "print(sorted({'sklearn', 'rich', 'numba'} & (set(sys.modules) - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_installed_script(X):
+    script = shutil.which("clew", path=str(Path(sys.executable).parent))
+    assert script is not None
+    done = subprocess.run(
+        [script, "cluster", str(X), "-k", "3", "--n-trees", "20"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 31
+    # The standard error is no terminal here: no bar, no colours.
+    assert "\x1b" not in done.stderr
+    assert done.stderr.splitlines()[0].startswith("30 rows in 3 groups")
+
+
+def test_json_is_the_only_thing_on_the_standard_output(spawn, X, answers):
+    file = answers("0 1 same", "0 12 different")
+    done = spawn("cluster", X, "-k", 3, "-c", file, "--n-trees", 20, "-o", "g.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rows"] == 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "word"),
+    [
+        (("cluster", "X.npy", "-k", "31"), 1, "too many"),
+        (("cluster", "bad.npy", "-k", "2"), 1, "row 1, column 0"),
+        (("cluster", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
+        (("cluster", "X.npy", "-k", "3", "-c", "c.csv", "--mode=hard", "--trust=none"), 1, "0 = 1"),
+        (("cluster", "X.npy", "-k", "0"), 2, "Usage"),
+        (("cluster", "X.npy"), 2, "--n-clusters"),
+        (("clutser",), 2, "No such command"),
+        (("demo", "--seeds", "0"), 2, "Usage"),
+        (("demo", "-o", "X.npy"), 1, "X.npy is a file"),
+    ],
+)
+def test_failure_is_a_sentence_and_a_status(spawn, X, here, arguments, status, word):
+    np.save("bad.npy", [[0.0], [np.inf], [1.0]])
+    (here / "a.csv").write_text("kind,i,j,answer\npair,0,1,same\npair,0,99,same\n")
+    (here / "c.csv").write_text("kind,i,j,answer\npair,0,1,same\npair,0,1,different\n")
+    before = sorted(here.iterdir())
+    done = spawn(*arguments)
+    assert done.returncode == status, done.stderr
+    assert done.stdout == ""
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(here.iterdir()) == before
+
+
+def _interrupted(arguments: list[str], said: str) -> tuple[int, str]:
+    """Start a command, press Ctrl-C a little after it said something, and wait for its end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clew.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        heard = ""
+        for line in process.stderr:
+            heard += line
+            if said in line:
+                break
+        time.sleep(1.0)
+        assert process.poll() is None, heard
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+    return process.returncode, rest
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_leaves_nothing_behind(here, jobs):
+    np.save("X.npy", np.random.RandomState(0).normal(size=(3000, 20)))
+    (here / "g.csv").write_text("old")
+    before = sorted(here.iterdir())
+    options = ["-k", "5", "-o", "g.csv", "--n-trees", "200000", "-j", jobs, "-v"]
+    status, words = _interrupted(["cluster", "X.npy", *options], "grouping by")
+    assert status == 130, words
+    assert words.splitlines()[-1] == "clew: interrupted, nothing was written"
+    assert "Traceback" not in words
+    assert sorted(here.iterdir()) == before
+    assert (here / "g.csv").read_text() == "old"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
+def test_reader_that_leaves_early_is_no_error(X):
+    command = f"{sys.executable} -m clew.cli cluster {X} -k 3 --n-trees 20 -q | head -n 1"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=True, timeout=240
+    )
+    assert done.stdout.startswith("id,cluster")
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX terminals")
+def test_bar_on_a_terminal_only(here, X):
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clew.cli", "cluster", str(X), "-k", "3", "-o", "g.csv"],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm-256color"},
+    )
+    os.close(theirs)
+    shown = b""
+    # A terminal that nobody reads fills up. On Linux its end is an error.
+    with contextlib.suppress(OSError):
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    os.close(ours)
+    assert process.wait(timeout=240) == 0, shown
+    assert b"Growing trees" in shown
+    assert b"30 rows in 3 groups" in shown
