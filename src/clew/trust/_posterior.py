@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from clew._random import RandomState
 from clew._validation import check_matrix
-from clew.constraints import Constraints
+from clew.constraints import Constraints, check_constraints
 from clew.exceptions import InvalidDataError
 from clew.trust._pair_features import closeness
 from clew.trust._pair_forest import answered_pairs
@@ -117,6 +117,8 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     ------
     InvalidDataError
         If there is not one finite row of evidence for each answer.
+    UnsupportedConstraintError
+        If there are triplets or odd-one-out answers.
 
     Notes
     -----
@@ -137,10 +139,12 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     >>> posterior([3.0, -3.0, -3.0], c).p_wrong.argmax()
     np.int64(1)
     """
+    check_constraints(posterior, constraints, constraints.n_samples)
     columns = np.asarray(evidence, dtype=np.float64)
-    columns = columns.reshape(len(columns), -1)
+    columns = columns[:, None] if columns.ndim == 1 else columns
     answered = answered_pairs(constraints)
-    if len(columns) != len(constraints.pairs) or not np.isfinite(columns[answered]).all():
+    is_table = columns.ndim == 2 and len(columns) == len(constraints.pairs)
+    if not is_table or not np.isfinite(columns[answered]).all():
         raise InvalidDataError(
             f"evidence must hold one finite row for each of the {len(constraints.pairs)} pairs, "
             f"got shape {np.shape(evidence)}"
