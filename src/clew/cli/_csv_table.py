@@ -44,25 +44,16 @@ def read_csv_table(path: Path) -> CsvTable:
     FileFormatError
         Naming the file and the line.
     """
-    lines = list(_fields(path))
-    if not lines:
-        raise FileFormatError(f"{path} is empty: it should hold one line of numbers a row")
-    header = None if all(_is_number_or_empty(field) for field in lines[0][1]) else lines.pop(0)[1]
-    names = None if header is None else [name.strip() for name in header]
-    if names is not None:
-        _check_names(path, names)
-    if not lines:
-        raise FileFormatError(f"{path} has a header and no rows")
+    names, lines = _header_and_rows(path)
     width = len(lines[0][1]) if names is None else len(names)
     id_column = next((at for at, name in enumerate(names or ()) if is_id(name)), None)
     columns = [at for at in range(width) if at != id_column]
     rows = []
     for line, fields in lines:
         if len(fields) != width:
+            above = "the first line" if names is None else "the header"
             raise FileFormatError(
-                f"{path}, line {line}: {len(fields)} fields, but the line above has {width}"
-                if names is None
-                else f"{path}, line {line}: {len(fields)} fields, but the header has {width}"
+                f"{path}, line {line}: {len(fields)} fields, but {above} has {width}"
             )
         rows.append([_number(path, line, at, fields[at], names) for at in columns])
     return CsvTable(
@@ -71,6 +62,20 @@ def read_csv_table(path: Path) -> CsvTable:
         None if id_column is None else [fields[id_column].strip() for _, fields in lines],
         [line for line, _ in lines],
     )
+
+
+def _header_and_rows(path: Path) -> tuple[list[str] | None, list[tuple[int, list[str]]]]:
+    """Give the names of the columns, if the first line is a header, and the lines of numbers."""
+    lines = list(_fields(path))
+    if not lines:
+        raise FileFormatError(f"{path} is empty: it should hold one line of numbers a row")
+    if all(_is_number_or_empty(field) for field in lines[0][1]):
+        return None, lines
+    names = [name.strip() for name in lines[0][1]]
+    _check_names(path, names)
+    if len(lines) == 1:
+        raise FileFormatError(f"{path} has a header and no rows")
+    return names, lines[1:]
 
 
 def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
