@@ -127,6 +127,26 @@ def test_ctrl_c_leaves_nothing_behind(here, jobs):
     assert (here / "g.csv").read_text() == "old"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_ctrl_c_in_the_demo_leaves_no_folder(here):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clew.cli", "demo", "--n-trees", "200000", "-o", "a/b"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        time.sleep(4.0)
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130, words
+    assert words == "clew: interrupted, nothing was written\n"
+    assert list(here.iterdir()) == []
+
+
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 def test_reader_that_leaves_early_is_no_error(X):
     command = f"{sys.executable} -m clew.cli cluster {X} -k 3 --n-trees 20 -q | head -n 1"
