@@ -95,9 +95,9 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         whole = n_samples if self.max_samples is None else self.max_samples
         n = whole if isinstance(whole, (int, np.integer)) else max(2, round(whole * n_samples))
         most = min(2 * n_samples, MAX_DRAWS)
-        if n > most:
+        if not 2 <= n <= most:
             raise InvalidParameterError(
-                f"{type(self).__name__}(max_samples={self.max_samples!r}): a tree draws at most "
+                f"{type(self).__name__}(max_samples={self.max_samples!r}): a tree draws 2 to "
                 f"{most} of {n_samples} rows and as many pseudo rows, got {n}"
             )
         return int(n)
