@@ -94,14 +94,14 @@ def _read(job: Job, words: Words) -> tuple[Items, Constraints]:
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> Any:
     model = build_model(
         job.method, job.n_clusters, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
-        seed=job.seed, jobs=job.jobs, verbose=words.verbosity,
+        seed=job.seed, jobs=job.jobs,
     )  # fmt: skip
     _check_support(job, model, known)
     words.detail(f"grouping by {job.method}, seed {job.seed}")
-    with words.watching("Growing trees"):
-        if job.method == "coprf":
-            return model.fit(items.X, constraints=known)
+    if job.method == "spectral":
         return model.fit(items.X)
+    with words.bar("Growing trees") as advance:
+        return model.fit(items.X, constraints=known, callback=advance)
 
 
 def _check_support(job: Job, model: Any, known: Constraints) -> None:

@@ -19,7 +19,6 @@ def build_model(
     trust: Any = "auto",
     seed: int = 0,
     jobs: int | None = None,
-    verbose: int = 0,
 ) -> Any:
     """Make an estimator that has `labels_` once it is fitted.
 
@@ -35,8 +34,6 @@ def build_model(
         Seed of everything.
     jobs : int or None
         Threads.
-    verbose : int
-        Whether the library reports its progress.
 
     Returns
     -------
@@ -45,13 +42,12 @@ def build_model(
     if method == "spectral":
         return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
     if method == "clustrf":
-        similarity: Any = ClustRF(n_trees, n_jobs=jobs, verbose=verbose)
+        similarity: Any = ClustRF(n_trees, n_jobs=jobs)
     else:
         similarity = COPRF(
             n_trees,
             mode=mode,
             trust=None if trust == "none" else trust,
             n_jobs=jobs,
-            verbose=verbose,
         )
     return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,11 +35,6 @@ class Words:
         self.verbose = verbose and not quiet
         self.has_bar = not quiet and sys.stderr.isatty()
 
-    @property
-    def verbosity(self) -> int:
-        """The `verbose` of estimators whose reports are to be shown."""
-        return 2 if self.has_bar else int(self.verbose)
-
     def say(self, sentence: str) -> None:
         """Say something that everyone wants to know."""
         if not self.quiet:
@@ -64,38 +58,3 @@ class Words:
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task(what, total=None)
             yield lambda done, total: progress.update(task, completed=done, total=total)
-
-    @contextmanager
-    def watching(self, what: str) -> Iterator[None]:
-        """Show how far the library is, by what it logs, while the block runs."""
-        if self.verbosity == 0:
-            yield
-            return
-        logger = logging.getLogger("clew")
-        level = logger.level
-        with self.bar(what) as advance:
-            handler = _Reports(self.detail, advance)
-            logger.addHandler(handler)
-            logger.setLevel(logging.INFO)
-            try:
-                yield
-            finally:
-                logger.setLevel(level)
-                logger.removeHandler(handler)
-
-
-class _Reports(logging.Handler):
-    """Turns the library's reports, "trees: 3 of 9 done", into steps of a bar."""
-
-    def __init__(self, detail: Callable[[str], None], advance: Advance) -> None:
-        super().__init__()
-        self._detail = detail
-        self._advance = advance
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Pass one report on."""
-        match record.args:
-            case (str(), int(done), int(total)):
-                self._advance(done, total)
-            case _:
-                self._detail(record.getMessage())
