@@ -145,9 +145,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or array-like or sparse array of shape
-        (n_samples, n_samples)
-            Features, or affinities of every two rows. Of a sparse array only stored entries count.
+        X : array-like or sparse array of shape (n_samples, n_samples) or (n_samples, n_features)
+            Affinities of every two rows, or features. Of a sparse array only stored entries count.
         y : ignored
             Present by convention.
 
