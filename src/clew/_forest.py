@@ -35,8 +35,9 @@ TREES_PER_BLOCK = 25
 SORTED_ROWS, BINS_PER_SORTED_ROW = 20, 2
 #: Fixed-point weight of one whole link.
 LINK_UNIT = 1 << 20
-#: Weight of a must-link that no reward can outbid.
-NEVER = -(1 << 44)
+#: Weight of a must-link that no reward can outbid: that of four million cannot-links. The sum of
+#: two million must-links still fits an integer.
+NEVER = -(1 << 42)
 
 AffinityKind = Literal["adaptive", "uniform", "leaf"]
 
