@@ -161,3 +161,11 @@ def test_hard_must_links_are_never_parted():
     i, j = links.rows[links.weight < 0].T
     np.testing.assert_array_equal(forest.leaf[:, i], forest.leaf[:, j])
     assert (np.diff(forest.trees.offset) > 1).all()
+
+
+def test_a_million_hard_must_links_are_not_outweighed():
+    bins, is_one = problem()
+    far = np.array([[int(bins[0].argmin()), int(bins[0].argmax())]])
+    links = links_of(np.repeat(far, 1_000_000, axis=0), np.repeat(far, 1000, axis=0), is_hard=True)
+    forest = grow(bins, is_one, 120, links, n_trees=2, share=1.0, reward=2.0)
+    np.testing.assert_array_equal(*forest.leaf[:, far[0]].T)

@@ -1,0 +1,97 @@
+"""Ctrl-C in the middle of growth leaves an estimator as it was."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+
+from clew import Constraints
+from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.similarity import COPRF, ClustRF
+
+X, y = make_blobs(60, 4, centers=3, random_state=0)
+ANSWERS = Constraints.from_labels(y, 40, error=0.1, random_state=0)
+
+
+def estimators(n_jobs):
+    forests = {"n_trees": 40, "n_jobs": n_jobs, "random_state": 0}
+    return [
+        (ClustRF(**forests), {}),
+        (COPRF(**forests), {"constraints": ANSWERS}),
+        (
+            SimilarityClustering(COPRF(**forests), SpectralClustering(3), random_state=0),
+            {"constraints": ANSWERS},
+        ),
+    ]
+
+
+def press_ctrl_c(done, n):
+    assert n >= 4
+    if done == 3:
+        signal.raise_signal(signal.SIGINT)
+
+
+def give_up(done, n):
+    raise RuntimeError("enough")
+
+
+each = pytest.mark.parametrize("number", [0, 1, 2], ids=["ClustRF", "COPRF", "joined"])
+with_threads = pytest.mark.parametrize("n_jobs", [1, 2])
+stopping = pytest.mark.parametrize(
+    ("callback", "error"), [(press_ctrl_c, KeyboardInterrupt), (give_up, RuntimeError)]
+)
+
+
+@each
+@with_threads
+@stopping
+def test_what_was_not_fitted_is_not_fitted(number, n_jobs, callback, error):
+    model, answers = estimators(n_jobs)[number]
+    with pytest.raises(error):
+        model.fit(X, callback=callback, **answers)
+    ask = model.predict if hasattr(model, "predict") else model.transform
+    with pytest.raises(NotFittedError):
+        ask(X)
+    again = model.fit(X, **answers)
+    fresh = clone(model).fit(X, **answers)
+    np.testing.assert_array_equal(ask(X), getattr(fresh, ask.__name__)(X))
+    assert again is model
+
+
+@each
+@with_threads
+@stopping
+def test_what_was_fitted_stays_as_it_was(number, n_jobs, callback, error):
+    model, answers = estimators(n_jobs)[number]
+    before = model.fit(X, **answers)
+    ask = model.predict if hasattr(model, "predict") else model.transform
+    expected, state = ask(X + 0.1), pickle.dumps(before)
+    with pytest.raises(error):
+        model.fit(X[::2] * 3, callback=callback)
+    np.testing.assert_array_equal(ask(X + 0.1), expected)
+    assert pickle.dumps(model) == state
+
+
+@each
+@with_threads
+def test_callback_hears_of_all_blocks(number, n_jobs):
+    heard = []
+    model, answers = estimators(n_jobs)[number]
+    model.fit(X, callback=lambda done, n: heard.append((done, n)), **answers)
+    n = heard[0][1]
+    assert heard == [(done, n) for done in range(1, n + 1)]
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2])
+def test_progress_goes_to_the_log_and_nowhere_else(caplog, capsys, verbose):
+    with caplog.at_level(logging.DEBUG, logger="clew"):
+        COPRF(n_trees=40, verbose=verbose, random_state=0).fit(X, constraints=ANSWERS)
+    assert bool(caplog.records) == bool(verbose)
+    assert capsys.readouterr() == ("", "")

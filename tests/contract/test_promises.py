@@ -1,0 +1,273 @@
+"""Every method × every kind of answer: honoured, or refused aloud. And bad input of all kinds."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import make_blobs
+
+import clew.cluster
+import clew.similarity
+import clew.trust
+from clew import Constraints
+from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.exceptions import (
+    ClewError,
+    InvalidConstraintsError,
+    InvalidParameterError,
+    UnsupportedConstraintError,
+)
+from clew.similarity import COPRF, ClustRF
+
+X, y = make_blobs(40, 3, centers=2, random_state=0)
+N = len(X)
+
+#: Methods that take answers, each with the kinds that it honours.
+GUIDED = [
+    (COPRF(n_trees=8, random_state=0), {"pairs", "dont_know"}),
+    (COPRF(n_trees=8, mode="hard", random_state=0), {"pairs", "dont_know"}),
+    (
+        SimilarityClustering(COPRF(n_trees=8), SpectralClustering(2), random_state=0),
+        {"pairs", "dont_know"},
+    ),
+    (SimilarityClustering(ClustRF(n_trees=8), SpectralClustering(2), random_state=0), set()),
+]
+FUNCTIONS = [
+    clew.trust.constraint_inconsistency,
+    clew.trust.out_of_bag_vote,
+    clew.trust.answer_evidence,
+]
+#: Methods that take features alone.
+UNGUIDED = [
+    ClustRF(n_trees=8, random_state=0),
+    SpectralClustering(2, affinity="nearest_neighbors", random_state=0),
+]
+
+ANSWERS = {
+    "pairs": Constraints.from_labels(y, 30, random_state=0),
+    "dont_know": Constraints.from_pairs(dont_know=[(0, 1), (2, 3)], n_samples=N),
+    "triplets": Constraints.from_triplets([(0, 1, 2)], [0], n_samples=N),
+    "odd_one_out": Constraints.from_odd_one_out([(0, 1, 2)], [1], n_samples=N),
+}
+
+guided = pytest.mark.parametrize(
+    ("method", "honoured"), GUIDED, ids=[f"{type(m).__name__}-{len(k)}" for m, k in GUIDED]
+)
+honouring = pytest.mark.parametrize(
+    "method", [m for m, kinds in GUIDED if "pairs" in kinds], ids=["soft", "hard", "joined"]
+)
+every = pytest.mark.parametrize("method", [m for m, _ in GUIDED] + UNGUIDED)
+
+
+def result(model):
+    """What a fitted method found."""
+    return model.labels_ if hasattr(model, "labels_") else model.affinity_matrix_
+
+
+def test_every_public_estimator_is_held_to_this():
+    public = {
+        thing
+        for room in (clew.similarity, clew.cluster)
+        for thing in (getattr(room, name) for name in room.__all__)
+        if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
+    }
+    assert public == {type(m) for m, _ in GUIDED} | {type(m) for m in UNGUIDED}
+    takes_answers = {c for c in public if "constraints" in inspect.signature(c.fit).parameters}
+    assert takes_answers == {type(m) for m, _ in GUIDED}
+
+
+@guided
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_answers_are_honoured_or_refused(method, honoured, kind):
+    model = clone(method)
+    if kind in honoured:
+        assert len(result(model.fit(X, constraints=ANSWERS[kind]))) == N
+        return
+    with pytest.raises(UnsupportedConstraintError) as caught:
+        model.fit(X, constraints=ANSWERS[kind])
+    assert type(method).__name__ in str(caught.value)
+    assert kind in str(caught.value)
+    assert isinstance(caught.value, ClewError)
+    assert isinstance(caught.value, ValueError)
+
+
+@honouring
+def test_one_triplet_among_many_pairs_is_enough_to_refuse(method):
+    with pytest.raises(UnsupportedConstraintError, match="triplets"):
+        clone(method).fit(X, constraints=ANSWERS["pairs"] + ANSWERS["triplets"])
+
+
+@pytest.mark.parametrize("method", UNGUIDED)
+def test_methods_without_answers_take_none(method):
+    with pytest.raises(TypeError, match="constraints"):
+        clone(method).fit(X, constraints=ANSWERS["pairs"])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_trust_honours_pairs_or_refuses(function):
+    for kind in ("pairs", "dont_know"):
+        assert len(function(X, ANSWERS[kind], n_trees=8, random_state=0)) == len(ANSWERS[kind])
+    for kind in ("triplets", "odd_one_out"):
+        with pytest.raises(UnsupportedConstraintError, match=kind):
+            function(X, ANSWERS[kind])
+
+
+@guided
+def test_answers_about_another_number_of_rows_are_refused(method, honoured):
+    for n_samples in (N - 1, N + 1):
+        c = Constraints.from_pairs(must_link=[(0, 1)], n_samples=n_samples)
+        with pytest.raises(InvalidConstraintsError, match=rf"{n_samples} rows.* {N}"):
+            clone(method).fit(X, constraints=c)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_trust_refuses_answers_about_another_number_of_rows(function):
+    with pytest.raises(InvalidConstraintsError, match=f"{N - 1} rows"):
+        function(X, Constraints(N - 1))
+
+
+@guided
+@pytest.mark.parametrize("wrong", [[(0, 1)], np.eye(N), {"must_link": [(0, 1)]}, "answers.csv"])
+def test_what_is_no_constraints_is_refused(method, honoured, wrong):
+    with pytest.raises(TypeError, match=rf"{type(method).__name__} wants .* clew\.Constraints"):
+        clone(method).fit(X, constraints=wrong)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_trust_refuses_what_is_no_constraints(function):
+    with pytest.raises(TypeError, match=r"clew\.Constraints"):
+        function(X, [(0, 1)])
+
+
+@guided
+def test_no_answers_equal_none(method, honoured):
+    empty, none = Constraints(N), None
+    a, b = (result(clone(method).fit(X, constraints=c)) for c in (empty, none))
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(a, result(clone(method).fit(X)))
+
+
+@honouring
+def test_answers_change_something(method):
+    # Labels may agree by chance; affinities do not.
+    model = clone(method).fit(X, constraints=ANSWERS["pairs"])
+    without = clone(method).fit(X)
+    forests = [getattr(m, "similarity_", m).forest_.leaf for m in (model, without)]
+    assert not np.array_equal(*forests)
+
+
+EXTREME = {
+    "only must-links": {"must_link": [(0, 1), (2, 3), (4, 9)]},
+    "only cannot-links": {"cannot_link": [(0, 1), (2, 3), (4, 9)]},
+    "one must-link": {"must_link": [(0, 1)]},
+    "one cannot-link": {"cannot_link": [(0, 1)]},
+    "one component": {"must_link": [(i, i + 1) for i in range(N - 1)]},
+    "all apart": {"cannot_link": [(i, j) for i in range(N) for j in range(i)]},
+    "a contradiction": {"must_link": [(0, 1), (1, 2)], "cannot_link": [(0, 2)]},
+    "the same answer twice": {"must_link": [(0, 1), (1, 0), (0, 1)]},
+}
+
+
+@honouring
+@pytest.mark.parametrize("case", EXTREME)
+@pytest.mark.parametrize("trust", ["auto", "posterior", "inconsistency"])
+def test_answers_of_extreme_kinds_work(method, case, trust):
+    model = clone(method)
+    name = "similarity__trust" if "similarity" in model.get_params() else "trust"
+    c = Constraints.from_pairs(**EXTREME[case], n_samples=N)
+    out = result(model.set_params(**{name: trust}).fit(X, constraints=c))
+    assert len(out) == N
+    assert np.isfinite(out).all()
+
+
+def test_all_rows_bound_together_share_every_leaf_when_hard():
+    c = Constraints.from_pairs(**EXTREME["one component"], n_samples=N)
+    model = COPRF(n_trees=8, mode="hard", share=1.0, trust=None, euclidean=0.0, random_state=0)
+    np.testing.assert_array_equal(model.fit(X, constraints=c).affinity_matrix_, 1)
+
+
+@every
+def test_inputs_are_left_alone(method):
+    given = {"X": X.copy()}
+    given["X"].flags.writeable = False  # a write would raise
+    before = clone(method).get_params()
+    model = clone(method)
+    if "constraints" in inspect.signature(model.fit).parameters:
+        c = (
+            ANSWERS["pairs"]
+            if getattr(model, "supports", clew.constraints.Support()).pairs
+            else None
+        )
+        copy = Constraints.from_labels(y, 30, random_state=0)
+        model.fit(given["X"], constraints=c)
+        assert c is None or c == copy
+    else:
+        model.fit(given["X"])
+    for name in ("transform", "predict", "apply"):
+        if hasattr(model, name):
+            getattr(model, name)(given["X"])
+    np.testing.assert_array_equal(given["X"], X)
+    for name, value in before.items():
+        now = model.get_params()[name]
+        assert now == value or repr(now) == repr(value), name
+
+
+@every
+def test_constant_columns_and_duplicate_rows_are_fine(method):
+    duplicated = np.repeat(X, 3, axis=0)
+    constant = np.column_stack([X, np.full(N, 7.0), np.zeros(N)])
+    for data in (duplicated, constant):
+        out = result(clone(method).fit(data))
+        assert len(out) == len(data)
+        assert np.isfinite(out).all()
+    if hasattr(clone(method).fit(X), "affinity_matrix_"):
+        A = clone(method).fit(duplicated).affinity_matrix_
+        np.testing.assert_allclose(A[0, :3], 1)
+
+
+@every
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(method, bad):
+    wrong = X.copy()
+    wrong[3, 1] = bad
+    with pytest.raises(ValueError, match="NaN" if np.isnan(bad) else "infinity"):
+        clone(method).fit(wrong)
+
+
+@every
+def test_one_row_is_refused(method):
+    with pytest.raises(ValueError, match="minimum of 2"):
+        clone(method).fit(X[:1])
+
+
+@every
+def test_two_rows_are_enough(method):
+    assert len(result(clone(method).fit(X[:2]))) == 2
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpectralClustering(N + 1, affinity="nearest_neighbors"),
+        SimilarityClustering(COPRF(n_trees=3), SpectralClustering(N + 1)),
+        SimilarityClustering(ClustRF(n_trees=3), SpectralClustering(N + 1)),
+    ],
+)
+def test_more_groups_than_rows_are_refused(model):
+    with pytest.raises(InvalidParameterError, match=rf"n_clusters={N + 1}.* only {N} rows"):
+        model.fit(X)
+
+
+def test_as_many_groups_as_rows_are_fine():
+    labels = SpectralClustering(4, affinity="nearest_neighbors").fit(X[[0, 1, 2, 3]]).labels_
+    assert sorted(labels) == [0, 1, 2, 3]
+
+
+@every
+def test_huge_and_tiny_numbers_are_only_numbers(method):
+    with np.errstate(over="raise", invalid="raise"):
+        out = result(clone(method).fit(X * 1e150))
+    assert np.isfinite(out).all()
