@@ -63,32 +63,47 @@ def test_nodes_are_in_preorder_and_hold_the_rows_led_to_them(steering, n_draws):
         assert sorted(forest.order[tree]) == list(range(60))
 
 
+@pytest.mark.parametrize("steering", ["plain", "soft", "hard"])
 @pytest.mark.parametrize("min_samples_leaf", [1, 4])
-def test_cuts_are_the_best_of_all_and_leaves_have_none(min_samples_leaf):
+def test_cuts_are_the_best_of_all_and_leaves_have_none(min_samples_leaf, steering):
     bins, is_one = problem()
+    links = None if steering == "plain" else some_links(120, is_hard=steering == "hard")
     forest = grow(
-        bins, is_one, 120, n_trees=4, n_candidates=N_FEATURES, min_samples_leaf=min_samples_leaf
-    )
+        bins, is_one, 120, links, n_trees=4, n_candidates=N_FEATURES, share=1.0,
+        min_samples_leaf=min_samples_leaf, reward=4.0, is_relative=steering == "soft",
+    )  # fmt: skip
     for tree in range(forest.n_trees):
         base = forest.trees.offset[tree]
         for node, _, rows in visited(forest, tree, bins):
-            drawn = rows[forest.draws[tree, rows] > 0]
-            weights, classes = forest.draws[tree, drawn].tolist(), is_one[drawn].tolist()
-            best = {}
-            if len(set(classes)) == 2:
-                best = {
-                    feature: cuts.best_cut(
-                        column[drawn].tolist(), weights, classes, N_BINS, min_samples_leaf
-                    )
-                    for feature, column in enumerate(bins)
-                }
-            highest = max((score for score, _ in best.values()), default=0.0)
+            best = best_cuts(
+                bins, is_one, rows, forest.draws[tree], min_samples_leaf, links, steering
+            )
+            highest = max((score for score, _ in best), default=0.0)
             if is_leaf(forest, tree, node):
                 assert highest == 0
             else:
                 score, cut = best[forest.trees.feature[base + node]]
                 assert score == pytest.approx(highest, abs=1e-12)
                 assert cut == forest.trees.cut[base + node]
+
+
+def best_cuts(bins, is_one, rows, draws, smallest, links, steering):
+    """Find the best cut of every feature at a node by brute force; none if it is pure."""
+    drawn = rows[draws[rows] > 0]
+    if len(set(is_one[drawn])) < 2:
+        return []
+    inside = [] if links is None else np.flatnonzero(np.isin(links.rows, rows).all(axis=1))
+    weight = [int(links.weight[link]) for link in inside]
+    unit = 1 << 20
+    reward = 4.0 / (unit + sum(map(abs, weight)) if steering == "soft" else unit)
+    return [
+        cuts.best_cut(
+            column[drawn].tolist(), draws[drawn].tolist(), is_one[drawn].tolist(), N_BINS, smallest,
+            links=[(*column[links.rows[link]], w) for link, w in zip(inside, weight, strict=True)],
+            reward=reward,
+        )
+        for column in bins
+    ]  # fmt: skip
 
 
 def test_bootstrap_draws_as_many_rows_as_asked():

@@ -64,3 +64,20 @@ def affinity(forest, fitted, other, kind):
     """Average over the trees."""
     trees = range(forest.n_trees)
     return np.mean([affinity_of_tree(forest, t, fitted, other, kind) for t in trees], axis=0)
+
+
+def near_affinity(forest, fitted, kind, cap):
+    """Average the affinities of rows that meet: in a leaf, or a subtree of at most `cap` rows."""
+    n = fitted.shape[1]
+    total = np.zeros((n, n))
+    for tree in range(forest.n_trees):
+        sizes = {node: len(rows) for node, _, rows in visited(forest, tree, fitted)}
+        paths = [(0, *path) for path in paths_of(forest, tree, fitted)]
+        for i, a in enumerate(paths):
+            for j, b in enumerate(paths):
+                last_common = max(
+                    set(a) & set(b)
+                )  # in preorder the lower of two on a path is later
+                if a == b or sizes[last_common] <= cap:
+                    total[i, j] += affinity_of_paths(a[1:], b[1:], sizes, kind)
+    return total / forest.n_trees

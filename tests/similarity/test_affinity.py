@@ -109,6 +109,20 @@ def test_graph_of_shared_leaves_is_exact_while_leaves_are_small():
     np.testing.assert_array_equal(-np.sort(-G, axis=1)[:, :10], -np.sort(-A, axis=1)[:, :10])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_graph_of_larger_data_holds_the_rows_met_in_small_subtrees(kind):
+    X = features(150)[:, :2]
+    model = ClustRF(5, affinity=kind, random_state=0).fit(X)
+    near = reference.near_affinity(model.forest_, bin_columns(X, bin_edges(X)), kind, cap=64)
+    np.fill_diagonal(near, 0)
+    G = model.kneighbors_graph(9).toarray()
+    kept = G > 0
+    np.testing.assert_allclose(G[kept], near[kept], atol=1e-6)
+    np.testing.assert_allclose(
+        -np.sort(-G, axis=1)[:, :9], -np.sort(-near, axis=1)[:, :9], atol=1e-6
+    )
+
+
 def test_of_equal_affinities_the_first_rows_are_kept():
     graph = ClustRF(5, random_state=0).fit(np.ones((9, 2))).kneighbors_graph(3)
     assert graph.indices.reshape(9, 3)[[0, 1, 8]].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 2]]
