@@ -128,6 +128,8 @@ def remixed_graph(
     -------
     csr_array of shape (n, n), float32
     """
+    if proposed.nnz == 0:  # no row met another: there is nothing to choose from
+        return proposed
     row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
     squared = np.concatenate([
         ((rows[row[start:stop]] - rows[proposed.indices[start:stop]]) ** 2).sum(axis=1)
