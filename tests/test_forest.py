@@ -81,6 +81,15 @@ def test_few_values_have_a_bin_each_in_their_order(values):
     np.testing.assert_array_equal(bins, np.searchsorted(order, X[:, 0]))
 
 
+@pytest.mark.parametrize("start", [0.0, 1.0, -1.0, 1e-310, 1e300, np.finfo(float).max / 2])
+def test_neighbouring_floats_have_bins_of_their_own(start):
+    values = [start]
+    for _ in range(9):
+        values.append(np.nextafter(values[-1], np.inf))
+    X = np.array(values)[:, None]
+    np.testing.assert_array_equal(bin_columns(X, bin_edges(X))[0], np.arange(10))
+
+
 def test_two_hundred_and_fifty_six_values_have_a_bin_each():
     X = np.arange(256.0)[:, None]
     np.testing.assert_array_equal(bin_columns(X, bin_edges(X))[0], np.arange(256))

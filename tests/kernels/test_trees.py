@@ -157,6 +157,15 @@ def test_trees_draw_their_share_of_the_links():
         assert forest.n_violated.mean() == pytest.approx(share * len(apart), rel=0.05)
 
 
+def test_a_tree_draws_rows_and_links_apart():
+    bins, is_one = problem()
+    apart = np.array([[0, 1 + k % 9] for k in range(120)])  # never parted: all drawn are violated
+    links = links_of(np.empty((0, 2), np.int64), apart)
+    forest = grow(bins, is_one, 120, links, n_trees=400, share=0.5, reward=1.0)
+    n_low = forest.draws[:, :60].sum(axis=1, dtype=int)
+    assert abs(np.corrcoef(forest.n_violated, n_low)[0, 1]) < 0.2
+
+
 def test_violated_links_are_counted_from_the_leaves():
     bins, is_one = problem()
     for is_hard in (False, True):
