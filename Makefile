@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+KERNELS := $(VENV)/.kernels
 # One BLAS thread a process: clew's own parallel work is threads over trees and rows.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
@@ -24,10 +25,15 @@ $(STAMP): pyproject.toml Makefile
 	fi
 	@touch $(STAMP)
 
-demo: $(STAMP)
+# Numba's cache looks at a kernel's own file only, not at the kernels that it calls.
+$(KERNELS): $(wildcard src/clew/kernels/*.py) $(STAMP)
+	@rm -f src/clew/kernels/__pycache__/*.nb[ic]
+	@touch $(KERNELS)
+
+demo: $(STAMP) $(KERNELS)
 	$(BIN)/clew demo
 
-test: $(STAMP)
+test: $(STAMP) $(KERNELS)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 lint: $(STAMP)
@@ -39,10 +45,10 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(STAMP)
+docs: $(STAMP) $(KERNELS)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-bench: $(STAMP)
+bench: $(STAMP) $(KERNELS)
 	$(BIN)/python -m benchmarks.kernels.forest --quick
 	$(BIN)/python -m benchmarks.papers cop_rf --quick
 

@@ -87,10 +87,10 @@ def test_paths_of_equal_length_are_compared_with_the_heavier():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_graph_holds_the_largest_affinities_of_small_data(kind):
-    model = ClustRF(40, affinity=kind, random_state=0).fit(features(64))
+    model = ClustRF(40, affinity=kind, random_state=0).fit(features(48))
     A = model.affinity_matrix_.copy()
     np.fill_diagonal(A, -1)
-    for k in (1, 7, 63):
+    for k in (1, 7, 47):
         G = model.kneighbors_graph(k).toarray()
         largest = -np.sort(-A, axis=1)[:, :k]
         np.testing.assert_array_equal(-np.sort(-G, axis=1)[:, :k], largest)
@@ -102,7 +102,7 @@ def test_graph_holds_the_largest_affinities_of_small_data(kind):
 def test_graph_of_shared_leaves_is_exact_while_leaves_are_small():
     model = ClustRF(60, affinity="leaf", random_state=0).fit(features(256)[:, :2])
     trees = model.forest_.trees
-    assert (trees.stop - trees.start)[trees.feature < 0].max() <= 64
+    assert (trees.stop - trees.start)[trees.feature < 0].max() <= 48
     A = model.affinity_matrix_.copy()
     np.fill_diagonal(A, -1)
     G = model.kneighbors_graph(10).toarray()
@@ -113,7 +113,7 @@ def test_graph_of_shared_leaves_is_exact_while_leaves_are_small():
 def test_graph_of_larger_data_holds_the_rows_met_in_small_subtrees(kind):
     X = features(150)[:, :2]
     model = ClustRF(5, affinity=kind, random_state=0).fit(X)
-    near = reference.near_affinity(model.forest_, bin_columns(X, bin_edges(X)), kind, cap=64)
+    near = reference.near_affinity(model.forest_, bin_columns(X, bin_edges(X)), kind, cap=48)
     np.fill_diagonal(near, 0)
     G = model.kneighbors_graph(9).toarray()
     kept = G > 0

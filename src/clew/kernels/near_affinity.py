@@ -23,10 +23,11 @@ def meet(
     row: int, value: float, touched: NDArray[np.int32], n_touched: int, total: NDArray[np.float32]
 ) -> int:
     """Add to a row's sum, and note the row when it is met first."""
+    at = np.uint32(row)  # never negative: no check for an index from the end
+    before = total[at]
     touched[n_touched] = row
-    n_touched += np.int64(total[row] == 0.0)
-    total[row] += np.float32(value)
-    return n_touched
+    total[at] = before + np.float32(value)
+    return n_touched + np.int64(before == 0.0)
 
 
 @bare_kernel

@@ -22,7 +22,7 @@ from clew.similarity._affinity import dense_affinity, nearest_rows
 __all__ = ["ForestSimilarity"]
 
 MAX_DENSE_ROWS = 20_000
-LARGEST_SUBTREE = 64
+LARGEST_SUBTREE = 48
 MAX_DRAWS = (1 << 24) - 1
 
 
@@ -148,9 +148,9 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
         Notes
         -----
-        Rows meet in subtrees of at most 64 rows; affinity from farther up, which is small and
-        says little, is left out. Up to 64 rows the graph therefore holds the very entries of
-        `affinity_matrix_`. Time O(T·n·64) at worst, memory O(T·n).
+        Rows meet in subtrees of at most 48 rows; affinity from farther up, which is small and
+        says little, is left out. Up to 48 rows the graph therefore holds the very entries of
+        `affinity_matrix_`. Time O(T·n·48) at worst, memory O(T·n).
         """
         check_is_fitted(self, "forest_")
         n = self.forest_.leaf.shape[1]
