@@ -59,7 +59,13 @@ def in_threads(
         results: Iterable[R] = map(function, tasks)
     else:
         workers = Parallel(
-            n_jobs=n_threads, prefer="threads", require="sharedmem", return_as="generator"
+            n_jobs=n_jobs,
+            prefer="threads",
+            require="sharedmem",
+            return_as="generator",
+            # joblib would put short blocks together, and may leave them all to one thread.
+            batch_size=1,
+            pre_dispatch="all",
         )
         results = workers(delayed(function)(task) for task in tasks)
     return list(_reported(results, len(tasks), verbose, what, callback))
