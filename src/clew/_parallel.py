@@ -59,7 +59,7 @@ def in_threads(
         results: Iterable[R] = map(function, tasks)
     else:
         workers = Parallel(
-            n_jobs=n_jobs,
+            n_jobs=n_threads,
             prefer="threads",
             require="sharedmem",
             return_as="generator",
