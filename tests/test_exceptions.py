@@ -21,7 +21,7 @@ BUILT_IN = {
 
 
 def test_every_error_is_listed_here():
-    assert set(exceptions.__all__) == {"ClewError", "ClewWarning", *BUILT_IN}
+    assert set(exceptions.__all__) == {"ClewError", *BUILT_IN}
 
 
 @pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
@@ -30,10 +30,6 @@ def test_errors_are_clew_errors_and_what_a_caller_would_expect(name, built_in):
     assert issubclass(error, ClewError)
     assert issubclass(error, built_in)
     assert str(error("what went wrong")) == "what went wrong"
-
-
-def test_warnings_are_user_warnings():
-    assert issubclass(exceptions.ClewWarning, UserWarning)
 
 
 def test_inconsistency_names_its_chain_and_survives_a_process_boundary():

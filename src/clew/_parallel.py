@@ -65,7 +65,6 @@ def in_threads(
             return_as="generator",
             # joblib would put short blocks together, and may leave them all to one thread.
             batch_size=1,
-            pre_dispatch="all",
         )
         results = workers(delayed(function)(task) for task in tasks)
     return list(_reported(results, len(tasks), verbose, what, callback))

@@ -1,4 +1,4 @@
-"""Every error and warning that clew raises on purpose.
+"""Every error that clew raises on purpose.
 
 All errors descend from `ClewError`, and also from the built-in exception that a caller would
 expect, so that both ``except ClewError`` and ``except ValueError`` do what they say.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 __all__ = [
     "ClewError",
-    "ClewWarning",
     "DatasetNotFoundError",
     "FileFormatError",
     "InconsistentConstraintsError",
@@ -23,10 +22,6 @@ __all__ = [
 
 class ClewError(Exception):
     """Base class of every error that clew raises on purpose."""
-
-
-class ClewWarning(UserWarning):
-    """Base class of every warning that clew gives."""
 
 
 class InvalidConstraintsError(ClewError, ValueError):

@@ -8,8 +8,8 @@ from unittest.mock import PropertyMock, patch
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
-from sklearn.cluster import AffinityPropagation
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import DBSCAN, AffinityPropagation, AgglomerativeClustering, KMeans
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
@@ -113,12 +113,27 @@ def test_large_data_never_become_dense() -> None:
     assert adjusted_rand_score(truth, groups.labels_) > 0.95
 
 
-def test_a_clusterer_of_features_is_refused() -> None:
-    wrong = SimilarityClustering(
-        ClustRF(n_trees=5), SpectralClustering(3, affinity="nearest_neighbors")
-    )
+@pytest.mark.parametrize(
+    "clusterer",
+    [
+        SpectralClustering(3, affinity="nearest_neighbors"),
+        AffinityPropagation(),
+        KMeans(3),
+        AgglomerativeClustering(3, metric="precomputed", linkage="average"),
+        DBSCAN(metric="precomputed"),
+    ],
+)
+def test_a_clusterer_of_anything_but_affinities_is_refused(clusterer: BaseEstimator) -> None:
     with pytest.raises(InvalidParameterError, match="precomputed"):
-        wrong.fit(X)
+        SimilarityClustering(ClustRF(n_trees=5), clusterer).fit(X)
+
+
+def test_neighbours_that_were_asked_for_are_honoured_past_the_dense_size() -> None:
+    points, _ = make_blobs(MAX_DENSE_ROWS + 100, 3, centers=3, random_state=0)
+    groups = SimilarityClustering(
+        ClustRF(n_trees=10, affinity="leaf"), SpectralClustering(3, n_neighbors=120, n_init=1)
+    )
+    assert groups.fit(points).clusterer_.n_neighbors == 120
 
 
 def test_callback_hears_of_progress() -> None:

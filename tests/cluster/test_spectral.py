@@ -130,3 +130,20 @@ def test_parameters_out_of_range_are_named(parameters: dict[str, object]) -> Non
 def test_more_groups_than_rows_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="only 5 rows"):
         SpectralClustering(6).fit(np.ones((5, 5)))
+
+
+@pytest.mark.parametrize("copies", [5, 7, 25])
+def test_copies_of_rows_do_not_tear_the_graph(copies: int) -> None:
+    points, truth = make_blobs(90, 2, centers=[[0, 0], [9, 0], [0, 9]], random_state=4)
+    X, y = np.repeat(points, copies, axis=0), np.repeat(truth, copies)
+    model = SpectralClustering(
+        3, affinity="nearest_neighbors", n_neighbors=10 * copies, random_state=0
+    )
+    assert adjusted_rand_score(y, model.fit(X).labels_) == 1.0
+
+
+def test_many_pieces_are_solved_where_the_iteration_gives_up() -> None:
+    A = block_diag(*[np.ones((4, 4))] * 120)
+    labels = SpectralClustering(5, random_state=0).fit(A).labels_
+    assert set(labels) <= set(range(5))
+    assert all(len(set(labels[start : start + 4])) == 1 for start in range(0, 480, 4))

@@ -16,6 +16,7 @@ from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import (
     ClewError,
+    InconsistentConstraintsError,
     InvalidConstraintsError,
     InvalidParameterError,
     UnsupportedConstraintError,
@@ -178,7 +179,13 @@ def test_answers_of_extreme_kinds_work(method, case, trust):
     model = clone(method)
     name = "similarity__trust" if "similarity" in model.get_params() else "trust"
     c = Constraints.from_pairs(**EXTREME[case], n_samples=N)
-    out = result(model.set_params(**{name: trust}).fit(X, constraints=c))
+    model.set_params(**{name: trust})
+    is_hard = "hard" in (model.get_params().get("mode"), model.get_params().get("similarity__mode"))
+    if is_hard and case == "a contradiction" and trust != "inconsistency":
+        with pytest.raises(InconsistentConstraintsError, match="0 = 1 = 2"):
+            model.fit(X, constraints=c)
+        return
+    out = result(model.fit(X, constraints=c))
     assert len(out) == N
     assert np.isfinite(out).all()
 

@@ -30,7 +30,6 @@ CELLAR = frozenset(
         "_validation",
         "_random",
         "_parallel",
-        "_optional",
         "_files",
         "_forest",
         "_scales",

@@ -85,7 +85,12 @@ METHODS_OF = {
 @click.option(
     "-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is one a core."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON; needs -o.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print a summary as JSON; groups go to clusters.csv without -o.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what is being done.")
 @click.pass_context
@@ -118,7 +123,7 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
     if str(options["output"]) == "-":
         options["output"] = None
     if as_json and options["output"] is None:
-        raise click.UsageError("--json needs -o: the standard output cannot hold both")
+        options["output"] = Path("clusters.csv")
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: without answers none is doubted")
     if options["jobs"] == 0:

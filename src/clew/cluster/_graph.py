@@ -80,20 +80,30 @@ def local_scale_graph(X: NDArray[np.float64], n_neighbors: int) -> csr_array:
     Returns
     -------
     csr_array of shape (n_samples, n_samples), float64
-        ``exp(-d_ij² / (s_i · s_j))``, with ``s`` the distance to the 7th neighbour, made symmetric.
+        ``exp(-d_ij² / (s_i · s_j))``, with ``s`` the distance to the 7th of the neighbours that
+        do not coincide with the row, made symmetric.
 
     References
     ----------
     L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 2004.
     """
     n = len(X)
-    k = min(max(n_neighbors, LOCAL_SCALE_NEIGHBOUR), n - 1)
-    distance, column = NearestNeighbors(n_neighbors=k).fit(X).kneighbors()
-    scale = distance[:, min(LOCAL_SCALE_NEIGHBOUR, k) - 1]
-    scale = np.maximum(scale, np.finfo(np.float64).tiny ** 0.5)
-    column, distance = column[:, :n_neighbors], distance[:, :n_neighbors]
-    with np.errstate(over="ignore"):  # between rows that coincide with others, all is far
+    scale = _scales_among_distinct(X)
+    distance, column = NearestNeighbors(n_neighbors=min(n_neighbors, n - 1)).fit(X).kneighbors()
+    with np.errstate(over="ignore"):  # where scales are tiny, all the rest is far
         value = np.exp(-(distance / scale[:, None]) * (distance / scale[column]))
     indptr = np.arange(0, value.size + 1, value.shape[1])
     graph = csr_array((value.ravel(), column.ravel(), indptr), (n, n))
     return csr_array(graph.maximum(graph.T))
+
+
+def _scales_among_distinct(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give each row's distance to its 7th neighbour, copies counted once; 1 if all coincide."""
+    distinct, copy_of = np.unique(X, axis=0, return_inverse=True)
+    if len(distinct) == 1:
+        return np.ones(len(X))
+    k = min(LOCAL_SCALE_NEIGHBOUR, len(distinct) - 1)
+    distance, _ = NearestNeighbors(n_neighbors=k).fit(distinct).kneighbors()
+    # Distinct rows may still be closer than floating point can tell.
+    scale = np.maximum(distance[:, -1], np.finfo(np.float64).tiny ** 0.5)
+    return np.asarray(scale[copy_of.reshape(len(X))])

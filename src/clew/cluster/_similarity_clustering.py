@@ -25,7 +25,7 @@ MAX_DENSE_ROWS = 5_000
 N_NEIGHBORS = 20
 #: Neighbours of each row that are tried where answers can tell which graph is right.
 GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
-MAX_SPARSE_NEIGHBORS = 50
+SPARSE_GRAPHS_TRIED = (10, 20, 50)
 #: Log-likelihood by which another graph must beat the usual one: few answers judge poorly.
 PREFERENCE = 1.0
 
@@ -42,8 +42,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         Finds groups from a precomputed affinity: `SpectralClustering`, or scikit-learn's
         ``AffinityPropagation(affinity="precomputed")``. None is `SpectralClustering()`, with 8
         groups. Where its `n_neighbors` is "auto" and there are answers, graphs of 10 and 20
-        neighbours and of a tenth of the rows are tried, and one of them replaces the usual graph
-        if its partition makes the answers e times as likely
+        neighbours and of a tenth of the rows (of 50 past 5,000 rows) are tried, and one replaces
+        the usual graph if its partition makes the answers e times as likely
         (`clew.metrics.answer_log_likelihood`).
     random_state : int, RandomState or None, default=None
         Seeds both parts where they have no seed of their own.
@@ -134,10 +134,10 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         seeds = derived_seeds(self.random_state, 2)
         similarity = self._part(self.similarity, COPRF(), seeds[0])
         clusterer = self._part(self.clusterer, SpectralClustering(), seeds[1])
-        if getattr(clusterer, "affinity", "precomputed") != "precomputed":
+        if getattr(clusterer, "affinity", None) != "precomputed":
             raise InvalidParameterError(
-                f"SimilarityClustering hands its clusterer affinities, not features: set "
-                f'{type(clusterer).__name__}(affinity="precomputed")'
+                f"SimilarityClustering hands its clusterer affinities, not features: it must "
+                f'have affinity="precomputed", and {type(clusterer).__name__} has not'
             )
         known = Constraints(len(features)) if constraints is None else constraints
         check_constraints(self, known, len(features), self.supports)
@@ -196,9 +196,9 @@ def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> A
     usual = resolved_n_neighbors(clusterer.n_neighbors, n)
     sizes = {usual}
     if clusterer.n_neighbors == "auto" and len(believed.pairs):
-        sizes |= {resolved_n_neighbors(k, n) for k in GRAPHS_TRIED if k == "paper" or k < n / 4}
+        tried = GRAPHS_TRIED if n <= MAX_DENSE_ROWS else SPARSE_GRAPHS_TRIED
+        sizes |= {resolved_n_neighbors(k, n) for k in tried if k == "paper" or k < n / 4}
     if n > MAX_DENSE_ROWS:
-        sizes = {min(size, MAX_SPARSE_NEIGHBORS) for size in sizes}
         affinity = similarity.kneighbors_graph(max(sizes))
     else:
         affinity = similarity.affinity_matrix_

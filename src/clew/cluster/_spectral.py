@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array, issparse
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import Tags
@@ -25,6 +25,8 @@ __all__ = ["SpectralClustering", "resolved_n_neighbors"]
 #: as fast.
 SMALL = 300
 AUTO_NEIGHBORS = 20
+#: Up to so many rows a dense solver steps in where the iteration does not converge.
+MAX_DENSE_ROWS = 5_000
 SYMMETRY_TOLERANCE = 1e-6
 
 
@@ -203,10 +205,25 @@ def spectral_embedding(graph: csr_array, n_components: int, seed: int) -> NDArra
     if n <= SMALL or 3 * n_components > n:
         _, vectors = eigh(normalised.toarray(), subset_by_index=[n - n_components, n - 1])
     else:
-        start = np.random.RandomState(seed).uniform(-1, 1, n)
-        _, vectors = eigsh(normalised, n_components, which="LA", v0=start)
+        vectors = _leading_eigenvectors(normalised, n_components, seed)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12))
+
+
+def _leading_eigenvectors(matrix: csr_array, n_components: int, seed: int) -> NDArray[np.float64]:
+    """Iterate; where that does not converge, as in graphs of many pieces, solve all at once."""
+    n = matrix.shape[0]
+    start = np.random.RandomState(seed).uniform(-1, 1, n)
+    try:
+        _, vectors = eigsh(matrix, n_components, which="LA", v0=start)
+    except ArpackNoConvergence as error:
+        if n > MAX_DENSE_ROWS:
+            raise InvalidDataError(
+                f"the leading eigenvectors of the graph of {n} rows were not found: it may have "
+                "fallen into many pieces; try a larger n_neighbors"
+            ) from error
+        _, vectors = eigh(matrix.toarray(), subset_by_index=[n - n_components, n - 1])
+    return np.asarray(vectors)
 
 
 def _check_affinity(affinity: NDArray[np.floating] | csr_array) -> None:

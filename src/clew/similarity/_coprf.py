@@ -18,7 +18,13 @@ from clew.constraints import Constraints, Support, check_constraints
 from clew.similarity._affinity import remixed_graph
 from clew.similarity._forest_similarity import ForestSimilarity, check_n_neighbors
 from clew.similarity._space import Space
-from clew.similarity._steering import believe, hard_links, refuse_contradictions, soft_links
+from clew.similarity._steering import (
+    believe,
+    believed_answers,
+    hard_links,
+    refuse_contradictions,
+    soft_links,
+)
 
 __all__ = ["COPRF"]
 
@@ -101,8 +107,8 @@ class COPRF(ForestSimilarity):
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
     InconsistentConstraintsError
-        If answers contradict each other with ``mode="hard", trust=None``. The message names the
-        chain.
+        If answers that are believed contradict each other when hard, unless the paper's filter
+        is asked for. The message names the chain.
 
     See Also
     --------
@@ -202,10 +208,10 @@ class COPRF(ForestSimilarity):
         features = self._check(X)
         known = Constraints(len(features)) if constraints is None else constraints
         check_constraints(self, known, len(features), self.supports)
-        if self.mode == "hard" and self.trust is None:
-            refuse_contradictions(known)
         seed, *seeds_of_forest = derived_seeds(self.random_state, 3)
         belief = believe(features, known, self.trust, seed, self.n_jobs)
+        if self.mode == "hard" and self.trust != "inconsistency":
+            refuse_contradictions(believed_answers(known, belief))
         is_soft = self.mode == "soft"
         space = Space.fit(features, SOFT_COMPONENTS if is_soft else 0, self.components, seed)
         self._grow(

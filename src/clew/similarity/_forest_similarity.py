@@ -41,6 +41,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             Allowed(kind=int, low=2, none=True),
             Allowed(kind=float, low=0, high=1, low_open=True),
         ),
+        "n_jobs": (Allowed(kind=int, low=1, none=True), Allowed(kind=int, high=-1)),
         "verbose": Allowed(kind=int, low=0),
     }
 

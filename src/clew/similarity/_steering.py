@@ -14,7 +14,14 @@ from clew.exceptions import InconsistentConstraintsError
 from clew.kernels.tree_parts import Links
 from clew.trust import answer_evidence, constraint_inconsistency, posterior
 
-__all__ = ["Belief", "believe", "hard_links", "refuse_contradictions", "soft_links"]
+__all__ = [
+    "Belief",
+    "believe",
+    "believed_answers",
+    "hard_links",
+    "refuse_contradictions",
+    "soft_links",
+]
 
 #: Share of the answers that the paper keeps (β), the most consistent ones.
 KEPT_SHARE = 0.5
@@ -80,13 +87,19 @@ def refuse_contradictions(known: Constraints) -> None:
     InconsistentConstraintsError
         Naming the shortest chain of the first contradiction.
     """
-    conflicts = known.select_pairs(known.pair_weights > 0).conflicts()
+    conflicts = known.conflicts()
     if conflicts:
+        more = f", and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
         raise InconsistentConstraintsError(
-            f"{len(conflicts)} answers contradict others: {conflicts[0]}. Hard constraints cannot "
-            'all hold; use mode="soft", or trust="auto" to leave doubtful answers out',
+            f"answers contradict each other: {conflicts[0]}{more}. Hard constraints cannot all "
+            "hold: correct the answers, or use the soft mode, which weighs them",
             conflicts[0].chain,
         )
+
+
+def believed_answers(known: Constraints, belief: Belief) -> Constraints:
+    """Keep the answers that are more likely right than wrong."""
+    return known.select_pairs(belief.weight > 0.5 * known.pair_weights)
 
 
 def soft_links(known: Constraints, belief: Belief) -> Links:
@@ -101,7 +114,7 @@ def hard_links(known: Constraints, belief: Belief, seed: int) -> Links:
 
     Of more than 50,000 entailed answers a random sample is taken, beside all given ones.
     """
-    believed = known.select_pairs(belief.weight > 0.5 * known.pair_weights)
+    believed = believed_answers(known, belief)
     closure = believed.closure()
     rows, answers = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
     must, cannot = rows[answers == SAME], rows[answers == DIFFERENT]
