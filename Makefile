@@ -46,6 +46,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 docs: $(STAMP) $(KERNELS)
+	@rm -rf docs/api/generated # pages of names that are gone would stay
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(STAMP) $(KERNELS)
