@@ -94,6 +94,15 @@ def test_rows_that_go_against_an_answer_are_doubtful(run, X, answers):
     assert all((row["doubtful"] == "true") == bool(row["doubt_reason"]) for row in rows)
 
 
+def test_json_without_a_file_puts_the_groups_into_clusters_csv(run, X, answers, here):
+    done = run(X, "-k", 3, "-c", answers("0 1 same"), "--json")
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    assert (summary["clusters_file"], summary["doubtful_file"]) == ("clusters.csv", "doubtful.csv")
+    assert len((here / "clusters.csv").read_text().splitlines()) == 31
+    assert (here / "doubtful.csv").exists()
+
+
 def test_json_sums_up(run, X, answers):
     file = answers("0 1 same", "0 12 different")
     done = run(X, "-k", 3, "-c", file, "-o", "g.csv", "--json", "--seed", 7, "-q")
