@@ -5,11 +5,17 @@ import pickle
 import pytest
 
 from clew import exceptions
-from clew.exceptions import ClewError, InconsistentConstraintsError, InvalidConstraintsError
+from clew.exceptions import (
+    ClewError,
+    InconsistentConstraintsError,
+    InfeasibleConstraintsError,
+    InvalidConstraintsError,
+)
 
 BUILT_IN = {
     "InvalidConstraintsError": ValueError,
     "InconsistentConstraintsError": ValueError,
+    "InfeasibleConstraintsError": ValueError,
     "UnsupportedConstraintError": ValueError,
     "InvalidParameterError": ValueError,
     "InvalidDataError": ValueError,
@@ -38,3 +44,11 @@ def test_inconsistency_names_its_chain_and_survives_a_process_boundary():
     assert isinstance(copy, InvalidConstraintsError)
     assert (str(copy), copy.chain) == ("rows 3 and 9 contradict", (3, 5, 9))
     assert InconsistentConstraintsError("no chain known").chain == ()
+
+
+def test_infeasibility_names_rows_and_survives_a_process_boundary():
+    error = InfeasibleConstraintsError("3 rows, 2 groups", rows=(0, 4, 7))
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, InvalidConstraintsError)
+    assert (str(copy), copy.rows) == ("3 rows, 2 groups", (0, 4, 7))
+    assert InfeasibleConstraintsError("no row known").rows == ()

@@ -11,6 +11,7 @@ __all__ = [
     "DatasetNotFoundError",
     "FileFormatError",
     "InconsistentConstraintsError",
+    "InfeasibleConstraintsError",
     "InvalidConstraintsError",
     "InvalidDataError",
     "InvalidParameterError",
@@ -53,6 +54,35 @@ class InconsistentConstraintsError(InvalidConstraintsError):
         # Both go to args, which is what pickle hands back to this constructor.
         super().__init__(message, chain)
         self.chain = chain
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class InfeasibleConstraintsError(InvalidConstraintsError):
+    """No two answers contradict each other, but no grouping into so many groups keeps them all.
+
+    Also raised where a search found none and gave up; the message says which of the two it is.
+
+    Parameters
+    ----------
+    message : str
+        What does not fit, and what to do about it.
+    rows : tuple of int, default=()
+        Rows that stand in the way: rows that all have to be apart, or some of those among which
+        the search failed.
+
+    Examples
+    --------
+    >>> from clew.exceptions import InfeasibleConstraintsError
+    >>> InfeasibleConstraintsError("3 rows, 2 groups", rows=(0, 4, 7)).rows
+    (0, 4, 7)
+    """
+
+    def __init__(self, message: str, rows: tuple[int, ...] = ()) -> None:
+        # Both go to args, which is what pickle hands back to this constructor.
+        super().__init__(message, rows)
+        self.rows = rows
 
     def __str__(self) -> str:
         return str(self.args[0])
