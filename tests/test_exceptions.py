@@ -26,8 +26,19 @@ BUILT_IN = {
 }
 
 
+WARNINGS = {"DeadEndWarning"}
+
+
 def test_every_error_is_listed_here():
-    assert set(exceptions.__all__) == {"ClewError", *BUILT_IN}
+    assert set(exceptions.__all__) == {"ClewError", *BUILT_IN, "ClewWarning", *WARNINGS}
+
+
+@pytest.mark.parametrize("name", sorted(WARNINGS))
+def test_warnings_are_clew_warnings_and_a_user_s(name):
+    warning = getattr(exceptions, name)
+    assert issubclass(warning, exceptions.ClewWarning)
+    assert issubclass(warning, UserWarning)
+    assert not issubclass(warning, ClewError)
 
 
 @pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())

@@ -1,14 +1,17 @@
-"""Every error that clew raises on purpose.
+"""Every error that clew raises on purpose, and every warning.
 
 All errors descend from `ClewError`, and also from the built-in exception that a caller would
-expect, so that both ``except ClewError`` and ``except ValueError`` do what they say.
+expect, so that both ``except ClewError`` and ``except ValueError`` do what they say. All warnings
+descend from `ClewWarning`.
 """
 
 from __future__ import annotations
 
 __all__ = [
     "ClewError",
+    "ClewWarning",
     "DatasetNotFoundError",
+    "DeadEndWarning",
     "FileFormatError",
     "InconsistentConstraintsError",
     "InfeasibleConstraintsError",
@@ -114,3 +117,11 @@ class MissingDependencyError(ClewError, ImportError):
 
 class TooLargeError(ClewError, MemoryError):
     """The dense form of a result would not fit; the message names the sparse or blocked form."""
+
+
+class ClewWarning(UserWarning):
+    """Base class of every warning that clew gives."""
+
+
+class DeadEndWarning(ClewWarning):
+    """The answers forbid every further merge, so there are more groups than were asked for."""
