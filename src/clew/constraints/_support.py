@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clew.constraints._constraints import Constraints
-from clew.exceptions import InvalidConstraintsError, UnsupportedConstraintError
+from clew.exceptions import (
+    InconsistentConstraintsError,
+    InvalidConstraintsError,
+    UnsupportedConstraintError,
+)
 
-__all__ = ["Support", "check_constraints"]
+__all__ = ["Support", "check_constraints", "refuse_contradictions"]
 
 
 class Support(NamedTuple):
@@ -71,3 +75,26 @@ def check_constraints(
                 f"{name} does not honour {kind} answers and will not drop them in silence; "
                 f"it honours: {honoured}"
             )
+
+
+def refuse_contradictions(known: Constraints) -> None:
+    """Refuse answers that cannot all hold, whatever their weights.
+
+    Parameters
+    ----------
+    known : Constraints
+        The answers that a method takes as binding.
+
+    Raises
+    ------
+    InconsistentConstraintsError
+        Naming the shortest chain of the first contradiction.
+    """
+    conflicts = known.conflicts()
+    if conflicts:
+        more = f", and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
+        raise InconsistentConstraintsError(
+            f"answers contradict each other: {conflicts[0]}{more}. Hard constraints cannot all "
+            "hold: correct the answers, or use a soft mode or method, which weighs them",
+            conflicts[0].chain,
+        )
