@@ -1,6 +1,7 @@
 """Groups from features or from a similarity; one method a file."""
 
+from clew.cluster._constrained_linkage import ConstrainedLinkage
 from clew.cluster._similarity_clustering import SimilarityClustering
 from clew.cluster._spectral import SpectralClustering
 
-__all__ = ["SimilarityClustering", "SpectralClustering"]
+__all__ = ["ConstrainedLinkage", "SimilarityClustering", "SpectralClustering"]
