@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from clew.exceptions import InvalidParameterError
 
-__all__ = ["Allowed", "check_features", "check_matrix", "check_parameters"]
+__all__ = ["Allowed", "check_features", "check_matrix", "check_n_clusters", "check_parameters"]
 
 
 class Allowed(NamedTuple):
@@ -26,6 +26,7 @@ class Allowed(NamedTuple):
     high: float = math.inf
     none: bool = False
     low_open: bool = False
+    high_open: bool = False
 
     def holds(self, value: object) -> bool:
         """Tell whether a value is allowed."""
@@ -37,14 +38,15 @@ class Allowed(NamedTuple):
             return False
         number = float(value)
         above = number > self.low if self.low_open else number >= self.low
-        return above and number <= self.high
+        below = number < self.high if self.high_open else number <= self.high
+        return above and below
 
     def __str__(self) -> str:
         parts = [repr(name) for name in self.names]
         if self.kind is not None:
             word = "an integer" if self.kind is int else "a number"
             opening = "(" if self.low_open or self.low == -math.inf else "["
-            closing = ")" if self.high == math.inf else "]"
+            closing = ")" if self.high_open or self.high == math.inf else "]"
             parts.append(f"{word} in {opening}{self.low:g}, {self.high:g}{closing}")
         if self.none:
             parts.append("None")
@@ -71,6 +73,21 @@ def check_parameters(
             raise InvalidParameterError(
                 f"{type(estimator).__name__}({name}={value!r}): {name} must be {wanted}"
             )
+
+
+def check_n_clusters(estimator: Any, n_samples: int) -> None:
+    """Refuse more groups than rows.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the class, `n_clusters` and the number of rows.
+    """
+    if estimator.n_clusters > n_samples:
+        raise InvalidParameterError(
+            f"{type(estimator).__name__}(n_clusters={estimator.n_clusters}): there are only "
+            f"{n_samples} rows"
+        )
 
 
 def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> NDArray[np.float64]:

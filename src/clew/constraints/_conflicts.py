@@ -12,7 +12,7 @@ from clew.answers import DIFFERENT, SAME
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.shortest_paths import shortest_path
 
-__all__ = ["Conflict", "find_conflicts"]
+__all__ = ["Conflict", "find_conflicts", "neighbour_lists"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def find_conflicts(
     contradicted = np.flatnonzero(joined & (answers == DIFFERENT))
     if contradicted.size == 0:
         return []
-    indptr, indices = _neighbours(n_samples, must_link)
+    indptr, indices = neighbour_lists(n_samples, must_link)
     visits = np.full(n_samples, -1, dtype=np.int64)
     before = np.empty(n_samples, dtype=np.int64)
     queues = np.empty((2, n_samples), dtype=np.int64)
@@ -72,13 +72,28 @@ def find_conflicts(
     return conflicts
 
 
-def _neighbours(
-    n_samples: int, must_link: NDArray[np.int64]
+def neighbour_lists(
+    n_nodes: int, edges: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """CSR lists of the rows that each row is must-linked to, sorted, repeats merged."""
-    ends = np.concatenate([must_link, must_link[:, ::-1]])
+    """Make CSR lists of the neighbours of each node, sorted, repeats merged.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Number of nodes.
+    edges : ndarray of shape (m, 2), int64
+        Pairs of joined nodes, each in one direction or in both.
+
+    Returns
+    -------
+    indptr : ndarray of shape (n_nodes + 1,), int64
+        Where the list of each node starts and stops.
+    indices : ndarray, int64
+        The lists, one behind the other.
+    """
+    ends = np.concatenate([edges, edges[:, ::-1]])
     graph = csr_array(
-        (np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n_samples, n_samples)
+        (np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n_nodes, n_nodes)
     )
     graph.sort_indices()
     return graph.indptr.astype(np.int64), graph.indices.astype(np.int64)

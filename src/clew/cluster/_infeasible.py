@@ -1,0 +1,105 @@
+"""Why no grouping keeps all cannot-links, in words that help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.exceptions import InfeasibleConstraintsError
+from clew.kernels.colouring import colour_connected
+
+__all__ = ["largest_clique", "n_groups_enough", "none_exists", "none_found"]
+
+#: Nodes from which a clique is grown.
+N_STARTS = 50
+#: Rows that a message names.
+N_NAMED = 10
+
+
+def largest_clique(
+    nodes: NDArray[np.int64], indptr: NDArray[np.int64], indices: NDArray[np.int64], enough: int
+) -> NDArray[np.int64]:
+    """Look for nodes that are all joined with each other, greedily.
+
+    Parameters
+    ----------
+    nodes : ndarray, int64
+        Where to look.
+    indptr, indices : ndarray, int64
+        Neighbours of each node.
+    enough : int
+        Stop at so many.
+
+    Returns
+    -------
+    ndarray, int64
+        The largest clique found, of `enough` nodes at most.
+    """
+    inside = set(nodes.tolist())
+    joined = {
+        node: inside.intersection(indices[indptr[node] : indptr[node + 1]].tolist())
+        for node in inside
+    }
+    best: list[int] = []
+    for start in sorted(inside, key=lambda node: (-len(joined[node]), node))[:N_STARTS]:
+        clique, left = [start], joined[start]
+        while left and len(clique) < enough:
+            # sorted: sets have no order that lasts
+            node = max(sorted(left), key=lambda node: len(joined[node] & left))
+            clique.append(node)
+            left = left & joined[node]
+        best = max(best, clique, key=len)
+        if len(best) == enough:
+            break
+    return np.array(best, dtype=np.int64)
+
+
+def n_groups_enough(
+    parts: Sequence[NDArray[np.int64]], indptr: NDArray[np.int64], indices: NDArray[np.int64]
+) -> int:
+    """Find a number of groups that is enough for some parts of a graph, as small as DSATUR gets."""
+    most = 1 + max((int(np.diff(indptr)[part].max()) for part in parts), default=0)
+    labels = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    cost = np.tile(np.arange(most, dtype=np.float64), (len(labels), 1))
+    for part in parts:
+        colour_connected(part, cost, indptr, indices, len(part), labels)
+    return int(labels.max(initial=0)) + 1
+
+
+def none_exists(
+    n_groups: int, rows: tuple[int, ...], enough: int, *, is_clique: bool
+) -> InfeasibleConstraintsError:
+    """Make the error for answers that no grouping keeps."""
+    if is_clique:
+        why = f"rows {_named(rows)} all have to be apart, once must-links are followed"
+    else:
+        why = f"{len(rows)} rows cannot be parted so that all cannot-links hold: {_named(rows)}"
+    return InfeasibleConstraintsError(
+        f"no grouping into n_clusters={n_groups} keeps all answers: {why}. {_advice(enough)}", rows
+    )
+
+
+def none_found(
+    n_groups: int, rows: tuple[int, ...], enough: int, how: str
+) -> InfeasibleConstraintsError:
+    """Make the error for a search that gave up; `how` says what was tried."""
+    among = f"; the hard part are {len(rows)} rows: {_named(rows)}" if rows else ""
+    return InfeasibleConstraintsError(
+        f"no grouping into n_clusters={n_groups} that keeps all answers was found {how}; "
+        f"there may be one{among}. {_advice(enough)}",
+        rows,
+    )
+
+
+def _named(rows: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, rows[:N_NAMED]))
+    return f"{shown} and {len(rows) - N_NAMED} more" if len(rows) > N_NAMED else shown
+
+
+def _advice(enough: int) -> str:
+    return (
+        f"n_clusters={enough} would do; or take some cannot-links back, or use a soft method such "
+        "as PCKMeans, which weighs answers"
+    )

@@ -1,0 +1,114 @@
+"""Make a colouring cheaper by swapping two colours along a chain, which breaks no edge.
+
+References
+----------
+The chains are those of A. B. Kempe, "On the geographical problem of the four colours",
+American Journal of Mathematics 2, 1879.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import bare_kernel, kernel
+
+__all__ = ["swap_chains"]
+
+
+@bare_kernel
+def follow_chain(
+    start: int,
+    colour: int,
+    cost: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    stamp: int,
+    visits: NDArray[np.int64],
+    chain: NDArray[np.int64],
+) -> tuple[int, float]:
+    """Collect the nodes that have to swap colours with `start`, and what the swap saves.
+
+    The length is 0 where the chain does not fit into `chain`.
+    """
+    own = labels[start]
+    chain[0] = start
+    visits[start] = stamp
+    stop = 1
+    saved = 0.0
+    at_node = 0
+    while at_node < stop:
+        node = chain[at_node]
+        at_node += 1
+        other_colour = own + colour - labels[node]
+        saved += cost[node, labels[node]] - cost[node, other_colour]
+        for at in range(indptr[node], indptr[node + 1]):
+            other = indices[at]
+            if labels[other] == other_colour and visits[other] != stamp:
+                if stop == chain.shape[0]:
+                    return 0, 0.0
+                visits[other] = stamp
+                chain[stop] = other
+                stop += 1
+    return stop, saved
+
+
+@kernel
+def swap_chains(
+    cost: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    max_length: int,
+    max_sweeps: int,
+    least: float,
+    labels: NDArray[np.int64],
+) -> int:
+    """Swap two colours along chains as long as that lowers the cost.
+
+    A chain is what edges join among the nodes of two colours. One node without a neighbour of
+    the other colour is a chain of its own: it just takes the cheaper colour.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_nodes, n_colours), float64 (IN)
+        Cost of each colour.
+    indptr, indices : ndarray, int64 (IN)
+        Neighbours of each node, in both directions.
+    max_length : int
+        Longer chains are left alone.
+    max_sweeps : int
+        Rounds over all nodes at most.
+    least : float
+        A swap has to save more than this.
+    labels : ndarray of shape (n_nodes,), int64 (INOUT)
+        The colour of each node; no edge joins one colour, before and after.
+
+    Returns
+    -------
+    int
+        Number of swaps.
+    """
+    n, n_colours = cost.shape
+    visits = np.zeros(n, dtype=np.int64)
+    chain = np.empty(min(max_length, n), dtype=np.int64)
+    stamp = 0
+    n_swaps = 0
+    for _ in range(max_sweeps):
+        before = n_swaps
+        for node in range(n):
+            for colour in range(n_colours):
+                own = labels[node]
+                if cost[node, own] - cost[node, colour] <= least:
+                    continue
+                stamp += 1
+                length, saved = follow_chain(
+                    node, colour, cost, indptr, indices, labels, stamp, visits, chain
+                )
+                if length > 0 and saved > least:
+                    for k in range(length):
+                        labels[chain[k]] = own + colour - labels[chain[k]]
+                    n_swaps += 1
+        if n_swaps == before:
+            break
+    return n_swaps

@@ -1,0 +1,231 @@
+"""Colour the nodes of a graph so that no edge joins one colour, each node as cheaply as it can be.
+
+Groups are colours, must-link components are nodes, and cannot-links are edges. All edges are kept
+in both directions, as the sorted lists of a CSR matrix.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import bare_kernel, kernel
+
+__all__ = ["colour_connected", "peeling_rounds", "place_in_order"]
+
+
+@kernel
+def peeling_rounds(
+    indptr: NDArray[np.int64], indices: NDArray[np.int64], n_colours: int
+) -> NDArray[np.int64]:
+    """Peel off nodes with fewer than `n_colours` neighbours, round by round.
+
+    Whatever colours the nodes of later rounds and of the core have, those of one round can be
+    coloured in any order: of the neighbours of each, fewer than `n_colours` have a colour yet.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray, int64 (IN)
+        Neighbours of each node.
+    n_colours : int
+        Number of colours.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,), int64
+        The round in which each node goes, from 0 on; -1 for the core, which stays.
+    """
+    n = indptr.shape[0] - 1
+    rounds = np.full(n, -1, dtype=np.int64)
+    degree = np.diff(indptr)
+    queue = np.empty(n, dtype=np.int64)
+    stop = 0
+    for node in range(n):
+        if degree[node] < n_colours:
+            rounds[node] = 0
+            queue[stop] = node
+            stop += 1
+    start = 0
+    while start < stop:
+        node = queue[start]
+        start += 1
+        for at in range(indptr[node], indptr[node + 1]):
+            other = indices[at]
+            degree[other] -= 1
+            if rounds[other] < 0 and degree[other] < n_colours:
+                rounds[other] = rounds[node] + 1
+                queue[stop] = other
+                stop += 1
+    return rounds
+
+
+@bare_kernel
+def paint(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    node: int,
+    colour: int,
+    step: int,
+    n_blocking: NDArray[np.int32],
+    n_open: NDArray[np.int64],
+) -> None:
+    """Forbid a node's colour to its neighbours (`step` 1), or allow it again (-1)."""
+    for at in range(indptr[node], indptr[node + 1]):
+        other = indices[at]
+        was_open = n_blocking[other, colour] == 0
+        n_blocking[other, colour] += step
+        is_open = n_blocking[other, colour] == 0
+        n_open[other] += np.int64(is_open) - np.int64(was_open)
+
+
+@kernel
+def place_in_order(
+    order: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    labels: NDArray[np.int64],
+) -> int:
+    """Give nodes, one by one, the cheapest colour that no neighbour has.
+
+    Parameters
+    ----------
+    order : ndarray of shape (m,), int64 (IN)
+        The nodes to colour.
+    cost : ndarray of shape (n_nodes, n_colours), float64 (IN)
+        Cost of each colour.
+    indptr, indices : ndarray, int64 (IN)
+        Neighbours of each node.
+    labels : ndarray of shape (n_nodes,), int64 (INOUT)
+        The colour of each node, -1 for none yet.
+
+    Returns
+    -------
+    int
+        How many were coloured; fewer than `m` where one found every colour taken.
+    """
+    n_colours = cost.shape[1]
+    taken_by = np.full(n_colours, -1, dtype=np.int64)
+    for k in range(order.shape[0]):
+        node = order[k]
+        for at in range(indptr[node], indptr[node + 1]):
+            if labels[indices[at]] >= 0:
+                taken_by[labels[indices[at]]] = node
+        best = -1
+        for colour in range(n_colours):
+            is_open = taken_by[colour] != node
+            if is_open and (best < 0 or cost[node, colour] < cost[node, best]):
+                best = colour
+        if best < 0:
+            return k
+        labels[node] = best
+    return order.shape[0]
+
+
+@bare_kernel
+def hardest(
+    nodes: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    n_open: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+) -> int:
+    """Choose, of the nodes without a colour, one with the fewest open; then the most neighbours."""
+    best = -1
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        if labels[node] >= 0:
+            continue
+        if best < 0 or n_open[node] < n_open[best]:
+            best = node
+        elif n_open[node] == n_open[best]:
+            if indptr[node + 1] - indptr[node] > indptr[best + 1] - indptr[best]:
+                best = node
+    return best
+
+
+@bare_kernel
+def next_colour(
+    cost: NDArray[np.float64],
+    n_blocking: NDArray[np.int32],
+    n_used: NDArray[np.int64],
+    tried: NDArray[np.bool_],
+    node: int,
+    was_fresh: bool,
+) -> int:
+    """Choose the cheapest open colour not tried yet; one that no node has is tried only once."""
+    best = -1
+    for colour in range(cost.shape[1]):
+        if tried[colour] or n_blocking[node, colour] > 0 or (was_fresh and n_used[colour] == 0):
+            continue
+        if best < 0 or cost[node, colour] < cost[node, best]:
+            best = colour
+    return best
+
+
+@kernel
+def colour_connected(
+    nodes: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    max_steps: int,
+    labels: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Colour some nodes, the hardest first, and go back from dead ends (DSATUR).
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (m,), int64 (IN)
+        Nodes without a colour, none of which has a neighbour with one.
+    cost : ndarray of shape (n_nodes, n_colours), float64 (IN)
+        Cost of each colour; cheap ones are tried first.
+    indptr, indices : ndarray, int64 (IN)
+        Neighbours of each node.
+    max_steps : int
+        Colours to try at most.
+    labels : ndarray of shape (n_nodes,), int64 (INOUT)
+        The colour of each node; of use only where one was found.
+
+    Returns
+    -------
+    found : int
+        1: all have a colour. 0: there is no way. -1: none was found within `max_steps`.
+    n_steps : int
+        Colours tried.
+    """
+    n, n_colours = cost.shape
+    n_blocking = np.zeros((n, n_colours), dtype=np.int32)
+    n_open = np.full(n, n_colours)
+    n_used = np.zeros(n_colours, dtype=np.int64)
+    stack = np.empty(nodes.shape[0], dtype=np.int64)
+    tried = np.zeros((nodes.shape[0], n_colours), dtype=np.bool_)
+    was_fresh = np.zeros(nodes.shape[0], dtype=np.bool_)
+    depth = 0
+    n_steps = 0
+    stack[0] = hardest(nodes, labels, n_open, indptr)
+    while depth >= 0:
+        node = stack[depth]
+        if labels[node] >= 0:
+            paint(indptr, indices, node, labels[node], -1, n_blocking, n_open)
+            n_used[labels[node]] -= 1
+            labels[node] = -1
+        colour = next_colour(cost, n_blocking, n_used, tried[depth], node, was_fresh[depth])
+        if colour < 0:
+            depth -= 1
+            continue
+        if n_steps == max_steps:
+            return -1, n_steps
+        n_steps += 1
+        tried[depth, colour] = True
+        # Colours that no node has are alike: where one leads nowhere, so do the others.
+        was_fresh[depth] |= n_used[colour] == 0
+        labels[node] = colour
+        n_used[colour] += 1
+        paint(indptr, indices, node, colour, 1, n_blocking, n_open)
+        depth += 1
+        if depth == nodes.shape[0]:
+            return 1, n_steps
+        stack[depth] = hardest(nodes, labels, n_open, indptr)
+        tried[depth] = False
+        was_fresh[depth] = False
+    return 0, n_steps

@@ -1,0 +1,59 @@
+"""What a round of k-means needs beside a product of matrices: nearest groups, sums of groups."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import kernel
+
+__all__ = ["add_groups", "cheapest"]
+
+
+@kernel
+def cheapest(cost: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
+    """Find the cheapest column of each row, the first of equal ones.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_rows, n_columns), float64 (IN)
+        What each column costs.
+    labels : ndarray of shape (n_rows,), int64 (OUT)
+        The column.
+    """
+    for row in range(cost.shape[0]):
+        best = 0
+        for column in range(1, cost.shape[1]):
+            if cost[row, column] < cost[row, best]:
+                best = column
+        labels[row] = best
+
+
+@kernel
+def add_groups(
+    rows: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    mass: NDArray[np.float64],
+) -> None:
+    """Add rows and weights up by group, in the order of rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_columns), float64 (IN)
+        What is added up.
+    weight : ndarray of shape (n_rows,), float64 (IN)
+        Weight of each row; `rows` are weighted already.
+    labels : ndarray of shape (n_rows,), int64 (IN)
+        Group of each row.
+    sums : ndarray of shape (n_groups, n_columns), float64 (INOUT)
+        Where rows are added to.
+    mass : ndarray of shape (n_groups,), float64 (INOUT)
+        Where weights are added to.
+    """
+    for row in range(rows.shape[0]):
+        group = labels[row]
+        mass[group] += weight[row]
+        for column in range(rows.shape[1]):
+            sums[group, column] += rows[row, column]
