@@ -10,8 +10,9 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from clew.cluster import SpectralClustering
-from clew.cluster._graph import local_scale_graph, nearest_graph
-from clew.cluster._spectral import resolved_n_neighbors, spectral_embedding
+from clew._graphs import local_scale_graph, nearest_graph
+from clew._graphs import resolved_n_neighbors
+from clew.cluster._spectral import spectral_embedding
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 

@@ -32,6 +32,7 @@ CELLAR = frozenset(
         "_parallel",
         "_files",
         "_forest",
+        "_graphs",
         "_scales",
         "exceptions",
     }

@@ -7,16 +7,19 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from clew._graphs import check_dense_size, resolved_n_neighbors
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import check_features
-from clew.cluster._spectral import SpectralClustering, resolved_n_neighbors
+from clew.cluster._spectral import SpectralClustering
 from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
+from clew.similarity._parts import check_rows, fit_part, input_tags_of, seeded_part, support_of
 
 __all__ = ["SimilarityClustering"]
 
@@ -28,6 +31,11 @@ GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
 SPARSE_GRAPHS_TRIED = (10, 20, 50)
 #: Log-likelihood by which another graph must beat the usual one: few answers judge poorly.
 PREFERENCE = 1.0
+
+
+def _can_predict(estimator: SimilarityClustering) -> bool:
+    similarity = getattr(estimator, "similarity_", estimator.similarity)
+    return similarity is None or hasattr(similarity, "transform")
 
 
 class SimilarityClustering(ClusterMixin, BaseEstimator):
@@ -44,7 +52,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         groups. Where its `n_neighbors` is "auto" and there are answers, graphs of 10 and 20
         neighbours and of a tenth of the rows (of 50 past 5,000 rows) are tried, and one replaces
         the usual graph if its partition makes the answers e times as likely
-        (`clew.metrics.answer_log_likelihood`).
+        (`clew.metrics.answer_log_likelihood`). A similarity that is a graph already, such as
+        `E2CP`, is cut as it is.
     random_state : int, RandomState or None, default=None
         Seeds both parts where they have no seed of their own.
 
@@ -98,12 +107,15 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         self.clusterer = clusterer
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags = input_tags_of(self.similarity)
+        return tags
+
     @property
     def supports(self) -> Support:
         """Kinds of answers that the similarity honours."""
-        similarity = COPRF if self.similarity is None else self.similarity
-        support: Support = getattr(similarity, "supports", Support())
-        return support
+        return support_of(COPRF if self.similarity is None else self.similarity)
 
     def fit(
         self,
@@ -117,8 +129,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            What the similarity takes: features, or affinities or distances of every two rows.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
@@ -130,21 +142,20 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        features = check_features(self, X)
-        seeds = derived_seeds(self.random_state, 2)
-        similarity = self._part(self.similarity, COPRF(), seeds[0])
-        clusterer = self._part(self.clusterer, SpectralClustering(), seeds[1])
+        checked = check_rows(self, X, self.similarity)
+        seeds, is_seeded = derived_seeds(self.random_state, 2), self.random_state is not None
+        given = COPRF() if self.similarity is None else self.similarity
+        similarity = seeded_part(given, seeds[0], is_seeded=is_seeded)
+        given = SpectralClustering() if self.clusterer is None else self.clusterer
+        clusterer = seeded_part(given, seeds[1], is_seeded=is_seeded)
         if getattr(clusterer, "affinity", None) != "precomputed":
             raise InvalidParameterError(
                 f"SimilarityClustering hands its clusterer affinities, not features: it must "
                 f'have affinity="precomputed", and {type(clusterer).__name__} has not'
             )
-        known = Constraints(len(features)) if constraints is None else constraints
-        check_constraints(self, known, len(features), self.supports)
-        extra: dict[str, Any] = {"constraints": known} if self.supports.pairs else {}
-        if callback is not None:
-            extra["callback"] = callback
-        similarity.fit(features, **extra)
+        known = Constraints(checked.shape[0]) if constraints is None else constraints
+        check_constraints(self, known, checked.shape[0], self.supports)
+        fit_part(similarity, checked, known, callback)
         believed = known.with_weights(
             pair_weights=getattr(similarity, "constraint_weight_", known.pair_weights)
         )
@@ -153,6 +164,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         self.n_violated_ = n_violated(self.labels_, known)
         return self
 
+    @available_if(_can_predict)  # type: ignore[untyped-decorator]
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Give new rows the group that has most affinity among their nearest fitted rows.
 
@@ -166,7 +178,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self, "labels_")
-        affinity = self.similarity_.transform(check_features(self, X, reset=False))
+        affinity = self.similarity_.transform(check_rows(self, X, self.similarity, reset=False))
         k = self._n_neighbors(affinity.shape[1])
         nearest = np.argsort(-affinity, axis=1, kind="stable")[:, :k]
         groups, group = np.unique(self.labels_, return_inverse=True)
@@ -178,20 +190,18 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
 
     def _n_neighbors(self, n_samples: int) -> int:
         """Give the neighbours that the clusterer looks at."""
-        return resolved_n_neighbors(getattr(self.clusterer_, "n_neighbors", N_NEIGHBORS), n_samples)
-
-    def _part(self, given: Any, default: Any, seed: int) -> Any:
-        """Clone a part, and seed it where it has no seed and this estimator has one."""
-        part = clone(default if given is None else given)
-        if self.random_state is not None and part.get_params().get("random_state", 0) is None:
-            part.set_params(random_state=seed)
-        return part
+        wanted = getattr(self.clusterer_, "n_neighbors", None)
+        return resolved_n_neighbors(N_NEIGHBORS if wanted is None else wanted, n_samples)
 
 
 def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> Any:
     """Fit the clusterer, on the graph that explains the answers best if it may choose."""
     n = believed.n_samples
     if not isinstance(clusterer, SpectralClustering):
+        return clusterer.fit(_readable(similarity.affinity_matrix_, clusterer))
+    if getattr(similarity, "is_graph", False) and clusterer.n_neighbors == "auto":
+        clusterer.set_params(n_neighbors=None)
+    if clusterer.n_neighbors is None:
         return clusterer.fit(similarity.affinity_matrix_)
     usual = resolved_n_neighbors(clusterer.n_neighbors, n)
     sizes = {usual}
@@ -209,3 +219,11 @@ def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> A
         return answer_log_likelihood(model.labels_, believed) + preference
 
     return max(fitted, key=score)
+
+
+def _readable(affinity: Any, clusterer: Any) -> Any:
+    """Make a sparse affinity dense for a clusterer that reads dense ones alone."""
+    if isinstance(affinity, np.ndarray) or get_tags(clusterer).input_tags.sparse:
+        return affinity
+    check_dense_size(affinity.shape[0])
+    return affinity.toarray()

@@ -7,51 +7,30 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from clew._graphs import (
+    check_affinity,
+    local_scale_graph,
+    nearest_graph,
+    resolved_n_neighbors,
+)
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
-from clew.cluster._graph import local_scale_graph, nearest_graph
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
-__all__ = ["SpectralClustering", "resolved_n_neighbors"]
+__all__ = ["SpectralClustering"]
 
 #: Below this many rows, or with more than a third as many clusters, a dense solver is safer and
 #: as fast.
 SMALL = 300
-AUTO_NEIGHBORS = 20
 #: Up to so many rows a dense solver steps in where the iteration does not converge.
 MAX_DENSE_ROWS = 5_000
-SYMMETRY_TOLERANCE = 1e-6
-
-
-def resolved_n_neighbors(n_neighbors: int | Literal["auto", "paper"], n_samples: int) -> int:
-    """Turn a choice of neighbours into a number below `n_samples`.
-
-    Parameters
-    ----------
-    n_neighbors : int, "auto" or "paper"
-        "paper" is a tenth of the rows, "auto" the same but 20 at most and 5 at least.
-    n_samples : int
-        Number of rows.
-
-    Returns
-    -------
-    int
-    """
-    tenth = max(1, round(n_samples / 10))
-    if n_neighbors == "paper":
-        wanted = tenth
-    elif n_neighbors == "auto":
-        wanted = min(max(tenth, 5), AUTO_NEIGHBORS)
-    else:
-        wanted = n_neighbors
-    return min(wanted, n_samples - 1)
 
 
 class SpectralClustering(ClusterMixin, BaseEstimator):
@@ -67,9 +46,10 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     affinity : {"precomputed", "nearest_neighbors"}, default="precomputed"
         What `fit` gets: affinities, or features from which Gaussian affinities on local scales
         are made.
-    n_neighbors : int, "auto" or "paper", default="auto"
+    n_neighbors : int, "auto", "paper" or None, default="auto"
         How many of the largest affinities of each row make the graph. "paper" is a tenth of the
-        rows, as in COP-RF; "auto" is a tenth of the rows too, but 5 at least and 20 at most.
+        rows, as in COP-RF; "auto" is a tenth of the rows too, but 5 at least and 20 at most. None
+        takes a precomputed affinity as it is, diagonal and all.
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState or None, default=None
@@ -115,7 +95,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
         "affinity": Allowed(names=("precomputed", "nearest_neighbors")),
-        "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1),
+        "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1, none=True),
         "n_init": Allowed(kind=int, low=1),
     }
 
@@ -124,7 +104,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         affinity: Literal["precomputed", "nearest_neighbors"] = "precomputed",
-        n_neighbors: int | Literal["auto", "paper"] = "auto",
+        n_neighbors: int | Literal["auto", "paper"] | None = "auto",
         n_init: int = 20,
         random_state: RandomState = None,
     ) -> None:
@@ -164,19 +144,32 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         )  # fmt: skip
         n = checked.shape[0]
         if is_precomputed:
-            _check_affinity(checked)
+            check_affinity(checked)
         if self.n_clusters > n:
             raise InvalidParameterError(
                 f"SpectralClustering(n_clusters={self.n_clusters}): there are only {n} rows"
             )
-        k = resolved_n_neighbors(self.n_neighbors, n)
+        graph = self._graph(checked)
         seed_of_eigenvectors, seed_of_kmeans = derived_seeds(self.random_state, 2)
-        graph = nearest_graph(checked, k) if is_precomputed else local_scale_graph(checked, k)
         embedding = spectral_embedding(graph, self.n_clusters, seed_of_eigenvectors)
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed_of_kmeans)
         self.labels_ = kmeans.fit_predict(embedding)
         self.embedding_, self.graph_ = embedding, graph
         return self
+
+    def _graph(self, checked: NDArray[np.floating] | csr_array) -> csr_array:
+        """Make the neighbour graph of affinities or of features."""
+        is_precomputed = self.affinity == "precomputed"
+        if self.n_neighbors is not None:
+            k = resolved_n_neighbors(self.n_neighbors, checked.shape[0])
+            return nearest_graph(checked, k) if is_precomputed else local_scale_graph(checked, k)
+        if not is_precomputed:
+            raise InvalidParameterError(
+                f'SpectralClustering(n_neighbors=None, affinity="{self.affinity}"): without a '
+                'number of neighbours an affinity must be given: affinity="precomputed"'
+            )
+        graph = csr_array(checked).astype(np.float64)
+        return csr_array(graph.maximum(graph.T))
 
 
 def spectral_embedding(graph: csr_array, n_components: int, seed: int) -> NDArray[np.float64]:
@@ -224,25 +217,3 @@ def _leading_eigenvectors(matrix: csr_array, n_components: int, seed: int) -> ND
             ) from error
         _, vectors = eigh(matrix.toarray(), subset_by_index=[n - n_components, n - 1])
     return np.asarray(vectors)
-
-
-def _check_affinity(affinity: NDArray[np.floating] | csr_array) -> None:
-    """Refuse what cannot be affinities."""
-    rows, columns = affinity.shape
-    if rows != columns:
-        raise InvalidDataError(
-            f"a precomputed affinity is square, got shape ({rows}, {columns}); for features set "
-            'affinity="nearest_neighbors"'
-        )
-    entries = affinity.data if issparse(affinity) else affinity
-    if entries.size and entries.min() < 0:
-        raise InvalidDataError(
-            f"Negative values in data: affinities are 0 at least, got {entries.min():g}; distances "
-            "can be turned into affinities by exp(-D / D.mean())"
-        )
-    if not issparse(affinity):
-        gap = float(np.abs(affinity - affinity.T).max())
-        if gap > SYMMETRY_TOLERANCE * max(1.0, float(affinity.max())):
-            raise InvalidDataError(
-                f"a precomputed affinity is symmetric; this one differs by {gap:g}"
-            )

@@ -1,6 +1,10 @@
 """How alike are two items, given data and answers; one method a file."""
 
+from clew.similarity._adaptive_knn import AdaptiveKNN
 from clew.similarity._clustrf import ClustRF
 from clew.similarity._coprf import COPRF
+from clew.similarity._e2cp import E2CP
+from clew.similarity._linked_affinity import LinkedAffinity
+from clew.similarity._spectral_learning import SpectralLearning
 
-__all__ = ["COPRF", "ClustRF"]
+__all__ = ["COPRF", "E2CP", "AdaptiveKNN", "ClustRF", "LinkedAffinity", "SpectralLearning"]

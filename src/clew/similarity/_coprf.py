@@ -10,21 +10,17 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from clew._forest import AffinityKind
+from clew._graphs import check_n_neighbors
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._scales import gaussian_affinity
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints._support import refuse_contradictions
 from clew.similarity._affinity import remixed_graph
-from clew.similarity._forest_similarity import ForestSimilarity, check_n_neighbors
+from clew.similarity._forest_similarity import ForestSimilarity
 from clew.similarity._space import Space
-from clew.similarity._steering import (
-    believe,
-    believed_answers,
-    hard_links,
-    refuse_contradictions,
-    soft_links,
-)
+from clew.similarity._steering import believe, believed_answers, hard_links, soft_links
 
 __all__ = ["COPRF"]
 

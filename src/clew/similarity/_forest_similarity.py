@@ -13,15 +13,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._forest import Forest, Growth, bin_columns, bin_edges, grow_forest, marginal_twin
+from clew._graphs import check_dense_size, check_n_neighbors
 from clew._parallel import Progress
 from clew._validation import Allowed, check_features, check_parameters
-from clew.exceptions import InvalidParameterError, TooLargeError
+from clew.exceptions import InvalidParameterError
 from clew.kernels.tree_parts import Links
 from clew.similarity._affinity import dense_affinity, nearest_rows
 
 __all__ = ["ForestSimilarity"]
 
-MAX_DENSE_ROWS = 20_000
 LARGEST_SUBTREE = 48
 MAX_DRAWS = (1 << 24) - 1
 
@@ -120,12 +120,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
         check_is_fitted(self, "forest_")
         forest: Forest = self.forest_
-        n = forest.leaf.shape[1]
-        if n > MAX_DENSE_ROWS:
-            raise TooLargeError(
-                f"a dense affinity of {n} rows would take {4 * n * n / 2**30:.0f} GiB; "
-                f"beyond {MAX_DENSE_ROWS} rows use kneighbors_graph(k)"
-            )
+        check_dense_size(forest.leaf.shape[1])
         return self._affinity_of_fitted()
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
@@ -218,18 +213,3 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Check parameters and features."""
         check_parameters(self, self._allowed)
         return check_features(self, X)
-
-
-def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
-    """Check that every row can have so many neighbours.
-
-    Raises
-    ------
-    InvalidParameterError
-        If not.
-    """
-    if not Allowed(kind=int, low=1, high=n_samples - 1).holds(n_neighbors):
-        raise InvalidParameterError(
-            f"n_neighbors must be an integer in [1, {n_samples - 1}] for {n_samples} rows, "
-            f"got {n_neighbors!r}"
-        )

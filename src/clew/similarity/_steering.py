@@ -10,18 +10,10 @@ from numpy.typing import NDArray
 from clew._forest import links_of
 from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints
-from clew.exceptions import InconsistentConstraintsError
 from clew.kernels.tree_parts import Links
 from clew.trust import answer_evidence, constraint_inconsistency, posterior
 
-__all__ = [
-    "Belief",
-    "believe",
-    "believed_answers",
-    "hard_links",
-    "refuse_contradictions",
-    "soft_links",
-]
+__all__ = ["Belief", "believe", "believed_answers", "hard_links", "soft_links"]
 
 #: Share of the answers that the paper keeps (β), the most consistent ones.
 KEPT_SHARE = 0.5
@@ -77,24 +69,6 @@ def believe(
     if trust == "posterior" or found.error_rate >= NOISE_FLOOR:
         weight = weight * found.weight
     return Belief(weight, found.p_wrong, found.error_rate)
-
-
-def refuse_contradictions(known: Constraints) -> None:
-    """Refuse answers that cannot all hold.
-
-    Raises
-    ------
-    InconsistentConstraintsError
-        Naming the shortest chain of the first contradiction.
-    """
-    conflicts = known.conflicts()
-    if conflicts:
-        more = f", and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
-        raise InconsistentConstraintsError(
-            f"answers contradict each other: {conflicts[0]}{more}. Hard constraints cannot all "
-            "hold: correct the answers, or use the soft mode, which weighs them",
-            conflicts[0].chain,
-        )
 
 
 def believed_answers(known: Constraints, belief: Belief) -> Constraints:

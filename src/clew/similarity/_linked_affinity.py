@@ -1,0 +1,156 @@
+"""LinkedAffinity: any affinity, with the answers written into it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from clew._random import RandomState
+from clew.constraints import Constraints, Support
+from clew.similarity._built_on import BuiltOnSimilarity
+from clew.similarity._links import with_links
+from clew.similarity._parts import FittedSimilarity
+
+__all__ = ["LinkedAffinity"]
+
+
+def _can_transform(estimator: LinkedAffinity) -> bool:
+    return hasattr(getattr(estimator, "similarity_", estimator.similarity), "transform")
+
+
+class LinkedAffinity(BuiltOnSimilarity):
+    """Make must-linked rows as alike as any, and cannot-linked rows as unlike as any.
+
+    Only the pairs that people spoke of change: nothing spreads. It is the yardstick that every
+    method which spreads answers has to beat ("Eucl+Links" and "RF+Links" in the COP-RF paper).
+
+    Parameters
+    ----------
+    similarity : estimator, "precomputed" or None, default=None
+        Where affinities come from: a similarity; "precomputed" if `fit` gets them, of either sign;
+        None is `AdaptiveKNN()`.
+    random_state : int, RandomState or None, default=None
+        Seeds the similarity where it has no seed of its own.
+
+    Attributes
+    ----------
+    affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
+        Affinity of every two rows; computed when first asked for. Sparse where it was given so.
+    similarity_ : estimator
+        The fitted similarity beneath.
+    n_features_in_ : int
+        Number of columns given to `fit`.
+
+    Raises
+    ------
+    InvalidParameterError
+        If `similarity` is no similarity.
+    InvalidConstraintsError
+        If the constraints are about another number of rows than `X` has.
+    UnsupportedConstraintError
+        If there are triplets or odd-one-out answers.
+
+    See Also
+    --------
+    SpectralLearning : The same on a neighbour graph, for spectral clustering.
+    E2CP : Spreads answers to the neighbours of their rows.
+
+    Notes
+    -----
+    Honours pairs, softly: a clusterer may still part must-linked rows. An answer of weight w draws
+    the affinity by the share w of the way to the largest or the smallest affinity off the diagonal
+    (of a sparse affinity, to nil); answers about one pair add up, so that contradictions cancel.
+    O(n²) for a dense affinity, O(stored entries + answers) for a sparse one.
+
+    References
+    ----------
+    X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles", IEEE TNNLS 2015,
+    section IV-C.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clew import Constraints
+    >>> from clew.similarity import LinkedAffinity
+    >>> X, y = load_iris(return_X_y=True)
+    >>> c = Constraints.from_pairs(must_link=[(0, 99)], cannot_link=[(0, 1)], n_samples=150)
+    >>> A = LinkedAffinity().fit(X, constraints=c).affinity_matrix_
+    >>> bool(A[0, 99] > 0.99), bool(A[0, 1] == A.min())
+    (True, True)
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {}
+    _takes_negative: ClassVar[bool] = True
+    supports = Support(pairs=True, dont_know=True)
+
+    def __init__(self, similarity: Any = None, *, random_state: RandomState = None) -> None:
+        self.similarity = similarity
+        self.random_state = random_state
+
+    def _solve(self, beneath: FittedSimilarity, known: Constraints) -> None:
+        self._known = known
+
+    @cached_property
+    def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:
+        """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
+        check_is_fitted(self, "similarity_")
+        affinity = self.similarity_.affinity_matrix_
+        linked: NDArray[np.floating] | csr_array
+        linked = with_links(affinity, self._known, *_range_off_diagonal(affinity))
+        return linked
+
+    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
+        """Link every fitted row to its most similar rows and to those it is must-linked to.
+
+        Parameters
+        ----------
+        n_neighbors : int, default=20
+            How many, besides the must-linked ones.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples)
+            Of a cannot-linked pair there is no entry.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n_neighbors` is not between 1 and ``n_samples - 1``.
+        """
+        check_is_fitted(self, "similarity_")
+        graph = self.similarity_.kneighbors_graph(n_neighbors)
+        return csr_array(with_links(graph, self._known, *_range_off_diagonal(graph)))
+
+    @available_if(_can_transform)  # type: ignore[untyped-decorator]
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Measure the affinity of rows to every fitted row; answers have no part in it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples)
+        """
+        check_is_fitted(self, "similarity_")
+        affinity: NDArray[np.float32] = self.similarity_.transform(X)
+        return affinity
+
+
+def _range_off_diagonal(affinity: NDArray[np.floating] | csr_array) -> tuple[float, float]:
+    """Give the smallest and the largest affinity of two different rows."""
+    if issparse(affinity):
+        apart = affinity.copy()
+        apart.setdiag(0)
+        return min(0.0, float(apart.min())), max(0.0, float(apart.max()))
+    diagonal = np.eye(len(affinity), dtype=bool)
+    low = np.min(affinity, where=~diagonal, initial=np.inf)
+    return float(low), float(np.max(affinity, where=~diagonal, initial=-np.inf))
