@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.cluster import ConstrainedLinkage, SimilarityClustering, SpectralClustering
 from clew.similarity import COPRF, ClustRF
 
 ESTIMATORS = [
@@ -19,6 +19,9 @@ ESTIMATORS = [
     SpectralClustering(3, affinity="nearest_neighbors"),
     SimilarityClustering(COPRF(n_trees=10), SpectralClustering(3)),
     SimilarityClustering(ClustRF(n_trees=10), SpectralClustering(3)),
+    ConstrainedLinkage(3),
+    ConstrainedLinkage(3, linkage="ward"),
+    ConstrainedLinkage(3, metric="precomputed"),
 ]
 
 
@@ -26,6 +29,8 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     """What cannot pass, and why."""
     if isinstance(estimator, SpectralClustering) and estimator.affinity == "precomputed":
         return {"check_clustering": "fits features, where a precomputed affinity is wanted"}
+    if getattr(estimator, "metric", None) == "precomputed":
+        return {"check_clustering": "fits features, where precomputed distances are wanted"}
     return {}
 
 

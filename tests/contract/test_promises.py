@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -13,14 +14,16 @@ import clew.cluster
 import clew.similarity
 import clew.trust
 from clew import Constraints
-from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.cluster import ConstrainedLinkage, SimilarityClustering, SpectralClustering
 from clew.exceptions import (
     ClewError,
+    DeadEndWarning,
     InconsistentConstraintsError,
     InvalidConstraintsError,
     InvalidParameterError,
     UnsupportedConstraintError,
 )
+from clew.metrics import n_violated
 from clew.similarity import COPRF, ClustRF
 
 X, y = make_blobs(40, 3, centers=2, random_state=0)
@@ -35,7 +38,17 @@ GUIDED = [
         {"pairs", "dont_know"},
     ),
     (SimilarityClustering(ClustRF(n_trees=8), SpectralClustering(2), random_state=0), set()),
+    (ConstrainedLinkage(2), {"pairs", "dont_know"}),
+    (ConstrainedLinkage(2, linkage="ward"), {"pairs", "dont_know"}),
 ]
+#: Methods that violate no answer: what they raise or warn of where they cannot, or will not.
+HARD = {
+    ConstrainedLinkage: {
+        "one component": InvalidConstraintsError,
+        "all apart": DeadEndWarning,
+        "a contradiction": InconsistentConstraintsError,
+    },
+}
 FUNCTIONS = [
     clew.trust.constraint_inconsistency,
     clew.trust.out_of_bag_vote,
@@ -57,9 +70,11 @@ ANSWERS = {
 guided = pytest.mark.parametrize(
     ("method", "honoured"), GUIDED, ids=[f"{type(m).__name__}-{len(k)}" for m, k in GUIDED]
 )
-honouring = pytest.mark.parametrize(
-    "method", [m for m, kinds in GUIDED if "pairs" in kinds], ids=["soft", "hard", "joined"]
-)
+HONOURING = [m for m, kinds in GUIDED if "pairs" in kinds]
+FORESTS = HONOURING[:3]
+honouring = pytest.mark.parametrize("method", HONOURING)
+with_forests = pytest.mark.parametrize("method", FORESTS, ids=["soft", "hard", "joined"])
+hard = pytest.mark.parametrize("method", [m for m in HONOURING if type(m) in HARD])
 every = pytest.mark.parametrize("method", [m for m, _ in GUIDED] + UNGUIDED)
 
 
@@ -151,7 +166,7 @@ def test_no_answers_equal_none(method, honoured):
     np.testing.assert_array_equal(a, result(clone(method).fit(X)))
 
 
-@honouring
+@with_forests
 def test_answers_change_something(method):
     # Labels may agree by chance; affinities do not.
     model = clone(method).fit(X, constraints=ANSWERS["pairs"])
@@ -172,7 +187,7 @@ EXTREME = {
 }
 
 
-@honouring
+@with_forests
 @pytest.mark.parametrize("case", EXTREME)
 @pytest.mark.parametrize("trust", ["auto", "posterior", "inconsistency"])
 def test_answers_of_extreme_kinds_work(method, case, trust):
@@ -188,6 +203,38 @@ def test_answers_of_extreme_kinds_work(method, case, trust):
     out = result(model.fit(X, constraints=c))
     assert len(out) == N
     assert np.isfinite(out).all()
+
+
+@hard
+@pytest.mark.parametrize("case", EXTREME)
+def test_hard_methods_keep_every_answer_or_say_why_not(method, case):
+    c = Constraints.from_pairs(**EXTREME[case], n_samples=N)
+    said = HARD[type(method)].get(case)
+    model = clone(method)
+    if said is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeadEndWarning)
+            model.fit(X, constraints=c)
+    elif issubclass(said, Warning):
+        with pytest.warns(said):
+            model.fit(X, constraints=c)
+    else:
+        with pytest.raises(said):
+            model.fit(X, constraints=c)
+        return
+    assert model.n_violated_ == n_violated(model.labels_, c) == 0
+
+
+@hard
+def test_hard_methods_follow_answers_against_the_data(method):
+    opposite = (y + (X[:, 0] > np.median(X[:, 0]))) % 2
+    c = Constraints.from_labels(opposite, 30, random_state=0)
+    model = clone(method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeadEndWarning)
+        model.fit(X, constraints=c)
+    assert n_violated(clone(method).fit(X).labels_, c) > 0
+    assert model.n_violated_ == n_violated(model.labels_, c) == 0
 
 
 def test_all_rows_bound_together_share_every_leaf_when_hard():
@@ -259,6 +306,7 @@ def test_two_rows_are_enough(method):
     "model",
     [
         SpectralClustering(N + 1, affinity="nearest_neighbors"),
+        ConstrainedLinkage(N + 1),
         SimilarityClustering(COPRF(n_trees=3), SpectralClustering(N + 1)),
         SimilarityClustering(ClustRF(n_trees=3), SpectralClustering(N + 1)),
     ],

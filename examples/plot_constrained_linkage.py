@@ -1,0 +1,69 @@
+"""
+A tree that keeps every answer
+==============================
+
+:class:`~clew.cluster.ConstrainedLinkage` merges the nearest groups first, and never against an
+answer. A few answers cut the chains that make single linkage fail.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.cluster.hierarchy import dendrogram
+from sklearn.datasets import make_moons
+
+from clew import Constraints
+from clew.cluster import ConstrainedLinkage
+from clew.exceptions import DeadEndWarning
+from clew.metrics import adjusted_rand_score
+
+X, y = make_moons(300, noise=0.1, random_state=3)
+answers = Constraints.from_labels(y, 20, random_state=0)
+
+# %%
+# Single linkage without answers, and with 20 of them. Lines join the rows that were asked about:
+# dashed where people said "different".
+fits = {
+    "no answers": ConstrainedLinkage(2, linkage="single").fit(X),
+    "20 answers": ConstrainedLinkage(2, linkage="single").fit(X, constraints=answers),
+}
+fig, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+for ax, (name, model) in zip(axes, fits.items(), strict=True):
+    ax.scatter(*X.T, c=np.array(["#b0553d", "#39616b"])[model.labels_], s=12)
+    ax.set_title(f"{name}: ARI {adjusted_rand_score(y, model.labels_):.2f}")
+    ax.set_axis_off()
+for i, j in answers.must_link:
+    axes[1].plot(*X[[i, j]].T, color="0.3", lw=0.8)
+for i, j in answers.cannot_link:
+    axes[1].plot(*X[[i, j]].T, color="0.3", lw=0.8, ls=":")
+plt.show()
+
+# %%
+# The tree goes as far as the answers allow it. Without a last merge it is a forest of two trees;
+# the dendrogram joins them far above the rest.
+model = fits["20 answers"]
+children = np.vstack([model.children_, [2 * len(X) - 4, 2 * len(X) - 3]])
+children[-1] = np.setdiff1d(np.arange(2 * len(X) - 2), model.children_)
+heights = np.append(model.distances_, 1.5 * model.distances_[-1])
+size = np.ones(2 * len(X) - 1)
+for node, pair in enumerate(children, start=len(X)):
+    size[node] = size[pair].sum()
+fig, ax = plt.subplots(figsize=(8, 2.5), layout="constrained")
+dendrogram(
+    np.column_stack([children, heights, size[len(X) :]]),
+    no_labels=True, color_threshold=heights[-1], ax=ax,
+)  # fmt: skip
+ax.set_ylabel("distance")
+ax.spines[["top", "right", "bottom"]].set_visible(False)
+plt.show()
+
+# %%
+# A greedy merge is never undone, and may end where every merge that is left is forbidden: here
+# average linkage is asked for two groups, with 200 answers. A warning says so.
+many = Constraints.from_labels(y, 200, random_state=0)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", DeadEndWarning)
+    model = ConstrainedLinkage(2, linkage="average").fit(X, constraints=many)
+print(caught[0].message)
+print(model.n_clusters_, "groups,", model.n_violated_, "answers violated")
