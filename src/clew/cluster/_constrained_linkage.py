@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
-from clew._validation import Allowed, check_features, check_parameters
+from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew.cluster._distances import Distances, check_distances, given_distances, measured_distances
 from clew.constraints import Closure, Constraints, Support, check_constraints
 from clew.constraints._support import refuse_contradictions
@@ -209,10 +209,7 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
             )
         if self.n_clusters is None:
             return
-        if self.n_clusters > n:
-            raise InvalidParameterError(
-                f"ConstrainedLinkage(n_clusters={self.n_clusters}): there are only {n} rows"
-            )
+        check_n_clusters(self, n)
         if self.n_clusters > n_components:
             raise InvalidConstraintsError(
                 f"ConstrainedLinkage(n_clusters={self.n_clusters}): must-links leave only "
