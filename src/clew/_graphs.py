@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.neighbors import NearestNeighbors
 
+from clew._parallel import blocks
 from clew._validation import Allowed
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 
@@ -217,8 +218,11 @@ def _check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
         )
     if issparse(matrix):  # neighbour graphs are lopsided, and made symmetric later
         return
-    gap = float(np.abs(matrix - matrix.T).max())
-    if gap > SYMMETRY_TOLERANCE * max(1.0, float(np.abs(matrix).max())):
+    gap = max(  # by blocks: a second matrix of this size may not fit
+        float(np.abs(matrix[start:stop] - matrix[:, start:stop].T).max())
+        for start, stop in blocks(rows, ROWS_PER_BLOCK)
+    )
+    if gap > SYMMETRY_TOLERANCE * max(-float(matrix.min()), float(matrix.max())):
         raise InvalidDataError(f"a precomputed {what} is symmetric; this one differs by {gap:g}")
 
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
+from clew._graphs import check_distances
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
-from clew.cluster._distances import Distances, check_distances, given_distances, measured_distances
+from clew.cluster._distances import Distances, given_distances, measured_distances
 from clew.constraints import Closure, Constraints, Support, check_constraints
 from clew.constraints._support import refuse_contradictions
 from clew.exceptions import (

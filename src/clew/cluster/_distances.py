@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from clew.exceptions import InvalidDataError
+from clew._graphs import check_distances
 
 __all__ = ["Distances", "check_distances", "given_distances", "measured_distances"]
 
 ROWS_PER_BLOCK = 256
-#: Relative to the largest distance: the rounding that other programs leave.
-TOLERANCE = 1e-6
 
 
 class Distances(NamedTuple):
@@ -71,45 +69,6 @@ def given_distances(D: NDArray[np.float64]) -> Distances:
             begin, stop = stop, stop + n - start - row - 1
             condensed[begin:stop] = values[row + 1 :]
     return Distances(condensed, scale)
-
-
-def check_distances(D: NDArray[np.float64]) -> None:
-    """Refuse what cannot be distances between rows.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n_samples, n_samples)
-        Finite numbers.
-
-    Raises
-    ------
-    InvalidDataError
-        If the array is not square and symmetric, has negative entries, or does not have zeros on
-        its diagonal.
-    """
-    rows, columns = D.shape
-    if rows != columns:
-        raise InvalidDataError(
-            f"precomputed distances are a square array, got shape ({rows}, {columns}); for "
-            'features set metric="euclidean"'
-        )
-    if D.min() < 0:
-        raise InvalidDataError(
-            f"Negative values in data: distances are 0 at least, got {D.min():g}"
-        )
-    rounding = TOLERANCE * float(D.max())
-    if float(D.diagonal().max()) > rounding:
-        raise InvalidDataError(
-            "the distance of a row to itself is 0, but the diagonal holds "
-            f"{D.diagonal().max():g}; an affinity can be turned into distances by A.max() - A"
-        )
-    gap = max(
-        float(np.abs(D[rows_, start:] - D[start:, rows_].T).max())
-        for start in range(0, rows, ROWS_PER_BLOCK)
-        for rows_ in [slice(start, start + ROWS_PER_BLOCK)]
-    )
-    if gap > rounding:
-        raise InvalidDataError(f"precomputed distances are symmetric; these differ by {gap:g}")
 
 
 def _scale(largest: float) -> float:
