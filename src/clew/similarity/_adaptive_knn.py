@@ -132,7 +132,8 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._unit = float(np.abs(rows / 2 - self._origin / 2).max()) * 2 or 1.0
         self._rows = self._in_unit(rows)
         if is_euclidean:
-            self._distinct = NearestNeighbors().fit(np.unique(self._rows, axis=0))
+            distinct, self._copies = np.unique(self._rows, axis=0, return_counts=True)
+            self._distinct = NearestNeighbors().fit(distinct)
         self._scale = self._scales_of(self._rows)
         self.scale_ = self._scale * self._unit
         self._n_features_out = len(rows)
@@ -205,8 +206,12 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _scales_of(self, rows: Floats) -> Floats:
         """Give the mean distance of rows to their nearest fitted rows that do not coincide."""
         if self.metric == "precomputed":
-            return _mean_of_nearest(rows, self.scale_neighbors)
-        return _scale_among(self._distinct, rows, self.scale_neighbors)
+            nearest = np.sort(rows, axis=1)
+            return _mean_of_nearest(nearest, np.ones(1), self.scale_neighbors)
+        # One more than asked for: a row that was fitted meets itself.
+        k = min(self.scale_neighbors + 1, len(self._copies))
+        nearest, which = self._distinct.kneighbors(rows, k)
+        return _mean_of_nearest(nearest, self._copies[which], self.scale_neighbors)
 
     def _affinity(self, rows: Floats, scale: Floats) -> NDArray[np.float32]:
         affinity = np.empty((len(rows), len(self._scale)), np.float32)
@@ -218,21 +223,16 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return affinity
 
 
-def _scale_among(distinct: NearestNeighbors, rows: Floats, n_neighbors: int) -> Floats:
-    """Give the mean distance of rows to their nearest distinct rows that do not coincide."""
-    n_distinct = distinct.n_samples_fit_
-    distance, _ = distinct.kneighbors(rows, min(n_neighbors + 1, n_distinct))
-    return _mean_of_nearest(distance, n_neighbors)
+def _mean_of_nearest(distance: Floats, count: Floats, n_neighbors: int) -> Floats:
+    """Give the mean distance to the nearest others that do not coincide; 1 where all do.
 
-
-def _mean_of_nearest(distance: Floats, n_neighbors: int) -> Floats:
-    """Give the mean of the smallest distances of each row that are not nil; 1 where all are."""
-    apart = np.where(distance > COINCIDENT, distance, np.inf)
-    k = min(n_neighbors, apart.shape[1])
-    nearest = np.partition(apart, k - 1, axis=1)[:, :k]
-    is_found = np.isfinite(nearest)
-    total, count = np.where(is_found, nearest, 0.0).sum(axis=1), is_found.sum(axis=1)
-    return np.divide(total, count, out=np.ones(len(distance)), where=count > 0)
+    Each entry of `distance`, (n_rows, n_others) and ascending in each row, stands for `count` rows.
+    """
+    count = np.where(distance > COINCIDENT, count, 0)
+    taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
+    total = taken.sum(axis=1)
+    mean: Floats = np.ones(len(distance))
+    return np.divide((taken * distance).sum(axis=1), total, out=mean, where=total > 0)
 
 
 def _gaussian(distance: Floats, scale: Floats, others: Floats) -> Floats:

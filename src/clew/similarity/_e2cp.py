@@ -15,6 +15,7 @@ from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity._built_on import BuiltOnSimilarity
+from clew.similarity._links import entries_at
 from clew.similarity._parts import FittedSimilarity, graph_of
 from clew.similarity._propagation import Spread, reach, spread_densely, spread_on
 
@@ -196,7 +197,7 @@ def _adjusted_on(pattern: csr_array, graph: csr_array, found: csr_array) -> csr_
     """Adjust the pairs of a pattern, which holds those of the graph."""
     row = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
     at = (row, pattern.indices)
-    affinity, strength = (np.asarray(matrix[at]).ravel() for matrix in (graph, found))
+    affinity, strength = (entries_at(matrix, *at) for matrix in (graph, found))
     adjusted = csr_array((_adjusted(affinity, strength), at), shape=pattern.shape)
     adjusted.eliminate_zeros()
     return adjusted

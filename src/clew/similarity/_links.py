@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from clew.constraints import Constraints
 
-__all__ = ["net_links", "with_links"]
+__all__ = ["entries_at", "net_links", "with_links"]
 
 
 def net_links(known: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -36,6 +36,15 @@ def net_links(known: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64
     return rows[is_left], np.clip(total[is_left], -1.0, 1.0)
 
 
+def entries_at(
+    matrix: NDArray[np.floating] | csr_array, i: NDArray[np.integer], j: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Read single entries; a sparse array without any entry would hand back a sparse array."""
+    if not isinstance(matrix, np.ndarray) and matrix.nnz == 0:
+        return np.zeros(len(i))
+    return np.asarray(matrix[i, j], dtype=np.float64).ravel()
+
+
 def with_links(affinity: Any, known: Constraints, low: float, high: float) -> Any:
     """Draw affinities of must-linked pairs up to `high`, of cannot-linked ones down to `low`.
 
@@ -55,7 +64,7 @@ def with_links(affinity: Any, known: Constraints, low: float, high: float) -> An
     """
     rows, strength = net_links(known)
     i, j = rows.T
-    now = np.asarray(affinity[i, j], dtype=np.float64).ravel()
+    now = entries_at(affinity, i, j)
     target = np.where(strength > 0, high, low)
     value = now + np.abs(strength) * (target - now)
     if isinstance(affinity, np.ndarray):

@@ -150,6 +150,9 @@ class _Diffusion:
 
     def __init__(self, spread: Spread, n_jobs: int | None) -> None:
         self._spread = spread
+        graph = spread.graph.astype(np.float32)
+        csr = (graph.indptr.astype(np.int32), graph.indices.astype(np.int32), graph.data)
+        self._csr: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]] = csr
         self._kept: NDArray[np.float32] | None = None
         n, r = spread.graph.shape[0], len(spread.rows)
         self._asked = coo_array((np.ones(r), (spread.rows, np.arange(r))), shape=(n, r)).tocsc()
@@ -177,12 +180,11 @@ class _Diffusion:
         return np.ascontiguousarray(product.T)
 
     def _solved(self, right: Any, block: tuple[int, int]) -> NDArray[np.float32]:
-        graph = self._spread.graph
-        residual = right[:, slice(*block)].toarray().astype(np.float32)
+        residual: NDArray[np.float32]
+        residual = right[:, slice(*block)].toarray(order="C").astype(np.float32)
         solution, direction, image = (np.empty_like(residual) for _ in range(3))
         is_solved = diffuse(
-            graph.indptr.astype(np.int32), graph.indices.astype(np.int32),
-            graph.data.astype(np.float32), self._spread.alpha, TOLERANCE, MAX_ITER,
+            *self._csr, self._spread.alpha, TOLERANCE, MAX_ITER,
             solution, residual, direction, image, np.empty((4, residual.shape[1])),
         )  # fmt: skip
         if not is_solved:

@@ -1,0 +1,79 @@
+"""What the similarities that keep some edges of a neighbour graph have in common."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from clew._graphs import check_n_neighbors, largest_stored, nearest_graph, resolved_n_neighbors
+from clew._validation import Allowed
+from clew.constraints import Constraints
+from clew.similarity._built_on import BuiltOnSimilarity
+from clew.similarity._parts import FittedSimilarity, graph_of
+
+__all__ = ["NeighborSelection"]
+
+
+class NeighborSelection(BuiltOnSimilarity):
+    """Look at the nearest rows of each row, and keep those that hold together.
+
+    Subclasses store `n_neighbors` and write `_selected`. An edge stays if either of its rows keeps
+    it, with the affinity that it had.
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {
+        "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1),
+    }
+    is_graph: ClassVar[bool] = True
+
+    n_neighbors: int | Literal["auto", "paper"]
+
+    def _solve(self, beneath: FittedSimilarity, known: Constraints) -> None:
+        n = known.n_samples
+        k = resolved_n_neighbors(self.n_neighbors, n)
+        graph = graph_of(beneath, n, k)
+        lists = largest_stored(graph, k)
+        kept = lists.copy()
+        kept.data[~self._selected(graph, lists, k)] = 0.0
+        kept.eliminate_zeros()
+        self.affinity_matrix_ = csr_array(kept.maximum(kept.T))
+
+    def _selected(self, graph: csr_array, lists: csr_array, k: int) -> NDArray[np.bool_]:
+        """Say which entries of `lists` stay.
+
+        Parameters
+        ----------
+        graph : csr_array of shape (n_samples, n_samples)
+            The symmetric neighbour graph.
+        lists : csr_array of shape (n_samples, n_samples)
+            Its part that holds the `k` nearest rows of each row; fewer where there are fewer.
+        k : int
+            Number of neighbours.
+        """
+        raise NotImplementedError
+
+    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
+        """Keep the largest affinities of each row.
+
+        Parameters
+        ----------
+        n_neighbors : int, default=20
+            How many.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples), float64
+            Symmetric, nothing on the diagonal.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n_neighbors` is not between 1 and ``n_samples - 1``.
+        """
+        check_is_fitted(self, "affinity_matrix_")
+        check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
+        return nearest_graph(self.affinity_matrix_, n_neighbors)
