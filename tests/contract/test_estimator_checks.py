@@ -7,8 +7,22 @@ from collections.abc import Callable
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clew.cluster import ConstrainedLinkage, SimilarityClustering, SpectralClustering
-from clew.similarity import COPRF, ClustRF
+from clew.cluster import (
+    ConstrainedLinkage,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SimilarityClustering,
+    SpectralClustering,
+)
+from clew.similarity import (
+    COPRF,
+    E2CP,
+    AdaptiveKNN,
+    ClustRF,
+    LinkedAffinity,
+    SpectralLearning,
+)
 
 ESTIMATORS = [
     ClustRF(n_trees=10),
@@ -19,9 +33,24 @@ ESTIMATORS = [
     SpectralClustering(3, affinity="nearest_neighbors"),
     SimilarityClustering(COPRF(n_trees=10), SpectralClustering(3)),
     SimilarityClustering(ClustRF(n_trees=10), SpectralClustering(3)),
+    SimilarityClustering(E2CP(), SpectralClustering(3)),
+    AdaptiveKNN(),
+    AdaptiveKNN(metric="precomputed"),
+    E2CP(),
+    E2CP(ClustRF(n_trees=10), form="sparse"),
+    E2CP("precomputed"),
+    SpectralLearning(),
+    LinkedAffinity(),
+    LinkedAffinity("precomputed"),
     ConstrainedLinkage(3),
     ConstrainedLinkage(3, linkage="ward"),
     ConstrainedLinkage(3, metric="precomputed"),
+    COPKMeans(3),
+    COPKMeans(3, algorithm="paper"),
+    COPKMeans(3, metric="precomputed"),
+    PCKMeans(3),
+    MPCKMeans(3),
+    MPCKMeans(3, metric="full", per_cluster=True),
 ]
 
 

@@ -39,8 +39,8 @@ def net_links(known: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64
 def entries_at(
     matrix: NDArray[np.floating] | csr_array, i: NDArray[np.integer], j: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """Read single entries; a sparse array without any entry would hand back a sparse array."""
-    if not isinstance(matrix, np.ndarray) and matrix.nnz == 0:
+    """Read single entries; where none are stored or asked for, sparse arrays hand back others."""
+    if not isinstance(matrix, np.ndarray) and (matrix.nnz == 0 or len(i) == 0):
         return np.zeros(len(i))
     return np.asarray(matrix[i, j], dtype=np.float64).ravel()
 
