@@ -38,6 +38,8 @@ from clew.similarity import (
     E2CP,
     AdaptiveKNN,
     ClustRF,
+    ConsensusKNN,
+    DominantNeighbors,
     LinkedAffinity,
     SpectralLearning,
 )
@@ -59,6 +61,9 @@ GUIDED = [
     (E2CP(form="sparse", random_state=0), {"pairs", "dont_know"}),
     (SpectralLearning(random_state=0), {"pairs", "dont_know"}),
     (LinkedAffinity(ClustRF(n_trees=8), random_state=0), {"pairs", "dont_know"}),
+    (DominantNeighbors(), set()),
+    (ConsensusKNN(), set()),
+    (ConsensusKNN(COPRF(n_trees=8), random_state=0), {"pairs", "dont_know"}),
     (ConstrainedLinkage(2), {"pairs", "dont_know"}),
     (ConstrainedLinkage(2, linkage="ward"), {"pairs", "dont_know"}),
     (COPKMeans(2, random_state=0), {"pairs", "dont_know"}),

@@ -2,9 +2,20 @@
 
 from clew.similarity._adaptive_knn import AdaptiveKNN
 from clew.similarity._clustrf import ClustRF
+from clew.similarity._consensus_knn import ConsensusKNN
 from clew.similarity._coprf import COPRF
+from clew.similarity._dominant_neighbors import DominantNeighbors
 from clew.similarity._e2cp import E2CP
 from clew.similarity._linked_affinity import LinkedAffinity
 from clew.similarity._spectral_learning import SpectralLearning
 
-__all__ = ["COPRF", "E2CP", "AdaptiveKNN", "ClustRF", "LinkedAffinity", "SpectralLearning"]
+__all__ = [
+    "COPRF",
+    "E2CP",
+    "AdaptiveKNN",
+    "ClustRF",
+    "ConsensusKNN",
+    "DominantNeighbors",
+    "LinkedAffinity",
+    "SpectralLearning",
+]

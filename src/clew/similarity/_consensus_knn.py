@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, eye_array, vstack
 from clew._parallel import blocks
 from clew._random import RandomState
 from clew._validation import Allowed
-from clew.similarity._neighbor_selection import NeighborSelection
+from clew.similarity._neighbor_selection import NeighborSelection, entries_where
 
 __all__ = ["ConsensusKNN"]
 
@@ -99,26 +99,28 @@ class ConsensusKNN(NeighborSelection):
         self.threshold = threshold
         self.random_state = random_state
 
-    def _selected(self, graph: csr_array, lists: csr_array, k: int) -> NDArray[np.bool_]:
-        is_kept = _votes(lists) >= self.threshold * (k + 1)
-        row = np.repeat(np.arange(graph.shape[0]), np.diff(lists.indptr))
+    def _kept(self, graph: csr_array, lists: csr_array, k: int) -> csr_array:
+        is_kept = _votes(graph, lists) >= self.threshold * (k + 1)
+        row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
         n_kept = np.bincount(row, is_kept, minlength=graph.shape[0])
-        strongest = np.lexsort((lists.indices, -lists.data, row))
-        is_first = np.diff(row[strongest], prepend=-1) != 0
-        first = strongest[is_first]
-        is_kept[first[n_kept[row[first]] == 0]] = True
-        return is_kept
+        by_strength = np.lexsort((graph.indices, -graph.data, row))
+        is_strongest = np.diff(row, prepend=-1) > 0  # rows are in the same order
+        strongest = by_strength[is_strongest]
+        is_kept[strongest[n_kept[row[strongest]] == 0]] = True
+        return entries_where(graph, is_kept)
 
 
-def _votes(lists: csr_array) -> NDArray[np.int64]:
-    """Count for each entry of some lists the neighbourhoods that hold both of its rows."""
-    n = lists.shape[0]
-    wanted = lists.astype(bool)
-    holds = csr_array(wanted.astype(np.int64) + eye_array(n, dtype=np.int64, format="csr"))
-    held_by = csr_array(holds.T)
-    parts = []
-    for start, stop in blocks(n, ROWS_PER_BLOCK):
-        parts.append(csr_array(wanted[start:stop].multiply(held_by[start:stop] @ holds)))
+def _votes(graph: csr_array, lists: csr_array) -> NDArray[np.int64]:
+    """Count for each edge of the graph the neighbourhoods that hold both of its rows."""
+    n = graph.shape[0]
+    neighbourhood = csr_array(lists.astype(bool).astype(np.int64) + eye_array(n, dtype=np.int64))
+    holding = csr_array(neighbourhood.T)
+    is_edge = graph.astype(bool).astype(np.int64)
+    # Each edge is in the neighbourhood of one of its rows: no count is nil, and none is lost.
+    parts = [
+        is_edge[start:stop].multiply(holding[start:stop] @ neighbourhood)
+        for start, stop in blocks(n, ROWS_PER_BLOCK)
+    ]
     votes = csr_array(vstack(parts))
     votes.sort_indices()
     return np.asarray(votes.data)

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.kernels.dominant_sets import dominant_members
-from clew.similarity._neighbor_selection import NeighborSelection
+from clew.similarity._neighbor_selection import NeighborSelection, entries_where
 
 __all__ = ["DominantNeighbors"]
 
@@ -38,7 +38,7 @@ class DominantNeighbors(NeighborSelection):
         but 5 at least and 20 at most.
     tol : float, default=1e-6
         Where the search for a set ends: by how much payoffs may differ, as a share of the penalty.
-    max_iter : int, default=100000
+    max_iter : int, default=10000
         Steps at most for each row.
     random_state : int, RandomState or None, default=None
         Seeds the similarity where it has no seed of its own.
@@ -108,7 +108,7 @@ class DominantNeighbors(NeighborSelection):
         *,
         n_neighbors: int | Literal["auto", "paper"] = "auto",
         tol: float = 1e-6,
-        max_iter: int = 100_000,
+        max_iter: int = 10_000,
         random_state: RandomState = None,
     ) -> None:
         self.similarity = similarity
@@ -117,15 +117,17 @@ class DominantNeighbors(NeighborSelection):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _selected(self, graph: csr_array, lists: csr_array, k: int) -> NDArray[np.bool_]:
-        is_member = np.zeros(lists.nnz, dtype=np.bool_)
+    def _kept(self, graph: csr_array, lists: csr_array, k: int) -> csr_array:
         if not lists.nnz:
-            return is_member
-        pointers, columns = (_int64(part) for part in (graph.indptr, graph.indices))
+            return lists
+        is_member = np.zeros(lists.nnz, dtype=np.bool_)
         n_unfinished = dominant_members(
+            _int64(graph.indptr),
+            _int64(graph.indices),
             # Sets do not depend on the unit of affinities; in this one no sum overflows.
-            (pointers, columns, graph.data / graph.data.max()),
-            (_int64(lists.indptr), _int64(lists.indices)),
+            graph.data / graph.data.max(),
+            _int64(lists.indptr),
+            _int64(lists.indices),
             MARGIN,
             float(self.tol),
             int(self.max_iter),
@@ -133,12 +135,12 @@ class DominantNeighbors(NeighborSelection):
         )
         if n_unfinished:
             warnings.warn(
-                f"DominantNeighbors: the search ended after max_iter={self.max_iter} steps for "
+                f"{type(self).__name__}: the search ended after max_iter={self.max_iter} steps for "
                 f"{n_unfinished} of {graph.shape[0]} rows; their sets may be too large",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        return is_member
+        return entries_where(lists, is_member)
 
 
 def _int64(values: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -15,14 +15,14 @@ from clew.constraints import Constraints
 from clew.similarity._built_on import BuiltOnSimilarity
 from clew.similarity._parts import FittedSimilarity, graph_of
 
-__all__ = ["NeighborSelection"]
+__all__ = ["NeighborSelection", "entries_where"]
 
 
 class NeighborSelection(BuiltOnSimilarity):
     """Look at the nearest rows of each row, and keep those that hold together.
 
-    Subclasses store `n_neighbors` and write `_selected`. An edge stays if either of its rows keeps
-    it, with the affinity that it had.
+    Subclasses store `n_neighbors` and write `_kept`. An edge stays if either of its rows keeps it,
+    with the affinity that it had.
     """
 
     _allowed: ClassVar[dict[str, Any]] = {
@@ -36,20 +36,17 @@ class NeighborSelection(BuiltOnSimilarity):
         n = known.n_samples
         k = resolved_n_neighbors(self.n_neighbors, n)
         graph = graph_of(beneath, n, k)
-        lists = largest_stored(graph, k)
-        kept = lists.copy()
-        kept.data[~self._selected(graph, lists, k)] = 0.0
-        kept.eliminate_zeros()
+        kept = self._kept(graph, largest_stored(graph, k), k)
         self.affinity_matrix_ = csr_array(kept.maximum(kept.T))
 
-    def _selected(self, graph: csr_array, lists: csr_array, k: int) -> NDArray[np.bool_]:
-        """Say which entries of `lists` stay.
+    def _kept(self, graph: csr_array, lists: csr_array, k: int) -> csr_array:
+        """Give the edges that stay; an edge needs only one of its directions.
 
         Parameters
         ----------
-        graph : csr_array of shape (n_samples, n_samples)
+        graph : csr_array of shape (n_samples, n_samples), float64
             The symmetric neighbour graph.
-        lists : csr_array of shape (n_samples, n_samples)
+        lists : csr_array of shape (n_samples, n_samples), float64
             Its part that holds the `k` nearest rows of each row; fewer where there are fewer.
         k : int
             Number of neighbours.
@@ -77,3 +74,11 @@ class NeighborSelection(BuiltOnSimilarity):
         check_is_fitted(self, "affinity_matrix_")
         check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
         return nearest_graph(self.affinity_matrix_, n_neighbors)
+
+
+def entries_where(matrix: csr_array, is_kept: NDArray[np.bool_]) -> csr_array:
+    """Give a matrix with some of its stored entries."""
+    kept = matrix.copy()
+    kept.data[~is_kept] = 0.0
+    kept.eliminate_zeros()
+    return kept
