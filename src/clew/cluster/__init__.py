@@ -1,7 +1,17 @@
 """Groups from features or from a similarity; one method a file."""
 
 from clew.cluster._constrained_linkage import ConstrainedLinkage
+from clew.cluster._cop_kmeans import COPKMeans
+from clew.cluster._mpckmeans import MPCKMeans
+from clew.cluster._pckmeans import PCKMeans
 from clew.cluster._similarity_clustering import SimilarityClustering
 from clew.cluster._spectral import SpectralClustering
 
-__all__ = ["ConstrainedLinkage", "SimilarityClustering", "SpectralClustering"]
+__all__ = [
+    "COPKMeans",
+    "ConstrainedLinkage",
+    "MPCKMeans",
+    "PCKMeans",
+    "SimilarityClustering",
+    "SpectralClustering",
+]

@@ -19,7 +19,7 @@ __all__ = ["CannotLinkGraph"]
 #: Colours tried in each part of the core before a search gives up, beyond one for each node.
 MAX_STEPS = 100_000
 #: Chains of components whose groups are swapped may be so long; sweeps over all of them.
-MAX_CHAIN, MAX_SWEEPS = 200, 50
+MAX_CHAIN, MAX_SWEEPS = 30, 20
 #: A swap has to save this share of the largest cost: less is rounding.
 LEAST_SAVING = 1e-12
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,19 @@ class Centres(Protocol):
 
     weight: NDArray[np.float64]
 
-    def costs(self, centres: NDArray[np.generic]) -> NDArray[np.float64]:
+    def costs(self, centres: NDArray[Any]) -> NDArray[np.float64]:
         """Give the cost of each component at each centre, of shape (n_components, n_centres)."""
 
-    def row_costs(
-        self, rows: NDArray[np.int64], centres: NDArray[np.generic]
-    ) -> NDArray[np.float64]:
+    def row_costs(self, rows: NDArray[np.int64], centres: NDArray[Any]) -> NDArray[np.float64]:
         """Give the cost of single rows at each centre, of shape (n_rows, n_centres)."""
 
-    def at_components(self, which: NDArray[np.int64]) -> NDArray[np.generic]:
+    def at_components(self, which: NDArray[np.int64]) -> NDArray[Any]:
         """Put a centre into each of some components."""
 
-    def at_rows(self, rows: NDArray[np.int64]) -> NDArray[np.generic]:
+    def at_rows(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Put a centre onto each of some rows."""
 
-    def of_groups(
-        self, labels: NDArray[np.int64], before: NDArray[np.generic]
-    ) -> NDArray[np.generic]:
+    def of_groups(self, labels: NDArray[np.int64], before: NDArray[Any]) -> NDArray[Any]:
         """Move each centre to its group's; that of an empty group stays."""
 
 
@@ -77,7 +73,8 @@ class Means:
         self._X = X
         self._sums, self.weight = np.zeros((n, X.shape[1])), np.zeros(n)
         add_groups(X, np.ones(len(X)), component, self._sums, self.weight)
-        self._squares = np.bincount(component, np.einsum("ij,ij->i", X, X))
+        squares = np.bincount(component, np.einsum("ij,ij->i", X, X))
+        self._squares = squares.astype(np.float64)
 
     def costs(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the cost of each component at each centre."""
@@ -156,33 +153,52 @@ class Medoids:
         return medoids
 
 
-def plus_plus(centres: Centres, n_centres: int, random: np.random.RandomState) -> NDArray[np.int64]:
+def plus_plus(
+    centres: Centres,
+    n_centres: int,
+    random: np.random.RandomState,
+    given: NDArray[Any] | None = None,
+) -> NDArray[Any]:
     """Choose components to start from: each likely in proportion to its cost (k-means++).
 
     Of several drawn the one is kept that lowers the cost most, as scikit-learn has it.
 
+    Parameters
+    ----------
+    centres : Centres
+        The components and their costs.
+    n_centres : int
+        How many centres there will be.
+    random : RandomState
+        What draws.
+    given : ndarray, default=None
+        Centres that are there already.
+
     Returns
     -------
-    ndarray of shape (n_centres,), int64
-        Components; some twice where fewer of them differ.
+    ndarray of n_centres rows
+        Centres; some coincide where fewer components differ.
 
     References
     ----------
     D. Arthur and S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
     """
-    weight = centres.weight
-    chosen = [int(np.searchsorted(np.cumsum(weight), random.uniform() * weight.sum()))]
-    least = centres.costs(centres.at_components(np.array(chosen)))[:, 0]
+    if given is None:
+        heap = np.cumsum(centres.weight)
+        first = np.searchsorted(heap, random.uniform() * heap[-1], side="right")
+        given = centres.at_components(np.array([first]))
+    chosen = [given]
+    least = centres.costs(given).min(axis=1)
     n_drawn = 2 + int(np.log(n_centres))
-    while len(chosen) < n_centres:
-        heap = np.cumsum(np.maximum(least, 0.0))
-        drawn = np.searchsorted(heap, random.uniform(size=n_drawn) * heap[-1])
-        drawn = np.minimum(drawn, len(weight) - 1)
-        costs = np.minimum(centres.costs(centres.at_components(drawn)), least[:, None])
+    for _ in range(n_centres - len(given)):
+        heap = np.cumsum(least)
+        drawn = np.searchsorted(heap, random.uniform(size=n_drawn) * heap[-1], side="right")
+        tried = centres.at_components(np.minimum(drawn, len(least) - 1))
+        costs = np.minimum(centres.costs(tried), least[:, None])
         best = int(costs.sum(axis=0).argmin())
-        chosen.append(int(drawn[best]))
+        chosen.append(tried[best : best + 1])
         least = costs[:, best]
-    return np.array(chosen)
+    return np.concatenate(chosen)
 
 
 def nearest_centres(X: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:

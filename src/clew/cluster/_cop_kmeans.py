@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from clew._graphs import check_distances
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew.cluster._cannot_link_graph import MAX_STEPS, CannotLinkGraph
 from clew.cluster._centres import Centres, Means, Medoids, Scale, nearest_centres, plus_plus
-from clew.cluster._distances import check_distances
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._support import refuse_contradictions
 from clew.metrics import n_violated
@@ -234,16 +234,17 @@ def _run(
     centres: Centres, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
 ) -> Run | None:
     """Assign and move in turn; None where no assignment was found."""
-    at = centres.at_components(plus_plus(centres, graph.n_groups, random))
+    at = plus_plus(centres, graph.n_groups, random)
     cost = centres.costs(at)
     each = np.arange(len(cost))
-    best = labels = None
+    best: Run | None = None
+    labels: NDArray[np.int64] | None = None
     for n_iter in range(1, max_iter + 1):
         now = graph.group(cost, labels)
         if now is None:
             return None
         _fill_empty(now, cost)
-        if np.array_equal(now, labels):
+        if labels is not None and np.array_equal(now, labels):
             break
         labels, at = now, centres.of_groups(now, at)
         cost = centres.costs(at)
@@ -260,12 +261,13 @@ def _paper_run(
     n_samples = int(centres.weight.sum())
     at = centres.at_rows(random.choice(n_samples, graph.n_groups, replace=False))
     each = np.arange(len(graph.first_row))
-    best = labels = None
+    best: Run | None = None
+    labels: NDArray[np.int64] | None = None
     for n_iter in range(1, max_iter + 1):
         now = graph.group_in_row_order(centres.row_costs(graph.first_row, at))
         if now is None:
             return None
-        if np.array_equal(now, labels):
+        if labels is not None and np.array_equal(now, labels):
             break
         labels, at = now, centres.of_groups(now, at)
         inertia = float(centres.costs(at)[each, labels].sum())

@@ -131,15 +131,16 @@ def hardest(
 ) -> int:
     """Choose, of the nodes without a colour, one with the fewest open; then the most neighbours."""
     best = -1
+    least = np.int64(0)
     for k in range(nodes.shape[0]):
         node = nodes[k]
         if labels[node] >= 0:
             continue
-        if best < 0 or n_open[node] < n_open[best]:
+        degree = indptr[node + 1] - indptr[node]
+        rank = n_open[node] * indptr.shape[0] - degree
+        if best < 0 or rank < least:
             best = node
-        elif n_open[node] == n_open[best]:
-            if indptr[node + 1] - indptr[node] > indptr[best + 1] - indptr[best]:
-                best = node
+            least = rank
     return best
 
 
