@@ -67,7 +67,6 @@ GUIDED = [
     (ConstrainedLinkage(2), {"pairs", "dont_know"}),
     (ConstrainedLinkage(2, linkage="ward"), {"pairs", "dont_know"}),
     (COPKMeans(2, random_state=0), {"pairs", "dont_know"}),
-    (COPKMeans(2, algorithm="paper", random_state=0), {"pairs", "dont_know"}),
     (PCKMeans(2, random_state=0), {"pairs", "dont_know"}),
     (MPCKMeans(2, random_state=0), {"pairs", "dont_know"}),
     (

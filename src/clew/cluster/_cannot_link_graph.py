@@ -128,11 +128,14 @@ class CannotLinkGraph:
         """Colour the core, then what was peeled off, last round first."""
         labels = np.full(len(cost), -1, dtype=np.int64)
         for part in self.core_parts:
-            found, _ = colour_connected(
-                part, cost, self.indptr, self.indices, len(part) + max_steps, labels
-            )
+            steps = len(part) + max_steps
+            found, _ = colour_connected(part, cost, self.indptr, self.indices, steps, labels)
             if found == 0 or (found < 0 and max_steps):
                 self._raise_if_none_exists(part, is_certain=found == 0)
+                # Cheap groups first may be the wrong way; few groups first is the safest one.
+                labels[part] = -1
+                few = np.tile(np.arange(self.n_groups, dtype=np.float64), (len(cost), 1))
+                found, _ = colour_connected(part, few, self.indptr, self.indices, steps, labels)
             if found < 1:
                 return None
         place_in_order(self._peeled(cost), cost, self.indptr, self.indices, labels)

@@ -85,12 +85,11 @@ def none_found(
     n_groups: int, rows: tuple[int, ...], enough: int, how: str
 ) -> InfeasibleConstraintsError:
     """Make the error for a search that gave up; `how` says what was tried."""
-    among = f"; the hard part are {len(rows)} rows: {_named(rows)}" if rows else ""
-    return InfeasibleConstraintsError(
-        f"no grouping into n_clusters={n_groups} that keeps all answers was found {how}; "
-        f"there may be one{among}. {_advice(enough)}",
-        rows,
-    )
+    what = f"no grouping into n_clusters={n_groups} that keeps all answers was found {how}"
+    if enough <= n_groups:
+        return InfeasibleConstraintsError(f'{what}; there is one, and algorithm="auto" finds it')
+    among = f"the hard part is {len(rows)} rows: {_named(rows)}"
+    return InfeasibleConstraintsError(f"{what}; there may be one; {among}. {_advice(enough)}", rows)
 
 
 def _named(rows: tuple[int, ...]) -> str:

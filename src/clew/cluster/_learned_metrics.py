@@ -113,12 +113,12 @@ class LearnedMetrics:
             away = squares(self._X - here, metric)
             there = self._X[away.argmax()]
             if away.max() > most:
-                best, most = there - here, float(away.max())
+                best, most = np.asarray(there - here), float(away.max())
             here = there
         # No answer's rows may be farther apart than the farthest: its price would be negative.
         own = squares(self._between, metric)
         if len(own) and own.max() > most:
-            best = self._between[own.argmax()]
+            return np.asarray(self._between[own.argmax()])
         return best
 
     def _outer(self, rows: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
