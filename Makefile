@@ -51,7 +51,8 @@ docs: $(STAMP) $(KERNELS)
 
 bench: $(STAMP) $(KERNELS)
 	$(BIN)/python -m benchmarks.kernels.forest --quick
+	$(BIN)/python -m benchmarks.kernels.constrained --quick
 	$(BIN)/python -m benchmarks.papers cop_rf --quick
 
 clean:
-	rm -rf $(VENV) docs/_build docs/auto_examples docs/api/generated clew-demo
+	rm -rf $(VENV) $(VENV)-peers docs/_build docs/auto_examples docs/api/generated clew-demo

@@ -1,0 +1,138 @@
+"""What somebody would write with numpy, scipy and scikit-learn alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.spatial.distance import pdist
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import kneighbors_graph
+
+from benchmarks.kernels._constrained_problems import Inputs
+
+__all__ = ["PLAIN"]
+
+ALPHA, SCALE_NEIGHBORS, N_NEIGHBORS, SHARE_OF_VOTES = 0.8, 20, 20, 0.15
+#: Of replicator dynamics: where a step ends them, how many there are at most, and what is left of
+#: rows that leave the set slowly.
+TOLERANCE, MAX_STEPS, FEWEST = 1e-8, 10_000, 1e-4
+Floats = NDArray[np.float64]
+
+
+def average_linkage(inputs: Inputs) -> NDArray[np.int64]:
+    """SciPy's own, which knows no answers."""
+    tree = linkage(pdist(inputs.X), "average")
+    labels: NDArray[np.int64] = fcluster(tree, inputs.n_clusters, "maxclust")
+    return labels
+
+
+def e2cp(inputs: Inputs) -> Floats:
+    """Equations of the paper with a dense inverse."""
+    W = inputs.graph.toarray()
+    n = len(W)
+    root = np.sqrt(W.sum(axis=1))
+    inverse = np.linalg.inv(np.eye(n) - ALPHA * W / root / root[:, None])
+    Z = np.zeros((n, n))
+    for sign, (i, j) in ((1, inputs.answers.must_link.T), (-1, inputs.answers.cannot_link.T)):
+        Z[i, j] = Z[j, i] = sign
+    F = inverse @ Z @ inverse
+    F /= np.abs(F).max()
+    W /= W.max()
+    adjusted = np.where(F >= 0, 1 - (1 - F) * (1 - W), (1 + F) * W)
+    np.fill_diagonal(adjusted, 0.0)
+    return adjusted
+
+
+def spectral_learning(inputs: Inputs) -> csr_array:
+    """Write links into the graph, then normalise it additively."""
+    graph = inputs.graph.tolil()
+    for value, pairs in ((1.0, inputs.answers.must_link), (0.0, inputs.answers.cannot_link)):
+        for i, j in pairs:
+            graph[i, j] = graph[j, i] = value
+    linked = graph.tocsr()
+    degree = linked.sum(axis=1)
+    return csr_array((linked + diags_array(degree.max() - degree)) / degree.max())
+
+
+def linked_affinity(inputs: Inputs) -> Floats:
+    """Write links into a dense affinity."""
+    A = inputs.graph.toarray()
+    (i, j), (k, m) = inputs.answers.must_link.T, inputs.answers.cannot_link.T
+    low, high = A.min(), A.max()
+    A[i, j] = A[j, i] = high
+    A[k, m] = A[m, k] = low
+    return A
+
+
+def adaptive_affinity(inputs: Inputs) -> Floats:
+    """Gaussian affinities of all pairs, on the scales of the rows."""
+    scale = _scale(inputs.X)
+    distance = pairwise_distances(inputs.X)
+    return np.asarray(np.exp(-((2 * distance / (scale[:, None] + scale)) ** 2)))
+
+
+def adaptive_graph(inputs: Inputs) -> csr_array:
+    """Gaussian affinities of the nearest rows, on the scales of the rows."""
+    scale = _scale(inputs.X)
+    graph: Any = kneighbors_graph(inputs.X, N_NEIGHBORS, mode="distance").tocoo()
+    value = np.exp(-((2 * graph.data / (scale[graph.row] + scale[graph.col])) ** 2))
+    return csr_array((value, (graph.row, graph.col)), shape=graph.shape)
+
+
+def dominant_neighbors(inputs: Inputs) -> csr_array:
+    """Replicator dynamics on the neighbours of each row, the row's own set (Zemene, Pelillo)."""
+    graph = inputs.graph
+    rows, columns = [], []
+    for i in range(graph.shape[0]):
+        near = inputs.lists.indices[inputs.lists.indptr[i] : inputs.lists.indptr[i + 1]]
+        members = np.concatenate([[i], near])
+        A = graph[members][:, members].toarray()
+        penalty = 1.001 * np.linalg.eigvalsh(A[1:, 1:])[-1]
+        A[np.arange(1, len(A)), np.arange(1, len(A))] -= penalty
+        share = _replicated(A - A.min())  # what is added to all entries changes no set
+        kept = members[1:][share[1:] > FEWEST]
+        rows += [i] * len(kept)
+        columns += kept.tolist()
+    kept_graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=graph.shape)
+    return csr_array(graph.multiply(kept_graph.maximum(kept_graph.T)))
+
+
+def _replicated(payoff: Floats) -> Floats:
+    share = np.full(len(payoff), 1 / len(payoff))
+    for _ in range(MAX_STEPS):
+        gain = payoff @ share
+        new = share * gain / (share @ gain)
+        if np.abs(new - share).max() < TOLERANCE:
+            break
+        share = new
+    return share
+
+
+def consensus_knn(inputs: Inputs) -> csr_array:
+    """Count in one product how many neighbourhoods hold both rows of each edge."""
+    is_near = inputs.lists.astype(bool).astype(np.int64)
+    neighbourhood = is_near + eye_array(len(inputs.X), dtype=np.int64)
+    votes = is_near.maximum(is_near.T).multiply(neighbourhood.T @ neighbourhood).tocsr()
+    kept = votes >= SHARE_OF_VOTES * (N_NEIGHBORS + 1)
+    return csr_array(inputs.graph.multiply(kept))
+
+
+def _scale(X: Floats) -> Floats:
+    graph = kneighbors_graph(X, SCALE_NEIGHBORS, mode="distance")
+    return np.asarray(graph.data.reshape(len(X), SCALE_NEIGHBORS).mean(axis=1))
+
+
+PLAIN = {
+    "scipy linkage": average_linkage,
+    "numpy, dense inverse": e2cp,
+    "scipy, lil_array": spectral_learning,
+    "numpy": linked_affinity,
+    "scikit-learn distances, numpy": adaptive_affinity,
+    "scikit-learn neighbours, numpy": adaptive_graph,
+    "numpy, replicator dynamics": dominant_neighbors,
+    "scipy, one product": consensus_knn,
+}
