@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import click
 
 from benchmarks import _harness as harness
 from benchmarks.papers.cop_rf.areas import Areas
-from benchmarks.papers.cop_rf.methods import METHODS
-from benchmarks.papers.cop_rf.plots import draw
-from benchmarks.papers.cop_rf.protocol import SETS
+from benchmarks.papers.cop_rf.block_figures import draw_blocks
+from benchmarks.papers.cop_rf.curves import draw_curves
+from benchmarks.papers.cop_rf.doubt_figures import draw_doubts
+from benchmarks.papers.cop_rf.face_figures import draw_faces
+from benchmarks.papers.cop_rf.improvement import draw_improvement
+from benchmarks.papers.cop_rf.parts import ALL_SETS
 from benchmarks.papers.cop_rf.report import report, summary
 from benchmarks.papers.cop_rf.study import Study, run
+from benchmarks.papers.cop_rf.which import which_report
 
-__all__ = ["command"]
+__all__ = ["command", "draw"]
 
-QUICK_SETS = tuple(name for name in SETS if name != "digits")
+QUICK_SETS = tuple(name for name in ALL_SETS if name not in ("digits", "apfaces_900"))
 
 
 @click.command("cop_rf")
 @click.option("--trials", default=10, show_default=True, type=click.IntRange(1))
 @click.option("--jobs", default=2, show_default=True, help="Processes, one thread each.")
-@click.option("--quick", is_flag=True, help="Two trials, 200 trees, no digits; files of its own.")
-@click.option("--sets", multiple=True, type=click.Choice(SETS), help="Only these; repeatable.")
+@click.option("--quick", is_flag=True, help="Two trials, few trees, small sets; own files.")
+@click.option("--sets", multiple=True, type=click.Choice(ALL_SETS), help="Only these; repeatable.")
 @click.option("--fresh", is_flag=True, help="Forget all results first.")
 @click.option(
     "--redo",
     multiple=True,
-    type=click.Choice([method.name for method in METHODS]),
+    type=click.Choice([measure.name for measure in Study().measures()]),
     help="Forget the results of this method first; repeatable.",
 )
 @click.option("--report-only", is_flag=True, help="Run nothing; write what there is.")
@@ -41,12 +46,12 @@ def command(
     redo: tuple[str, ...],
     report_only: bool,
 ) -> None:
-    """Run Tables II, III and IV of COP-RF; a run that was stopped goes on where it was.
+    """Run COP-RF's tables and figures anew; a run that was stopped goes on where it was.
 
     Data sets beyond scikit-learn's own come from the folder that CLEW_DATA names, or from OpenML.
     """
     start = time.perf_counter()
-    study = Study(trials, 1000, sets or SETS)
+    study = Study(trials, 1000, sets or ALL_SETS)
     if quick:
         study = Study(2, 200, sets or QUICK_SETS, "cop_rf_quick")
     # A quick run is a trial of the programme, not a study to go on with.
@@ -56,13 +61,33 @@ def command(
         study.log.keep(lambda record: record["method"] not in redo)
     if not report_only:
         run(study, jobs)
-    areas = Areas(study, tuple(study.problems()))
-    if not areas.fair:
+    areas = Areas(study, tuple(study.problems("tables")))
+    if not study.problems():
         raise click.ClickException("none of the data sets is here; set CLEW_DATA to their folder")
     text = report(areas, is_quick=quick)
     harness.write_text(harness.RESULTS / f"{study.stem}.md", text)
+    harness.write_text(
+        harness.RESULTS / f"{study.stem}_which.md", "\n".join(which_report(areas)) + "\n"
+    )
     harness.write_json(harness.RESULTS / f"{study.stem}.json", summary(areas))
     draw(areas)
-    print(
-        f"\n{text}\n{time.perf_counter() - start:.0f} s; files {study.stem}* in benchmarks/results/"
-    )
+    spent = time.perf_counter() - start
+    print(f"\n{text}\n{spent:.0f} s; files {study.stem}* in benchmarks/results/")
+
+
+def draw(areas: Areas) -> list[Path]:
+    """Draw every figure of which there is anything.
+
+    Returns
+    -------
+    list of Path
+        The pictures.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    study = areas.study
+    pictures = [*draw_curves(areas), *draw_improvement(areas)]
+    pictures += draw_blocks(areas, study.problems("blocks"))
+    pictures += draw_faces(areas, study.problems("faces"))
+    return pictures + draw_doubts(areas, study.problems("doubts"))

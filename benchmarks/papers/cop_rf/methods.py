@@ -2,104 +2,146 @@
 
 from __future__ import annotations
 
-import hashlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import AgglomerativeClustering
-from sklearn.metrics import pairwise_distances
 
+from benchmarks.papers.cop_rf.measures import Inputs, Sees, parameters_of, seeded, tag_of
 from clew import Constraints
-from clew.cluster import SimilarityClustering, SpectralClustering
-from clew.similarity import COPRF, ClustRF
+from clew.cluster import (
+    ConstrainedLinkage,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SimilarityClustering,
+    SpectralClustering,
+)
+from clew.exceptions import InvalidConstraintsError
+from clew.metrics import adjusted_rand_score
+from clew.similarity import COPRF, E2CP, SpectralLearning
 
-__all__ = ["METHODS", "Method", "gaussian_affinity"]
+__all__ = ["METHODS", "Family", "Method", "method_named"]
 
-SCALE_NEIGHBORS = 20
-Floats = NDArray[np.float64]
-
-
-def gaussian_affinity(X: Floats, n_neighbors: int = SCALE_NEIGHBORS) -> Floats:
-    """Measure Gaussian affinities whose scale follows the density.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    n_neighbors : int, default=20
-        The scale of a row is its mean distance to so many neighbours.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_samples)
-        ``exp(-d_ij² / (s_i · s_j))``.
-    """
-    distance = pairwise_distances(X)
-    # Column 0 is the row itself.
-    nearest = np.sort(distance, axis=1)[:, 1 : n_neighbors + 1]
-    scale = np.maximum(nearest.mean(axis=1), np.finfo(float).tiny ** 0.5)
-    affinity: Floats = np.exp(-(distance**2) / (scale[:, None] * scale))
-    return (affinity + affinity.T) / 2
+Family = Literal["no answers", "in the clusterer", "in the similarity"]
+GIVEN: Literal["precomputed"] = "precomputed"
 
 
 @dataclass(frozen=True)
 class Method:
-    """One column of the tables."""
+    """One row of the tables: a clusterer, with all that it is made of."""
 
     name: str
     label: str
     make: Callable[[int, int], Any]
     """Gives the estimator for a number of clusters and of trees."""
-    uses_answers: bool = False
-    uses_affinity: bool = False
+    family: Family
+    sees: Sees = "features"
+    """What it is fitted on; affinities that all points of a trial share are made once."""
 
-    def labels(
-        self, X: Floats, n_clusters: int, n_trees: int, answers: Constraints | None, seed: int
-    ) -> NDArray[np.int64]:
-        """Find the groups."""
-        model = self.make(n_clusters, n_trees)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=seed)
-        seen = gaussian_affinity(X) if self.uses_affinity else X
-        extra = {"constraints": answers} if self.uses_answers else {}
-        return np.asarray(model.fit(seen, **extra).labels_)
+    @property
+    def uses_answers(self) -> bool:
+        """Whether it is told the answers."""
+        return self.family != "no answers"
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether it may refuse the answers: it binds all of them."""
+        return self.name in ("cop_kmeans_paper", "cop_kmeans", "constrained_linkage")
 
     def version(self, n_trees: int) -> str:
         """Hash the parameters: results under another version are another method's."""
-        parameters = self.make(2, n_trees).get_params(deep=True)
-        plain = {key: str(value) for key, value in sorted(parameters.items())}
-        about = (self.name, self.uses_answers, self.uses_affinity, SCALE_NEIGHBORS, plain)
-        return hashlib.sha256(repr(about).encode()).hexdigest()[:10]
+        trees = n_trees if self.sees == "forest" else 0
+        return tag_of(
+            self.name, self.family, self.sees, trees, parameters_of(self.make(2, n_trees))
+        )
+
+    def run(
+        self, inputs: Inputs, n_trees: int, answers: Constraints | None, seed: int
+    ) -> dict[str, Any]:
+        """Find the groups and score them.
+
+        Returns
+        -------
+        dict
+            "ari", which is None if the method refuses the answers or finds no groups that keep
+            them; then "failure" says how. "warnings" names those given, if any.
+        """
+        model = seeded(self.make(inputs.problem.n_classes, n_trees), seed)
+        extra = {"constraints": answers} if self.uses_answers else {}
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            try:
+                labels = model.fit(inputs.get(self.sees), **extra).labels_
+            except InvalidConstraintsError as error:
+                return {"ari": None, "failure": type(error).__name__}
+        found: dict[str, Any] = {"ari": float(adjusted_rand_score(inputs.problem.y, labels))}
+        if given:
+            found["warnings"] = sorted({w.category.__name__ for w in given})
+            found["n_groups"] = len(np.unique(labels))
+        return found
+
+
+def _cut(similarity: Any, n_clusters: int, **parameters: Any) -> SimilarityClustering:
+    return SimilarityClustering(similarity, SpectralClustering(n_clusters, **parameters))
 
 
 def _published(n_clusters: int, n_trees: int) -> SimilarityClustering:
     forest = COPRF(n_trees, mode="hard", trust="inconsistency", affinity="leaf")
-    return SimilarityClustering(forest, SpectralClustering(n_clusters, n_neighbors="paper"))
+    return _cut(forest, n_clusters, n_neighbors="paper")
 
+
+def _learned(n_neighbors: Literal["auto", "paper"]) -> Callable[[int, int], Any]:
+    return lambda k, t: _cut(SpectralLearning(GIVEN, n_neighbors=n_neighbors), k)
+
+
+def _spread(n_neighbors: Literal["auto", "paper"]) -> Callable[[int, int], Any]:
+    return lambda k, t: _cut(E2CP(GIVEN, n_neighbors=n_neighbors), k)
+
+
+NONE: Family = "no answers"
+CLUSTERER: Family = "in the clusterer"
+SIMILARITY: Family = "in the similarity"
+PAPER_K = ", k = N/10"
 
 METHODS = (
     Method(
         "spclust",
-        "SPClust, k = N/10",
+        f"SPClust{PAPER_K}",
         lambda k, t: SpectralClustering(k, n_neighbors="paper"),
-        uses_affinity=True,
+        NONE,
+        "gaussian",
     ),
+    Method("spclust_auto", "SPClust", lambda k, t: SpectralClustering(k), NONE, "gaussian"),
+    Method("ward", "Ward", lambda k, t: AgglomerativeClustering(k), NONE),
+    Method("clustrf", "ClustRF", lambda k, t: SpectralClustering(k), NONE, "forest"),
     Method(
-        "spclust_auto", "SPClust, k auto", lambda k, t: SpectralClustering(k), uses_affinity=True
+        "cop_kmeans_paper",
+        "COP-Kmeans, as published",
+        lambda k, t: COPKMeans(k, algorithm="paper", n_init=1),
+        CLUSTERER,
     ),
-    Method("ward", "Ward", lambda k, t: AgglomerativeClustering(k)),
+    Method("cop_kmeans", "COPKMeans", lambda k, t: COPKMeans(k), CLUSTERER),
+    Method("pckmeans", "PCKMeans", lambda k, t: PCKMeans(k), CLUSTERER),
+    Method("mpckmeans", "MPCKMeans", lambda k, t: MPCKMeans(k), CLUSTERER),
     Method(
-        "clustrf",
-        "ClustRF",
-        lambda k, t: SimilarityClustering(ClustRF(t), SpectralClustering(k)),
+        "constrained_linkage", "ConstrainedLinkage", lambda k, t: ConstrainedLinkage(k), CLUSTERER
     ),
-    Method("coprf_hard", "COP-RF hard, as published", _published, uses_answers=True),
-    Method(
-        "coprf",
-        "COP-RF default",
-        lambda k, t: SimilarityClustering(COPRF(t), SpectralClustering(k)),
-        uses_answers=True,
-    ),
-)
+    Method("sl_paper", f"SL{PAPER_K}", _learned("paper"), SIMILARITY, "gaussian"),
+    Method("sl", "SL", _learned("auto"), SIMILARITY, "gaussian"),
+    Method("e2cp_paper", f"E2CP{PAPER_K}", _spread("paper"), SIMILARITY, "gaussian"),
+    Method("e2cp", "E2CP", _spread("auto"), SIMILARITY, "gaussian"),
+    Method("rf_e2cp_paper", f"RF+E2CP{PAPER_K}", _spread("paper"), SIMILARITY, "forest"),
+    Method("rf_e2cp", "RF+E2CP", _spread("auto"), SIMILARITY, "forest"),
+    Method("coprf_hard", "COP-RF hard, as published", _published, SIMILARITY),
+    Method("coprf", "COP-RF default", lambda k, t: _cut(COPRF(t), k), SIMILARITY),
+    Method("coprf_e2cp", "COP-RF+E2CP", lambda k, t: _cut(E2CP(COPRF(t)), k), SIMILARITY),
+)  # fmt: skip
+
+
+def method_named(name: str) -> Method:
+    """Find a method."""
+    return next(method for method in METHODS if method.name == name)

@@ -8,14 +8,27 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances
 
 from clew import Constraints, datasets
 
-__all__ = ["LEAKY_GLASS", "SETS", "TABLES", "Cell", "Problem", "Table", "cells", "seed_of"]
+__all__ = [
+    "LEAKY_GLASS",
+    "MIDDLE",
+    "SETS",
+    "TABLES",
+    "TABLE_III_ERROR",
+    "Cell",
+    "Problem",
+    "Table",
+    "cells",
+    "seed_of",
+    "shares_of_pairs",
+]
 
 #: Glass as the paper has it: its tenth feature is the row number, and rows are in class order.
 LEAKY_GLASS = "glass_row_number"
-SETS = ("ionosphere", "iris", "segment_small", "glass", "digits", LEAKY_GLASS)
+SETS = ("ionosphere", "iris", "segment_small", "parkinsons", "glass", "digits", LEAKY_GLASS)
 PERCENTS = (0.1, 0.2, 0.3, 0.4, 0.5)
 ERRORS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
 TABLE_III_ERROR = 0.15
@@ -61,6 +74,11 @@ class Problem:
         return np.column_stack([X, np.linspace(-1, 1, len(X))]) if self.is_leaky else X
 
     @property
+    def distances(self) -> NDArray[np.float64]:
+        """Euclidean distances of every two rows."""
+        return pairwise_distances(self.X)
+
+    @property
     def y(self) -> NDArray[np.int64]:
         """True classes."""
         return self._data.y
@@ -75,8 +93,7 @@ class Problem:
         """Numbers of answers: .1 to .5 % of all pairs."""
         if self.name == "digits":
             return DIGITS_AMOUNTS
-        n = len(self.y)
-        return tuple(round(percent / 100 * n * (n - 1) / 2) for percent in PERCENTS)
+        return shares_of_pairs(len(self.y))
 
     def answers(self, cell: Cell, trial: int) -> Constraints:
         """Draw the answers of a trial.
@@ -88,6 +105,12 @@ class Problem:
         return Constraints.from_labels(
             self.y, n_pairs=cell.amount, error=cell.error, random_state=seed
         )
+
+
+def shares_of_pairs(n_samples: int) -> tuple[int, ...]:
+    """Give .1 to .5 % of the pairs of so many rows."""
+    n_pairs = n_samples * (n_samples - 1) / 2
+    return tuple(round(percent / 100 * n_pairs) for percent in PERCENTS)
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks._harness import RESULTS, source_tag
 from benchmarks._result_log import ResultLog
-from benchmarks.papers.cop_rf.methods import METHODS, Method
-from benchmarks.papers.cop_rf.protocol import SETS, Cell, Problem, cells, seed_of
+from benchmarks.papers.cop_rf.measures import Inputs, Measure
+from benchmarks.papers.cop_rf.parts import ALL_SETS, PARTS, Part, problem_named
+from benchmarks.papers.cop_rf.protocol import Cell, Problem, seed_of
 from clew.exceptions import DatasetNotFoundError
-from clew.metrics import adjusted_rand_score
 
-__all__ = ["KEY", "Study", "run"]
+__all__ = ["KEY", "NO_ANSWERS", "Study", "run"]
 
 KEY = ("set", "method", "amount", "error", "trial", "version")
 NO_ANSWERS = Cell(0, 0.0)
-Task = tuple[Method, Cell]
+#: Sets that take long go first, so that no process is left with one of them at the end.
+SLOW = ("apfaces_900", "digits", "olivetti_64x64")
+Task = tuple[Measure, Cell]
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Study:
 
     n_trials: int = 10
     n_trees: int = 1000
-    sets: tuple[str, ...] = SETS
+    sets: tuple[str, ...] = ALL_SETS
     stem: str = "cop_rf"
 
     @property
@@ -37,29 +40,49 @@ class Study:
         """The file of single results."""
         return ResultLog(RESULTS / f"{self.stem}.jsonl", KEY)
 
-    def problems(self) -> list[Problem]:
-        """Give the sets that can be had."""
-        found = []
-        for name in self.sets:
-            problem = Problem(name)
-            try:
-                assert problem.amounts
-            except DatasetNotFoundError as error:
-                print(f"left out: {error}")
-            else:
-                found.append(problem)
-        return found
+    def problems(self, part: str | None = None) -> list[Problem]:
+        """Give the sets that can be had, of one part or of all."""
+        names = ALL_SETS if part is None else part_named(part).sets
+        found = [problem_named(name) for name in names if name in self.sets]
+        return [problem for problem in found if not missing(problem)]
+
+    def measures(self) -> list[Measure]:
+        """Give everything that is measured."""
+        return [measure for part in PARTS for measure in part.measures]
 
     def tasks(self, problem: Problem) -> list[Task]:
-        """Give every method at every point; those without answers once."""
-        points = cells(problem.amounts)
-        return [(m, cell) for m in METHODS for cell in (points if m.uses_answers else [NO_ANSWERS])]
+        """Give every measure of a set at every point; those without answers once."""
+        return [
+            (measure, cell)
+            for part in PARTS
+            if problem.name in part.sets
+            for measure in part.measures
+            for cell in (part.cells(problem, measure) if measure.uses_answers else [NO_ANSWERS])
+        ]
 
     def key(self, problem: Problem, trial: int, task: Task) -> tuple[object, ...]:
         """Give the key under which the log holds a result."""
-        method, cell = task
-        version = method.version(self.n_trees)
-        return (problem.name, method.name, cell.amount, cell.error, trial, version)
+        measure, cell = task
+        version = _version(measure, self.n_trees)
+        return (problem.name, measure.name, cell.amount, cell.error, trial, version)
+
+
+@cache
+def _version(measure: Measure, n_trees: int) -> str:
+    return measure.version(n_trees)
+
+
+def part_named(name: str) -> Part:
+    """Find a part."""
+    return next(part for part in PARTS if part.name == name)
+
+
+def missing(problem: Problem) -> str:
+    """Say why a set cannot be had; nothing if it can."""
+    try:
+        return "" if problem.amounts else "no answers"
+    except DatasetNotFoundError as error:
+        return str(error)
 
 
 def run(study: Study, n_jobs: int) -> None:
@@ -75,19 +98,21 @@ def run(study: Study, n_jobs: int) -> None:
     log = study.log
     log.keep()
     done = log.read()
-    source = source_tag()
+    for name in study.sets:
+        if why := missing(problem_named(name)):
+            print(f"left out: {why}")
     units = []
-    for trial in range(study.n_trials):
-        for problem in study.problems():
-            tasks = study.tasks(problem)
+    for problem in study.problems():
+        tasks = study.tasks(problem)
+        for trial in range(study.n_trials):
             left = [
                 i for i, task in enumerate(tasks) if study.key(problem, trial, task) not in done
             ]
             if left:
                 units.append((problem.name, trial, left))
-    # The sets that take long first, so that no process is left with one of them at the end.
-    units.sort(key=lambda unit: (unit[0] != "digits", unit[1]))
+    units.sort(key=lambda unit: (SLOW.index(unit[0]) if unit[0] in SLOW else len(SLOW), unit[1]))
     print(f"{len(units)} (set, trial) to run, {len(done)} results found", flush=True)
+    source = source_tag()
     calls = (delayed(_run_unit)(study, *unit, source) for unit in units)
     start = time.perf_counter()
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(calls)
@@ -100,19 +125,17 @@ def _run_unit(
     study: Study, name: str, trial: int, positions: Sequence[int], source: str
 ) -> tuple[str, int]:
     """Run some tasks of one trial on one set; the log grows with each."""
-    problem = Problem(name)
-    X, tasks, log = problem.X, study.tasks(problem), study.log
+    problem = problem_named(name)
+    tasks, log = study.tasks(problem), study.log
+    seed = seed_of("method", name, trial)
+    inputs = Inputs(problem, study.n_trees, seed)
     with threadpool_limits(1):
         for position in positions:
-            method, cell = tasks[position]
-            answers = problem.answers(cell, trial) if method.uses_answers else None
-            seed = seed_of("method", name, trial)
+            measure, cell = tasks[position]
+            answers = problem.answers(cell, trial) if measure.uses_answers else None
             start = time.perf_counter()
-            labels = method.labels(X, problem.n_classes, study.n_trees, answers, seed)
-            seconds = time.perf_counter() - start
-            ari = float(adjusted_rand_score(problem.y, labels))
+            found = measure.run(inputs, study.n_trees, answers, seed)
+            seconds = round(time.perf_counter() - start, 3)
             key = dict(zip(KEY, study.key(problem, trial, tasks[position]), strict=True))
-            log.append(
-                key | {"ari": ari, "seconds": round(seconds, 3), "seed": seed, "source": source}
-            )
+            log.append(key | found | {"seconds": seconds, "seed": seed, "source": source})
     return name, trial
