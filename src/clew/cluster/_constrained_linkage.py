@@ -96,6 +96,10 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
     DeadEndWarning
         If cannot-links forbid every further merge before `n_clusters` is reached.
 
+    See Also
+    --------
+    COPKMeans : Hard answers too; searches for a way out of dead ends.
+
     Notes
     -----
     Honours must-links and cannot-links as hard constraints. Every answer whose weight is above 0

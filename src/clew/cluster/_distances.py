@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from clew._graphs import check_distances
-
-__all__ = ["Distances", "check_distances", "given_distances", "measured_distances"]
+__all__ = ["Distances", "given_distances", "measured_distances"]
 
 ROWS_PER_BLOCK = 256
 
@@ -52,7 +50,7 @@ def given_distances(D: NDArray[np.float64]) -> Distances:
     Parameters
     ----------
     D : ndarray of shape (n_samples, n_samples)
-        Distances, as `check_distances` lets them pass; of the two of a pair the mean is taken.
+        Distances, symmetric but for rounding; of the two of a pair the mean is taken.
 
     Returns
     -------
