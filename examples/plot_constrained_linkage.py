@@ -23,7 +23,7 @@ answers = Constraints.from_labels(y, 20, random_state=0)
 
 # %%
 # Single linkage without answers, and with 20 of them. Lines join the rows that were asked about:
-# dashed where people said "different".
+# dotted where people said "different".
 fits = {
     "no answers": ConstrainedLinkage(2, linkage="single").fit(X),
     "20 answers": ConstrainedLinkage(2, linkage="single").fit(X, constraints=answers),
@@ -43,8 +43,8 @@ plt.show()
 # The tree goes as far as the answers allow it. Without a last merge it is a forest of two trees;
 # the dendrogram joins them far above the rest.
 model = fits["20 answers"]
-children = np.vstack([model.children_, [2 * len(X) - 4, 2 * len(X) - 3]])
-children[-1] = np.setdiff1d(np.arange(2 * len(X) - 2), model.children_)
+roots = np.setdiff1d(np.arange(len(X) + len(model.children_)), model.children_)
+children = np.vstack([model.children_, roots])
 heights = np.append(model.distances_, 1.5 * model.distances_[-1])
 size = np.ones(2 * len(X) - 1)
 for node, pair in enumerate(children, start=len(X)):
