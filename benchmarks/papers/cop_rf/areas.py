@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks._harness import mean_and_error
+from benchmarks.papers._scores import Score
 from benchmarks.papers.cop_rf.measures import Measure
 from benchmarks.papers.cop_rf.methods import Method
 from benchmarks.papers.cop_rf.protocol import Cell, Problem, Table
@@ -19,24 +19,6 @@ from benchmarks.papers.cop_rf.study import NO_ANSWERS, Study
 from clew.metrics import area_under_curve
 
 __all__ = ["Areas", "Score"]
-
-
-@dataclass(frozen=True)
-class Score:
-    """A mean over trials and its standard error."""
-
-    mean: float
-    error: float
-
-    @classmethod
-    def of(cls, values: Mapping[int, float]) -> Score:
-        """Average over trials."""
-        return cls(*mean_and_error(values.values()))
-
-    def __str__(self) -> str:
-        if np.isnan(self.mean):
-            return "–"
-        return f"{self.mean:.3f}" + ("" if np.isnan(self.error) else f" ± {self.error:.3f}")
 
 
 @dataclass(frozen=True)

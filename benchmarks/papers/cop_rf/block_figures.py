@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks._harness import markdown_table
 from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.blocks import BLOCKS, block_cells
-from benchmarks.papers.cop_rf.measures import Floats, Inputs
-from benchmarks.papers.cop_rf.pictures import picture_name, saved
+from benchmarks.papers.cop_rf.measures import Inputs
+from benchmarks.papers.cop_rf.pictures import matrix_picture, picture_name, saved
 from benchmarks.papers.cop_rf.protocol import Problem, seed_of
 
 __all__ = ["block_report", "draw_blocks"]
@@ -85,21 +83,10 @@ def _draw(areas: Areas, problem: Problem) -> Path:
         answers = problem.answers(cell, 0)
         for panel, block in zip(panels, BLOCKS, strict=True):
             affinity = block.affinity(inputs, n_trees, answers, seed)[np.ix_(order, order)]
-            _picture(panel, affinity, np.bincount(problem.y))
+            matrix_picture(panel, affinity, np.bincount(problem.y))
             panel.set_xlabel(f"AUC {areas.score(problem, block, cell, 'auc').mean:.3f}", fontsize=8)
         panels[0].set_ylabel(f"{cell.amount} answers", fontsize=9)
     for panel, block in zip(grid[0], BLOCKS, strict=True):
         panel.set_title(block.label, fontsize=9)
     figure.suptitle(f"Affinities on {problem.name}, rows sorted by class", fontsize=11)
     return saved(figure, areas.study, f"blocks_{problem.name}")
-
-
-def _picture(panel: Any, affinity: Floats, sizes: NDArray[np.int64]) -> None:
-    # A few affinities are far above the rest; without them the blocks can be seen.
-    top = np.quantile(affinity[affinity > 0], 0.98) if (affinity > 0).any() else 1.0
-    panel.imshow(affinity, cmap="magma", vmin=0, vmax=top, interpolation="antialiased")
-    for edge in np.cumsum(sizes)[:-1] - 0.5:
-        panel.axhline(edge, color="white", linewidth=0.4, alpha=0.6)
-        panel.axvline(edge, color="white", linewidth=0.4, alpha=0.6)
-    panel.set_xticks([])
-    panel.set_yticks([])

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.methods import METHODS, Method, method_named
 from benchmarks.papers.cop_rf.pictures import (
@@ -19,6 +17,7 @@ from benchmarks.papers.cop_rf.pictures import (
     RED,
     SKY,
     legend_beside,
+    line,
     saved,
     tidied,
 )
@@ -88,17 +87,6 @@ def _panel(
         line(panel, x, curves, label=method.label, **_style(method))
     panel.set_xticks(x, [f"{value:g}" for value in x])
     tidied(panel)
-
-
-def line(panel: Any, x: Sequence[float], curves: Sequence[Any], **style: Any) -> None:
-    """Draw the mean of curves, and their standard error as a band; nothing if there are none."""
-    if not len(curves):
-        return
-    mean = np.mean(curves, axis=0)
-    panel.plot(x, mean, **({"linewidth": 1.3, "markersize": 3} | style))
-    if len(curves) > 1:
-        error = np.std(curves, axis=0, ddof=1) / np.sqrt(len(curves))
-        panel.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.15, lw=0)
 
 
 def _style(method: Method) -> dict[str, Any]:

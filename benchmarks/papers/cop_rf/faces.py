@@ -49,7 +49,7 @@ PIXELS, DISTANCES = "olivetti_64x64", "apfaces_900"
 SETS = (PIXELS, DISTANCES)
 N_COORDINATES = 60
 PIXEL_VARIANCE = 0.1
-MAX_STEPS = 12
+MAX_STEPS = 8
 #: With the usual damping, messages often run in circles where the preference is low.
 STEADY = {"damping": 0.7, "max_iter": 400}
 GIVEN = "precomputed"
@@ -112,32 +112,33 @@ def propagated(similarity: Floats, seed: int, **parameters: Any) -> Found:
 
 
 def with_n_groups(similarity: Floats, n_groups: int, seed: int) -> Found:
-    """Look for the preference that gives so many groups, by doubling and then by halving.
+    """Look for the preference that gives so many groups.
+
+    The farther the preference is below the largest similarity, the fewer groups there are: the
+    distance is multiplied by 4 until two of them enclose the number, then halved on a log scale.
 
     Returns
     -------
     Found
-        The run whose number of groups is nearest; of several the first.
+        Of the runs that settled, the one whose number of groups is nearest; of several the first.
     """
     i, j = np.triu_indices(len(similarity), 1)
-    low, high = (float(v) for v in np.quantile(similarity[i, j], [0.0, 1.0]))
-    width, runs = high - low or 1.0, []
-
-    def run(preference: float) -> Found:
-        return propagated(similarity, seed, preference=preference, **STEADY)
-
+    middle, high = (float(v) for v in np.quantile(similarity[i, j], [0.5, 1.0]))
+    gap = high - middle or 1.0
+    too_small, too_large, runs = 0.0, np.inf, []
     for _ in range(MAX_STEPS):
-        runs.append(run(low))
-        if runs[-1].n_groups <= n_groups:
+        runs.append(propagated(similarity, seed, preference=high - gap, **STEADY))
+        if runs[-1].is_converged and runs[-1].n_groups == n_groups:
             break
-        low, high, width = low - width, low, 2 * width
-    for _ in range(MAX_STEPS - len(runs)):
-        if runs[-1].n_groups == n_groups:
-            break
-        middle = (low + high) / 2
-        runs.append(run(middle))
-        low, high = (low, middle) if runs[-1].n_groups > n_groups else (middle, high)
-    return min(runs, key=lambda run: abs(run.n_groups - n_groups))
+        # Messages that do not settle say nothing of the number; they do so where groups are few.
+        if runs[-1].is_converged and runs[-1].n_groups > n_groups:
+            too_small = gap
+        else:
+            too_large = gap
+        is_enclosed = too_small > 0 and np.isfinite(too_large)
+        step = 4.0 if too_small > 0 else 0.25
+        gap = float(np.sqrt(too_small * too_large)) if is_enclosed else step * gap
+    return min(runs, key=lambda run: (not run.is_converged, abs(run.n_groups - n_groups)))
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.papers._identity import parameters_of, seeded, tag_of
 from benchmarks.papers.cop_rf.protocol import Problem
 from clew import Constraints
 from clew.similarity import AdaptiveKNN, ClustRF
@@ -86,18 +86,3 @@ class Measure(Protocol):
         self, inputs: Inputs, n_trees: int, answers: Constraints | None, seed: int
     ) -> dict[str, Any]:
         """Give what the log should hold."""
-
-
-def tag_of(*parts: object) -> str:
-    """Hash names and parameters."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:10]
-
-
-def parameters_of(model: Any) -> dict[str, str]:
-    """Write out the parameters of an estimator and of its parts."""
-    return {key: str(value) for key, value in sorted(model.get_params(deep=True).items())}
-
-
-def seeded(model: Any, seed: int) -> Any:
-    """Seed an estimator, where it draws at all."""
-    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
 
+from benchmarks.papers._identity import seed_of
 from clew import Constraints, datasets
 
 __all__ = [
@@ -151,8 +151,3 @@ TABLES = (
 def cells(amounts: tuple[int, ...]) -> list[Cell]:
     """Give every point of every table once; Tables III and IV share one."""
     return list(dict.fromkeys(cell for table in TABLES for cell in table.cells(amounts)))
-
-
-def seed_of(*parts: object) -> int:
-    """Make a seed of names and numbers, the same on every machine."""
-    return zlib.crc32("/".join(map(str, parts)).encode()) & 0x7FFFFFFF
