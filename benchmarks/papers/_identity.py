@@ -1,0 +1,29 @@
+"""What tells one result of a study from another: seeds, and the parameters that made it."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import Any
+
+__all__ = ["parameters_of", "seed_of", "seeded", "tag_of"]
+
+
+def seed_of(*parts: object) -> int:
+    """Make a seed of names and numbers, the same on every machine."""
+    return zlib.crc32("/".join(map(str, parts)).encode()) & 0x7FFFFFFF
+
+
+def tag_of(*parts: object) -> str:
+    """Hash names and parameters."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:10]
+
+
+def parameters_of(model: Any) -> dict[str, str]:
+    """Write out the parameters of an estimator and of its parts."""
+    return {key: str(value) for key, value in sorted(model.get_params(deep=True).items())}
+
+
+def seeded(model: Any, seed: int) -> Any:
+    """Seed an estimator, where it draws at all."""
+    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
