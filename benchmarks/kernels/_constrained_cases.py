@@ -150,7 +150,11 @@ CASES = (
     Case(**LINKAGE, problem=Problem(10_000, 10_000), is_weighed=True, repeats=3),
     Case("E2CP", "dense", DIGITS, plain=INVERSE, is_weighed=True, repeats=3),
     Case("E2CP", "sparse", DIGITS, plain=INVERSE, is_weighed=True, repeats=3),
-    Case("E2CP", "sparse", LARGE, plain=INVERSE, is_weighed=True, repeats=3, plain_repeats=1),
+    Case(
+        "E2CP", "sparse", Problem(5_000, 1_000), plain=INVERSE, is_weighed=True, repeats=3,
+        plain_repeats=1,
+    ),
+    Case("E2CP", "sparse", LARGE, is_weighed=True, repeats=3),
     Case("E2CP", "sparse, from features", LARGE, is_weighed=True, repeats=3),
     Case("SpectralLearning", "graph", DIGITS, plain="scipy, lil_array"),
     Case("SpectralLearning", "graph", LARGE, plain="scipy, lil_array"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -69,21 +70,22 @@ def _timed(case: Case, inputs: Inputs) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClewWarning)  # dead ends are counted below
         found = CLEW[case.name](inputs)
-        seconds = alternated({name: partial(run, inputs) for name, run in who.items()}, repeats)
-    time = medians(seconds)
+        runs = {name: partial(run, inputs) for name, run in who.items()}
+        seconds = alternated(runs, repeats, clock=time.process_time)
+    typical = medians(seconds)
     row: Row = {
         "method": case.method,
         "variant": case.variant,
         "problem": case.problem.name,
-        "clew_s": time["clew"],
+        "clew_s": typical["clew"],
         "clew_runs": seconds["clew"],
         "clew_mib": _memory(case.name, case),
         **_quality("clew", found, inputs),
         "peer": case.plain,
     }
     if case.plain:
-        row |= {"peer_s": time["plain"], "peer_runs": seconds["plain"]}
-        row |= {"peer_mib": _memory(case.plain, case), "ratio": time["plain"] / time["clew"]}
+        row |= {"peer_s": typical["plain"], "peer_runs": seconds["plain"]}
+        row |= {"peer_mib": _memory(case.plain, case), "ratio": typical["plain"] / typical["clew"]}
     return row
 
 
