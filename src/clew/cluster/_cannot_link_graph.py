@@ -13,6 +13,7 @@ from clew.kernels.colour_chains import swap_chains
 from clew.kernels.colouring import colour_connected, peeling_rounds, place_in_order
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.means import cheapest
+from clew.kernels.soft_groups import PairLists, settle
 
 __all__ = ["CannotLinkGraph"]
 
@@ -20,6 +21,9 @@ __all__ = ["CannotLinkGraph"]
 MAX_STEPS = 100_000
 #: Chains of components whose groups are swapped may be so long; sweeps over all of them.
 MAX_CHAIN, MAX_SWEEPS = 30, 20
+#: Price of a violated cannot-link while a grouping is repaired, in units of the largest cost, and
+#: rounds of repairs at most.
+VIOLATION, MAX_REPAIRS = 10.0, 200
 #: A swap has to save this share of the largest cost: less is rounding.
 LEAST_SAVING = 1e-12
 
@@ -132,7 +136,10 @@ class CannotLinkGraph:
             found, _ = colour_connected(part, cost, self.indptr, self.indices, steps, labels)
             if found == 0 or (found < 0 and max_steps):
                 self._raise_if_none_exists(part, is_certain=found == 0)
-                # Cheap groups first may be the wrong way; few groups first is the safest one.
+                repaired = self._repaired(cost)
+                if repaired is not None:
+                    return repaired
+                # Cheap groups first led nowhere; few groups first may be a safer way.
                 labels[part] = -1
                 few = np.tile(np.arange(self.n_groups, dtype=np.float64), (len(cost), 1))
                 found, _ = colour_connected(part, few, self.indptr, self.indices, steps, labels)
@@ -140,6 +147,22 @@ class CannotLinkGraph:
                 return None
         place_in_order(self._peeled(cost), cost, self.indptr, self.indices, labels)
         return labels
+
+    def _repaired(self, cost: NDArray[np.float64]) -> NDArray[np.int64] | None:
+        """Begin with the cheapest groups, and move nodes until no cannot-link is violated.
+
+        That may go wrong, but where the data and the answers agree it gets through graphs that
+        are too dense to search.
+        """
+        labels = np.empty(len(cost), dtype=np.int64)
+        cheapest(cost, labels)
+        lists = PairLists(
+            self.indptr, self.indices, np.zeros(len(self.indices), np.int64), np.array([False])
+        )
+        price = np.full((1, self.n_groups), VIOLATION * float(cost.max()))
+        settle(np.arange(len(cost)), cost, lists, price, MAX_REPAIRS, labels)
+        ends = np.repeat(labels, np.diff(self.indptr))
+        return None if (ends == labels[self.indices]).any() else labels
 
     def _raise_if_none_exists(self, part: NDArray[np.int64], *, is_certain: bool) -> None:
         clique = largest_clique(part, self.indptr, self.indices, self.n_groups + 1)
