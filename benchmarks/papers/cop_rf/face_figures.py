@@ -47,7 +47,7 @@ person there (one in ten in the 900), so almost every answer is a cannot-link.
 
 Affinity propagation is scikit-learn's, with the median similarity as preference, as in the paper
 it follows; it decides on the number of groups by itself. In the second table the preference is
-searched, in eight runs, until the number of groups is that of the people, with damping .7 for
+searched, in seven runs, until the number of groups is that of the people, with damping .7 for
 messages to settle: no truth but this number is used. Links are `LinkedAffinity`'s, RF is
 `ClustRF`."""
 COLORS = {
@@ -57,7 +57,7 @@ COLORS = {
     "faces_rf_links": ORANGE,
     "faces_coprf_hard": RED,
     "faces_coprf": BLUE,
-    "faces_knn_links": PINK,
+    "faces_knn": PINK,
     "faces_sl": SKY,
     "faces_e2cp": GREEN,
 }

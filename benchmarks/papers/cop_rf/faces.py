@@ -28,7 +28,7 @@ from benchmarks.papers.cop_rf.protocol import Cell, Problem, shares_of_pairs
 from clew import Constraints, datasets
 from clew.cluster import COPKMeans, SimilarityClustering, SpectralClustering
 from clew.metrics import adjusted_rand_score
-from clew.similarity import COPRF, E2CP, AdaptiveKNN, LinkedAffinity, SpectralLearning
+from clew.similarity import COPRF, E2CP, LinkedAffinity, SpectralLearning
 
 __all__ = [
     "EXEMPLARS",
@@ -49,9 +49,9 @@ PIXELS, DISTANCES = "olivetti_64x64", "apfaces_900"
 SETS = (PIXELS, DISTANCES)
 N_COORDINATES = 60
 PIXEL_VARIANCE = 0.1
-MAX_STEPS = 8
+MAX_STEPS = 7
 #: With the usual damping, messages often run in circles where the preference is low.
-STEADY = {"damping": 0.7, "max_iter": 400}
+STEADY = {"damping": 0.7, "max_iter": 200}
 GIVEN = "precomputed"
 
 
@@ -114,8 +114,8 @@ def propagated(similarity: Floats, seed: int, **parameters: Any) -> Found:
 def with_n_groups(similarity: Floats, n_groups: int, seed: int) -> Found:
     """Look for the preference that gives so many groups.
 
-    The farther the preference is below the largest similarity, the fewer groups there are: the
-    distance is multiplied by 4 until two of them enclose the number, then halved on a log scale.
+    The farther the preference is below the largest similarity, the fewer groups there are, about
+    as a power of the distance: it is followed, in steps of a factor of 3 at most.
 
     Returns
     -------
@@ -124,21 +124,35 @@ def with_n_groups(similarity: Floats, n_groups: int, seed: int) -> Found:
     """
     i, j = np.triu_indices(len(similarity), 1)
     middle, high = (float(v) for v in np.quantile(similarity[i, j], [0.5, 1.0]))
-    gap = high - middle or 1.0
+    gap, power = high - middle or 1.0, 1.0
     too_small, too_large, runs = 0.0, np.inf, []
+    settled: list[tuple[float, int]] = []
     for _ in range(MAX_STEPS):
         runs.append(propagated(similarity, seed, preference=high - gap, **STEADY))
-        if runs[-1].is_converged and runs[-1].n_groups == n_groups:
+        found = runs[-1].n_groups
+        if runs[-1].is_converged and found == n_groups:
             break
         # Messages that do not settle say nothing of the number; they do so where groups are few.
-        if runs[-1].is_converged and runs[-1].n_groups > n_groups:
+        if runs[-1].is_converged and found > n_groups:
             too_small = gap
         else:
             too_large = gap
-        is_enclosed = too_small > 0 and np.isfinite(too_large)
-        step = 4.0 if too_small > 0 else 0.25
-        gap = float(np.sqrt(too_small * too_large)) if is_enclosed else step * gap
+        if runs[-1].is_converged:
+            settled.append((gap, found))
+            power = _power(settled[-2:])
+            gap *= float(np.clip((found / n_groups) ** (1 / power), 1 / 3, 3.0))
+        if not too_small < gap < too_large:
+            gap = float(np.sqrt(max(too_small, too_large / 9) * min(too_large, 9 * too_small)))
     return min(runs, key=lambda run: (not run.is_converged, abs(run.n_groups - n_groups)))
+
+
+def _power(points: list[tuple[float, int]]) -> float:
+    """Fit ``n_groups ∝ gap ** -power`` to the last two runs, within reason."""
+    if len(points) < 2 or points[0][1] == points[1][1]:
+        return 1.0
+    (gap, found), (other_gap, other_found) = points
+    slope = np.log(found / other_found) / np.log(other_gap / gap)
+    return float(np.clip(slope, 0.3, 4.0))
 
 
 @dataclass(frozen=True)
@@ -182,10 +196,6 @@ class Exemplars:
         return found
 
 
-def _knn() -> AdaptiveKNN:
-    return AdaptiveKNN(metric="precomputed")
-
-
 EXEMPLARS = (
     Exemplars("faces_eucl", "Eucl", "nearness"),
     Exemplars("faces_eucl_links", "Eucl+Links", "nearness", lambda t: LinkedAffinity(GIVEN)),
@@ -198,11 +208,9 @@ EXEMPLARS = (
         lambda t: COPRF(t, mode="hard", trust="inconsistency", affinity="leaf"),
     ),
     Exemplars("faces_coprf", "COP-RF default", "features", lambda t: COPRF(t)),
-    Exemplars(
-        "faces_knn_links", "AdaptiveKNN+Links", "distances", lambda t: LinkedAffinity(_knn())
-    ),
-    Exemplars("faces_sl", "SL", "distances", lambda t: SpectralLearning(_knn())),
-    Exemplars("faces_e2cp", "E2CP", "distances", lambda t: E2CP(_knn())),
+    Exemplars("faces_knn", "AdaptiveKNN", "knn"),
+    Exemplars("faces_sl", "SL", "knn", lambda t: SpectralLearning(GIVEN)),
+    Exemplars("faces_e2cp", "E2CP", "knn", lambda t: E2CP(GIVEN)),
 )
 #: What other clusterers, which are told the number of groups, make of the same answers.
 REFERENCES = (

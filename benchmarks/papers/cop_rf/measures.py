@@ -16,7 +16,7 @@ from clew.similarity import AdaptiveKNN, ClustRF
 __all__ = ["Floats", "Inputs", "Measure", "Sees", "parameters_of", "seeded", "tag_of"]
 
 Floats = NDArray[np.floating]
-Sees = Literal["features", "gaussian", "forest", "distances", "nearness"]
+Sees = Literal["features", "gaussian", "forest", "distances", "nearness", "knn"]
 
 
 class Inputs:
@@ -56,6 +56,11 @@ class Inputs:
     def gaussian(self) -> Floats:
         """Gaussian affinities on local scales, (n_samples, n_samples)."""
         return AdaptiveKNN().fit(self.features).affinity_matrix_
+
+    @cached_property
+    def knn(self) -> Floats:
+        """The same, made of distances."""
+        return AdaptiveKNN(metric="precomputed").fit(self.distances).affinity_matrix_
 
     @cached_property
     def forest(self) -> Floats:
