@@ -38,8 +38,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         Variance added to each direction, in units of the mean variance of the features. It keeps
         metrics positive definite where groups are flat.
     n_init : int, default=4
-        Number of starts; the one with the lowest objective is kept. The first and third start
-        from what must-links join, the others from k-means++.
+        Number of starts; the one with the lowest objective is kept. The first and every second
+        one after it are from what must-links join, the others are those of k-means++.
     max_iter : int, default=100
         Rounds of each start at most.
     random_state : int, RandomState or None, default=None

@@ -71,9 +71,9 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         its centre. A number is in squared units of the features, as in the paper. "auto" does
         not depend on units: a violated answer costs what a row costs on average in k-means
         without answers, which is half its mean squared distance.
-    n_init : int, default=4
-        Number of starts; the one with the lowest objective is kept. The first and third start
-        from what must-links join, the others from k-means++.
+    n_init : int, default=10
+        Number of starts; the one with the lowest objective is kept. The first and every second
+        one after it are from what must-links join, the others are those of k-means++.
     max_iter : int, default=100
         Rounds of each start at most.
     random_state : int, RandomState or None, default=None
@@ -145,7 +145,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         weight: float | Literal["auto"] = "auto",
-        n_init: int = 4,
+        n_init: int = 10,
         max_iter: int = 100,
         random_state: RandomState = None,
     ) -> None:
