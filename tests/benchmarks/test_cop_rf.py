@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.papers._scores import Score
 from benchmarks.papers.cop_rf import study as study_module
-from benchmarks.papers.cop_rf.areas import Areas, Score
+from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.findings import findings
 from benchmarks.papers.cop_rf.improvement import relative_gain
 from benchmarks.papers.cop_rf.measures import Inputs

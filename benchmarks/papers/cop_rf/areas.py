@@ -18,7 +18,7 @@ from benchmarks.papers.cop_rf.published import PUBLISHED
 from benchmarks.papers.cop_rf.study import NO_ANSWERS, Study
 from clew.metrics import area_under_curve
 
-__all__ = ["Areas", "Score"]
+__all__ = ["Areas"]
 
 
 @dataclass(frozen=True)

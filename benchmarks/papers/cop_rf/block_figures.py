@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._harness import markdown_table
+from benchmarks.papers._identity import seed_of
+from benchmarks.papers._pictures import matrix_picture, picture_name, saved
 from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.blocks import BLOCKS, block_cells
 from benchmarks.papers.cop_rf.measures import Inputs
-from benchmarks.papers.cop_rf.pictures import matrix_picture, picture_name, saved
-from benchmarks.papers.cop_rf.protocol import Problem, seed_of
+from benchmarks.papers.cop_rf.protocol import Problem
 
 __all__ = ["block_report", "draw_blocks"]
 

@@ -11,15 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.papers.cop_rf.measures import (
-    Floats,
-    Inputs,
-    Measure,
-    Sees,
-    parameters_of,
-    seeded,
-    tag_of,
-)
+from benchmarks.papers._identity import parameters_of, seeded, tag_of
+from benchmarks.papers.cop_rf.measures import Floats, Inputs, Measure, Sees
 from benchmarks.papers.cop_rf.protocol import Cell, Problem
 from clew import Constraints
 from clew.similarity import COPRF, E2CP, SpectralLearning

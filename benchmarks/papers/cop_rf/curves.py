@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.cop_rf.areas import Areas
-from benchmarks.papers.cop_rf.methods import METHODS, Method, method_named
-from benchmarks.papers.cop_rf.pictures import (
+from benchmarks.papers._pictures import (
     BLUE,
     GREEN,
     GREY,
@@ -21,9 +19,11 @@ from benchmarks.papers.cop_rf.pictures import (
     saved,
     tidied,
 )
+from benchmarks.papers.cop_rf.areas import Areas
+from benchmarks.papers.cop_rf.methods import METHODS, Method, method_named
 from benchmarks.papers.cop_rf.protocol import TABLES, Problem, Table
 
-__all__ = ["draw_curves", "line"]
+__all__ = ["draw_curves"]
 
 #: One colour a method; what the paper has is dashed, and where nobody is asked it is dotted.
 COLORS = {

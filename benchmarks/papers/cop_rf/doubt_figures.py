@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks._harness import markdown_table
+from benchmarks.papers._pictures import RED, SKY, picture_name, saved
 from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.doubts import DOUBTS, QUANTILES, Doubt, doubt_cells
-from benchmarks.papers.cop_rf.pictures import RED, SKY, picture_name, saved
 from benchmarks.papers.cop_rf.protocol import MIDDLE, TABLE_III_ERROR, Cell, Problem
 
 __all__ = ["doubt_report", "draw_doubts"]

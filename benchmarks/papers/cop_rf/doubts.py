@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.papers.cop_rf.measures import Floats, Inputs, Measure, tag_of
+from benchmarks.papers._identity import tag_of
+from benchmarks.papers.cop_rf.measures import Floats, Inputs, Measure
 from benchmarks.papers.cop_rf.protocol import TABLE_III_ERROR, Cell, Problem
 from clew import Constraints
 from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote, posterior

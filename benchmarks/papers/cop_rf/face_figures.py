@@ -10,8 +10,21 @@ from typing import Any
 import numpy as np
 
 from benchmarks._harness import markdown_table
-from benchmarks.papers.cop_rf.areas import Areas, Score
-from benchmarks.papers.cop_rf.curves import line
+from benchmarks.papers._pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    line,
+    picture_name,
+    saved,
+    tidied,
+)
+from benchmarks.papers._scores import Score
+from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.faces import (
     DISTANCES,
     EXEMPLARS,
@@ -20,18 +33,6 @@ from benchmarks.papers.cop_rf.faces import (
     PIXELS,
     Exemplars,
     face_cells,
-)
-from benchmarks.papers.cop_rf.pictures import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    picture_name,
-    saved,
-    tidied,
 )
 from benchmarks.papers.cop_rf.protocol import Problem
 

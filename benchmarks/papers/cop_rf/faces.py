@@ -14,15 +14,8 @@ from scipy.sparse import issparse
 from sklearn.cluster import AffinityPropagation
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.papers.cop_rf.measures import (
-    Floats,
-    Inputs,
-    Measure,
-    Sees,
-    parameters_of,
-    seeded,
-    tag_of,
-)
+from benchmarks.papers._identity import parameters_of, seeded, tag_of
+from benchmarks.papers.cop_rf.measures import Floats, Inputs, Measure, Sees
 from benchmarks.papers.cop_rf.methods import Method
 from benchmarks.papers.cop_rf.protocol import Cell, Problem, shares_of_pairs
 from clew import Constraints, datasets

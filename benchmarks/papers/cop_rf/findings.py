@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from benchmarks._harness import markdown_table
-from benchmarks.papers.cop_rf.areas import Areas, Score
+from benchmarks.papers._scores import Score
+from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.methods import method_named
 from benchmarks.papers.cop_rf.protocol import TABLES, Cell, Problem
 from benchmarks.papers.cop_rf.published import published_area

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._harness import markdown_table
-from benchmarks.papers.cop_rf.areas import Areas, Score
-from benchmarks.papers.cop_rf.methods import Method, method_named
-from benchmarks.papers.cop_rf.pictures import (
+from benchmarks.papers._pictures import (
     BLUE,
     RED,
     legend_beside,
@@ -19,6 +17,9 @@ from benchmarks.papers.cop_rf.pictures import (
     saved,
     tidied,
 )
+from benchmarks.papers._scores import Score
+from benchmarks.papers.cop_rf.areas import Areas
+from benchmarks.papers.cop_rf.methods import Method, method_named
 from benchmarks.papers.cop_rf.protocol import ERRORS, TABLES, Problem
 
 __all__ = ["draw_improvement", "improvement_report", "relative_gain"]

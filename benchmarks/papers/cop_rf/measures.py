@@ -8,12 +8,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers._identity import parameters_of, seeded, tag_of
 from benchmarks.papers.cop_rf.protocol import Problem
 from clew import Constraints
 from clew.similarity import AdaptiveKNN, ClustRF
 
-__all__ = ["Floats", "Inputs", "Measure", "Sees", "parameters_of", "seeded", "tag_of"]
+__all__ = ["Floats", "Inputs", "Measure", "Sees"]
 
 Floats = NDArray[np.floating]
 Sees = Literal["features", "gaussian", "forest", "distances", "nearness", "knn"]

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.cluster import AgglomerativeClustering
 
-from benchmarks.papers.cop_rf.measures import Inputs, Sees, parameters_of, seeded, tag_of
+from benchmarks.papers._identity import parameters_of, seeded, tag_of
+from benchmarks.papers.cop_rf.measures import Inputs, Sees
 from clew import Constraints
 from clew.cluster import (
     ConstrainedLinkage,

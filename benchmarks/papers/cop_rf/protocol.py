@@ -22,7 +22,6 @@ __all__ = [
     "Problem",
     "Table",
     "cells",
-    "seed_of",
     "shares_of_pairs",
 ]
 

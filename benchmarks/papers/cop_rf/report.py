@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _harness as harness
-from benchmarks.papers.cop_rf.areas import Areas, Score
+from benchmarks.papers._pictures import picture_name
+from benchmarks.papers._scores import Score
+from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.block_figures import block_report
 from benchmarks.papers.cop_rf.doubt_figures import doubt_report
 from benchmarks.papers.cop_rf.face_figures import face_report
 from benchmarks.papers.cop_rf.findings import findings
 from benchmarks.papers.cop_rf.improvement import improvement_report
 from benchmarks.papers.cop_rf.methods import METHODS
-from benchmarks.papers.cop_rf.pictures import picture_name
 from benchmarks.papers.cop_rf.protocol import SETS, TABLES, Problem, Table
 from benchmarks.papers.cop_rf.published import PUBLISHED_METHODS, published_area
 from benchmarks.papers.cop_rf.reproduction import reproduction

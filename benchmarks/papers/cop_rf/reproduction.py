@@ -8,7 +8,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks._harness import markdown_table
-from benchmarks.papers.cop_rf.areas import Areas, Score
+from benchmarks.papers._scores import Score
+from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.findings import problem_groups
 from benchmarks.papers.cop_rf.methods import Method, method_named
 from benchmarks.papers.cop_rf.protocol import TABLES, Problem, Table

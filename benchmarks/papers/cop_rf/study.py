@@ -12,9 +12,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks._harness import RESULTS, source_tag
 from benchmarks._result_log import ResultLog
+from benchmarks.papers._identity import seed_of
 from benchmarks.papers.cop_rf.measures import Inputs, Measure
 from benchmarks.papers.cop_rf.parts import ALL_SETS, PARTS, Part, problem_named
-from benchmarks.papers.cop_rf.protocol import Cell, Problem, seed_of
+from benchmarks.papers.cop_rf.protocol import Cell, Problem
 from clew.exceptions import DatasetNotFoundError
 
 __all__ = ["KEY", "NO_ANSWERS", "Study", "run"]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks._harness import markdown_table
-from benchmarks.papers.cop_rf.areas import Areas, Score
+from benchmarks.papers._scores import Score
+from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.methods import METHODS, Method
 from benchmarks.papers.cop_rf.protocol import TABLES, Problem, Table
 
