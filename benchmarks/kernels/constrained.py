@@ -20,9 +20,9 @@ __all__ = ["main"]
 
 NOTE = (
     "One thread, CPU time, medians of several runs. What is written in numpy, scipy and "
-    "scikit-learn runs in turns with clew, packages from the index in environments of their own, on the same rows and "
-    "answers. All answers are right, about random pairs. MiB: growth of the peak resident memory "
-    "in a fresh process. Ratio: seconds of the peer / seconds of clew."
+    "scikit-learn runs in turns with clew, packages from the index in environments of their own, "
+    "on the same rows and answers. All answers are right, about random pairs. MiB: growth of the "
+    "peak resident memory in a fresh process. Ratio: seconds of the peer / seconds of clew."
 )
 #: Heading and note of each table.
 TABLES = {
