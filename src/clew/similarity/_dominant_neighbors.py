@@ -24,9 +24,9 @@ MARGIN = 1e-3
 class DominantNeighbors(NeighborSelection):
     """Keep of each row's nearest rows the dominant set that holds the row.
 
-    A dominant set is to affinities what a maximal clique is to plain edges: its rows are more alike
-    among themselves than to any row outside. Of the neighbours of a row those stay that are in one
-    set with it, so that a row near two groups is linked to one of them.
+    A dominant set is to affinities what a maximal clique is to plain edges. Of the nearest rows of
+    a row those stay that are alike to it and to its other neighbours: one that is near the row but
+    far from the rest goes first.
 
     Parameters
     ----------
