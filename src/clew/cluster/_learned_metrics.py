@@ -108,17 +108,18 @@ class LearnedMetrics:
 
     def _farthest_difference(self, metric: NDArray[np.float64]) -> NDArray[np.float64]:
         """Look for the two rows farthest apart: step to the farthest row, again and again."""
-        here, best, most = self._outlier, np.zeros_like(self._outlier), 0.0
+        here, most = self._outlier, 0.0
+        best: NDArray[np.float64] = np.zeros_like(here)
         for _ in range(N_STEPS):
             away = squares(self._X - here, metric)
             there = self._X[away.argmax()]
             if away.max() > most:
-                best, most = np.asarray(there - here), float(away.max())
+                best, most = there - here, float(away.max())
             here = there
         # No answer's rows may be farther apart than the farthest: its price would be negative.
         own = squares(self._between, metric)
         if len(own) and own.max() > most:
-            return np.asarray(self._between[own.argmax()])
+            best = self._between[own.argmax()]
         return best
 
     def _outer(self, rows: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
