@@ -22,8 +22,7 @@ __all__ = ["report", "summary"]
 NOTES = """\
 X. Zhu, C. C. Loy and S. Gong, "Constructing robust affinity graphs for spectral clustering". The
 area under the curve of the adjusted Rand index (ARI) over the size k of the neighbourhood, divided
-by the range of k: the mean ARI, in hundredths, ± its standard error over trials. k goes from 10 to
-100 in tens.
+by the range of k: the mean ARI, in hundredths, ± its standard error over trials.
 
 - The paper's own areas stand beside ours in its units, which it does not give; the axis of its
   Figure 5 cannot be read in the copy at hand. If k went up to about a hundred there too, its 100
@@ -65,7 +64,8 @@ def report(areas: Areas, *, is_quick: bool) -> str:
     lines = ["# ClustRF: Table 2, Figures 3 to 5", ""]
     if is_quick:
         lines += ["**Quick run: few trees, few trials; the figures mean little.**", ""]
-    lines += [NOTES, "", f"{study.n_trials} trials, {study.n_trees} trees.", ""]
+    sizes = ", ".join(map(str, study.k))
+    lines += [NOTES, "", f"{study.n_trials} trials, {study.n_trees} trees, k = {sizes}.", ""]
     lines += [harness.described(harness.provenance()), *_not_of_one_piece(areas)]
     lines += ["", "## Table 2", ""]
     for problem in areas.problems:
