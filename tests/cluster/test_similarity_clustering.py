@@ -19,7 +19,7 @@ from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.cluster._similarity_clustering import MAX_DENSE_ROWS
 from clew.exceptions import InvalidParameterError
-from clew.metrics import n_violated
+from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF, ClustRF
 from clew.similarity._forest_similarity import ForestSimilarity
 
@@ -141,3 +141,34 @@ def test_callback_hears_of_progress() -> None:
     model().fit(X, callback=lambda done, n: heard.append((done, n)))
     assert heard[-1][0] == heard[-1][1]
     assert [done for done, _ in heard] == list(range(1, len(heard) + 1))
+
+
+def test_answers_choose_trees_alone_where_distances_mislead() -> None:
+    # One feature tells the groups that people mean; the other eight tell quite other ones.
+    generator = np.random.RandomState(0)
+    truth, others = generator.randint(0, 2, (2, 240))
+    telling = generator.normal(size=(240, 1)) + 3 * truth[:, None]
+    points = np.hstack([telling, 0.3 * generator.normal(size=(240, 8)) + 2 * others[:, None]])
+    answers = Constraints.from_labels(truth, 300, random_state=0)
+    found = {
+        euclidean: SimilarityClustering(
+            COPRF(n_trees=60, euclidean=euclidean), SpectralClustering(2), random_state=0
+        ).fit(points, constraints=answers)
+        for euclidean in ("auto", 0.5)
+    }
+    assert found["auto"].similarity_.euclidean_ == 0
+    likelihood, score = (
+        {name: measure(groups.labels_) for name, groups in found.items()}
+        for measure in (
+            lambda labels: answer_log_likelihood(labels, answers),
+            lambda labels: adjusted_rand_score(truth, labels),
+        )
+    )
+    assert likelihood["auto"] > likelihood[0.5] + 3
+    assert score["auto"] > score[0.5] + 0.5
+
+
+def test_answers_keep_distances_where_these_tell() -> None:
+    groups = SimilarityClustering(COPRF(n_trees=100), SpectralClustering(3), random_state=0)
+    assert groups.fit(X, constraints=ANSWERS).similarity_.euclidean_ == 0.5
+    assert groups.fit(X).similarity_.euclidean_ == 0.5

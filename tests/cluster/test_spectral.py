@@ -9,9 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
+from clew._graphs import local_scale_graph, nearest_graph, resolved_n_neighbors
 from clew.cluster import SpectralClustering
-from clew._graphs import local_scale_graph, nearest_graph
-from clew._graphs import resolved_n_neighbors
 from clew.cluster._spectral import spectral_embedding
 from clew.exceptions import InvalidDataError, InvalidParameterError
 

@@ -136,6 +136,18 @@ def test_dense_and_sparse_affinities_give_one_graph(cls):
     np.testing.assert_array_equal(graph_of(dense), graph_of(sparse))
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_an_edge_without_votes_is_an_edge_all_the_same(k, monkeypatch):
+    # Where lists are made without the dense matrix, an edge may be in the list of neither row.
+    monkeypatch.setattr(_parts, "MAX_DENSE_ROWS", 50)
+    rows = np.random.default_rng(0).normal(size=(2000, 8)) ** 3
+    full = ConsensusKNN(n_neighbors=k, threshold=0).fit(rows).affinity_matrix_
+    plain = _parts.graph_of(AdaptiveKNN().fit(rows), len(rows), k)
+    assert (full != plain).nnz == 0
+    some = ConsensusKNN(n_neighbors=k, threshold=0.6).fit(rows).affinity_matrix_
+    assert 0 < some.nnz < full.nnz
+
+
 @both
 def test_many_rows_never_make_a_dense_matrix(cls, monkeypatch):
     monkeypatch.setattr(_parts, "MAX_DENSE_ROWS", 50)

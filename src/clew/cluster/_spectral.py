@@ -157,7 +157,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         self.embedding_, self.graph_ = embedding, graph
         return self
 
-    def _graph(self, checked: NDArray[np.floating] | csr_array) -> csr_array:
+    def _graph(self, checked: Any) -> csr_array:
         """Make the neighbour graph of affinities or of features."""
         is_precomputed = self.affinity == "precomputed"
         if self.n_neighbors is not None:

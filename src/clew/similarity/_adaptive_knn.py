@@ -231,8 +231,9 @@ def _mean_of_nearest(distance: Floats, count: Floats, n_neighbors: int) -> Float
     count = np.where(distance > COINCIDENT, count, 0)
     taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
     total = taken.sum(axis=1)
-    mean: Floats = np.ones(len(distance))
-    return np.divide((taken * distance).sum(axis=1), total, out=mean, where=total > 0)
+    mean = np.ones(len(distance))
+    np.divide((taken * distance).sum(axis=1), total, out=mean, where=total > 0)
+    return mean
 
 
 def _gaussian(distance: Floats, scale: Floats, others: Floats) -> Floats:

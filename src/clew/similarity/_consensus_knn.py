@@ -116,11 +116,12 @@ def _votes(graph: csr_array, lists: csr_array) -> NDArray[np.int64]:
     neighbourhood = csr_array(lists.astype(bool).astype(np.int64) + eye_array(n, dtype=np.int64))
     holding = csr_array(neighbourhood.T)
     is_edge = graph.astype(bool).astype(np.int64)
-    # Each edge is in the neighbourhood of one of its rows: no count is nil, and none is lost.
+    # One more for every edge: of those without votes none is lost.
     parts = [
-        is_edge[start:stop].multiply(holding[start:stop] @ neighbourhood)
+        edges + edges.multiply(holding[start:stop] @ neighbourhood)
         for start, stop in blocks(n, ROWS_PER_BLOCK)
+        for edges in [is_edge[start:stop]]
     ]
     votes = csr_array(vstack(parts))
     votes.sort_indices()
-    return np.asarray(votes.data)
+    return np.asarray(votes.data - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -63,7 +64,7 @@ class COPRF(ForestSimilarity):
         features: cuts aslant. "auto" is 20 when soft, none when hard.
     euclidean : float or "auto", default="auto"
         Share of Gaussian affinities on local scales, between features mapped to [-1, 1], that is
-        mixed into those of the forest. "auto" is 0.5 when soft, 0 when hard.
+        mixed into those of the forest. "auto" is 0.5 when soft, 0 when hard; see `alternatives`.
     trust : {"auto", "posterior", "inconsistency"} or None, default="auto"
         Which answers to believe. "posterior" weighs each by how likely it is right given the
         others (`clew.trust.posterior`); hard trees leave out those more likely wrong.
@@ -89,6 +90,8 @@ class COPRF(ForestSimilarity):
         Estimated share of wrong answers; None where that was not estimated.
     n_violated_ : ndarray of shape (n_trees,)
         Answers drawn by each tree, and entailed ones when hard, that it does not honour.
+    euclidean_ : float
+        Share of the Gaussian affinities.
     forest_ : Forest
         The trees.
     n_features_in_ : int
@@ -220,10 +223,28 @@ class COPRF(ForestSimilarity):
             callback=callback,
         )
         self._space, self._rows = space, space.scaled(features)
-        self._mix = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
+        self.euclidean_ = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
         self.constraint_weight_, self.doubt_, self.error_rate_ = belief
         self.n_violated_ = self.forest_.n_violated
         return self
+
+    def alternatives(self) -> list[Self]:
+        """Give the same trees, read in other ways that answers may prefer.
+
+        Returns
+        -------
+        list of COPRF
+            Fitted. Where `euclidean` is "auto" and mixes, one that trusts the trees alone: better
+            where distances say little, worse where answers are few. `SimilarityClustering` takes
+            it if its groups make the answers much more likely.
+        """
+        check_is_fitted(self, "forest_")
+        if self.euclidean != "auto" or self.euclidean_ == 0:
+            return []
+        unmixed = copy(self)
+        unmixed.__dict__.pop("affinity_matrix_", None)
+        unmixed.euclidean_ = 0.0
+        return [unmixed]
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Link every fitted row to its most similar rows, without a dense matrix.
@@ -250,12 +271,12 @@ class COPRF(ForestSimilarity):
         with scales taken from those rows, have their say among these.
         """
         check_is_fitted(self, "forest_")
-        if self._mix == 0:
+        if self.euclidean_ == 0:
             return super().kneighbors_graph(n_neighbors)
         check_n_neighbors(n_neighbors, len(self._rows))
         n_candidates = min(CANDIDATES_PER_NEIGHBOR * n_neighbors, len(self._rows) - 1)
         proposed = super().kneighbors_graph(n_candidates)
-        return remixed_graph(proposed, self._rows, self._mix, n_neighbors)
+        return remixed_graph(proposed, self._rows, self.euclidean_, n_neighbors)
 
     def _cut_features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._space.widened(X)
@@ -270,10 +291,10 @@ class COPRF(ForestSimilarity):
         self, affinity: NDArray[np.float32], rows: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         """Mix Gaussian affinities of scaled rows into those of the forest."""
-        if self._mix == 0:
+        if self.euclidean_ == 0:
             return affinity
-        affinity *= np.float32(1 - self._mix)
-        affinity += np.float32(self._mix) * gaussian_affinity(rows, self._rows)
+        affinity *= np.float32(1 - self.euclidean_)
+        affinity += np.float32(self.euclidean_) * gaussian_affinity(rows, self._rows)
         return affinity
 
 
