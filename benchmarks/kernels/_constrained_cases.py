@@ -164,8 +164,11 @@ CASES = (
         "AdaptiveKNN", "graph", LARGE, plain="scikit-learn neighbours, numpy", is_weighed=True,
         repeats=3,
     ),
-    Case("DominantNeighbors", "graph", DIGITS, plain=REPLICATOR, peers=("dominant",)),
-    Case("DominantNeighbors", "graph", LARGE, plain=REPLICATOR, plain_repeats=1),
+    Case(
+        "DominantNeighbors", "graph", DIGITS, plain=REPLICATOR, peers=("dominant",),
+        plain_repeats=1,
+    ),
+    Case("DominantNeighbors", "graph", LARGE),
     Case("ConsensusKNN", "graph", DIGITS, plain="scipy, one product"),
     Case("ConsensusKNN", "graph", LARGE, plain="scipy, one product", is_weighed=True),
 )  # fmt: skip
