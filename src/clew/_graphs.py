@@ -85,16 +85,24 @@ def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
     for start in range(0, n, ROWS_PER_BLOCK):
         block = np.array(affinity[start : start + ROWS_PER_BLOCK], dtype=np.float64)
         block[np.arange(len(block)), start + np.arange(len(block))] = -1.0
-        least = np.partition(block, n - k, axis=1)[:, n - k, None]
-        is_above, is_tied = block > least, block == least
-        room = k - is_above.sum(axis=1, keepdims=True)
-        kept = is_above | (is_tied & (is_tied.cumsum(axis=1) <= room))
+        kept = _is_largest(block, k)
         columns[start : start + len(block)] = np.nonzero(kept)[1].reshape(-1, k)
         values[start : start + len(block)] = block[kept].reshape(-1, k)
     indptr = np.arange(0, n * k + 1, k)
     graph = csr_array((values.ravel(), columns.ravel(), indptr), (n, n))
     graph.eliminate_zeros()
     return graph
+
+
+def _is_largest(table: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
+    """Mark the `k` largest entries of each row, of equal ones the first."""
+    width = table.shape[1]
+    if width <= k:
+        return np.ones(table.shape, dtype=np.bool_)
+    least = np.partition(table, width - k, axis=1)[:, width - k, None]
+    is_above, is_tied = table > least, table == least
+    room = k - is_above.sum(axis=1, keepdims=True)
+    return np.asarray(is_above | (is_tied & (is_tied.cumsum(axis=1) <= room)))
 
 
 def largest_stored(affinity: csr_array, k: int) -> csr_array:
@@ -112,14 +120,23 @@ def largest_stored(affinity: csr_array, k: int) -> csr_array:
     csr_array of shape (n, n), float64
     """
     graph = csr_array(affinity).astype(np.float64, copy=True)
-    graph.setdiag(0.0)
+    graph.sort_indices()
+    graph.data[graph.indices == np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))] = 0.0
     graph.eliminate_zeros()
-    row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
-    by_row_and_value = np.lexsort((graph.indices, -graph.data, row))
-    rank = np.arange(graph.nnz) - graph.indptr[row]
-    kept = by_row_and_value[rank < k]
-    entries = (graph.data[kept], (row[kept], graph.indices[kept]))
-    return csr_array(entries, shape=graph.shape)
+    count = np.diff(graph.indptr)
+    is_kept = np.ones(graph.nnz, dtype=np.bool_)
+    for start in range(0, len(count), ROWS_PER_BLOCK):
+        here = slice(graph.indptr[start], graph.indptr[min(start + ROWS_PER_BLOCK, len(count))])
+        width = count[start : start + ROWS_PER_BLOCK, None]
+        is_filled = np.arange(width.max(initial=0)) < width
+        table = np.full(is_filled.shape, -np.inf)
+        table[is_filled] = graph.data[here]
+        is_kept[here] = _is_largest(table, k)[is_filled]
+    if is_kept.all():
+        return graph
+    graph.data[~is_kept] = 0.0
+    graph.eliminate_zeros()
+    return graph
 
 
 def local_scale_graph(X: NDArray[np.float64], n_neighbors: int) -> csr_array:

@@ -56,7 +56,9 @@ class Precomputed:
     def kneighbors_graph(self, n_neighbors: int) -> csr_array:
         """Link each row to its most similar rows."""
         check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
-        return nearest_graph(self.affinity_matrix_, n_neighbors)
+        if isinstance(self.affinity_matrix_, np.ndarray):
+            return nearest_graph(self.affinity_matrix_, n_neighbors)
+        return largest_stored(self.affinity_matrix_, n_neighbors)
 
 
 def input_tags_of(part: Any) -> InputTags:
