@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -147,10 +147,10 @@ class LinkedAffinity(BuiltOnSimilarity):
 
 def _range_off_diagonal(affinity: NDArray[np.floating] | csr_array) -> tuple[float, float]:
     """Give the smallest and the largest affinity of two different rows."""
-    if issparse(affinity):
-        apart = affinity.copy()
-        apart.setdiag(0)
-        return min(0.0, float(apart.min())), max(0.0, float(apart.max()))
+    if isinstance(affinity, np.ndarray):
+        dense = affinity.copy()
+        np.fill_diagonal(dense, affinity[0, 1])
+        return float(dense.min()), float(dense.max())
     apart = affinity.copy()
-    np.fill_diagonal(apart, affinity[0, 1])
-    return float(apart.min()), float(apart.max())
+    apart.setdiag(0)
+    return min(0.0, float(apart.min())), max(0.0, float(apart.max()))
