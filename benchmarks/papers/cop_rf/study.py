@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks._harness import RESULTS, source_tag
 from benchmarks._result_log import ResultLog
 from benchmarks.papers._identity import seed_of
+from benchmarks.papers._running import run_units
 from benchmarks.papers.cop_rf.measures import Inputs, Measure
 from benchmarks.papers.cop_rf.parts import ALL_SETS, PARTS, Part, problem_named
 from benchmarks.papers.cop_rf.protocol import Cell, Problem
@@ -114,17 +114,10 @@ def run(study: Study, n_jobs: int) -> None:
     units.sort(key=lambda unit: (SLOW.index(unit[0]) if unit[0] in SLOW else len(SLOW), unit[1]))
     print(f"{len(units)} (set, trial) to run, {len(done)} results found", flush=True)
     source = source_tag()
-    calls = (delayed(_run_unit)(study, *unit, source) for unit in units)
-    start = time.perf_counter()
-    finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(calls)
-    for count, (name, trial) in enumerate(finished, start=1):
-        spent = time.perf_counter() - start
-        print(f"{count:4d} of {len(units)}: {name}, trial {trial}; {spent:.0f} s", flush=True)
+    run_units(_run_unit, [(study, *unit, source) for unit in units], n_jobs)
 
 
-def _run_unit(
-    study: Study, name: str, trial: int, positions: Sequence[int], source: str
-) -> tuple[str, int]:
+def _run_unit(study: Study, name: str, trial: int, positions: Sequence[int], source: str) -> str:
     """Run some tasks of one trial on one set; the log grows with each."""
     problem = problem_named(name)
     tasks, log = study.tasks(problem), study.log
@@ -139,4 +132,4 @@ def _run_unit(
             seconds = round(time.perf_counter() - start, 3)
             key = dict(zip(KEY, study.key(problem, trial, tasks[position]), strict=True))
             log.append(key | found | {"seconds": seconds, "seed": seed, "source": source})
-    return name, trial
+    return f"{name}, trial {trial}"
