@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from clew import Constraints
+from clew.cli.cluster import METHODS
 from clew.metrics import adjusted_rand_score
 
 HEADER = ["id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers"]
@@ -28,14 +29,33 @@ def _labels(text: str) -> list[int]:
     return [int(row["cluster"]) for row in _table(text)]
 
 
-@pytest.mark.parametrize("method", ["coprf", "clustrf", "spectral"])
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_blobs(run, X, method):
-    trees = () if method == "spectral" else ("--n-trees", 200)
+    trees = ("--n-trees", 200) if method in ("coprf", "clustrf") else ()
     done = run(X, "--n-clusters", 3, "--method", method, *trees, fast=False)
     assert done.exit_code == 0, done.output
     # ClustRF, on so few rows, mistakes one or two.
     least = 0.75 if method == "clustrf" else 1
     assert adjusted_rand_score(BLOBS, _labels(done.stdout)) >= least
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("clustrf", "spectral")])
+def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
+    trees = ("--n-trees", 200) if method == "coprf" else ()
+    file = answers("0 1 same", "0 12 different", "13 25 different", "5 6 dont_know")
+    done = run(X, "-k", 3, "-c", file, "--method", method, *trees, fast=False)
+    assert done.exit_code == 0, done.output
+    assert "the groups go against 0" in done.stderr
+    assert adjusted_rand_score(BLOBS, _labels(done.stdout)) == 1
+
+
+def test_a_dead_end_is_said_aloud(run, X, answers):
+    # No two of the first four rows may meet: three groups are not enough.
+    apart = [f"{i} {j} different" for i in range(4) for j in range(i)]
+    done = run(X, "-k", 3, "-c", answers(*apart), "--method", "linkage", fast=False)
+    assert done.exit_code == 0, done.output
+    assert "4 groups" in done.stderr
+    assert "Warning" not in done.stderr
 
 
 def test_groups_are_numbered_by_their_first_rows(run, X):

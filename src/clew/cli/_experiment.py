@@ -95,7 +95,7 @@ def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome
         scores["ari"].append(adjusted_rand_score(y, model.labels_))
         advance(3 + 2 * seed, n_fits)
         if seed == 0:
-            runs.append(_run_of(model, known, y))
+            runs.append(_run_of(model, X, known, y))
     return Outcome(X, y, scores, runs[0])
 
 
@@ -125,13 +125,13 @@ def _fitted(
     return model.fit(X) if known is None else model.fit(X, constraints=known)
 
 
-def _run_of(model: Any, known: Constraints, y: NDArray[np.int64]) -> Run:
+def _run_of(model: Any, X: NDArray[np.float64], known: Constraints, y: NDArray[np.int64]) -> Run:
     is_same = y[known.pairs[:, 0]] == y[known.pairs[:, 1]]
     return Run(
         known=known,
         wrong=is_same != (known.pair_answers == SAME),
         doubted=doubted_answers(model),
         p_wrong=model.similarity_.doubt_,
-        groups=find_groups(model, known),
+        groups=find_groups(model, X, known),
         affinity=model.similarity_.affinity_matrix_,
     )

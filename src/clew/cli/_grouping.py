@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,10 +18,13 @@ from clew.cli._outputs import check_writable, write_together
 from clew.cli._progress import Words, counted
 from clew.cli._tables import clusters_csv, doubted_answers, doubtful_csv, find_groups
 from clew.constraints import Constraints, Support, check_constraints
-from clew.exceptions import InvalidParameterError, UnsupportedConstraintError
+from clew.exceptions import ClewWarning, InvalidParameterError, UnsupportedConstraintError
 from clew.metrics import n_violated
 
 __all__ = ["Job", "run"]
+
+#: Methods that grow trees, which takes a while.
+GROWING = ("coprf", "clustrf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +102,22 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> Any:
     )  # fmt: skip
     _check_support(job, model, known)
     words.detail(f"grouping by {job.method}, seed {job.seed}")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ClewWarning)
+        _fit(job, items, known, words, model)
+    for warning in warned:
+        words.say(str(warning.message))
+    return model
+
+
+def _fit(job: Job, items: Items, known: Constraints, words: Words, model: Any) -> None:
     if job.method == "spectral":
-        return model.fit(items.X)
-    with words.bar("Growing trees") as advance:
-        return model.fit(items.X, constraints=known, callback=advance)
+        model.fit(items.X)
+    elif job.method in GROWING:
+        with words.bar("Growing trees") as advance:
+            model.fit(items.X, constraints=known, callback=advance)
+    else:
+        model.fit(items.X, constraints=known)
 
 
 def _check_support(job: Job, model: Any, known: Constraints) -> None:
@@ -110,9 +126,9 @@ def _check_support(job: Job, model: Any, known: Constraints) -> None:
         check_constraints(model, known, known.n_samples, getattr(model, "supports", Support()))
     except UnsupportedConstraintError as error:
         hint = (
-            "leave such answers out"
-            if job.method == "coprf"
-            else "use --method coprf, or leave --constraints out"
+            "use --method coprf, or leave --constraints out"
+            if job.method in ("clustrf", "spectral")
+            else "leave such answers out"
         )
         raise UnsupportedConstraintError(f"--method {job.method}: {error}; {hint}") from error
 
@@ -121,7 +137,7 @@ def _results(
     job: Job, items: Items, known: Constraints, model: Any
 ) -> tuple[dict[Path | None, str], dict[str, Any]]:
     """Give the texts by the files that they are for, None being the standard output; a summary."""
-    groups = find_groups(model, known)
+    groups = find_groups(model, items.X, known)
     files: dict[Path | None, str] = {job.output: clusters_csv(items.ids, groups)}
     if job.doubtful is not None:
         files[job.doubtful] = doubtful_csv(items.ids, known, model)
@@ -159,7 +175,8 @@ def _tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
             f"go against {summary['violated']:,}"
         )
         if summary["error_rate"] is None:
-            words.say(f"no answer was judged one by one (--trust {job.trust})")
+            how = f"--trust {job.trust}" if job.method == "coprf" else f"--method {job.method}"
+            words.say(f"no answer was judged one by one ({how})")
     for path in (job.output, job.doubtful):
         if path is not None:
             words.say(f"wrote {path}")

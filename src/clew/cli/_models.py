@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from clew.cluster import SimilarityClustering, SpectralClustering
-from clew.similarity import COPRF, ClustRF
+from clew.cluster import (
+    ConstrainedLinkage,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SimilarityClustering,
+    SpectralClustering,
+)
+from clew.similarity import COPRF, E2CP, ClustRF
 
 __all__ = ["build_model"]
+
+CLUSTERERS: dict[str, Any] = {
+    "copkmeans": COPKMeans,
+    "pckmeans": PCKMeans,
+    "mpckmeans": MPCKMeans,
+    "linkage": ConstrainedLinkage,
+}
 
 
 def build_model(
@@ -24,8 +38,8 @@ def build_model(
 
     Parameters
     ----------
-    method : {"coprf", "clustrf", "spectral"}
-        What groups: answers and features, features through a forest, or features as they are.
+    method : str
+        A name of ``clew cluster --method``.
     n_clusters : int
         Number of groups.
     n_trees, mode, trust
@@ -41,6 +55,13 @@ def build_model(
     """
     if method == "spectral":
         return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
+    if method in CLUSTERERS:
+        model = CLUSTERERS[method](n_clusters)
+        return model.set_params(random_state=seed) if method != "linkage" else model
+    if method == "e2cp":
+        return SimilarityClustering(
+            E2CP(n_jobs=jobs), SpectralClustering(n_clusters), random_state=seed
+        )
     if method == "clustrf":
         similarity: Any = ClustRF(n_trees, n_jobs=jobs)
     else:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._graphs import local_scale_graph, resolved_n_neighbors
 from clew.answers import ANSWER_WORDS
 from clew.cli._outputs import csv_text
 from clew.constraints import Constraints
@@ -36,13 +37,15 @@ class Groups(NamedTuple):
     """Answers about the row, don't-knows included."""
 
 
-def find_groups(model: Any, known: Constraints) -> Groups:
+def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Groups:
     """Read off a fitted model what it says of every row.
 
     Parameters
     ----------
     model : estimator
         From `clew.cli._models.build_model`, fitted.
+    X : ndarray of shape (n_samples, n_features)
+        What it grouped.
     known : Constraints
         The answers that it saw.
 
@@ -51,7 +54,7 @@ def find_groups(model: Any, known: Constraints) -> Groups:
     Groups
     """
     label = _by_first_row(model.labels_)
-    confidence = _confidence(getattr(model, "clusterer_", model).graph_, label)
+    confidence = _confidence(_graph(model, X), label)
     parted = label[known.pairs[:, 0]] != label[known.pairs[:, 1]]
     violated = np.where(known.is_must_link, parted, known.is_cannot_link & ~parted)
     violated[doubted_answers(model)] = False
@@ -116,6 +119,14 @@ def _by_first_row(labels: NDArray[np.int32]) -> NDArray[np.int64]:
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[label]
+
+
+def _graph(model: Any, X: NDArray[np.float64]) -> Any:
+    """Give the graph that was cut; where none was, the one of each row's nearest rows."""
+    clusterer = getattr(model, "clusterer_", model)
+    if hasattr(clusterer, "graph_"):
+        return clusterer.graph_
+    return local_scale_graph(X, resolved_n_neighbors("auto", len(X)))
 
 
 def _confidence(graph: Any, label: NDArray[np.int64]) -> NDArray[np.float64]:

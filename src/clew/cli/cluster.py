@@ -13,6 +13,16 @@ __all__ = ["cluster"]
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(path_type=Path)
+METHODS = (
+    "coprf",
+    "e2cp",
+    "copkmeans",
+    "pckmeans",
+    "mpckmeans",
+    "linkage",
+    "clustrf",
+    "spectral",
+)
 #: Options that mean something to some methods only.
 METHODS_OF = {
     "n_trees": ("coprf", "clustrf"),
@@ -35,10 +45,11 @@ METHODS_OF = {
 )
 @click.option(
     "--method",
-    type=click.Choice(["coprf", "clustrf", "spectral"]),
+    type=click.Choice(METHODS),
     default="coprf",
     show_default=True,
-    help="coprf follows answers, where there are any; clustrf and spectral refuse them.",
+    help="coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans in k-means, softly; "
+    "copkmeans and linkage keep every answer; clustrf and spectral refuse answers.",
 )
 @click.option(
     "-o",
