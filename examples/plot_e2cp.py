@@ -2,8 +2,8 @@
 Answers that spread, and answers that do not
 ============================================
 
-Two moons in a fog: distances alone cut them across. Forty answers about pairs help little where they
-change only the pairs that they are about. E2CP lets them spread over the neighbour graph.
+Two moons in a fog: distances alone cut them across. Forty answers about pairs help little where
+they change only the pairs that they are about. E2CP lets them spread over the neighbour graph.
 """
 
 import matplotlib.pyplot as plt

@@ -48,8 +48,8 @@ METHODS_OF = {
     type=click.Choice(METHODS),
     default="coprf",
     show_default=True,
-    help="coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans in k-means, softly; "
-    "copkmeans and linkage keep every answer; clustrf and spectral refuse answers.",
+    help="coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans softly, in "
+    "k-means; copkmeans and linkage keep every answer; clustrf and spectral refuse answers.",
 )
 @click.option(
     "-o",
