@@ -22,7 +22,7 @@ from benchmarks.papers._pictures import (
     tidied,
 )
 from benchmarks.papers.clustrf.areas import Areas
-from benchmarks.papers.clustrf.methods import EUCLIDEAN, FORESTS, LABELS, MAIN, Way, way
+from benchmarks.papers.clustrf.methods import EUCLIDEAN, FORESTS, LABELS, MAIN, way
 from benchmarks.papers.clustrf.protocol import FACES, M, Problem
 from benchmarks.papers.clustrf.study import Study, affinity_of, trial_seed
 
@@ -56,12 +56,10 @@ def draw(areas: Areas) -> list[Path]:
     return drawn
 
 
-def shown_affinity(study: Study, problem: Problem, one: Way) -> Floats:
-    """Give the affinities of the first trial, dense: a forest whole, or a graph."""
-    affinity = affinity_of(study, problem, one, trial_seed(problem, 0))
-    if not one.is_forest:
-        return one.graph(affinity, SHOWN_K).toarray()
-    found = np.array(affinity, dtype=np.float64)
+def forest_affinity(study: Study, problem: Problem, kind: str) -> Floats:
+    """Give all affinities of the first trial's forest, nothing on the diagonal."""
+    made = affinity_of(study, problem, way(kind, MAIN), trial_seed(problem, 0))
+    found = np.array(made, dtype=np.float64)
     np.fill_diagonal(found, 0.0)
     return found
 
@@ -78,7 +76,7 @@ def of_one_person(study: Study, problem: Problem) -> dict[str, tuple[Floats, flo
     """
     found = {}
     for kind in FORESTS:
-        affinity = shown_affinity(study, problem, way(kind, MAIN))
+        affinity = forest_affinity(study, problem, kind)
         within = [affinity[np.ix_(problem.y == c, problem.y == c)] for c in np.unique(problem.y)]
         total = [affinity[problem.y == c].sum() for c in np.unique(problem.y)]
         sums = np.array([block.sum() for block in within])
@@ -112,13 +110,14 @@ def _matrices(study: Study, problem: Problem) -> Path:
     import matplotlib.pyplot as plt
 
     order = np.argsort(problem.y, kind="stable")
-    figure, grid = plt.subplots(2, 3, figsize=(8.2, 6.2), layout="constrained")
+    figure, grid = plt.subplots(2, 3, figsize=(8.2, 6.4), layout="constrained")
     for panel, one in zip(grid.ravel(), SHOWN, strict=True):
-        affinity = shown_affinity(study, problem, one)[np.ix_(order, order)]
-        matrix_picture(panel, affinity, np.bincount(problem.y))
-        panel.set_title(LABELS[one.method], fontsize=9)
-        panel.set_xlabel(f"{_share(affinity, problem.y[order]):.0%} within classes", fontsize=8)
-    figure.suptitle(f"Affinities on {problem.label}, rows sorted by class", fontsize=11)
+        affinity = affinity_of(study, problem, one, trial_seed(problem, 0))
+        graph = one.graph(affinity, SHOWN_K).toarray()[np.ix_(order, order)]
+        matrix_picture(panel, graph, np.bincount(problem.y))
+        share = _share(graph, problem.y[order])
+        panel.set_title(f"{LABELS[one.method]}: {share:.0%} within classes", fontsize=9)
+    figure.suptitle(f"{problem.label}: graphs of k = {SHOWN_K}, rows sorted by class", fontsize=11)
     return saved(figure, study, f"affinity_{problem.name}")
 
 

@@ -10,7 +10,7 @@ from benchmarks import _harness as harness
 from benchmarks.papers._pictures import picture_name
 from benchmarks.papers._scores import Score
 from benchmarks.papers.clustrf.areas import Areas, percent
-from benchmarks.papers.clustrf.findings import findings, reading_table
+from benchmarks.papers.clustrf.findings import findings, reading_table, readings_above
 from benchmarks.papers.clustrf.methods import EUCLIDEAN, FORESTS, LABELS, MAIN, WAYS, way
 from benchmarks.papers.clustrf.pictures import SHOWN_FACES, SHOWN_K, of_one_person
 from benchmarks.papers.clustrf.protocol import FACES, M, Problem
@@ -38,6 +38,10 @@ by the range of k: the mean ARI, in hundredths, ± its standard error over trial
 - Forests: `ClustRF` with its defaults. The three affinities of a trial are read off the same trees.
 - All graphs are cut by `SpectralClustering(K, n_neighbors=k)`. The paper cites another spectral
   clustering, with local scales and a rotation in the place of k-means."""
+FACE_NOTES = """\
+The paper sums the affinities among images of one person and calls a larger sum better. Larger
+affinities everywhere would make it larger too: the share says how much of all affinity of a
+person's images is among themselves (a tenth if affinities knew nothing)."""
 READING_NOTES = f"""\
 The paper chose the smallest node by cross-validation on each set and does not say what came out;
 how many rows a tree draws it does not say either. "Smallest child" is `min_samples_leaf`; the draws
@@ -75,6 +79,7 @@ def report(areas: Areas, *, is_quick: bool) -> str:
     for problem in areas.problems:
         if problem.is_published:
             lines += [reading_table(areas, problem), ""]
+    lines += [readings_above(areas), ""]
     return "\n".join([*lines, *_figures(areas)])
 
 
@@ -140,7 +145,7 @@ def _figures(areas: Areas) -> list[str]:
     study = areas.study
     lines = ["## Figure 5: ARI over k", "", f"![ARI over k]({picture_name(study, 'curves')})", ""]
     lines += ["## Figure 3: affinities", ""]
-    lines += [f"First trial; graphs of k = {SHOWN_K} and M = {M[0]}, forests whole.", ""]
+    lines += [f"First trial; graphs of k = {SHOWN_K}, M = {M[0]}.", ""]
     for problem in areas.problems:
         if problem.is_published:
             name = picture_name(study, f"affinity_{problem.name}")
@@ -164,9 +169,7 @@ def _faces(areas: Areas, problem: Problem) -> list[str]:
         "share within the person",
     ]
     return [
-        "The paper sums the affinities among images of one person and calls a larger sum better. "
-        "Larger affinities everywhere would make it larger too: the share says how much of all "
-        "affinity of a person's images is among themselves (a tenth if affinities knew nothing).",
+        FACE_NOTES,
         "",
         f"![Affinities of images of one person]({picture_name(areas.study, 'faces')})",
         "",
