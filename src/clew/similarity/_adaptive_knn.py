@@ -21,8 +21,9 @@ from clew._validation import Allowed, check_features, check_parameters
 __all__ = ["AdaptiveKNN"]
 
 ROWS_PER_BLOCK = 1024
-#: Rows that distances propose for each that is kept: affinity ranks them a little differently.
-CANDIDATES_PER_NEIGHBOR = 3
+#: Rows that distances propose, for each that is kept and at least: affinity ranks them a little
+#: differently.
+CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
 #: Rows nearer than this, in units of the largest entry, coincide.
 COINCIDENT = 1e-7
 Floats = NDArray[np.float64]
@@ -169,12 +170,13 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Notes
         -----
-        Chosen among the ``3·n_neighbors`` nearest rows by distance.
+        Chosen among the ``3·n_neighbors`` nearest rows by distance, 50 at least.
         """
         check_is_fitted(self, "scale_")
         n = len(self._rows)
         check_n_neighbors(n_neighbors, n)
-        n_candidates = min(CANDIDATES_PER_NEIGHBOR * n_neighbors, n - 1)
+        n_candidates = max(CANDIDATES_PER_NEIGHBOR * n_neighbors, FEWEST_CANDIDATES)
+        n_candidates = min(n_candidates, n - 1)
         search = NearestNeighbors(n_neighbors=n_candidates, metric=self.metric).fit(self._rows)
         distance, column = search.kneighbors()
         value = _gaussian(distance, self._scale[:, None], self._scale[column])
