@@ -45,6 +45,9 @@ READINGS: Mapping[str, Mapping[str, float]] = {
     "smallest child 2": {"min_samples_leaf": 2},
     "smallest child 5": {"min_samples_leaf": 5},
     "smallest child 10": {"min_samples_leaf": 10},
+    "smallest child 20": {"min_samples_leaf": 20},
+    "smallest child 50": {"min_samples_leaf": 50},
+    "smallest child 100": {"min_samples_leaf": 100},
     "N / 2 draws": {"draws": 0.5},
     "2 N draws": {"draws": 2.0},
 }
