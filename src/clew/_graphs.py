@@ -191,7 +191,7 @@ def check_affinity(
     affinity : ndarray or csr_array
         Affinities.
     allow_negative : bool, default=False
-        Whether negative ones will do, as negated distances.
+        Whether negative ones will do, as negated distances, where they are dense.
 
     Raises
     ------
@@ -200,7 +200,9 @@ def check_affinity(
     """
     _check_square(affinity, "affinity")
     entries = affinity.data if issparse(affinity) else affinity
-    if not allow_negative and entries.size and entries.min() < 0:
+    # Of a sparse affinity what is not stored is nil: negative ones would be larger than those.
+    is_refused = issparse(affinity) or not allow_negative
+    if is_refused and entries.size and entries.min() < 0:
         raise InvalidDataError(
             f"Negative values in data: affinities are 0 at least, got {entries.min():g}; distances "
             "can be turned into affinities by clew.similarity.AdaptiveKNN(metric='precomputed')"

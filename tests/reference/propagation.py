@@ -30,6 +30,7 @@ def exhaustive(graph, answers, alpha):
         Z[i, j] = Z[j, i] = 1 if is_same else -1
     spread = np.linalg.inv(np.eye(n) - alpha * S)
     F = (1 - alpha) ** 2 * spread @ Z @ spread
+    np.fill_diagonal(F, 0)
     F = F / abs(F).max()
     W = graph / graph.max()
     adjusted = np.where(F >= 0, 1 - (1 - F) * (1 - W), (1 + F) * W)

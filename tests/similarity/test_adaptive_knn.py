@@ -146,3 +146,20 @@ def test_groups_of_iris():
     features, species = load_iris(return_X_y=True)
     model = SimilarityClustering(AdaptiveKNN(), SpectralClustering(3), random_state=0)
     assert adjusted_rand_score(species, model.fit(features).labels_) > 0.7
+
+
+def test_a_far_row_does_not_blur_the_others():
+    generator = np.random.RandomState(0)
+    points = np.vstack([generator.normal(size=(50, 2)), generator.normal(size=(50, 2)) + 10])
+    alone = AdaptiveKNN().fit(points)
+    for distance in (1e7, 1e9, 1e12):
+        model = AdaptiveKNN().fit(np.vstack([points, [[distance, 0]]]))
+        np.testing.assert_allclose(
+            model.affinity_matrix_[:100, :100], alone.affinity_matrix_, atol=1e-3
+        )
+        np.testing.assert_allclose(model.scale_[:100], alone.scale_, rtol=1e-3)
+
+
+def test_the_largest_numbers_are_only_numbers():
+    model = AdaptiveKNN().fit(np.array([[1.7e308], [-1.7e308], [0.0], [1e307]]))
+    assert np.isfinite(model.affinity_matrix_).all()

@@ -54,6 +54,15 @@ def test_sparse_form_has_the_dense_forms_entries(alpha):
     np.testing.assert_array_equal(kept, kept.T)
 
 
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+def test_forms_agree_where_many_answers_are_about_one_row(kind):
+    around = graph_of(AdaptiveKNN().fit(X), N, 5)[[0]].indices
+    known = Constraints.from_pairs(**{kind: [(0, j) for j in around]}, n_samples=N)
+    thick = E2CP(n_neighbors=5, form="dense").fit(X, constraints=known).affinity_matrix_
+    thin = E2CP(n_neighbors=5, form="sparse").fit(X, constraints=known).affinity_matrix_.toarray()
+    np.testing.assert_allclose(thin[thin != 0], thick[thin != 0], atol=5e-3)
+
+
 def test_sparse_form_holds_the_pairs_that_matter():
     known = Constraints.from_pairs(must_link=[(0, 60)], cannot_link=[(0, 1)], n_samples=N)
     model = E2CP(n_neighbors=5, form="sparse").fit(X, constraints=known)
@@ -160,6 +169,45 @@ def test_threads_do_not_change_the_result():
     np.testing.assert_array_equal(one.toarray(), two.toarray())
 
 
+def test_a_sparse_affinity_is_taken_as_it_is():
+    graph = graph_of(AdaptiveKNN().fit(X), N, 7)
+    own = E2CP("precomputed", n_neighbors=None, form="sparse").fit(graph, constraints=ANSWERS)
+    made = E2CP(n_neighbors=7, form="sparse").fit(X, constraints=ANSWERS)
+    np.testing.assert_allclose(
+        own.affinity_matrix_.toarray(), made.affinity_matrix_.toarray(), atol=1e-5
+    )
+
+
+def test_affinities_near_nothing_are_only_affinities():
+    A = AdaptiveKNN().fit(X).affinity_matrix_.astype(np.float64)
+    tiny = E2CP("precomputed").fit(A * 1e-300, constraints=ANSWERS).affinity_matrix_
+    plain = E2CP("precomputed").fit(A, constraints=ANSWERS).affinity_matrix_
+    np.testing.assert_allclose(tiny, plain, atol=1e-9)
+
+
+def test_a_refit_that_is_refused_or_interrupted_leaves_what_was(monkeypatch):
+    model = E2CP(form="sparse").fit(X, constraints=ANSWERS)
+    before = dict(vars(model))
+    with pytest.raises(InvalidParameterError):
+        model.set_params(n_neighbors=None).fit(X[:60])
+    model.set_params(n_neighbors="auto")
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_propagation, "diffuse", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, constraints=Constraints.from_labels(y, 9, random_state=0))
+    assert vars(model) == before
+
+
+def test_callback_hears_of_the_diffusion():
+    heard = []
+    E2CP(form="sparse").fit(X, constraints=ANSWERS, callback=lambda *done: heard.append(done))
+    assert heard[-1] == (1, 1)
+    assert len(heard) == 2
+
+
 def test_refitting_forgets():
     model = E2CP().fit(X, constraints=ANSWERS)
     np.testing.assert_array_equal(
@@ -210,7 +258,7 @@ def test_new_rows_have_no_affinity():
         ({"alpha": 1.0}, r"alpha=1.0.*\(0, 1\)"),
         ({"alpha": 0}, r"alpha=0.*\(0, 1\)"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
-        ({"form": "sparse", "n_neighbors": None}, "all affinities are dense"),
+        ({"form": "sparse", "n_neighbors": None}, "all affinities of rows are dense"),
         ({"form": "thick"}, "form='thick'"),
         ({"similarity": "euclidean"}, "similarity='euclidean'"),
     ],

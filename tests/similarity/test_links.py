@@ -12,8 +12,17 @@ from tests.reference.propagation import linked
 
 from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
-from clew.exceptions import InvalidParameterError
-from clew.similarity import COPRF, AdaptiveKNN, ClustRF, LinkedAffinity, SpectralLearning
+from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.similarity import (
+    COPRF,
+    E2CP,
+    AdaptiveKNN,
+    ClustRF,
+    ConsensusKNN,
+    DominantNeighbors,
+    LinkedAffinity,
+    SpectralLearning,
+)
 from clew.similarity._links import net_links, with_links
 from clew.similarity._parts import graph_of
 
@@ -80,9 +89,23 @@ def test_negated_distances_are_affinities_too():
     np.testing.assert_allclose(A[tuple(ANSWERS.cannot_link.T)], S.min())
 
 
-@pytest.mark.parametrize("beneath", [ClustRF(20), COPRF(20), AdaptiveKNN(), LinkedAffinity()])
+@pytest.mark.parametrize(
+    "beneath",
+    [
+        ClustRF(20),
+        COPRF(20),
+        AdaptiveKNN(),
+        E2CP(),
+        LinkedAffinity(),
+        DominantNeighbors(n_neighbors=40),
+        ConsensusKNN(n_neighbors=40),
+    ],
+    ids=lambda similarity: type(similarity).__name__,
+)
 def test_affinity_propagation_works_on_every_similarity(beneath):
-    clusterer = AffinityPropagation(affinity="precomputed", random_state=0, max_iter=1000)
+    clusterer = AffinityPropagation(
+        affinity="precomputed", random_state=0, max_iter=2000, damping=0.9, preference=-1.0
+    )
     model = SimilarityClustering(beneath, clusterer, random_state=0)
     extra = {"constraints": ANSWERS} if model.supports.pairs else {}
     assert model.fit(X, **extra).labels_.max() >= 1
@@ -94,10 +117,61 @@ def test_affinity_propagation_reads_a_graph():
     assert len(model.fit(X, constraints=ANSWERS).labels_) == N
 
 
-def test_neighbours_of_a_linked_affinity_hold_the_links():
-    graph = LinkedAffinity().fit(X, constraints=ANSWERS).kneighbors_graph(5).toarray()
-    assert (graph[tuple(ANSWERS.must_link.T)] == graph.max()).all()
-    assert not graph[tuple(ANSWERS.cannot_link.T)].any()
+def near_pairs(graph, n):
+    """Pairs that a lopsided graph holds in one direction only."""
+    one_way = (graph > 0) & (graph.T == 0)
+    return np.argwhere(one_way)[:n]
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_neighbours_of_a_linked_affinity_hold_the_links_in_both_directions(way):
+    lopsided = AdaptiveKNN().fit(X).kneighbors_graph(5).toarray()
+    apart = near_pairs(lopsided, 20)[:, ::way]
+    known = Constraints.from_pairs(cannot_link=apart, must_link=[(0, 99)], n_samples=N)
+    given = LinkedAffinity("precomputed").fit(csr_array(lopsided), constraints=known)
+    for graph in (
+        LinkedAffinity().fit(X, constraints=known).kneighbors_graph(5),
+        given.affinity_matrix_,
+        given.kneighbors_graph(8),
+    ):
+        A = graph.toarray()
+        np.testing.assert_array_equal(A, A.T)
+        assert A.min() == 0
+        assert A[0, 99] == A.max()
+        assert not A[tuple(apart.T)].any()
+
+
+def test_large_data_are_linked_without_a_dense_matrix(monkeypatch):
+    monkeypatch.setattr("clew.cluster._similarity_clustering.MAX_DENSE_ROWS", 100)
+    monkeypatch.setattr("clew.similarity._parts.MAX_DENSE_ROWS", 100)
+    for similarity in (LinkedAffinity(), SpectralLearning(), LinkedAffinity(ClustRF(20))):
+        model = SimilarityClustering(similarity, SpectralClustering(3), random_state=0)
+        assert len(np.unique(model.fit(X, constraints=ANSWERS).labels_)) == 3
+        assert "affinity_matrix_" not in vars(getattr(model.similarity_, "similarity_", None))
+
+
+def test_negative_affinities_make_no_graph():
+    S = -(np.linalg.norm(X[:, None] - X, axis=2) ** 2)
+    model = LinkedAffinity("precomputed").fit(S, constraints=ANSWERS)
+    with pytest.raises(InvalidDataError, match="Negative"):
+        model.kneighbors_graph(5)
+    with pytest.raises(InvalidDataError, match="Negative"):
+        LinkedAffinity("precomputed").fit(csr_array(S))
+
+
+def test_what_a_forest_disbelieves_is_not_written_in():
+    known = Constraints.from_labels(y, 300, error=0.2, random_state=0)
+    for kind in (LinkedAffinity, SpectralLearning):
+        model = kind(COPRF(50, trust="posterior", random_state=0)).fit(X, constraints=known)
+        np.testing.assert_array_equal(
+            model.constraint_weight_, model.similarity_.constraint_weight_
+        )
+        assert model.constraint_weight_.min() < 0.5
+
+
+def test_links_on_a_finished_graph_leave_it_finished():
+    assert LinkedAffinity(SpectralLearning()).is_graph
+    assert not LinkedAffinity().is_graph
 
 
 def test_new_rows_are_measured_by_what_is_beneath():
@@ -149,3 +223,10 @@ def test_parameters_are_checked():
         SpectralLearning(n_neighbors=None).fit(X)
     with pytest.raises(InvalidParameterError, match="similarity='rbf'"):
         LinkedAffinity("rbf").fit(X)
+    for wrong in (5, object(), ClustRF):
+        with pytest.raises(InvalidParameterError, match="similarity must be an estimator"):
+            LinkedAffinity(wrong).fit(X)
+        with pytest.raises(InvalidParameterError, match="similarity must be an estimator"):
+            SimilarityClustering(wrong).fit(X)
+    with pytest.raises(InvalidParameterError, match="clusterer must be an estimator"):
+        SimilarityClustering(None, "kmeans").fit(X)

@@ -21,7 +21,15 @@ from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
-from clew.similarity._parts import check_rows, fit_part, input_tags_of, seeded_part, support_of
+from clew.similarity._parts import (
+    believed_by,
+    check_part,
+    check_rows,
+    fit_part,
+    input_tags_of,
+    seeded_part,
+    support_of,
+)
 
 __all__ = ["SimilarityClustering"]
 
@@ -77,7 +85,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
     Raises
     ------
     InvalidParameterError
-        If the clusterer does not take a precomputed affinity.
+        If a part is no estimator, or the clusterer does not take a precomputed affinity.
     UnsupportedConstraintError
         If there are answers that the similarity does not honour.
     InvalidConstraintsError
@@ -148,6 +156,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        check_part(self, "similarity", self.similarity)
+        check_part(self, "clusterer", self.clusterer)
         checked = check_rows(self, X, self.similarity)
         seeds, is_seeded = derived_seeds(self.random_state, 2), self.random_state is not None
         given = COPRF() if self.similarity is None else self.similarity
@@ -162,9 +172,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         known = Constraints(checked.shape[0]) if constraints is None else constraints
         check_constraints(self, known, checked.shape[0], self.supports)
         fit_part(similarity, checked, known, callback)
-        believed = known.with_weights(
-            pair_weights=getattr(similarity, "constraint_weight_", known.pair_weights)
-        )
+        believed = believed_by(similarity, known)
         self.similarity_, self.clusterer_ = _fit_by_answers(clusterer, similarity, believed)
         self.labels_ = self.clusterer_.labels_
         self.n_violated_ = n_violated(self.labels_, known)

@@ -21,7 +21,7 @@ from clew._graphs import (
     resolved_n_neighbors,
 )
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_parameters
+from clew._validation import Allowed, check_n_clusters, check_parameters
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["SpectralClustering"]
@@ -142,13 +142,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
             self, X, accept_sparse="csr" if is_precomputed else False,
             dtype=[np.float64, np.float32], ensure_min_samples=2,
         )  # fmt: skip
-        n = checked.shape[0]
         if is_precomputed:
             check_affinity(checked)
-        if self.n_clusters > n:
-            raise InvalidParameterError(
-                f"SpectralClustering(n_clusters={self.n_clusters}): there are only {n} rows"
-            )
+        check_n_clusters(self, checked.shape[0])
         graph = self._graph(checked)
         seed_of_eigenvectors, seed_of_kmeans = derived_seeds(self.random_state, 2)
         embedding = spectral_embedding(graph, self.n_clusters, seed_of_eigenvectors)

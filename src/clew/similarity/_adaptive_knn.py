@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,51 @@ ROWS_PER_BLOCK = 1024
 #: Rows that distances propose, for each that is kept and at least: affinity ranks them a little
 #: differently.
 CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
-#: Rows nearer than this, in units of the largest entry, coincide.
-COINCIDENT = 1e-7
+#: Squared distances up to so many times the squared lengths of both rows may be rounding alone.
+ROUNDING = 8 * np.finfo(np.float64).eps
 Floats = NDArray[np.float64]
+
+
+class Unit(NamedTuple):
+    """Affinities are the same in any unit and from any origin; in these no square overflows."""
+
+    origin: Floats
+    length: float
+
+    @classmethod
+    def of(cls, rows: Floats) -> Self:
+        """Choose them such that most rows are near the origin, and none far."""
+        origin = np.median(rows, axis=0)
+        half = float(np.abs(rows / 2 - origin / 2).max())
+        return cls(origin, min(half, np.finfo(np.float64).max / 2) * 2 or 1.0)
+
+    def inside(self, rows: Floats) -> Floats:
+        """Change into them."""
+        return np.asarray(rows / self.length - self.origin / self.length)
+
+
+class Distinct(NamedTuple):
+    """The fitted rows, copies taken together."""
+
+    rows: Floats
+    copies: NDArray[np.int64]
+    search: NearestNeighbors
+
+    @classmethod
+    def of(cls, rows: Floats) -> Self:
+        """Find copies."""
+        distinct, copies = np.unique(rows, axis=0, return_counts=True)
+        return cls(distinct, copies, NearestNeighbors().fit(distinct))
+
+    def nearest(self, rows: Floats, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Give distances to the nearest distinct rows, and how many rows each of these is.
+
+        A row that coincides with the one that looks stands for none.
+        """
+        # One more than asked for: a row that was fitted meets itself.
+        distance, which = self.search.kneighbors(rows, min(n_neighbors + 1, len(self.copies)))
+        length = (rows**2).sum(axis=1)[:, None] + (self.rows**2).sum(axis=1)[which]
+        return distance, np.where(distance**2 > ROUNDING * length, self.copies[which], 0)
 
 
 class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -126,17 +168,16 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rows = check_features(self, X)
         if self.metric == "precomputed":
             check_distances(rows)
-        self.__dict__.pop("affinity_matrix_", None)
-        # Affinities are the same in any unit and from any origin; in these no square overflows.
         is_euclidean = self.metric == "euclidean"
-        self._origin = np.median(rows, axis=0) if is_euclidean else np.zeros(1)
-        self._unit = float(np.abs(rows / 2 - self._origin / 2).max()) * 2 or 1.0
-        self._rows = self._in_unit(rows)
-        if is_euclidean:
-            distinct, self._copies = np.unique(self._rows, axis=0, return_counts=True)
-            self._distinct = NearestNeighbors().fit(distinct)
-        self._scale = self._scales_of(self._rows)
-        self.scale_ = self._scale * self._unit
+        unit = Unit.of(rows) if is_euclidean else Unit(np.zeros(1), float(rows.max()) or 1.0)
+        inside = unit.inside(rows)
+        around = Distinct.of(inside) if is_euclidean else None
+        scale = _scales(inside, around, self.scale_neighbors)
+        # All at once: who interrupts the work above still has the model from before.
+        self.__dict__.pop("affinity_matrix_", None)
+        self._unit, self._rows, self._around, self._scale = unit, inside, around, scale
+        with np.errstate(over="ignore"):  # a distance of finite numbers may not be finite
+            self.scale_ = scale * unit.length
         self._n_features_out = len(rows)
         if callback is not None:
             callback(1, 1)
@@ -199,21 +240,8 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             Affinities in [0, 1].
         """
         check_is_fitted(self, "scale_")
-        rows = self._in_unit(check_features(self, X, reset=False))
-        return self._affinity(rows, self._scales_of(rows))
-
-    def _in_unit(self, rows: Floats) -> Floats:
-        return np.asarray(rows / self._unit - self._origin / self._unit)
-
-    def _scales_of(self, rows: Floats) -> Floats:
-        """Give the mean distance of rows to their nearest fitted rows that do not coincide."""
-        if self.metric == "precomputed":
-            nearest = np.sort(rows, axis=1)
-            return _mean_of_nearest(nearest, np.ones(1), self.scale_neighbors)
-        # One more than asked for: a row that was fitted meets itself.
-        k = min(self.scale_neighbors + 1, len(self._copies))
-        nearest, which = self._distinct.kneighbors(rows, k)
-        return _mean_of_nearest(nearest, self._copies[which], self.scale_neighbors)
+        rows = self._unit.inside(check_features(self, X, reset=False))
+        return self._affinity(rows, _scales(rows, self._around, self.scale_neighbors))
 
     def _affinity(self, rows: Floats, scale: Floats) -> NDArray[np.float32]:
         affinity = np.empty((len(rows), len(self._scale)), np.float32)
@@ -225,12 +253,22 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return affinity
 
 
-def _mean_of_nearest(distance: Floats, count: Floats, n_neighbors: int) -> Floats:
-    """Give the mean distance to the nearest others that do not coincide; 1 where all do.
+def _scales(rows: Floats, around: Distinct | None, n_neighbors: int) -> Floats:
+    """Give the mean distance of rows to their nearest fitted rows that do not coincide.
+
+    `rows` are features where `around` holds the fitted ones, and distances otherwise.
+    """
+    if around is not None:
+        return _mean_of_nearest(*around.nearest(rows, n_neighbors), n_neighbors)
+    nearest = np.sort(rows, axis=1)
+    return _mean_of_nearest(nearest, (nearest > 0).astype(np.int64), n_neighbors)
+
+
+def _mean_of_nearest(distance: Floats, count: NDArray[np.int64], n_neighbors: int) -> Floats:
+    """Give the mean of the smallest distances; 1 where there are none.
 
     Each entry of `distance`, (n_rows, n_others) and ascending in each row, stands for `count` rows.
     """
-    count = np.where(distance > COINCIDENT, count, 0)
     taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
     total = taken.sum(axis=1)
     mean = np.ones(len(distance))

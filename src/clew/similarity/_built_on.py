@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
@@ -14,11 +14,11 @@ from clew._parallel import Progress
 from clew._random import derived_seeds
 from clew._validation import check_parameters
 from clew.constraints import Constraints, Support, check_constraints
-from clew.exceptions import InvalidParameterError
 from clew.similarity._adaptive_knn import AdaptiveKNN
 from clew.similarity._parts import (
     FittedSimilarity,
     Precomputed,
+    check_part,
     check_rows,
     fit_part,
     input_tags_of,
@@ -76,19 +76,22 @@ class BuiltOnSimilarity(BaseEstimator):
         constraints : Constraints, default=None
             What people said; None is nothing.
         callback : callable, default=None
-            Handed on to the similarity beneath, which says there how far it is.
+            Called now and then with the number of finished steps and of all: by the similarity
+            beneath, and then by what is built on it if that takes long.
 
         Returns
         -------
         self
         """
         check_parameters(self, self._allowed)
-        is_given = self._is_precomputed()
+        check_part(self, "similarity", self.similarity, names=(PRECOMPUTED,))
+        is_given = isinstance(self.similarity, str)
         # This estimator's own tags say what the similarity beneath takes.
         checked = check_rows(self, X, self)
         if is_given:
             check_affinity(checked, allow_negative=self._takes_negative)
         n = checked.shape[0]
+        self._check_size(n, is_sparse=is_given and issparse(checked))
         known = Constraints(n) if constraints is None else constraints
         check_constraints(self, known, n, self.supports)
         (seed,) = derived_seeds(self.random_state, 1)
@@ -98,19 +101,17 @@ class BuiltOnSimilarity(BaseEstimator):
             given = AdaptiveKNN() if self.similarity is None else self.similarity
             part = seeded_part(given, seed, is_seeded=self.random_state is not None)
             beneath = fit_part(part, checked, known, callback)
+        found = self._solve(beneath, known, callback)
+        # All at once: who interrupts the work above still has the model from before.
         self.__dict__.pop("affinity_matrix_", None)
-        self._solve(beneath, known)
-        self.similarity_ = beneath
+        self.__dict__.update(found, similarity_=beneath)
         return self
 
-    def _solve(self, beneath: FittedSimilarity, known: Constraints) -> None:
-        """Set the fitted attributes."""
-        raise NotImplementedError
+    def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
+        """Refuse what would not fit, before the work begins; `is_sparse` if so given."""
 
-    def _is_precomputed(self) -> bool:
-        if isinstance(self.similarity, str) and self.similarity != PRECOMPUTED:
-            raise InvalidParameterError(
-                f"{type(self).__name__}(similarity={self.similarity!r}): similarity must be a "
-                f"similarity estimator, {PRECOMPUTED!r} or None"
-            )
-        return isinstance(self.similarity, str)
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> dict[str, Any]:
+        """Find the fitted attributes, by name."""
+        raise NotImplementedError

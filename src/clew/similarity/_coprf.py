@@ -106,8 +106,7 @@ class COPRF(ForestSimilarity):
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
     InconsistentConstraintsError
-        If answers that are believed contradict each other when hard, unless the paper's filter
-        is asked for. The message names the chain.
+        If believed answers contradict each other when hard, unless the paper's filter is asked for.
 
     See Also
     --------
@@ -235,8 +234,7 @@ class COPRF(ForestSimilarity):
         -------
         list of COPRF
             Fitted. Where `euclidean` is "auto" and mixes, one that trusts the trees alone: better
-            where distances say little, worse where answers are few. `SimilarityClustering` takes
-            it if its groups make the answers much more likely.
+            where distances say little. `SimilarityClustering` takes it if answers speak for it.
         """
         check_is_fitted(self, "forest_")
         if self.euclidean != "auto" or self.euclidean_ == 0:

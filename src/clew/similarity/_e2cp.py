@@ -6,17 +6,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from clew._graphs import check_dense_size, check_n_neighbors, nearest_graph, resolved_n_neighbors
+from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity._built_on import BuiltOnSimilarity
 from clew.similarity._links import entries_at
-from clew.similarity._parts import FittedSimilarity, graph_of
+from clew.similarity._parts import FittedSimilarity, believed_by, graph_of
 from clew.similarity._propagation import Spread, reach, spread_densely, spread_on
 
 __all__ = ["E2CP"]
@@ -42,7 +43,8 @@ class E2CP(BuiltOnSimilarity):
         How far answers spread, in (0, 1).
     n_neighbors : int, "auto", "paper" or None, default="auto"
         How many of the largest affinities of each row make the graph; "paper" is a tenth of the
-        rows, "auto" the same but 5 at least and 20 at most. None takes all affinities.
+        rows, "auto" the same but 5 at least and 20 at most. None takes all affinities, or a
+        sparse affinity as it is.
     form : {"auto", "dense", "sparse"}, default="auto"
         "dense" spreads answers to every two rows, as published. "sparse" spreads them to the
         edges of the graph, to the pairs asked about, and for each must-link to the pairs of rows
@@ -66,7 +68,7 @@ class E2CP(BuiltOnSimilarity):
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, or all affinities are wanted in a sparse form.
+        If a parameter is outside its range, or all affinities of rows are wanted sparsely.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     UnsupportedConstraintError
@@ -133,36 +135,36 @@ class E2CP(BuiltOnSimilarity):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, beneath: FittedSimilarity, known: Constraints) -> None:
-        n = known.n_samples
-        is_dense = self._is_dense(n)
-        weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
-        self.constraint_weight_ = getattr(beneath, "constraint_weight_", weight)
-        believed = known.with_weights(pair_weights=self.constraint_weight_)
-        graph = self._graph(beneath, n)
-        spread = Spread.over(graph, believed, self.alpha)
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> dict[str, Any]:
+        believed = believed_by(beneath, known)
+        graph = self._graph(beneath, known.n_samples)
         if graph.nnz:
-            graph = csr_array(graph / graph.max())
-        if is_dense:
-            dense = _adjusted(graph.toarray(), spread_densely(spread))
-            np.fill_diagonal(dense, 0.0)
-            self.affinity_matrix_: NDArray[np.float64] | csr_array = dense
+            graph.data /= graph.data.max()
+        spread = Spread.over(graph, believed, self.alpha)
+        if self._is_dense(known.n_samples, is_sparse=issparse(beneath.affinity_matrix_)):
+            affinity: Any = _adjusted(graph.toarray(), spread_densely(spread))
         else:
             pattern = reach(graph, believed)
-            found = spread_on(spread, pattern, self.n_jobs)
-            self.affinity_matrix_ = _adjusted_on(pattern, graph, found)
+            found = spread_on(spread, pattern, self.n_jobs, callback)
+            affinity = _adjusted_on(pattern, graph, found)
+        return {"affinity_matrix_": affinity, "constraint_weight_": believed.pair_weights}
 
-    def _is_dense(self, n_samples: int) -> bool:
-        if self.form == "sparse" and self.n_neighbors is None:
+    def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
+        if self.form == "sparse" and self.n_neighbors is None and not is_sparse:
             raise InvalidParameterError(
-                f"{type(self).__name__}(form='sparse', n_neighbors=None): all affinities are "
-                "dense; give n_neighbors, or form='dense'"
+                f"{type(self).__name__}(form='sparse', n_neighbors=None): all affinities of rows "
+                "are dense; give n_neighbors, or form='dense'"
             )
-        is_small = n_samples <= MAX_AUTO_DENSE_ROWS or self.n_neighbors is None
-        is_dense = self.form == "dense" or (self.form == "auto" and is_small)
-        if is_dense:
+        if self._is_dense(n_samples, is_sparse=is_sparse):
             check_dense_size(n_samples)
-        return is_dense
+
+    def _is_dense(self, n_samples: int, *, is_sparse: bool) -> bool:
+        """Choose the form; `is_sparse` tells whether the affinity beneath is."""
+        has_all = self.n_neighbors is None and not is_sparse
+        is_small = n_samples <= MAX_AUTO_DENSE_ROWS or has_all
+        return self.form == "dense" or (self.form == "auto" and is_small)
 
     def _graph(self, beneath: FittedSimilarity, n_samples: int) -> csr_array:
         if self.n_neighbors is not None:

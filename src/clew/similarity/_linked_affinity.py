@@ -11,13 +11,17 @@ from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from clew._graphs import check_affinity
+from clew._parallel import Progress, blocks
 from clew._random import RandomState
 from clew.constraints import Constraints, Support
 from clew.similarity._built_on import BuiltOnSimilarity
 from clew.similarity._links import with_links
-from clew.similarity._parts import FittedSimilarity
+from clew.similarity._parts import FittedSimilarity, Precomputed, believed_by
 
 __all__ = ["LinkedAffinity"]
+
+ROWS_PER_BLOCK = 1024
 
 
 def _can_transform(estimator: LinkedAffinity) -> bool:
@@ -42,6 +46,8 @@ class LinkedAffinity(BuiltOnSimilarity):
     ----------
     affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
         Affinity of every two rows; computed when first asked for. Sparse where it was given so.
+    constraint_weight_ : ndarray of shape (n_pairs,)
+        How far each answer was believed: its weight, or what the similarity beneath made of it.
     similarity_ : estimator
         The fitted similarity beneath.
     n_features_in_ : int
@@ -89,20 +95,30 @@ class LinkedAffinity(BuiltOnSimilarity):
     _takes_negative: ClassVar[bool] = True
     supports = Support(pairs=True, dont_know=True)
 
+    @property
+    def is_graph(self) -> bool:
+        """Whether the affinity beneath is a finished graph."""
+        return bool(getattr(self.similarity, "is_graph", False))
+
     def __init__(self, similarity: Any = None, *, random_state: RandomState = None) -> None:
         self.similarity = similarity
         self.random_state = random_state
 
-    def _solve(self, beneath: FittedSimilarity, known: Constraints) -> None:
-        self._known = known
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> dict[str, Any]:
+        believed = believed_by(beneath, known)
+        return {"_believed": believed, "constraint_weight_": believed.pair_weights}
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:
         """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
         check_is_fitted(self, "similarity_")
         affinity = self.similarity_.affinity_matrix_
-        linked: NDArray[np.floating] | csr_array
-        linked = with_links(affinity, self._known, *_range_off_diagonal(affinity))
+        if not isinstance(affinity, np.ndarray):
+            return self._linked_graph(affinity)
+        linked: NDArray[np.floating]
+        linked = with_links(affinity, self._believed, *_range_off_diagonal(affinity))
         return linked
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
@@ -116,16 +132,25 @@ class LinkedAffinity(BuiltOnSimilarity):
         Returns
         -------
         csr_array of shape (n_samples, n_samples)
-            Of a cannot-linked pair there is no entry.
+            Symmetric; of a cannot-linked pair there is no entry.
 
         Raises
         ------
         InvalidParameterError
             If `n_neighbors` is not between 1 and ``n_samples - 1``.
+        InvalidDataError
+            If some affinities are negative: a graph cannot tell them from those it leaves out.
         """
         check_is_fitted(self, "similarity_")
-        graph = self.similarity_.kneighbors_graph(n_neighbors)
-        return csr_array(with_links(graph, self._known, *_range_off_diagonal(graph)))
+        if isinstance(self.similarity_, Precomputed):
+            check_affinity(self.similarity_.affinity_matrix_)
+        return self._linked_graph(self.similarity_.kneighbors_graph(n_neighbors))
+
+    def _linked_graph(self, graph: csr_array) -> csr_array:
+        """Write the links into a graph, which may be lopsided."""
+        both = csr_array(graph.maximum(graph.T))
+        highest = max(0.0, float(both.max())) if both.nnz else 1.0
+        return csr_array(with_links(both, self._believed, 0.0, highest))
 
     @available_if(_can_transform)  # type: ignore[untyped-decorator]
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
@@ -145,12 +170,12 @@ class LinkedAffinity(BuiltOnSimilarity):
         return affinity
 
 
-def _range_off_diagonal(affinity: NDArray[np.floating] | csr_array) -> tuple[float, float]:
+def _range_off_diagonal(affinity: NDArray[np.floating]) -> tuple[float, float]:
     """Give the smallest and the largest affinity of two different rows."""
-    if isinstance(affinity, np.ndarray):
-        dense = affinity.copy()
-        np.fill_diagonal(dense, affinity[0, 1])
-        return float(dense.min()), float(dense.max())
-    apart = affinity.copy()
-    apart.setdiag(0)
-    return min(0.0, float(apart.min())), max(0.0, float(apart.max()))
+    low, high = np.inf, -np.inf
+    for start, stop in blocks(len(affinity), ROWS_PER_BLOCK):
+        block = affinity[start:stop].copy()
+        rows = np.arange(stop - start)
+        block[rows, start + rows] = affinity[0, 1]
+        low, high = min(low, float(block.min())), max(high, float(block.max()))
+    return low, high

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from clew._graphs import check_n_neighbors, largest_stored, nearest_graph, resolved_n_neighbors
+from clew._parallel import Progress
 from clew._validation import Allowed
 from clew.constraints import Constraints
 from clew.similarity._built_on import BuiltOnSimilarity
@@ -32,12 +33,14 @@ class NeighborSelection(BuiltOnSimilarity):
 
     n_neighbors: int | Literal["auto", "paper"]
 
-    def _solve(self, beneath: FittedSimilarity, known: Constraints) -> None:
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> dict[str, Any]:
         n = known.n_samples
         k = resolved_n_neighbors(self.n_neighbors, n)
         graph = graph_of(beneath, n, k)
         kept = self._kept(graph, largest_stored(graph, k), k)
-        self.affinity_matrix_ = csr_array(kept.maximum(kept.T))
+        return {"affinity_matrix_": csr_array(kept.maximum(kept.T))}
 
     def _kept(self, graph: csr_array, lists: csr_array, k: int) -> csr_array:
         """Give the edges that stay; an edge needs only one of its directions.

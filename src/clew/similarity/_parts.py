@@ -14,10 +14,13 @@ from sklearn.utils.validation import validate_data
 from clew._graphs import check_n_neighbors, largest_stored, nearest_graph
 from clew._parallel import Progress
 from clew.constraints import Constraints, Support
+from clew.exceptions import InvalidParameterError
 
 __all__ = [
     "FittedSimilarity",
     "Precomputed",
+    "believed_by",
+    "check_part",
     "check_rows",
     "fit_part",
     "graph_of",
@@ -61,9 +64,43 @@ class Precomputed:
         return largest_stored(self.affinity_matrix_, n_neighbors)
 
 
+def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...] = ()) -> None:
+    """Refuse what is no estimator.
+
+    Parameters
+    ----------
+    owner : estimator
+        Who was given the part.
+    name : str
+        Parameter under which it was given.
+    part : object
+        An estimator; None is none given.
+    names : tuple of str, default=()
+        Names that will do in place of an estimator.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it is neither.
+    """
+    is_name = isinstance(part, str) and part in names
+    if part is None or is_name or (isinstance(part, BaseEstimator) and hasattr(part, "fit")):
+        return
+    choices = " or ".join(["an estimator, not its class,", *map(repr, names), "or None"])
+    raise InvalidParameterError(
+        f"{type(owner).__name__}({name}={part!r}): {name} must be {choices}"
+    )
+
+
 def input_tags_of(part: Any) -> InputTags:
     """Tell what a part takes; one that is not given takes features."""
-    return InputTags() if part is None else get_tags(part).input_tags
+    return get_tags(part).input_tags if isinstance(part, BaseEstimator) else InputTags()
+
+
+def believed_by(similarity: Any, known: Constraints) -> Constraints:
+    """Weigh answers by what a fitted similarity believes, where it says so."""
+    weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+    return known.with_weights(pair_weights=getattr(similarity, "constraint_weight_", weight))
 
 
 def check_rows(owner: BaseEstimator, X: Any, part: Any, *, reset: bool = True) -> Any:

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array, diags_array, eye_array, triu
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._graphs import largest_stored
-from clew._parallel import blocks, in_threads
+from clew._parallel import Progress, blocks, in_threads
 from clew.constraints import Constraints
 from clew.kernels.propagation import add_edge_products, diffuse
 from clew.similarity._links import net_links
@@ -58,7 +58,7 @@ def spread_densely(spread: Spread) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n, n)
-        Symmetric.
+        Symmetric, nothing on the diagonal.
     """
     n = spread.graph.shape[0]
     system = np.eye(n) - spread.alpha * spread.graph.toarray()
@@ -66,6 +66,7 @@ def spread_densely(spread: Spread) -> NDArray[np.float64]:
     asked[spread.rows, np.arange(len(spread.rows))] = 1.0
     reached = cho_solve(cho_factor(system, overwrite_a=True), asked, overwrite_b=True)
     found = (spread.said @ reached.T).T @ reached.T
+    np.fill_diagonal(found, 0.0)  # no answer is about a row and itself
     return np.asarray((found + found.T) / 2)
 
 
@@ -110,7 +111,9 @@ def _neighbourhoods(graph: csr_array, n_joined: int) -> csr_array:
     return csr_array(nearest + eye_array(n))
 
 
-def spread_on(spread: Spread, pattern: csr_array, n_jobs: int | None) -> csr_array:
+def spread_on(
+    spread: Spread, pattern: csr_array, n_jobs: int | None, callback: Progress | None = None
+) -> csr_array:
     """Spread the answers to the pairs of a pattern alone, by conjugate gradients.
 
     Parameters
@@ -121,6 +124,8 @@ def spread_on(spread: Spread, pattern: csr_array, n_jobs: int | None) -> csr_arr
         Symmetric; nothing on the diagonal.
     n_jobs : int or None
         Threads.
+    callback : callable, default=None
+        Called with the number of finished waves of blocks and of all.
 
     Returns
     -------
@@ -138,9 +143,12 @@ def spread_on(spread: Spread, pattern: csr_array, n_jobs: int | None) -> csr_arr
         return part
 
     parts = blocks(len(spread.rows), COLUMNS_PER_BLOCK)
-    for start, stop in blocks(len(parts), BLOCKS_PER_WAVE):
+    waves = blocks(len(parts), BLOCKS_PER_WAVE)
+    for done, (start, stop) in enumerate(waves, start=1):
         for part in in_threads(products, parts[start:stop], n_jobs=n_jobs):
             total += part
+        if callback is not None:
+            callback(done, len(waves))
     half = coo_array((total, (row, column)), shape=pattern.shape).tocsr()
     return csr_array(half + half.T)
 

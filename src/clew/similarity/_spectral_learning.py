@@ -9,12 +9,13 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.utils.validation import check_is_fitted
 
 from clew._graphs import check_n_neighbors, nearest_graph, resolved_n_neighbors
+from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.similarity._built_on import BuiltOnSimilarity
 from clew.similarity._links import with_links
-from clew.similarity._parts import FittedSimilarity, graph_of
+from clew.similarity._parts import FittedSimilarity, believed_by, graph_of
 
 __all__ = ["SpectralLearning"]
 
@@ -44,6 +45,8 @@ class SpectralLearning(BuiltOnSimilarity):
     ----------
     affinity_matrix_ : csr_array of shape (n_samples, n_samples)
         The graph, symmetric; when additive it holds the diagonal, which belongs to the method.
+    constraint_weight_ : ndarray of shape (n_pairs,)
+        How far each answer was believed: its weight, or what the similarity beneath made of it.
     similarity_ : estimator
         The fitted similarity beneath.
     n_features_in_ : int
@@ -106,12 +109,18 @@ class SpectralLearning(BuiltOnSimilarity):
         self.normalization = normalization
         self.random_state = random_state
 
-    def _solve(self, beneath: FittedSimilarity, known: Constraints) -> None:
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> dict[str, Any]:
+        believed = believed_by(beneath, known)
         n = known.n_samples
         graph = graph_of(beneath, n, resolved_n_neighbors(self.n_neighbors, n))
         highest = max(1.0, float(graph.max())) if graph.nnz else 1.0
-        linked = csr_array(with_links(graph, known, 0.0, highest))
-        self.affinity_matrix_ = _as_random_walk(linked) if self.normalization else linked
+        linked = csr_array(with_links(graph, believed, 0.0, highest))
+        return {
+            "affinity_matrix_": _as_random_walk(linked) if self.normalization else linked,
+            "constraint_weight_": believed.pair_weights,
+        }
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Keep the largest affinities of each row of the graph.
