@@ -29,12 +29,12 @@ QUICK_SETS = tuple(name for name in ALL_SETS if name not in ("digits", "apfaces_
 @click.option("--jobs", default=2, show_default=True, help="Processes, one thread each.")
 @click.option("--quick", is_flag=True, help="Two trials, few trees, small sets; own files.")
 @click.option("--sets", multiple=True, type=click.Choice(ALL_SETS), help="Only these; repeatable.")
-@click.option("--fresh", is_flag=True, help="Forget all results first.")
+@click.option("--fresh", is_flag=True, help="Forget all results of the sets first.")
 @click.option(
     "--redo",
     multiple=True,
     type=click.Choice([measure.name for measure in Study().measures()]),
-    help="Forget the results of this method first; repeatable.",
+    help="Forget this method's results on the sets first; repeatable.",
 )
 @click.option("--report-only", is_flag=True, help="Run nothing; write what there is.")
 def command(
@@ -55,10 +55,10 @@ def command(
     if quick:
         study = Study(2, 200, sets or QUICK_SETS, "cop_rf_quick")
     # A quick run is a trial of the programme, not a study to go on with.
-    if fresh or quick:
+    if quick:
         study.log.keep(lambda record: False)
-    elif redo:
-        study.log.keep(lambda record: record["method"] not in redo)
+    elif fresh or redo:
+        study.log.keep(lambda r: r["set"] not in study.sets or not (fresh or r["method"] in redo))
     if not report_only:
         run(study, jobs)
     areas = Areas(study, tuple(study.problems("tables")))
