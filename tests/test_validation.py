@@ -38,6 +38,13 @@ SHARE = Allowed(kind=float, low=0, high=1, low_open=True)
         (Allowed(names=("a", "b")), "c", False),
         (Allowed(names=("a", "b")), 1, False),
         (Allowed(names=("a",)), ["a"], False),
+        (Allowed(kind=float, low=0), float("inf"), True),
+        (Allowed(kind=float, low=0, high_open=True), float("inf"), False),
+        (Allowed(kind=bool), False, True),
+        (Allowed(kind=bool), np.True_, True),
+        (Allowed(kind=bool), 1, False),
+        (Allowed(kind=bool), "no", False),
+        (Allowed(kind=bool), None, False),
     ],
 )
 def test_ranges(allowed, value, holds):
@@ -47,6 +54,7 @@ def test_ranges(allowed, value, holds):
 def test_ranges_are_put_in_words():
     assert str(Allowed(kind=int, low=1)) == "an integer in [1, inf)"
     assert str(SHARE) == "a number in (0, 1]"
+    assert str(Allowed(kind=bool, none=True)) == "True or False or None"
     assert str(Allowed(names=("a", "b"), none=True)) == "'a' or 'b' or None"
 
 

@@ -18,7 +18,10 @@ __all__ = ["Allowed", "check_features", "check_matrix", "check_n_clusters", "che
 
 
 class Allowed(NamedTuple):
-    """What a parameter may be: some names, None, or a number of a kind within a closed range."""
+    """What a parameter may be: some names, None, a bool, or a number of a kind within a range.
+
+    The range is closed, unless `low_open` or `high_open` says otherwise.
+    """
 
     names: tuple[str, ...] = ()
     kind: type | None = None
@@ -33,8 +36,10 @@ class Allowed(NamedTuple):
         if value is None or isinstance(value, str):
             return self.none if value is None else value in self.names
         if self.kind is None or isinstance(value, bool | np.bool_):
-            return False
-        if not isinstance(value, numbers.Integral if self.kind is int else numbers.Real):
+            return self.kind is bool and isinstance(value, bool | np.bool_)
+        if self.kind is bool or not isinstance(
+            value, numbers.Integral if self.kind is int else numbers.Real
+        ):
             return False
         number = float(value)
         above = number > self.low if self.low_open else number >= self.low
@@ -43,7 +48,9 @@ class Allowed(NamedTuple):
 
     def __str__(self) -> str:
         parts = [repr(name) for name in self.names]
-        if self.kind is not None:
+        if self.kind is bool:
+            parts.append("True or False")
+        elif self.kind is not None:
             word = "an integer" if self.kind is int else "a number"
             opening = "(" if self.low_open or self.low == -math.inf else "["
             closing = ")" if self.high_open or self.high == math.inf else "]"

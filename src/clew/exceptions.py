@@ -12,6 +12,7 @@ __all__ = [
     "ClewWarning",
     "DatasetNotFoundError",
     "DeadEndWarning",
+    "FewerGroupsWarning",
     "FileFormatError",
     "InconsistentConstraintsError",
     "InfeasibleConstraintsError",
@@ -125,3 +126,7 @@ class ClewWarning(UserWarning):
 
 class DeadEndWarning(ClewWarning):
     """The answers forbid every further merge, so there are more groups than were asked for."""
+
+
+class FewerGroupsWarning(ClewWarning):
+    """Fewer groups than were asked for have rows, mostly because fewer rows differ."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -15,8 +16,11 @@ from tests.reference import closure as reference_closure
 from tests.reference import colouring as reference
 
 from clew import Constraints
-from clew.cluster import COPKMeans, _cannot_link_graph
+from clew.cluster import COPKMeans, MPCKMeans, PCKMeans, _cannot_link_graph
+from clew.cluster._cannot_link_graph import CannotLinkGraph
+from clew.cluster._infeasible import n_groups_enough
 from clew.exceptions import (
+    FewerGroupsWarning,
     InconsistentConstraintsError,
     InfeasibleConstraintsError,
     InvalidConstraintsError,
@@ -54,14 +58,17 @@ def test_raises_if_and_only_if_no_assignment_exists(problem):
     ]
     for metric, data in (("euclidean", X), ("precomputed", pairwise_distances(X))):
         model = COPKMeans(k, metric=metric, n_init=2, random_state=0)
-        if valid:
+        if valid and len(set(component)) >= k:
             model.fit(data, constraints=c)
             assert n_violated(model.labels_, c) == model.n_violated_ == 0
             continue
         with pytest.raises(InvalidConstraintsError) as caught:
             model.fit(data, constraints=c)
-        contradicts = any(component[i] == component[j] for i, j in cannot)
-        kind = InconsistentConstraintsError if contradicts else InfeasibleConstraintsError
+        kind = InfeasibleConstraintsError
+        if any(component[i] == component[j] for i, j in cannot):
+            kind = InconsistentConstraintsError
+        elif len(set(component)) < k:
+            kind = InvalidConstraintsError
         assert type(caught.value) is kind
 
 
@@ -244,18 +251,83 @@ def test_predict_takes_the_nearest_centre():
 def test_fewer_different_rows_than_groups():
     X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
     for data, metric in ((X, "euclidean"), (pairwise_distances(X), "precomputed")):
-        model = COPKMeans(3, metric=metric, random_state=0).fit(data)
+        model = COPKMeans(3, metric=metric, random_state=0)
+        with pytest.warns(FewerGroupsWarning, match=r"ends with 2 groups: .* only 2 different"):
+            model.fit(data)
         assert adjusted_rand_score(np.repeat([0, 1], 4), model.labels_) == 1
         apart = Constraints.from_pairs(cannot_link=[(0, 1), (1, 2), (0, 2)], n_samples=8)
         labels = model.fit(data, constraints=apart).labels_
         assert len(set(labels[:3])) == 3
 
 
-def test_fewer_components_than_groups():
+def test_fewer_components_than_groups_are_refused():
     c = Constraints.from_pairs(must_link=[(i, i + 1) for i in range(148)], n_samples=150)
-    model = COPKMeans(5, random_state=0).fit(IRIS, constraints=c)
-    assert sorted(set(model.labels_)) == [0, 1]
-    assert model.cluster_centers_.shape == (2, 4)
+    with pytest.raises(InvalidConstraintsError, match=r"COPKMeans\(n_clusters=5\): .* 2 groups;"):
+        COPKMeans(5, random_state=0).fit(IRIS, constraints=c)
+    assert COPKMeans(2, random_state=0).fit(IRIS, constraints=c).cluster_centers_.shape == (2, 4)
+
+
+def test_a_refit_leaves_nothing_of_the_other_metric():
+    model = COPKMeans(3, random_state=0).fit(IRIS)
+    model.set_params(metric="precomputed").fit(pairwise_distances(IRIS))
+    assert not hasattr(model, "cluster_centers_")
+    model.set_params(metric="euclidean").fit(IRIS)
+    assert not hasattr(model, "medoid_indices_")
+
+
+def test_a_fit_that_is_stopped_leaves_what_was_fitted_before():
+    model = COPKMeans(3, random_state=0).fit(IRIS)
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+    def stop(done, n):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(metric="precomputed").fit(pairwise_distances(IRIS), callback=stop)
+    after = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    before["n_features_in_"] = 150  # checking the data sets it, by scikit-learn's custom
+    assert after.keys() == before.keys()
+    np.testing.assert_equal(after, before)
+
+
+@pytest.mark.parametrize("method", [COPKMeans, PCKMeans, MPCKMeans])
+def test_every_start_is_told_of(method):
+    told = []
+    method(3, n_init=3).fit(IRIS, callback=lambda done, n: told.append((done, n)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def hub_and_ring(n):
+    """A ring of n - 1 nodes, an odd number, all of them joined with one in the middle."""
+    ring = [(i, (i + 1) % (n - 1)) for i in range(n - 1)]
+    return ring + [(i, n - 1) for i in range(n - 1)]
+
+
+def test_a_hub_of_answers_takes_no_memory_to_tell_of():
+    n = 2000
+    c = Constraints.from_pairs(cannot_link=hub_and_ring(n), n_samples=n)
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    graph = CannotLinkGraph(c.closure(), 3)
+    tracemalloc.start()
+    assert n_groups_enough(graph.core_parts, graph.indptr, graph.indices) == 4
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 100 * 8 * n
+    with pytest.raises(InfeasibleConstraintsError, match="n_clusters=4 would do"):
+        COPKMeans(3, n_init=1).fit(X, constraints=c)
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 30).flatmap(pairs_of), st.integers(1, 4))
+def test_so_many_groups_are_enough(pairs, k):
+    n = 31
+    c = Constraints.from_pairs(cannot_link=pairs, n_samples=n)
+    graph = CannotLinkGraph(c.closure(), k)
+    enough = n_groups_enough(graph.core_parts, graph.indptr, graph.indices)
+    assert (enough > 1) == (len(graph.core_parts) > 0)
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    k = max(enough, k)
+    assert COPKMeans(k, n_init=1, random_state=0).fit(X, constraints=c).n_violated_ == 0
 
 
 @pytest.mark.parametrize(

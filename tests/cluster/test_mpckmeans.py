@@ -11,6 +11,7 @@ from clew import Constraints
 from clew.cluster import MPCKMeans, PCKMeans
 from clew.cluster._learned_metrics import LearnedMetrics, costs_at, inverse_spread, squares
 from clew.cluster._soft_kmeans import answers_of
+from clew.exceptions import FewerGroupsWarning, InvalidDataError, InvalidParameterError
 from clew.metrics import n_violated
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -140,6 +141,61 @@ def test_units_of_all_features_do_not_matter(metric, per_cluster):
     np.testing.assert_allclose(model.metrics_ * 1024**2, metrics, rtol=1e-6)
 
 
+@KINDS
+@pytest.mark.parametrize("feature", range(4))
+def test_units_of_any_feature_do_not_matter(metric, per_cluster, feature):
+    c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
+    unit = np.ones(4)
+    unit[feature] = 1e-3
+    first, second = (
+        MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0).fit(X, constraints=c)
+        for X in (IRIS, IRIS * unit - 3)
+    )
+    np.testing.assert_array_equal(second.labels_, first.labels_)
+    np.testing.assert_array_equal(second.predict(IRIS * unit - 3), first.predict(IRIS))
+    np.testing.assert_allclose(second.cluster_centers_ + 3, first.cluster_centers_ * unit)
+    assert second.objective_ == pytest.approx(first.objective_)
+    back = unit[:, None] * unit if metric == "full" else unit**2
+    np.testing.assert_allclose(second.metrics_ * back, first.metrics_, rtol=1e-6, atol=1e-6)
+
+
+@KINDS
+def test_a_column_of_noise_is_found_out_whatever_its_unit(metric, per_cluster):
+    c = Constraints.from_labels(SPECIES, 200, random_state=0)
+    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
+    noise = np.random.default_rng(0).normal(size=150)
+    for unit in (1e-3, 10, 1e4):
+        model.fit(np.column_stack([IRIS, unit * noise]), constraints=c)
+        assert adjusted_rand_score(SPECIES, model.labels_) > 0.85
+
+
+def test_columns_without_spread_change_nothing():
+    c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
+    model = MPCKMeans(3, random_state=0)
+    metrics = model.fit(IRIS, constraints=c).metrics_
+    model.fit(np.column_stack([IRIS, np.full(150, 0.1), np.zeros(150)]), constraints=c)
+    np.testing.assert_allclose(model.metrics_[:, :4], metrics)
+    np.testing.assert_allclose(model.cluster_centers_[:, 4:], np.tile([0.1, 0.0], (3, 1)))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"weight": np.inf}, {"ridge": np.inf}, {"ridge": 0.0}, {"per_cluster": "no"},
+     {"per_cluster": 1}],
+)  # fmt: skip
+def test_parameters_outside_their_ranges_are_refused(wrong):
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+        MPCKMeans(3, **wrong).fit(IRIS)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_features_whose_metric_no_number_holds_are_refused(unit):
+    X = IRIS.copy()
+    X[:, 2] *= unit
+    with pytest.raises(InvalidDataError, match=r"feature 2 span .* other units"):
+        MPCKMeans(3).fit(X)
+
+
 def test_answers_of_weight_nil_count_for_nothing_and_seeds_repeat():
     c = Constraints.from_labels(SPECIES, 100, error=0.1, random_state=0)
     model = MPCKMeans(3, random_state=0)
@@ -154,6 +210,8 @@ def test_answers_of_weight_nil_count_for_nothing_and_seeds_repeat():
 @KINDS
 def test_fewer_different_rows_than_groups(metric, per_cluster):
     X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
-    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0).fit(X)
+    model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
+    with pytest.warns(FewerGroupsWarning, match="only 2 different rows"):
+        model.fit(X)
     assert adjusted_rand_score(np.repeat([0, 1], 4), model.labels_) == 1
     assert np.isfinite(model.metrics_).all()

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster import PCKMeans
-from clew.exceptions import InvalidParameterError
+from clew.exceptions import FewerGroupsWarning, InvalidParameterError
 from clew.metrics import n_violated
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -122,12 +122,31 @@ def test_order_of_rows_does_not_matter():
 
 def test_fewer_different_rows_than_groups():
     X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
-    model = PCKMeans(3, random_state=0).fit(X)
+    model = PCKMeans(3, random_state=0)
+    with pytest.warns(FewerGroupsWarning, match="only 2 different rows"):
+        model.fit(X)
     assert adjusted_rand_score(np.repeat([0, 1], 4), model.labels_) == 1
     assert model.predict(X).tolist() == model.labels_.tolist()
 
 
-@pytest.mark.parametrize("weight", [-0.1, "heavy", None, np.nan])
+@pytest.mark.parametrize("weight", [-0.1, "heavy", None, np.nan, np.inf, True])
 def test_weights_that_are_none_are_refused(weight):
     with pytest.raises(InvalidParameterError, match="weight"):
         PCKMeans(3, weight=weight).fit(IRIS)
+
+
+def test_must_links_that_leave_groups_empty_are_warned_of():
+    together = [(i, j) for i in range(20) for j in range(i)]
+    c = Constraints.from_pairs(must_link=together, n_samples=20)
+    model = PCKMeans(3, weight=1e6, random_state=0)
+    with pytest.warns(FewerGroupsWarning, match="1 group: the others were left without rows"):
+        model.fit(IRIS[:100:5], constraints=c)
+
+
+def test_a_weight_beyond_what_can_be_computed_with_is_refused():
+    c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
+    with pytest.raises(InvalidParameterError, match=r"squared units .* weight=\"auto\""):
+        PCKMeans(3, weight=1.0).fit(IRIS * 1e-200, constraints=c)
+    tiny = PCKMeans(3, random_state=0).fit(IRIS * 2.0**-660, constraints=c)
+    usual = PCKMeans(3, random_state=0).fit(IRIS, constraints=c)
+    np.testing.assert_array_equal(tiny.labels_, usual.labels_)

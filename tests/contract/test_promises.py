@@ -82,6 +82,7 @@ HARD = {
         "a contradiction": InconsistentConstraintsError,
     },
     COPKMeans: {
+        "one component": InvalidConstraintsError,
         "all apart": InfeasibleConstraintsError,
         "a contradiction": InconsistentConstraintsError,
     },

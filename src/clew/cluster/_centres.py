@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
 
+from clew.exceptions import InvalidDataError
 from clew.kernels.means import add_groups
 
-__all__ = ["Centres", "Means", "Medoids", "Scale", "nearest_centres", "plus_plus"]
+__all__ = ["Centres", "Means", "Medoids", "Ranges", "Scale", "nearest_centres", "plus_plus"]
+
+#: Ranges of features whose squares, and their inverses, are numbers.
+MIN_RANGE, MAX_RANGE = 1e-150, 1e153
 
 
 class Centres(Protocol):
@@ -55,6 +59,52 @@ class Scale:
     def squared(self, value: float) -> float:
         """Bring a sum of squares back into its own units; beyond the largest float it is inf."""
         return value * self.unit * self.unit
+
+
+class Ranges:
+    """Shift features to mean 0 and divide each by its range, so that units do not matter.
+
+    A range treats features that are nearly always the same as k-means does: they say little. By
+    their standard deviations they would weigh as much as others. Those without a range are 0.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+
+    Raises
+    ------
+    InvalidDataError
+        If the square of a range, or its inverse, is beyond what a number can hold.
+    """
+
+    def __init__(self, X: NDArray[np.float64]) -> None:
+        self._low = X.min(axis=0)
+        with np.errstate(over="ignore"):
+            span = X.max(axis=0) - self._low
+        bad = np.flatnonzero((span > MAX_RANGE) | ((span > 0) & (span < MIN_RANGE)))
+        if len(bad):
+            raise InvalidDataError(
+                f"the values of feature {bad[0]} span {span[bad[0]]:.3g}; a metric is in inverse "
+                f"squared units, so a span must be 0 or within {MIN_RANGE:g} and {MAX_RANGE:g}. "
+                "Give the feature in other units"
+            )
+        self._unit = np.where(span > 0, span, 1.0)
+        # Lowest values first: a feature without a range becomes 0, not a rounding error.
+        self._mean = ((X - self._low) / self._unit).mean(axis=0)
+
+    def inside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bring features into the range that is computed in."""
+        return np.asarray((X - self._low) / self._unit - self._mean)
+
+    def outside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bring features back into their own units."""
+        return np.asarray((X + self._mean) * self._unit + self._low)
+
+    def metrics(self, metrics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bring diagonals or matrices of squared distances back into the features' own units."""
+        each = metrics / self._unit
+        return each / (self._unit[:, None] if metrics.ndim == 3 else self._unit)
 
 
 class Means:

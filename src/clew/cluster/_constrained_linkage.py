@@ -13,14 +13,10 @@ from sklearn.utils import Tags
 from clew._graphs import check_distances
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew.cluster._distances import Distances, given_distances, measured_distances
+from clew.cluster._n_groups import check_n_components
 from clew.constraints import Closure, Constraints, Support, check_constraints
 from clew.constraints._support import refuse_contradictions
-from clew.exceptions import (
-    DeadEndWarning,
-    InvalidConstraintsError,
-    InvalidParameterError,
-    TooLargeError,
-)
+from clew.exceptions import DeadEndWarning, InvalidParameterError, TooLargeError
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.linkage import LINKAGES, merge_along_chains, merge_components, number_nodes
 from clew.metrics import n_violated
@@ -215,12 +211,7 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
         if self.n_clusters is None:
             return
         check_n_clusters(self, n)
-        if self.n_clusters > n_components:
-            raise InvalidConstraintsError(
-                f"ConstrainedLinkage(n_clusters={self.n_clusters}): must-links leave only "
-                f"{n_components} group{'s' if n_components > 1 else ''}; ask for fewer groups, or "
-                "take must-links back"
-            )
+        check_n_components(self, n_components)
 
     def _n_merged(self, merges: Merges, closure: Closure) -> int:
         """Count the merges that are carried out; warn where there are too few."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,24 +11,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._graphs import check_distances
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew.cluster._cannot_link_graph import MAX_STEPS, CannotLinkGraph
-from clew.cluster._centres import Centres, Means, Medoids, Scale, nearest_centres, plus_plus
+from clew.cluster._centres import Centres, Means, Medoids, Scale, nearest_centres
+from clew.cluster._hard_kmeans import Run, run_ahead, run_in_row_order
+from clew.cluster._n_groups import check_n_components, warn_of_fewer_groups
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._support import refuse_contradictions
 from clew.metrics import n_violated
 
 __all__ = ["COPKMeans"]
-
-
-class Run(NamedTuple):
-    """Where one start led."""
-
-    inertia: float
-    labels: NDArray[np.int64]
-    centres: NDArray[Any]
-    n_iter: int
 
 
 class COPKMeans(ClusterMixin, BaseEstimator):
@@ -62,8 +56,8 @@ class COPKMeans(ClusterMixin, BaseEstimator):
         Sum of the squared distances of rows from the means of their groups; of the distances,
         not squared, from their medoids.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
-        Means, in the units of the features. There are fewer than `n_clusters` only where there
-        are fewer different rows, or fewer must-link components. Not with precomputed distances.
+        Means, in the units of the features; fewer than `n_clusters` where a warning says so. Not
+        with precomputed distances.
     medoid_indices_ : ndarray of shape (n_groups,), int64
         Row that is the medoid of each group. Only with precomputed distances.
     n_iter_ : int
@@ -80,12 +74,19 @@ class COPKMeans(ClusterMixin, BaseEstimator):
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
     InvalidConstraintsError
-        If the constraints are about another number of rows than `X` has.
+        If must-links leave fewer groups than `n_clusters`, or the constraints are about another
+        number of rows than `X` has.
     InconsistentConstraintsError
         If answers contradict each other; the message has the shortest chain that shows it.
     InfeasibleConstraintsError
         If no grouping into so many groups keeps all answers, or none was found. The message says
         which of the two, names rows, and says how many groups would do.
+
+    Warns
+    -----
+    FewerGroupsWarning
+        If there are fewer groups than `n_clusters`, because fewer rows differ or, with
+        ``algorithm="paper"``, because one lost all its rows.
 
     Notes
     -----
@@ -155,7 +156,12 @@ class COPKMeans(ClusterMixin, BaseEstimator):
         return tags
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
     ) -> Self:
         """Find the groups.
 
@@ -167,6 +173,8 @@ class COPKMeans(ClusterMixin, BaseEstimator):
             Present by convention.
         constraints : Constraints, default=None
             What people said; None is nothing.
+        callback : callable, default=None
+            Called after each start with the number of starts done and of all.
 
         Returns
         -------
@@ -174,28 +182,19 @@ class COPKMeans(ClusterMixin, BaseEstimator):
         """
         check_parameters(self, self._allowed)
         checked = check_features(self, X)
-        n = len(checked)
-        if self.metric == "precomputed":
-            check_distances(checked)
-        check_n_clusters(self, n)
-        known = Constraints(n) if constraints is None else constraints
-        check_constraints(self, known, n, self.supports)
-        binding = known.select_pairs(known.pair_weights > 0)
-        refuse_contradictions(binding)
+        binding = self._binding(checked, constraints)
         closure = binding.closure()
+        check_n_components(self, closure.n_components)
         graph = CannotLinkGraph(closure, self.n_clusters)
         if self.metric == "precomputed":
-            best = self._solve(Medoids(checked, closure.component), graph)
-            groups, labels = np.unique(best.labels, return_inverse=True)
-            self.medoid_indices_, self.inertia_ = best.centres[groups], best.inertia
+            best = self._solve(Medoids(checked, closure.component), graph, callback)
         else:
-            scale = Scale(checked)
-            best = self._solve(Means(scale.inside(checked), closure.component), graph)
-            groups, labels = np.unique(best.labels, return_inverse=True)
-            self.cluster_centers_ = scale.outside(best.centres[groups])
-            self.inertia_ = scale.squared(best.inertia)
-        self.labels_, self.n_iter_ = labels[closure.component], best.n_iter
-        self.n_violated_ = n_violated(self.labels_, binding)
+            inside = Scale(checked).inside(checked)
+            best = self._solve(Means(inside, closure.component), graph, callback)
+        groups, labels = np.unique(best.labels, return_inverse=True)
+        best = best._replace(labels=labels[closure.component], centres=best.centres[groups])
+        self._keep(best, checked, n_violated(best.labels, binding))
+        warn_of_fewer_groups(self, best.labels, checked)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -217,75 +216,41 @@ class COPKMeans(ClusterMixin, BaseEstimator):
             return np.asarray(checked[:, self.medoid_indices_].argmin(axis=1))
         return nearest_centres(checked, self.cluster_centers_)
 
-    def _solve(self, centres: Centres, graph: CannotLinkGraph) -> Run:
+    def _binding(self, X: NDArray[np.float64], constraints: Constraints | None) -> Constraints:
+        """Check data and answers, and take the answers that bind."""
+        n = len(X)
+        if self.metric == "precomputed":
+            check_distances(X)
+        check_n_clusters(self, n)
+        known = Constraints(n) if constraints is None else constraints
+        check_constraints(self, known, n, self.supports)
+        binding = known.select_pairs(known.pair_weights > 0)
+        refuse_contradictions(binding)
+        return binding
+
+    def _keep(self, best: Run, X: NDArray[np.float64], violated: int) -> None:
+        """Set all fitted attributes at once, and unset those that the other metric set."""
+        if self.metric == "precomputed":
+            self.__dict__.pop("cluster_centers_", None)
+            self.medoid_indices_, self.inertia_ = best.centres, best.inertia
+        else:
+            scale = Scale(X)
+            self.__dict__.pop("medoid_indices_", None)
+            self.cluster_centers_ = scale.outside(best.centres)
+            self.inertia_ = scale.squared(best.inertia)
+        self.labels_, self.n_iter_, self.n_violated_ = best.labels, best.n_iter, violated
+
+    def _solve(self, centres: Centres, graph: CannotLinkGraph, callback: Progress | None) -> Run:
         """Start several times and keep the best."""
-        run = _run if self.algorithm == "auto" else _paper_run
+        run = run_ahead if self.algorithm == "auto" else run_in_row_order
         seeds = derived_seeds(self.random_state, self.n_init)
-        starts = (np.random.RandomState(seed) for seed in seeds)
-        runs = [run(centres, graph, self.max_iter, random) for random in starts]
-        found = [one for one in runs if one is not None]
+        found: list[Run] = []
+        for done, seed in enumerate(seeds, start=1):
+            one = run(centres, graph, self.max_iter, np.random.RandomState(seed))
+            found += [] if one is None else [one]
+            if callback is not None:
+                callback(done, self.n_init)
         if not found:
             how = f"within {MAX_STEPS} steps" if self.algorithm == "auto" else "in row order"
             raise graph.gave_up(f"{how} from {self.n_init} starts")
         return min(found, key=lambda one: one.inertia)
-
-
-def _run(
-    centres: Centres, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
-) -> Run | None:
-    """Assign and move in turn; None where no assignment was found."""
-    at = plus_plus(centres, graph.n_groups, random)
-    cost = centres.costs(at)
-    each = np.arange(len(cost))
-    best: Run | None = None
-    labels: NDArray[np.int64] | None = None
-    for n_iter in range(1, max_iter + 1):
-        now = graph.group(cost, labels)
-        if now is None:
-            return None
-        _fill_empty(now, cost)
-        if labels is not None and np.array_equal(now, labels):
-            break
-        labels, at = now, centres.of_groups(now, at)
-        cost = centres.costs(at)
-        inertia = float(cost[each, labels].sum())
-        if best is None or inertia < best.inertia:
-            best = Run(inertia, labels, at, n_iter)
-    return best
-
-
-def _paper_run(
-    centres: Centres, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
-) -> Run | None:
-    """Assign greedily in the order of rows; None where one round of it runs into a dead end."""
-    n_samples = int(centres.weight.sum())
-    at = centres.at_rows(random.choice(n_samples, graph.n_groups, replace=False))
-    each = np.arange(len(graph.first_row))
-    best: Run | None = None
-    labels: NDArray[np.int64] | None = None
-    for n_iter in range(1, max_iter + 1):
-        now = graph.group_in_row_order(centres.row_costs(graph.first_row, at))
-        if now is None:
-            return None
-        if labels is not None and np.array_equal(now, labels):
-            break
-        labels, at = now, centres.of_groups(now, at)
-        inertia = float(centres.costs(at)[each, labels].sum())
-        if best is None or inertia < best.inertia:
-            best = Run(inertia, labels, at, n_iter)
-    return best
-
-
-def _fill_empty(labels: NDArray[np.int64], cost: NDArray[np.float64]) -> None:
-    """Give each empty group the component that costs most where it is, and violates nothing."""
-    size = np.bincount(labels, minlength=cost.shape[1])
-    if size.all():
-        return
-    own = cost[np.arange(len(cost)), labels]
-    for group in np.flatnonzero(size == 0):
-        gain = np.where(size[labels] > 1, own, 0.0)
-        farthest = int(gain.argmax())
-        if gain[farthest] <= 0:
-            return
-        size[labels[farthest]] -= 1
-        size[group], labels[farthest], own[farthest] = 1, group, 0.0

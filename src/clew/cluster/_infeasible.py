@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.exceptions import InfeasibleConstraintsError
-from clew.kernels.colouring import colour_connected
+from clew.kernels.colouring import colour_connected, peeling_rounds, place_in_order
 
 __all__ = ["largest_clique", "n_groups_enough", "none_exists", "none_found"]
 
@@ -59,13 +59,60 @@ def largest_clique(
 def n_groups_enough(
     parts: Sequence[NDArray[np.int64]], indptr: NDArray[np.int64], indices: NDArray[np.int64]
 ) -> int:
-    """Find a number of groups that is enough for some parts of a graph, as small as DSATUR gets."""
-    most = 1 + max((int(np.diff(indptr)[part].max()) for part in parts), default=0)
-    labels = np.full(len(indptr) - 1, -1, dtype=np.int64)
-    cost = np.tile(np.arange(most, dtype=np.float64), (len(labels), 1))
+    """Find a number of groups that is enough for some parts of a graph, as small as DSATUR gets.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray, int64
+        Connected parts. Neighbours outside them do not count: they find a group afterwards.
+    indptr, indices : ndarray, int64
+        Neighbours of each node.
+
+    Returns
+    -------
+    int
+        1 where there are no parts.
+
+    Notes
+    -----
+    Memory O(m·k) for the largest part, of m nodes, where k groups are enough if nodes are taken in
+    turn, those first that have many neighbours left. A single node of high degree does not raise k.
+    """
+    number = np.full(len(indptr) - 1, -1, dtype=np.int64)
     for part in parts:
-        colour_connected(part, cost, indptr, indices, len(part), labels)
-    return int(labels.max(initial=0)) + 1
+        number[part] = np.arange(len(part))
+    return max((_enough(*_within(part, number, indptr, indices)) for part in parts), default=1)
+
+
+def _within(
+    part: NDArray[np.int64],
+    number: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut a connected part out of a graph; neighbours without a number are not in any part."""
+    near = [number[indices[indptr[node] : indptr[node + 1]]] for node in part.tolist()]
+    kept = [ends[ends >= 0] for ends in near]
+    start = np.concatenate([[0], np.cumsum([len(ends) for ends in kept])])
+    return start.astype(np.int64), np.concatenate(kept)
+
+
+def _enough(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
+    """Count the groups that a connected graph is coloured with."""
+    n = len(indptr) - 1
+    low, most = 1, int(np.diff(indptr).max()) + 1
+    while low < most:  # the fewest with which all nodes are peeled off
+        middle = (low + most) // 2
+        is_enough = (peeling_rounds(indptr, indices, middle) >= 0).all()
+        low, most = (low, middle) if is_enough else (middle + 1, most)
+    labels = np.full(n, -1, dtype=np.int64)
+    cost = np.tile(np.arange(most, dtype=np.float64), (n, 1))
+    found, _ = colour_connected(np.arange(n), cost, indptr, indices, n, labels)
+    if found < 1:
+        labels[:] = -1
+        order = np.argsort(-peeling_rounds(indptr, indices, most), kind="stable")
+        place_in_order(order, cost, indptr, indices, labels)
+    return int(labels.max()) + 1
 
 
 def none_exists(

@@ -25,7 +25,7 @@ class LearnedMetrics:
     weight : float
         Weight of all answers beside distances.
     ridge : float
-        Variance added to each direction, in units of the mean variance of features.
+        Variance added to each direction, in units of the mean variance of features that have any.
     n_groups : int
         Number of groups.
     is_full, is_per_group : bool
@@ -51,7 +51,9 @@ class LearnedMetrics:
         self._X, self._answers, self._n_groups = X, answers, n_groups
         self._weight = weight * answers.weight
         self._between = X[answers.rows[:, 0]] - X[answers.rows[:, 1]]
-        variance = float(X.var(axis=0).mean()) or 1.0
+        variances = X.var(axis=0)
+        has_spread = variances > 0
+        variance = float(variances[has_spread].mean()) if has_spread.any() else 1.0
         self._floor = ridge * variance
         n_features = X.shape[1]
         one = np.eye(n_features) if is_full else np.ones(n_features)

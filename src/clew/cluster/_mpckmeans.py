@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
-from clew.cluster._centres import Scale
+from clew.cluster._centres import Ranges
 from clew.cluster._learned_metrics import LearnedMetrics, costs_at
+from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster._soft_kmeans import answers_of, best_start
 from clew.constraints import Constraints, Support, check_constraints
 from clew.metrics import n_violated
@@ -35,8 +37,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         Price of violated answers beside distances. It has no unit: distances are in units of the
         learned spread. The paper takes 1, which wrong answers upset.
     ridge : float, default=0.1
-        Variance added to each direction, in units of the mean variance of the features. It keeps
-        metrics positive definite where groups are flat.
+        Variance added to each direction, in units of the mean variance of the features, each
+        divided by its range. It keeps metrics positive definite where groups are flat.
     n_init : int, default=4
         Number of starts; the one with the lowest objective is kept. The first and every second
         one after it are from what must-links join, the others are those of k-means++.
@@ -53,7 +55,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         Must-links between groups and cannot-links within them, whatever their weights.
     objective_ : float
         Squared distances from the centres less log determinants of the metrics, and the prices
-        of violated answers. It has no unit; starts compare by it.
+        of violated answers. It has no unit: features are divided by their ranges. Starts compare
+        by it.
     metrics_ : ndarray of shape (n_metrics, n_features) or (n_metrics, n_features, n_features)
         Diagonals or matrices A of the squared distance (x − z)ᵀ A (x − z), in inverse squared
         units of the features: one, or one for each group.
@@ -72,12 +75,24 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         If there are triplets or odd-one-out answers.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
+    InvalidDataError
+        If the range of a feature is below 10⁻¹⁵⁰ or above 10¹⁵³, but not 0: metrics are in inverse
+        squared units, and would be beyond what numbers can hold.
+
+    Warns
+    -----
+    FewerGroupsWarning
+        If there are fewer groups than `n_clusters`, because fewer rows differ, or because answers
+        hold rows together and one more group would not pay.
 
     Notes
     -----
     Soft: answers may be violated, and contradict each other. The weight of an answer multiplies
     its price; one of weight 0 counts for nothing, nor does don't-know. A violated must-link costs
     the more the farther its rows are apart, a violated cannot-link the more the nearer they are.
+
+    Features are divided by their ranges first, so that their units do not matter. A row far out
+    in a feature makes all else there look alike, and the feature count for less.
 
     The farthest pair of rows under a metric is found by steps from a row to the one farthest from
     it, which may miss the very farthest, and costs O(N·d) in place of O(N²·d).
@@ -105,8 +120,9 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
         "metric": Allowed(names=("diagonal", "full")),
-        "weight": Allowed(kind=float, low=0),
-        "ridge": Allowed(kind=float, low=0, low_open=True),
+        "per_cluster": Allowed(kind=bool),
+        "weight": Allowed(kind=float, low=0, high_open=True),
+        "ridge": Allowed(kind=float, low=0, low_open=True, high_open=True),
         "n_init": Allowed(kind=int, low=1),
         "max_iter": Allowed(kind=int, low=1),
     }
@@ -133,7 +149,12 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
     ) -> Self:
         """Find the groups and the metrics.
 
@@ -145,6 +166,8 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
             Present by convention.
         constraints : Constraints, default=None
             What people said; None is nothing.
+        callback : callable, default=None
+            Called after each start with the number of starts done and of all.
 
         Returns
         -------
@@ -156,7 +179,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         check_n_clusters(self, n)
         known = Constraints(n) if constraints is None else constraints
         check_constraints(self, known, n, self.supports)
-        scale = Scale(features)
+        scale = Ranges(features)
         inside, answers = scale.inside(features), answers_of(known)
 
         def new_space() -> LearnedMetrics:
@@ -166,14 +189,17 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
             )  # fmt: skip
 
         seeds = derived_seeds(self.random_state, self.n_init)
-        run, space = best_start(inside, known, new_space, self.n_clusters, self.max_iter, seeds)
-        groups, self.labels_ = np.unique(run.labels, return_inverse=True)
+        run, space = best_start(
+            inside, known, new_space, self.n_clusters, self.max_iter, seeds, callback
+        )
+        groups, labels = np.unique(run.labels, return_inverse=True)
+        self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self._scale, self._centres = scale, run.centres[groups]
         self._metrics = space.metrics[groups] if self.per_cluster else space.metrics
         self.cluster_centers_ = scale.outside(self._centres)
-        self.metrics_ = self._metrics / scale.unit / scale.unit
+        self.metrics_ = scale.metrics(self._metrics)
         self.objective_, self.n_iter_ = run.objective, run.n_iter
-        self.n_violated_ = n_violated(self.labels_, known)
+        warn_of_fewer_groups(self, labels, features)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

@@ -9,17 +9,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew.cluster._centres import Means, Scale, nearest_centres, plus_plus
+from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster._soft_kmeans import Answers, answers_of, best_start, descend
 from clew.constraints import Constraints, Support, check_constraints
+from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
 
 __all__ = ["PCKMeans"]
 
 #: Rounds of the k-means that tells how large distances are.
 ROUNDS_WITHOUT_ANSWERS = 10
+#: The largest price, in squares of the largest difference of a feature from its mean.
+MAX_WEIGHT = 1e150
 
 
 class Euclidean:
@@ -99,11 +104,18 @@ class PCKMeans(ClusterMixin, BaseEstimator):
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, or there are more groups than rows.
+        If a parameter is outside its range, there are more groups than rows, or `weight` is beyond
+        10¹⁵⁰ times the square of the largest difference of a feature from its mean.
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
+
+    Warns
+    -----
+    FewerGroupsWarning
+        If there are fewer groups than `n_clusters`, because fewer rows differ, or because answers
+        hold rows together and one more group would not pay.
 
     Notes
     -----
@@ -135,7 +147,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1),
-        "weight": Allowed(names=("auto",), kind=float, low=0),
+        "weight": Allowed(names=("auto",), kind=float, low=0, high_open=True),
         "n_init": Allowed(kind=int, low=1),
         "max_iter": Allowed(kind=int, low=1),
     }
@@ -156,7 +168,12 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
     ) -> Self:
         """Find the groups.
 
@@ -168,6 +185,8 @@ class PCKMeans(ClusterMixin, BaseEstimator):
             Present by convention.
         constraints : Constraints, default=None
             What people said; None is nothing.
+        callback : callable, default=None
+            Called after each start with the number of starts done and of all.
 
         Returns
         -------
@@ -186,15 +205,17 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         if self.weight == "auto":
             weight = _mean_cost(inside, means, n_groups, seed)
         else:
-            weight = self.weight / scale.unit / scale.unit
+            weight = self._weight_inside(scale)
         run, _ = best_start(
             inside, known, lambda: Euclidean(means, answers, weight, n_groups), n_groups,
-            self.max_iter, seeds,
+            self.max_iter, seeds, callback,
         )  # fmt: skip
-        groups, self.labels_ = np.unique(run.labels, return_inverse=True)
+        groups, labels = np.unique(run.labels, return_inverse=True)
+        self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self.cluster_centers_ = scale.outside(run.centres[groups])
         self.objective_, self.weight_ = scale.squared(run.objective), scale.squared(weight)
-        self.n_iter_, self.n_violated_ = run.n_iter, n_violated(self.labels_, known)
+        self.n_iter_ = run.n_iter
+        warn_of_fewer_groups(self, labels, features)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -212,6 +233,17 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self, "labels_")
         return nearest_centres(check_features(self, X, reset=False), self.cluster_centers_)
+
+    def _weight_inside(self, scale: Scale) -> float:
+        """Bring the weight into the units that are computed in."""
+        weight = float(self.weight) / scale.unit / scale.unit
+        if weight > MAX_WEIGHT:
+            raise InvalidParameterError(
+                f"PCKMeans(weight={self.weight!r}): weight is in squared units of the features, "
+                f"which differ from their means by {scale.unit:.3g} at most; beside that it is too "
+                'large to compute with. Take weight="auto", or other units'
+            )
+        return weight
 
 
 def _mean_cost(X: NDArray[np.float64], means: Means, n_groups: int, seed: int) -> float:

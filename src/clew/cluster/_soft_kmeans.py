@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._parallel import Progress
 from clew.cluster._centres import Means, plus_plus
 from clew.constraints import Constraints
 from clew.kernels.means import add_groups
@@ -89,6 +90,7 @@ def best_start(
     n_groups: int,
     max_iter: int,
     seeds: Sequence[int],
+    callback: Progress | None = None,
 ) -> tuple[SoftRun, AnySpace]:
     """Start once for each seed, and keep the lowest objective.
 
@@ -107,6 +109,8 @@ def best_start(
         Number of groups, and of rounds at most.
     seeds : sequence of int
         A seed for each start.
+    callback : callable, default=None
+        Called after each start with the number of starts done and of all.
 
     Returns
     -------
@@ -124,6 +128,8 @@ def best_start(
         run = descend(X, answers, space, centres, max_iter, random)
         if best is None or run.objective < best[0].objective:
             best = run, space
+        if callback is not None:
+            callback(turn + 1, len(seeds))
     assert best is not None  # seeds are never empty
     return best
 
