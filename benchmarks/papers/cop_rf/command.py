@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -55,24 +57,37 @@ def command(
     if quick:
         study = Study(2, 200, sets or QUICK_SETS, "cop_rf_quick")
     # A quick run is a trial of the programme, not a study to go on with.
-    if quick:
-        study.log.keep(lambda record: False)
-    elif fresh or redo:
-        study.log.keep(lambda r: r["set"] not in study.sets or not (fresh or r["method"] in redo))
+    if fresh or quick or redo:
+        _forget(study, None if fresh or quick else redo)
     if not report_only:
         run(study, jobs)
     areas = Areas(study, tuple(study.problems("tables")))
     if not study.problems():
         raise click.ClickException("none of the data sets is here; set CLEW_DATA to their folder")
-    text = report(areas, is_quick=quick)
-    harness.write_text(harness.RESULTS / f"{study.stem}.md", text)
-    harness.write_text(
-        harness.RESULTS / f"{study.stem}_which.md", "\n".join(which_report(areas)) + "\n"
-    )
-    harness.write_json(harness.RESULTS / f"{study.stem}.json", summary(areas))
-    draw(areas)
+    text = _write(areas, is_quick=quick)
     spent = time.perf_counter() - start
     print(f"\n{text}\n{spent:.0f} s; files {study.stem}* in benchmarks/results/")
+
+
+def _forget(study: Study, methods: Collection[str] | None) -> None:
+    """Forget results on the sets of a study: those of some methods, or all."""
+
+    def is_kept(record: Mapping[str, Any]) -> bool:
+        is_meant = methods is None or record["method"] in methods
+        return record["set"] not in study.sets or not is_meant
+
+    study.log.keep(is_kept)
+
+
+def _write(areas: Areas, *, is_quick: bool) -> str:
+    """Write the report, the tables that the documentation shows, the areas and the pictures."""
+    text, stem = report(areas, is_quick=is_quick), areas.study.stem
+    which = "\n".join(which_report(areas)) + "\n"
+    harness.write_text(harness.RESULTS / f"{stem}.md", text)
+    harness.write_text(harness.RESULTS / f"{stem}_which.md", which)
+    harness.write_json(harness.RESULTS / f"{stem}.json", summary(areas))
+    draw(areas)
+    return text
 
 
 def draw(areas: Areas) -> list[Path]:

@@ -48,9 +48,9 @@ person there (one in ten in the 900), so almost every answer is a cannot-link.
 
 Affinity propagation is scikit-learn's, with the median similarity as preference, as in the paper
 it follows; it decides on the number of groups by itself. In the second table the preference is
-searched, in seven runs, until the number of groups is that of the people, with damping .7 for
-messages to settle: no truth but this number is used. Links are `LinkedAffinity`'s, RF is
-`ClustRF`."""
+searched, in seven runs, until the number of groups is that of the people, with damping .7, or .9
+where messages do not settle: no truth but this number is used, and where no run hits it the nearest
+counts. Links are `LinkedAffinity`'s, RF is `ClustRF`."""
 COLORS = {
     "faces_eucl": GREY,
     "faces_eucl_links": GREY,

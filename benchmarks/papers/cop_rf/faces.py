@@ -43,8 +43,8 @@ SETS = (PIXELS, DISTANCES)
 N_COORDINATES = 60
 PIXEL_VARIANCE = 0.1
 MAX_STEPS = 7
-#: With the usual damping, messages often run in circles where the preference is low.
-STEADY = {"damping": 0.7, "max_iter": 200}
+#: With the usual damping, .5, messages often run in circles where the preference is low.
+STEADIER = ({"damping": 0.7, "max_iter": 200}, {"damping": 0.9, "max_iter": 400})
 GIVEN = "precomputed"
 
 
@@ -117,11 +117,11 @@ def with_n_groups(similarity: Floats, n_groups: int, seed: int) -> Found:
     """
     i, j = np.triu_indices(len(similarity), 1)
     middle, high = (float(v) for v in np.quantile(similarity[i, j], [0.5, 1.0]))
-    gap, power = high - middle or 1.0, 1.0
+    gap = high - middle or 1.0
     too_small, too_large, runs = 0.0, np.inf, []
     settled: list[tuple[float, int]] = []
     for _ in range(MAX_STEPS):
-        runs.append(propagated(similarity, seed, preference=high - gap, **STEADY))
+        runs.append(_steadily(similarity, seed, high - gap))
         found = runs[-1].n_groups
         if runs[-1].is_converged and found == n_groups:
             break
@@ -132,11 +132,28 @@ def with_n_groups(similarity: Floats, n_groups: int, seed: int) -> Found:
             too_large = gap
         if runs[-1].is_converged:
             settled.append((gap, found))
-            power = _power(settled[-2:])
-            gap *= float(np.clip((found / n_groups) ** (1 / power), 1 / 3, 3.0))
-        if not too_small < gap < too_large:
-            gap = float(np.sqrt(max(too_small, too_large / 9) * min(too_large, 9 * too_small)))
+            ratio = (found / n_groups) ** (1 / _power(settled[-2:]))
+            gap *= float(np.clip(ratio, 1 / 3, 3.0))
+        gap = _between(gap, too_small, too_large)
     return min(runs, key=lambda run: (not run.is_converged, abs(run.n_groups - n_groups)))
+
+
+def _between(gap: float, too_small: float, too_large: float) -> float:
+    """Keep a distance that lies between the bounds, or take one in the middle, by ratio."""
+    if too_small < gap < too_large:
+        return gap
+    if too_small == 0:
+        return too_large / 3
+    return float(np.sqrt(too_small * min(too_large, 9 * too_small)))
+
+
+def _steadily(similarity: Floats, seed: int, preference: float) -> Found:
+    """Run affinity propagation, with more damping if the messages do not settle."""
+    for parameters in STEADIER:
+        found = propagated(similarity, seed, preference=preference, **parameters)
+        if found.is_converged:
+            break
+    return found
 
 
 def _power(points: list[tuple[float, int]]) -> float:
@@ -167,7 +184,7 @@ class Exemplars:
         """Hash the parameters."""
         trees = n_trees if self.sees == "forest" else 0
         parameters = parameters_of(self.make(n_trees)) if self.make else {}
-        return tag_of(self.name, self.sees, trees, parameters, MAX_STEPS, STEADY, N_COORDINATES)
+        return tag_of(self.name, self.sees, trees, parameters, MAX_STEPS, STEADIER, N_COORDINATES)
 
     def run(
         self, inputs: Inputs, n_trees: int, answers: Constraints | None, seed: int
