@@ -18,7 +18,7 @@ from benchmarks.papers.cop_rf.improvement import improvement_report
 from benchmarks.papers.cop_rf.methods import METHODS
 from benchmarks.papers.cop_rf.protocol import SETS, TABLES, Problem, Table
 from benchmarks.papers.cop_rf.published import PUBLISHED_METHODS, published_area
-from benchmarks.papers.cop_rf.reproduction import reproduction
+from benchmarks.papers.cop_rf.reproduction import in_short, reproduction
 from benchmarks.papers.cop_rf.which import which_report
 
 __all__ = ["report", "summary"]
@@ -69,6 +69,7 @@ def report(areas: Areas, *, is_quick: bool) -> str:
         lines += ["**Quick run: few trees, few trials; the figures mean little.**", ""]
     lines += [NOTES, *_missing(areas), "", f"{study.n_trials} trials, {study.n_trees} trees.", ""]
     lines += [harness.described(harness.provenance()), *_not_of_one_piece(areas)]
+    lines += ["", "## In short", "", *in_short(areas)]
     for table in TABLES:
         lines += ["", f"## {table.title}", "", _table(areas, table), "", _failures(areas, table)]
         lines += ["", f"![{table.title}]({picture_name(study, table.stem)})"]
