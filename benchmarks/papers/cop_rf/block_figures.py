@@ -17,6 +17,7 @@ from benchmarks.papers.cop_rf.protocol import Problem
 
 __all__ = ["block_report", "draw_blocks"]
 
+N_COLORS = 64
 ABOUT = """\
 Rows are sorted by class; the pictures are of the first trial, the figures of all. AUC: how often
 two rows of one class are more alike than two rows of different classes. Within: the mean affinity
@@ -90,4 +91,14 @@ def _draw(areas: Areas, problem: Problem) -> Path:
     for panel, block in zip(grid[0], BLOCKS, strict=True):
         panel.set_title(block.label, fontsize=9)
     figure.suptitle(f"Affinities on {problem.name}, rows sorted by class", fontsize=11)
-    return saved(figure, areas.study, f"blocks_{problem.name}")
+    return _in_few_colors(saved(figure, areas.study, f"blocks_{problem.name}"))
+
+
+def _in_few_colors(path: Path) -> Path:
+    """Write a picture anew with a palette: affinities look like noise, which hardly packs."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(N_COLORS)
+    small.save(path, optimize=True)
+    return path
