@@ -289,18 +289,3 @@ def test_parameters_out_of_range_are_named(wrong):
     ((name, value),) = wrong.items()
     with pytest.raises(InvalidParameterError, match=rf"COPRF\({name}={value!r}\): {name} must"):
         COPRF(**wrong).fit(X)
-
-
-def test_alternative_is_the_same_forest_without_distances():
-    model = COPRF(40, random_state=0).fit(X, constraints=ANSWERS)
-    (alternative,) = model.alternatives()
-    alone = COPRF(40, euclidean=0.0, random_state=0).fit(X, constraints=ANSWERS)
-    np.testing.assert_array_equal(alternative.affinity_matrix_, alone.affinity_matrix_)
-    np.testing.assert_array_equal(alternative.transform(X[:5]), alone.transform(X[:5]))
-    assert (model.euclidean_, alternative.euclidean_) == (0.5, 0.0)
-    assert abs(model.affinity_matrix_ - alone.affinity_matrix_).max() > 0.1
-
-
-@pytest.mark.parametrize("parameters", [{"euclidean": 0.5}, {"euclidean": 0.0}, {"mode": "hard"}])
-def test_what_was_asked_for_has_no_alternative(parameters):
-    assert COPRF(10, random_state=0, **parameters).fit(X).alternatives() == []

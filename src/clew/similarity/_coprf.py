@@ -22,6 +22,7 @@ from clew.similarity._affinity import remixed_graph
 from clew.similarity._forest_similarity import ForestSimilarity
 from clew.similarity._space import Space
 from clew.similarity._steering import believe, believed_answers, hard_links, soft_links
+from clew.similarity._telling import distances_tell
 
 __all__ = ["COPRF"]
 
@@ -225,6 +226,8 @@ class COPRF(ForestSimilarity):
         self.euclidean_ = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
         self.constraint_weight_, self.doubt_, self.error_rate_ = belief
         self.n_violated_ = self.forest_.n_violated
+        is_open = self.euclidean == "auto" and self.euclidean_ > 0
+        self._distances_tell = not is_open or distances_tell(self._rows, known, belief.weight, seed)
         return self
 
     def alternatives(self) -> list[Self]:
@@ -233,11 +236,11 @@ class COPRF(ForestSimilarity):
         Returns
         -------
         list of COPRF
-            Fitted. Where `euclidean` is "auto" and mixes, one that trusts the trees alone: better
-            where distances say little. `SimilarityClustering` takes it if answers speak for it.
+            Fitted. Where `euclidean` is "auto" and mixes, but distances hardly tell must-links from
+            cannot-links, one that trusts the trees alone.
         """
         check_is_fitted(self, "forest_")
-        if self.euclidean != "auto" or self.euclidean_ == 0:
+        if self._distances_tell:
             return []
         unmixed = copy(self)
         unmixed.__dict__.pop("affinity_matrix_", None)
