@@ -11,7 +11,7 @@ import pytest
 from clew import Constraints
 
 
-def _refused(done, *words, status=1):
+def assert_refused(done, *words, status=1):
     assert done.exit_code == status, done.output
     assert done.stdout == ""
     if status == 1:
@@ -30,13 +30,15 @@ def _save(name, rows):
 def test_value_that_is_not_finite_is_named(run, here, bad):
     X = np.zeros((5, 3))
     X[3, 1] = bad
-    _refused(run(_save("X.npy", X), "-k", 2, "-o", "g.csv"), "X.npy, row 3, column 1", "finite")
+    assert_refused(
+        run(_save("X.npy", X), "-k", 2, "-o", "g.csv"), "X.npy, row 3, column 1", "finite"
+    )
     assert not (here / "g.csv").exists()
 
 
 def test_missing_value_in_a_table_is_named_by_line_and_column(run, here):
     (here / "t.csv").write_text("a,b\n1,2\n\n3,nan\n")
-    _refused(run("t.csv", "-k", 2), "t.csv, row 1 (line 4), column 'b'")
+    assert_refused(run("t.csv", "-k", 2), "t.csv, row 1 (line 4), column 'b'")
 
 
 @pytest.mark.parametrize(
@@ -52,12 +54,12 @@ def test_missing_value_in_a_table_is_named_by_line_and_column(run, here):
     ],
 )
 def test_array_of_the_wrong_kind(run, here, rows, word):
-    _refused(run(_save("X.npy", rows), "-k", 1), "X.npy", word)
+    assert_refused(run(_save("X.npy", rows), "-k", 1), "X.npy", word)
 
 
 def test_pickled_objects_are_never_loaded(run, here):
     np.save("X.npy", np.array([[object()]], dtype=object), allow_pickle=True)
-    _refused(run("X.npy", "-k", 1), "X.npy cannot be read")
+    assert_refused(run("X.npy", "-k", 1), "X.npy cannot be read")
 
 
 @pytest.mark.parametrize("name", ["X.npy", "X.npz", "X.parquet"])
@@ -66,13 +68,13 @@ def test_damaged_file(run, here, name, content):
     if name == "X.parquet":
         pytest.importorskip("pyarrow")
     Path(name).write_bytes(content)
-    _refused(run(name, "-k", 2), f"{name} cannot be read")
+    assert_refused(run(name, "-k", 2), f"{name} cannot be read")
 
 
 @pytest.mark.parametrize("name", ["X.txt", "X", "X.xlsx"])
 def test_unknown_kind_of_file(run, here, name):
     Path(name).write_text("1,2\n3,4\n")
-    _refused(run(name, "-k", 2), name, ".npy, .npz, .csv, .parquet")
+    assert_refused(run(name, "-k", 2), name, ".npy, .npz, .csv, .parquet")
 
 
 @pytest.mark.parametrize(
@@ -98,12 +100,12 @@ def test_unknown_kind_of_file(run, here, name):
 )
 def test_table_with_a_fault(run, here, text, words):
     (here / "t.csv").write_text(text)
-    _refused(run("t.csv", "-k", 1), "t.csv", *words)
+    assert_refused(run("t.csv", "-k", 1), "t.csv", *words)
 
 
 def test_table_in_another_encoding(run, here):
     (here / "t.csv").write_bytes(b"a,b\n1,2\n3,\xff\n")
-    _refused(run("t.csv", "-k", 1), "line 3", "UTF-8")
+    assert_refused(run("t.csv", "-k", 1), "line 3", "UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -120,41 +122,43 @@ def test_table_in_another_encoding(run, here):
 def test_bad_line_of_answers_is_named(run, X, here, line, words):
     (here / "a.csv").write_text(f"kind,i,j,answer\npair,0,1,same\n{line}\n")
     done = run(X, "-k", 3, "-c", "a.csv", "-o", "g.csv")
-    _refused(done, "a.csv, line 3", *words)
+    assert_refused(done, "a.csv, line 3", *words)
     assert sorted(path.name for path in here.iterdir()) == ["X.npy", "a.csv"]
 
 
 def test_answers_about_another_number_of_rows(run, X, here):
     Constraints.from_labels(np.arange(100) % 3, 50, random_state=0).to_csv("a.csv")
-    _refused(run(X, "-k", 3, "-c", "a.csv"), "a.csv, line", "n_samples is 30")
+    assert_refused(run(X, "-k", 3, "-c", "a.csv"), "a.csv, line", "n_samples is 30")
 
 
 def test_empty_file_of_answers(run, X, here):
     (here / "a.csv").touch()
-    _refused(run(X, "-k", 3, "-c", "a.csv"), "a.csv is empty")
+    assert_refused(run(X, "-k", 3, "-c", "a.csv"), "a.csv is empty")
 
 
 def test_contradiction_under_hard_constraints_names_the_chain(run, X, answers):
     file = answers("3 5 same", "5 9 same", "3 9 different")
     options = (X, "-k", 3, "-c", file)
-    _refused(run(*options, "--mode", "hard"), "3 = 5 = 9")
-    _refused(run(*options, "--mode", "hard", "--trust", "none"), "3 = 5 = 9")
+    assert_refused(run(*options, "--mode", "hard"), "3 = 5 = 9")
+    assert_refused(run(*options, "--mode", "hard", "--trust", "none"), "3 = 5 = 9")
     assert run(*options).exit_code == 0
 
 
 @pytest.mark.parametrize("method", ["clustrf", "spectral"])
 def test_method_without_answers_refuses_them(run, X, answers, method):
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "--method", method, fast=False)
-    _refused(done, f"--method {method}", "does not honour pairs", "--method coprf")
+    assert_refused(done, f"--method {method}", "does not honour pairs", "--method coprf")
 
 
 def test_kind_of_answer_that_the_method_does_not_honour(run, X, here):
     (here / "a.csv").write_text("kind,i,j,k,answer\ntriplet,0,1,2,first\n")
-    _refused(run(X, "-k", 3, "-c", "a.csv"), "does not honour triplets", "leave such answers out")
+    assert_refused(
+        run(X, "-k", 3, "-c", "a.csv"), "does not honour triplets", "leave such answers out"
+    )
 
 
 def test_more_groups_than_rows(run, X):
-    _refused(run(X, "-k", 31), "--n-clusters 31 is too many", "30 rows")
+    assert_refused(run(X, "-k", 31), "--n-clusters 31 is too many", "30 rows")
 
 
 @pytest.mark.parametrize(
@@ -177,33 +181,35 @@ def test_more_groups_than_rows(run, X):
 )
 def test_misuse(run, X, wrong):
     before = X.read_bytes()
-    _refused(run(X, *wrong, fast=False), "Usage: clew cluster", status=2)
+    assert_refused(run(X, *wrong, fast=False), "Usage: clew cluster", status=2)
     assert X.read_bytes() == before
 
 
 def test_missing_file(run, here):
-    _refused(run("nowhere.npy", "-k", 2), "nowhere.npy", "does not exist", status=2)
-    _refused(run(here, "-k", 2), "is a directory", status=2)
+    assert_refused(run("nowhere.npy", "-k", 2), "nowhere.npy", "does not exist", status=2)
+    assert_refused(run(here, "-k", 2), "is a directory", status=2)
 
 
 def test_answers_are_never_written_over(run, X, answers):
     file = answers("0 1 same", name="doubtful.csv")
     before = file.read_bytes()
     for output in ("doubtful.csv", "groups.csv"):
-        _refused(run(X, "-k", 3, "-c", file, "-o", output), "written over", status=2)
-    _refused(run(X, "-k", 3, "-c", file, "-o", "g.csv", "--doubtful", "g.csv"), "g.csv", status=2)
+        assert_refused(run(X, "-k", 3, "-c", file, "-o", output), "written over", status=2)
+    assert_refused(
+        run(X, "-k", 3, "-c", file, "-o", "g.csv", "--doubtful", "g.csv"), "g.csv", status=2
+    )
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("output", ["nowhere/g.csv", "folder", "X.npy/g.csv"])
 def test_output_that_cannot_be_written_is_refused_before_the_work(run, X, here, output):
     (here / "folder").mkdir()
-    _refused(run(X, "-k", 3, "-o", output), f"cannot write {output}")
+    assert_refused(run(X, "-k", 3, "-o", output), f"cannot write {output}")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder where even root cannot write")
 def test_folder_that_cannot_be_written_to(run, X):
-    _refused(run(X, "-k", 3, "-o", "/proc/g.csv"), "cannot write /proc/g.csv")
+    assert_refused(run(X, "-k", 3, "-o", "/proc/g.csv"), "cannot write /proc/g.csv")
 
 
 def test_no_output_when_the_other_fails(run, X, here, answers, monkeypatch):
@@ -219,7 +225,7 @@ def test_no_output_when_the_other_fails(run, X, here, answers, monkeypatch):
 
     monkeypatch.setattr(outputs, "atomic_write", broken)
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "-o", "g.csv")
-    _refused(done, "doubtful.csv: No space left on device")
+    assert_refused(done, "doubtful.csv: No space left on device")
     assert (here / "g.csv").read_text() == "precious"
     assert sorted(path.name for path in here.iterdir()) == ["X.npy", "answers.csv", "g.csv"]
 
@@ -229,4 +235,4 @@ def test_out_of_memory_is_a_sentence(run, X, monkeypatch):
         raise MemoryError("Unable to allocate 9 TiB")
 
     monkeypatch.setattr("clew.cluster.SimilarityClustering.fit", grow)
-    _refused(run(X, "-k", 3), "not enough memory", "9 TiB")
+    assert_refused(run(X, "-k", 3), "not enough memory", "9 TiB")
