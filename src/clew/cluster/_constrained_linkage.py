@@ -14,8 +14,8 @@ from clew._graphs import check_distances
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew.cluster._distances import Distances, given_distances, measured_distances
 from clew.cluster._n_groups import check_n_components
-from clew.constraints import Closure, Constraints, Support, check_constraints
-from clew.constraints._support import refuse_contradictions
+from clew.constraints import Closure, Constraints, Support
+from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import DeadEndWarning, InvalidParameterError, TooLargeError
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.linkage import LINKAGES, merge_along_chains, merge_components, number_nodes
@@ -179,10 +179,7 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
         n = len(checked)
         if self.metric == "precomputed":
             check_distances(checked)
-        known = Constraints(n) if constraints is None else constraints
-        check_constraints(self, known, n, self.supports)
-        binding = known.select_pairs((known.pair_weights > 0) & ~known.is_dont_know)
-        refuse_contradictions(binding)
+        binding = binding_answers(answers_for(self, constraints, n))
         closure = binding.closure()
         self._check_numbers(n, closure.n_components)
         is_given = self.metric == "precomputed"

@@ -18,8 +18,8 @@ from clew.cluster._cannot_link_graph import MAX_STEPS, CannotLinkGraph
 from clew.cluster._centres import Centres, Means, Medoids, Scale, nearest_centres
 from clew.cluster._hard_kmeans import Run, run_ahead, run_in_row_order
 from clew.cluster._n_groups import check_n_components, warn_of_fewer_groups
-from clew.constraints import Constraints, Support, check_constraints
-from clew.constraints._support import refuse_contradictions
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for, binding_answers
 from clew.metrics import n_violated
 
 __all__ = ["COPKMeans"]
@@ -222,11 +222,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):
         if self.metric == "precomputed":
             check_distances(X)
         check_n_clusters(self, n)
-        known = Constraints(n) if constraints is None else constraints
-        check_constraints(self, known, n, self.supports)
-        binding = known.select_pairs(known.pair_weights > 0)
-        refuse_contradictions(binding)
-        return binding
+        return binding_answers(answers_for(self, constraints, n))
 
     def _keep(self, best: Run, X: NDArray[np.float64], violated: int) -> None:
         """Set all fitted attributes at once, and unset those that the other metric set."""

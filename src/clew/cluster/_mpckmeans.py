@@ -16,7 +16,8 @@ from clew.cluster._centres import Ranges
 from clew.cluster._learned_metrics import LearnedMetrics, costs_at
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster._soft_kmeans import answers_of, best_start
-from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for
 from clew.metrics import n_violated
 
 __all__ = ["MPCKMeans"]
@@ -177,8 +178,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         features = check_features(self, X)
         n = len(features)
         check_n_clusters(self, n)
-        known = Constraints(n) if constraints is None else constraints
-        check_constraints(self, known, n, self.supports)
+        known = answers_for(self, constraints, n)
         scale = Ranges(features)
         inside, answers = scale.inside(features), answers_of(known)
 

@@ -15,7 +15,8 @@ from clew._validation import Allowed, check_features, check_n_clusters, check_pa
 from clew.cluster._centres import Means, Scale, nearest_centres, plus_plus
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster._soft_kmeans import Answers, answers_of, best_start, descend
-from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
 
@@ -196,8 +197,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         features = check_features(self, X)
         n, n_groups = len(features), self.n_clusters
         check_n_clusters(self, n)
-        known = Constraints(n) if constraints is None else constraints
-        check_constraints(self, known, n, self.supports)
+        known = answers_for(self, constraints, n)
         scale = Scale(features)
         inside = scale.inside(features)
         means, answers = Means(inside, np.arange(n)), answers_of(known)

@@ -17,7 +17,8 @@ from clew._graphs import check_dense_size, resolved_n_neighbors
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew.cluster._spectral import SpectralClustering
-from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
@@ -169,8 +170,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
                 f"SimilarityClustering hands its clusterer affinities, not features: it must "
                 f'have affinity="precomputed", and {type(clusterer).__name__} has not'
             )
-        known = Constraints(checked.shape[0]) if constraints is None else constraints
-        check_constraints(self, known, checked.shape[0], self.supports)
+        known = answers_for(self, constraints, checked.shape[0])
         fit_part(similarity, checked, known, callback)
         believed = believed_by(similarity, known)
         self.similarity_, self.clusterer_ = _fit_by_answers(clusterer, similarity, believed)

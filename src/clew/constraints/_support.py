@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clew.constraints._constraints import Constraints
 from clew.exceptions import (
@@ -75,6 +75,55 @@ def check_constraints(
                 f"{name} does not honour {kind} answers and will not drop them in silence; "
                 f"it honours: {honoured}"
             )
+
+
+def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int) -> Constraints:
+    """Check what `fit` got against what the estimator honours; None is no answers.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It has `supports`.
+    constraints : Constraints or None
+        What `fit` got.
+    n_samples : int
+        Number of rows of the data.
+
+    Returns
+    -------
+    Constraints
+
+    Raises
+    ------
+    TypeError, InvalidConstraintsError, UnsupportedConstraintError
+        As `check_constraints` has it.
+    """
+    if constraints is None:
+        return Constraints(n_samples)
+    check_constraints(estimator, constraints, n_samples, estimator.supports)
+    return constraints
+
+
+def binding_answers(known: Constraints) -> Constraints:
+    """Take the answers of any weight above 0, as hard methods do, and refuse contradictions.
+
+    Parameters
+    ----------
+    known : Constraints
+        The answers.
+
+    Returns
+    -------
+    Constraints
+
+    Raises
+    ------
+    InconsistentConstraintsError
+        Naming the shortest chain of the first contradiction.
+    """
+    binding = known.select_pairs(known.pair_weights > 0)
+    refuse_contradictions(binding)
+    return binding
 
 
 def refuse_contradictions(known: Constraints) -> None:

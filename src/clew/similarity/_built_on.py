@@ -13,7 +13,8 @@ from clew._graphs import check_affinity
 from clew._parallel import Progress
 from clew._random import derived_seeds
 from clew._validation import check_parameters
-from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for
 from clew.similarity._adaptive_knn import AdaptiveKNN
 from clew.similarity._parts import (
     FittedSimilarity,
@@ -92,8 +93,7 @@ class BuiltOnSimilarity(BaseEstimator):
             check_affinity(checked, allow_negative=self._takes_negative)
         n = checked.shape[0]
         self._check_size(n, is_sparse=is_given and issparse(checked))
-        known = Constraints(n) if constraints is None else constraints
-        check_constraints(self, known, n, self.supports)
+        known = answers_for(self, constraints, n)
         (seed,) = derived_seeds(self.random_state, 1)
         if is_given:
             beneath: Any = Precomputed(checked)

@@ -16,8 +16,8 @@ from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._scales import gaussian_affinity
 from clew._validation import Allowed
-from clew.constraints import Constraints, Support, check_constraints
-from clew.constraints._support import refuse_contradictions
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for, refuse_contradictions
 from clew.similarity._affinity import remixed_graph
 from clew.similarity._forest_similarity import ForestSimilarity
 from clew.similarity._space import Space
@@ -205,8 +205,7 @@ class COPRF(ForestSimilarity):
         self
         """
         features = self._check(X)
-        known = Constraints(len(features)) if constraints is None else constraints
-        check_constraints(self, known, len(features), self.supports)
+        known = answers_for(self, constraints, len(features))
         seed, *seeds_of_forest = derived_seeds(self.random_state, 3)
         belief = believe(features, known, self.trust, seed, self.n_jobs)
         if self.mode == "hard" and self.trust != "inconsistency":

@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils.validation import check_is_fitted
 
-from clew._graphs import check_dense_size, check_n_neighbors, nearest_graph, resolved_n_neighbors
+from clew._graphs import check_dense_size, nearest_graph, resolved_n_neighbors
 from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
-from clew.similarity._built_on import BuiltOnSimilarity
+from clew.similarity._finished_graph import FinishedGraph
 from clew.similarity._links import entries_at
 from clew.similarity._parts import FittedSimilarity, believed_by, graph_of
 from clew.similarity._propagation import Spread, reach, spread_densely, spread_on
@@ -26,7 +25,7 @@ __all__ = ["E2CP"]
 MAX_AUTO_DENSE_ROWS = 2_000
 
 
-class E2CP(BuiltOnSimilarity):
+class E2CP(FinishedGraph):
     """Exhaustive and efficient constraint propagation: answers spread to the pairs around them.
 
     What people said of a pair holds, less strongly, for each two rows near its ends. Must-links and
@@ -115,7 +114,6 @@ class E2CP(BuiltOnSimilarity):
         "form": Allowed(names=("auto", "dense", "sparse")),
         "n_jobs": (Allowed(kind=int, low=1, none=True), Allowed(kind=int, high=-1)),
     }
-    is_graph: ClassVar[bool] = True
     supports = Support(pairs=True, dont_know=True)
 
     def __init__(
@@ -171,28 +169,6 @@ class E2CP(BuiltOnSimilarity):
             k = resolved_n_neighbors(self.n_neighbors, n_samples)
             return graph_of(beneath, n_samples, k)
         return nearest_graph(beneath.affinity_matrix_, n_samples - 1)
-
-    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Keep the largest affinities of each row.
-
-        Parameters
-        ----------
-        n_neighbors : int, default=20
-            How many.
-
-        Returns
-        -------
-        csr_array of shape (n_samples, n_samples)
-            Symmetric, nothing on the diagonal.
-
-        Raises
-        ------
-        InvalidParameterError
-            If `n_neighbors` is not between 1 and ``n_samples - 1``.
-        """
-        check_is_fitted(self, "affinity_matrix_")
-        check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
-        return nearest_graph(self.affinity_matrix_, n_neighbors)
 
 
 def _adjusted_on(pattern: csr_array, graph: csr_array, found: csr_array) -> csr_array:

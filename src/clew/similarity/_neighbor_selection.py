@@ -7,19 +7,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted
 
-from clew._graphs import check_n_neighbors, largest_stored, nearest_graph, resolved_n_neighbors
+from clew._graphs import largest_stored, resolved_n_neighbors
 from clew._parallel import Progress
 from clew._validation import Allowed
 from clew.constraints import Constraints
-from clew.similarity._built_on import BuiltOnSimilarity
+from clew.similarity._finished_graph import FinishedGraph
 from clew.similarity._parts import FittedSimilarity, graph_of
 
 __all__ = ["NeighborSelection", "entries_where"]
 
 
-class NeighborSelection(BuiltOnSimilarity):
+class NeighborSelection(FinishedGraph):
     """Look at the nearest rows of each row, and keep those that hold together.
 
     Subclasses store `n_neighbors` and write `_kept`. An edge stays if either of its rows keeps it,
@@ -29,7 +28,6 @@ class NeighborSelection(BuiltOnSimilarity):
     _allowed: ClassVar[dict[str, Any]] = {
         "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1),
     }
-    is_graph: ClassVar[bool] = True
 
     n_neighbors: int | Literal["auto", "paper"]
 
@@ -55,28 +53,6 @@ class NeighborSelection(BuiltOnSimilarity):
             Number of neighbours.
         """
         raise NotImplementedError
-
-    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Keep the largest affinities of each row.
-
-        Parameters
-        ----------
-        n_neighbors : int, default=20
-            How many.
-
-        Returns
-        -------
-        csr_array of shape (n_samples, n_samples), float64
-            Symmetric, nothing on the diagonal.
-
-        Raises
-        ------
-        InvalidParameterError
-            If `n_neighbors` is not between 1 and ``n_samples - 1``.
-        """
-        check_is_fitted(self, "affinity_matrix_")
-        check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
-        return nearest_graph(self.affinity_matrix_, n_neighbors)
 
 
 def entries_where(matrix: csr_array, is_kept: NDArray[np.bool_]) -> csr_array:

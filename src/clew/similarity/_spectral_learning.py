@@ -6,21 +6,20 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
-from sklearn.utils.validation import check_is_fitted
 
-from clew._graphs import check_n_neighbors, nearest_graph, resolved_n_neighbors
+from clew._graphs import resolved_n_neighbors
 from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
-from clew.similarity._built_on import BuiltOnSimilarity
+from clew.similarity._finished_graph import FinishedGraph
 from clew.similarity._links import with_links
 from clew.similarity._parts import FittedSimilarity, believed_by, graph_of
 
 __all__ = ["SpectralLearning"]
 
 
-class SpectralLearning(BuiltOnSimilarity):
+class SpectralLearning(FinishedGraph):
     """Spectral learning: answers become edges of a neighbour graph.
 
     Must-linked rows get affinity 1, cannot-linked rows 0, whatever the features say. Nothing
@@ -93,7 +92,6 @@ class SpectralLearning(BuiltOnSimilarity):
         "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1),
         "normalization": Allowed(names=("additive",), none=True),
     }
-    is_graph: ClassVar[bool] = True
     supports = Support(pairs=True, dont_know=True)
 
     def __init__(
@@ -121,28 +119,6 @@ class SpectralLearning(BuiltOnSimilarity):
             "affinity_matrix_": _as_random_walk(linked) if self.normalization else linked,
             "constraint_weight_": believed.pair_weights,
         }
-
-    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Keep the largest affinities of each row of the graph.
-
-        Parameters
-        ----------
-        n_neighbors : int, default=20
-            How many.
-
-        Returns
-        -------
-        csr_array of shape (n_samples, n_samples)
-            Symmetric, without a diagonal.
-
-        Raises
-        ------
-        InvalidParameterError
-            If `n_neighbors` is not between 1 and ``n_samples - 1``.
-        """
-        check_is_fitted(self, "affinity_matrix_")
-        check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
-        return nearest_graph(self.affinity_matrix_, n_neighbors)
 
 
 def _as_random_walk(graph: csr_array) -> csr_array:
