@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _harness as harness
+from benchmarks.papers._opening import opening
 from benchmarks.papers._pictures import picture_name
 from benchmarks.papers._scores import Score
 from benchmarks.papers.clustrf.areas import Areas, percent
@@ -65,12 +66,10 @@ def report(areas: Areas, *, is_quick: bool) -> str:
         Markdown.
     """
     study = areas.study
-    lines = ["# ClustRF: Table 2, Figures 3 to 5", ""]
-    if is_quick:
-        lines += ["**Quick run: few trees, few trials; the figures mean little.**", ""]
     sizes = ", ".join(map(str, study.k))
-    lines += [NOTES, "", f"{study.n_trials} trials, {study.n_trees} trees, k = {sizes}.", ""]
-    lines += [harness.described(harness.provenance()), *_not_of_one_piece(areas)]
+    scale = f"{study.n_trials} trials, {study.n_trees} trees, k = {sizes}."
+    title = "ClustRF: Table 2, Figures 3 to 5"
+    lines = opening(title, NOTES, scale, areas.sources(), areas.n_missing(), is_quick=is_quick)
     lines += ["", "## Table 2", ""]
     for problem in areas.problems:
         lines += [_table(areas, problem), ""]
@@ -103,20 +102,6 @@ def summary(areas: Areas) -> dict[str, Any]:
     study = areas.study
     about = {"trials": study.n_trials, "trees": study.n_trees, "k": list(study.k)}
     return {"about": harness.provenance(), "study": about, "mean_ari": found}
-
-
-def _not_of_one_piece(areas: Areas) -> list[str]:
-    """Say where the results are not of one piece."""
-    found = []
-    sources = areas.sources()
-    if len(sources) > 1 or (sources and harness.source_tag() not in sources):
-        found.append(
-            f"The results are of clew's sources {', '.join(sorted(sources))}; now it is "
-            f"{harness.source_tag()}. `--fresh` makes them anew."
-        )
-    if n_missing := areas.n_missing():
-        found.append(f"Not complete: {n_missing} results are missing.")
-    return ["", *(f"**{line}**" for line in found)] if found else []
 
 
 def _table(areas: Areas, problem: Problem) -> str:

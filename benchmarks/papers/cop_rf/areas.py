@@ -107,6 +107,12 @@ class Areas:
         ]
         return float(np.mean(failed)) if failed else 0.0
 
+    def n_missing(self) -> int:
+        """Count the results that are not there."""
+        wanted = sum(len(self.study.tasks(problem)) for problem in self.study.problems())
+        have = sum(record["trial"] < self.study.n_trials for record in self.records.values())
+        return max(wanted * self.study.n_trials - have, 0)
+
     def sources(self) -> set[str]:
         """Give the tags of clew's source that made the results."""
         return {record["source"] for record in self.records.values()}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _harness as harness
+from benchmarks.papers._opening import opening
 from benchmarks.papers._pictures import picture_name
 from benchmarks.papers._scores import Score
 from benchmarks.papers.cop_rf.areas import Areas
@@ -64,11 +65,10 @@ def report(areas: Areas, *, is_quick: bool) -> str:
         Markdown.
     """
     study = areas.study
-    lines = ["# COP-RF: Tables II to IV, Figures 6, 7, 9 to 11, 13 and 14", ""]
-    if is_quick:
-        lines += ["**Quick run: few trees, few trials; the figures mean little.**", ""]
-    lines += [NOTES, *_missing(areas), "", f"{study.n_trials} trials, {study.n_trees} trees.", ""]
-    lines += [harness.described(harness.provenance()), *_not_of_one_piece(areas)]
+    notes = "\n".join([NOTES, *_missing(areas)])
+    scale = f"{study.n_trials} trials, {study.n_trees} trees."
+    title = "COP-RF: Tables II to IV, Figures 6, 7, 9 to 11, 13 and 14"
+    lines = opening(title, notes, scale, areas.sources(), areas.n_missing(), is_quick=is_quick)
     lines += ["", "## In short", "", *in_short(areas)]
     for table in TABLES:
         lines += ["", f"## {table.title}", "", _table(areas, table), "", _failures(areas, table)]
@@ -114,23 +114,6 @@ def summary(areas: Areas) -> dict[str, Any]:
                     row[method.name] = {"mean": score.mean, "error": error, "trials": len(values)}
     study = {"trials": areas.study.n_trials, "trees": areas.study.n_trees}
     return {"about": harness.provenance(), "study": study, "areas": found}
-
-
-def _not_of_one_piece(areas: Areas) -> list[str]:
-    """Say where the results are not of one piece."""
-    found = []
-    sources = areas.sources()
-    if len(sources) > 1 or (sources and harness.source_tag() not in sources):
-        found.append(
-            f"The results are of clew's sources {', '.join(sorted(sources))}; now it is "
-            f"{harness.source_tag()}. `--redo METHOD` or `--fresh` makes them anew."
-        )
-    wanted = sum(len(areas.study.tasks(problem)) for problem in areas.study.problems())
-    wanted *= areas.study.n_trials
-    have = sum(record["trial"] < areas.study.n_trials for record in areas.records.values())
-    if have < wanted:
-        found.append(f"Not complete: {have} of {wanted} results.")
-    return ["", *(f"**{line}**" for line in found)] if found else []
 
 
 def _table(areas: Areas, table: Table) -> str:
