@@ -10,7 +10,14 @@ __all__ = ["opening"]
 
 
 def opening(
-    title: str, notes: str, scale: str, sources: Collection[str], n_missing: int, *, is_quick: bool
+    title: str,
+    notes: str,
+    scale: str,
+    *,
+    sources: Collection[str],
+    remedy: str,
+    n_missing: int,
+    is_quick: bool,
 ) -> list[str]:
     """Write the beginning of a report.
 
@@ -22,6 +29,8 @@ def opening(
         How large it is.
     sources : collection of str
         Tags of clew's source that made the results.
+    remedy : str
+        What makes them anew.
     n_missing : int
         Results that are not there yet.
     is_quick : bool
@@ -41,7 +50,7 @@ def opening(
         made = ", ".join(sorted(sources))
         lines += [
             "",
-            f"**The results are of clew's sources {made}; now it is {now}. `--fresh` makes them "
+            f"**The results are of clew's sources {made}; now it is {now}. {remedy} makes them "
             "anew.**",
         ]
     if n_missing:

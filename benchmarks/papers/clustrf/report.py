@@ -69,7 +69,10 @@ def report(areas: Areas, *, is_quick: bool) -> str:
     sizes = ", ".join(map(str, study.k))
     scale = f"{study.n_trials} trials, {study.n_trees} trees, k = {sizes}."
     title = "ClustRF: Table 2, Figures 3 to 5"
-    lines = opening(title, NOTES, scale, areas.sources(), areas.n_missing(), is_quick=is_quick)
+    lines = opening(
+        title, NOTES, scale, sources=areas.sources(), remedy="`--fresh`",
+        n_missing=areas.n_missing(), is_quick=is_quick,
+    )  # fmt: skip
     lines += ["", "## Table 2", ""]
     for problem in areas.problems:
         lines += [_table(areas, problem), ""]

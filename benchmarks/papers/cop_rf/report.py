@@ -68,7 +68,10 @@ def report(areas: Areas, *, is_quick: bool) -> str:
     notes = "\n".join([NOTES, *_missing(areas)])
     scale = f"{study.n_trials} trials, {study.n_trees} trees."
     title = "COP-RF: Tables II to IV, Figures 6, 7, 9 to 11, 13 and 14"
-    lines = opening(title, notes, scale, areas.sources(), areas.n_missing(), is_quick=is_quick)
+    lines = opening(
+        title, notes, scale, sources=areas.sources(), remedy="`--redo METHOD` or `--fresh`",
+        n_missing=areas.n_missing(), is_quick=is_quick,
+    )  # fmt: skip
     lines += ["", "## In short", "", *in_short(areas)]
     for table in TABLES:
         lines += ["", f"## {table.title}", "", _table(areas, table), "", _failures(areas, table)]
