@@ -89,7 +89,7 @@ def test_what_is_found_violates_nothing(problem, algorithm):
 @pytest.mark.parametrize("n_pairs", [60, 200, 1000])
 def test_right_answers_are_all_kept_on_a_dense_core(n_pairs, seed):
     c = Constraints.from_labels(SPECIES, n_pairs, random_state=seed)
-    c = c.select_pairs(c.is_cannot_link)  # without must-links the graph is hardest
+    c = c.select(pairs=c.is_cannot_link)  # without must-links the graph is hardest
     model = COPKMeans(3, n_init=3, random_state=seed).fit(IRIS, constraints=c)
     assert n_violated(model.labels_, c) == 0
     assert adjusted_rand_score(SPECIES, model.labels_) > 0.65
@@ -166,7 +166,7 @@ def test_a_contradiction_shows_its_shortest_chain():
 def test_any_weight_above_nil_binds_and_nil_binds_nothing():
     c = Constraints.from_pairs(must_link=[(0, 149)], cannot_link=[(0, 1), (0, 149)], n_samples=150)
     model = COPKMeans(3, random_state=0)
-    light = c.with_weights(pair_weights=[1e-9, 1e-9, 0]).select_pairs([0, 1])
+    light = c.with_weights(pair_weights=[1e-9, 1e-9, 0]).select(pairs=[0, 1])
     labels = model.fit(IRIS, constraints=light).labels_
     assert labels[0] == labels[149] != labels[1]
     nothing = model.fit(IRIS, constraints=c.with_weights(pair_weights=[0, 0, 0]))

@@ -80,7 +80,7 @@ def test_an_answer_given_twice_counts_twice():
     for answer, is_same in ((0, True), (1, False)):
         labels = (
             PCKMeans(3, weight=1e3, random_state=0)
-            .fit(IRIS, constraints=c + c.select_pairs([answer]))
+            .fit(IRIS, constraints=c + c.select(pairs=[answer]))
             .labels_
         )
         assert (labels[0] == labels[149]) == is_same

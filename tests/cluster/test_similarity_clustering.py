@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any, ClassVar
 from unittest.mock import PropertyMock, patch
 
 import numpy as np
@@ -18,10 +19,12 @@ from sklearn.preprocessing import StandardScaler
 from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.cluster._similarity_clustering import MAX_DENSE_ROWS
+from clew.constraints import Support
 from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF, ClustRF
 from clew.similarity._forest_similarity import ForestSimilarity
+from clew.similarity._learned_space import LearnedSpace
 
 X, y = load_iris(return_X_y=True)
 ANSWERS = Constraints.from_labels(y, 80, random_state=0)
@@ -172,3 +175,30 @@ def test_answers_keep_distances_where_these_tell() -> None:
     groups = SimilarityClustering(COPRF(n_trees=100), SpectralClustering(3), random_state=0)
     assert groups.fit(X, constraints=ANSWERS).similarity_.euclidean_ == 0.5
     assert groups.fit(X).similarity_.euclidean_ == 0.5
+
+
+class Stretched(LearnedSpace):
+    """The given features, the first one stretched."""
+
+    _allowed: ClassVar[dict[str, Any]] = {}
+    supports = Support()
+
+    def _solve(self, X, known, callback):
+        return {"embedding_": self._embed(X)}
+
+    def _embed(self, X):
+        return X * np.array([10.0, 0.1])
+
+
+def test_a_clusterer_of_features_gets_learned_ones() -> None:
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 60)
+    X = np.column_stack([truth + random.normal(0, 0.1, 120), random.normal(0, 50, 120)])
+    model = SimilarityClustering(Stretched(), KMeans(2), random_state=0).fit(X[:100])
+    assert adjusted_rand_score(truth[:100], model.labels_) == 1.0
+    assert adjusted_rand_score(truth[100:], model.predict(X[100:])) == 1.0
+    ward = SimilarityClustering(Stretched(), AgglomerativeClustering(2)).fit(X[:100])
+    assert adjusted_rand_score(truth[:100], ward.labels_) == 1.0
+    np.testing.assert_array_equal(ward.predict(X[:100]), ward.labels_)  # by affinities
+    spectral = SimilarityClustering(Stretched(), SpectralClustering(2), random_state=0)
+    assert spectral.fit(X[:100]).predict(X[100:]).shape == (20,)

@@ -84,7 +84,7 @@ def test_equality_is_about_what_who_said(mixed):
     # Codes may differ where names agree.
     one = Constraints(3, pairs=[(0, 1, 1)], pair_annotators=["zoe"])
     both = Constraints(3, pairs=[(0, 1, 1), (1, 2, 1)], pair_annotators=["zoe", "ann"])
-    assert both.select_pairs([True, False]) == one
+    assert both.select(pairs=[True, False]) == one
     other = Constraints(3, pairs=[(0, 1, 1)], pair_annotators=["ann"])
     assert one != other
 
@@ -219,7 +219,7 @@ def test_join(mixed):
     assert len(both) == len(mixed) + 1
     np.testing.assert_array_equal(both.pairs[-1], (0, 1))
     assert both.annotators[both.pair_annotators[-1]] == "dee"
-    assert both.select_pairs([0, 1, 2, 3]) == mixed
+    assert both.select(pairs=[0, 1, 2, 3]) == mixed
     with pytest.raises(InvalidConstraintsError, match="8 and about 9 rows cannot be joined"):
         mixed + Constraints(9)
     with pytest.raises(TypeError):
@@ -260,16 +260,16 @@ def test_bad_subsets(mixed, rows, message):
 
 
 def test_select_pairs_leaves_other_kinds(mixed):
-    kept = mixed.select_pairs(mixed.is_cannot_link)
+    kept = mixed.select(pairs=mixed.is_cannot_link)
     np.testing.assert_array_equal(kept.pairs, mixed.cannot_link)
     np.testing.assert_array_equal(kept.pair_weights, [0.5, 0])
     np.testing.assert_array_equal(kept.triplets, mixed.triplets)
     np.testing.assert_array_equal(kept.odd_one_out, mixed.odd_one_out)
-    assert mixed.select_pairs([1, 3]) == kept
+    assert mixed.select(pairs=[1, 3]) == kept
     with pytest.raises(InvalidConstraintsError, match="the number of pairs"):
-        mixed.select_pairs([True])
+        mixed.select(pairs=[True])
     with pytest.raises(InvalidConstraintsError, match="out of range"):
-        mixed.select_pairs([4])
+        mixed.select(pairs=[4])
 
 
 def test_with_weights_changes_weights_alone(mixed):

@@ -12,8 +12,8 @@ def test_pairs():
     c = Constraints(4, pairs=[(0, 1, 1), (0, 2, 1), (0, 1, 0), (0, 2, 0), (0, 1, -2), (0, 2, -2)])
     # Rows 0 and 1 are together: one must-link and one cannot-link are violated.
     assert n_violated([0, 0, 1, 1], c) == 2
-    assert n_violated([0, 0, 1, 1], c.select_pairs(c.is_dont_know)) == 0
-    assert n_violated([0, 0, 1, 1], c.select_pairs(c.is_must_link)) == 1
+    assert n_violated([0, 0, 1, 1], c.select(pairs=c.is_dont_know)) == 0
+    assert n_violated([0, 0, 1, 1], c.select(pairs=c.is_must_link)) == 1
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_odd_one_out(labels, not_violated):
 
 def test_noise_is_in_no_group():
     c = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 1)], n_samples=3)
-    assert n_violated([-1, -1, 0], c.select_pairs(c.is_must_link)) == 1
-    assert n_violated([-1, -1, 0], c.select_pairs(c.is_cannot_link)) == 0
+    assert n_violated([-1, -1, 0], c.select(pairs=c.is_must_link)) == 1
+    assert n_violated([-1, -1, 0], c.select(pairs=c.is_cannot_link)) == 0
 
 
 def test_the_true_groups_violate_exactly_the_wrong_answers():

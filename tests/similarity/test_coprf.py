@@ -142,7 +142,7 @@ def test_answers_of_no_weight_change_nothing():
 
 
 def test_heavier_answers_bind_more():
-    few = ANSWERS.select_pairs(ANSWERS.is_cannot_link)
+    few = ANSWERS.select(pairs=ANSWERS.is_cannot_link)
     counts = [
         violated(
             coprf(trust=None, share=1.0)

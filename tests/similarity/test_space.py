@@ -90,11 +90,11 @@ def test_hard_trees_leave_out_answers_more_likely_wrong() -> None:
     answers = Constraints.from_labels(y, 120, error=0.1, random_state=0)
     model = COPRF(n_trees=60, mode="hard", trust="posterior", share=1.0, random_state=0)
     model.fit(X, constraints=answers)
-    believed = answers.select_pairs(model.doubt_ < 0.5)
+    believed = answers.select(pairs=model.doubt_ < 0.5)
     assert len(believed.pairs) < len(answers.pairs)
     leaf = model.forest_.leaf
     i, j = believed.must_link.T
     assert (leaf[:, i] == leaf[:, j]).all()
-    doubted = answers.select_pairs(answers.is_must_link & (model.doubt_ > 0.5)).must_link
+    doubted = answers.select(pairs=answers.is_must_link & (model.doubt_ > 0.5)).must_link
     assert len(doubted)
     assert (leaf[:, doubted[:, 0]] != leaf[:, doubted[:, 1]]).any()

@@ -22,7 +22,9 @@ from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
+from clew.similarity._learned_space import LearnedSpace
 from clew.similarity._parts import (
+    affinity_to_fitted,
     believed_by,
     check_part,
     check_rows,
@@ -62,13 +64,14 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         `kneighbors_graph` and `transform`. None is `COPRF()`.
     clusterer : estimator, default=None
         Finds groups from a precomputed affinity: `SpectralClustering`, or scikit-learn's
-        ``AffinityPropagation(affinity="precomputed")``. None is `SpectralClustering()`, with 8
-        groups. Where its `n_neighbors` is "auto" and there are answers, graphs of 10 and 20
-        neighbours and of a tenth of the rows (of 50 past 5,000 rows) are tried, and one replaces
-        the usual graph if its partition makes the answers e times as likely
-        (`clew.metrics.answer_log_likelihood`). An alternative of
-        the similarity, as `COPRF` has one, must make them e⁴ times as likely. A similarity that is
-        a graph already, such as `E2CP`, is cut as it is.
+        ``AffinityPropagation(affinity="precomputed")``; or from learned features, where the
+        similarity learns such (`SKLR`, `ITML`): `KernelKMeans`, or any of scikit-learn's. None is
+        `SpectralClustering()`, with 8 groups. Where its `n_neighbors` is "auto" and there are
+        answers, graphs of 10 and 20 neighbours and of a tenth of the rows (of 50 past 5,000 rows)
+        are tried, and one replaces the usual graph if its partition makes the answers e times as
+        likely (`clew.metrics.answer_log_likelihood`). An alternative of the similarity, as `COPRF`
+        has one, must make them e⁴ times as likely. A similarity that is a graph already, such as
+        `E2CP`, is cut as it is.
     random_state : int, RandomState or None, default=None
         Seeds both parts where they have no seed of their own.
 
@@ -86,7 +89,8 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
     Raises
     ------
     InvalidParameterError
-        If a part is no estimator, or the clusterer does not take a precomputed affinity.
+        If a part is no estimator, or the clusterer does not take a precomputed affinity and the
+        similarity learns no features.
     UnsupportedConstraintError
         If there are answers that the similarity does not honour.
     InvalidConstraintsError
@@ -165,10 +169,10 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         similarity = seeded_part(given, seeds[0], is_seeded=is_seeded)
         given = SpectralClustering() if self.clusterer is None else self.clusterer
         clusterer = seeded_part(given, seeds[1], is_seeded=is_seeded)
-        if getattr(clusterer, "affinity", None) != "precomputed":
+        if not _reads_affinities(clusterer) and not isinstance(similarity, LearnedSpace):
             raise InvalidParameterError(
-                f"SimilarityClustering hands its clusterer affinities, not features: it must "
-                f'have affinity="precomputed", and {type(clusterer).__name__} has not'
+                f"{type(similarity).__name__} learns affinities, not features: a clusterer of "
+                f'features will not do. {type(clusterer).__name__} must have affinity="precomputed"'
             )
         known = answers_for(self, constraints, checked.shape[0])
         fit_part(similarity, checked, known, callback)
@@ -180,7 +184,10 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
 
     @available_if(_can_predict)  # type: ignore[untyped-decorator]
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group that has most affinity among their nearest fitted rows.
+        """Give new rows their group.
+
+        A clusterer of learned features that can predict does so. Otherwise a row gets the group
+        that has most affinity among its nearest fitted rows.
 
         Parameters
         ----------
@@ -192,7 +199,10 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self, "labels_")
-        affinity = self.similarity_.transform(check_rows(self, X, self.similarity, reset=False))
+        rows = check_rows(self, X, self.similarity, reset=False)
+        if not _reads_affinities(self.clusterer_) and hasattr(self.clusterer_, "predict"):
+            return np.asarray(self.clusterer_.predict(self.similarity_.transform(rows)))
+        affinity = affinity_to_fitted(self.similarity_, rows)
         k = self._n_neighbors(affinity.shape[1])
         nearest = np.argsort(-affinity, axis=1, kind="stable")[:, :k]
         groups, group = np.unique(self.labels_, return_inverse=True)
@@ -208,6 +218,10 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         return resolved_n_neighbors(N_NEIGHBORS if wanted is None else wanted, n_samples)
 
 
+def _reads_affinities(clusterer: Any) -> bool:
+    return getattr(clusterer, "affinity", None) == "precomputed"
+
+
 def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> tuple[Any, Any]:
     """Fit the clusterer, on what explains the answers best if it may choose.
 
@@ -216,6 +230,8 @@ def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> t
     similarity, clusterer : estimator
         The similarity or one of its alternatives, and the clusterer fitted on it.
     """
+    if not _reads_affinities(clusterer):
+        return similarity, clusterer.fit(similarity.embedding_)
     if not isinstance(clusterer, SpectralClustering):
         return similarity, clusterer.fit(_readable(similarity.affinity_matrix_, clusterer))
     if getattr(similarity, "is_graph", False) and clusterer.n_neighbors == "auto":

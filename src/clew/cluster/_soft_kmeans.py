@@ -221,7 +221,7 @@ def _joined_centres(
     Where must-links make more than `n_groups` parts, those are taken that are large and far from
     the ones taken before.
     """
-    component = known.select_pairs(known.pair_weights > 0).closure().component
+    component = known.select(pairs=known.pair_weights > 0).closure().component
     size = np.bincount(component)
     parts = np.flatnonzero(size > 1)
     centre = Means(X, component).at_components(parts)

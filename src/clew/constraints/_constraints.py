@@ -9,10 +9,14 @@ from clew.constraints._closure import Closure, close
 from clew.constraints._conflicts import Conflict, find_conflicts
 from clew.constraints._constructors import Constructors
 from clew.constraints._exchange import Exchange
+from clew.constraints._implied import pairs_of
 from clew.constraints._validation import as_integers, as_weights
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = ["Constraints"]
+
+NOTHING = np.empty(0, dtype=np.int64)
+PLURAL = {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd-one-out answers"}
 
 
 class Constraints(Constructors, Exchange):
@@ -142,13 +146,20 @@ class Constraints(Constructors, Exchange):
         tables = tuple(table.renumbered(new_number) for table in self._tables)
         return self._from_tables(index.size, tables, self.annotators)
 
-    def select_pairs(self, mask: ArrayLike) -> Constraints:
-        """Keep some of the pairs; answers of other kinds all stay.
+    def select(
+        self,
+        *,
+        pairs: ArrayLike | None = None,
+        triplets: ArrayLike | None = None,
+        odd_one_out: ArrayLike | None = None,
+    ) -> Constraints:
+        """Keep some of the answers.
 
         Parameters
         ----------
-        mask : array-like of shape (n_pairs,), bool, or of int
-            Which pairs to keep, as a mask or as positions in `pairs`.
+        pairs, triplets, odd_one_out : array-like of bool or of int, default=None
+            Which answers of the kind to keep, as a mask over them or as their positions. None
+            keeps all.
 
         Returns
         -------
@@ -158,17 +169,56 @@ class Constraints(Constructors, Exchange):
         Raises
         ------
         InvalidConstraintsError
-            If the mask has the wrong length or a position is out of range.
+            If a mask has the wrong length or a position is out of range.
 
         Examples
         --------
         >>> from clew import Constraints
         >>> c = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 2)], n_samples=3)
-        >>> c.select_pairs(c.is_cannot_link).pairs
+        >>> c.select(pairs=c.is_cannot_link).pairs
         array([[0, 2]])
         """
-        positions = _as_positions(mask, len(self._pairs), "mask", "the number of pairs")
-        tables = (self._pairs.take(positions), self._triplets, self._odd_one_out)
+        given = (pairs, triplets, odd_one_out)
+        tables = tuple(
+            table
+            if which is None
+            else table.take(
+                _as_positions(which, len(table), table.kind, f"the number of {PLURAL[table.kind]}")
+            )
+            for table, which in zip(self._tables, given, strict=True)
+        )
+        return self._from_tables(self.n_samples, tables, self.annotators)
+
+    def as_pairs(self) -> Constraints:
+        """Read every answer as a statement about groups, and write these as pairs.
+
+        "a is more like b than like c" puts a and b together and a and c apart; "k is the odd one"
+        puts the other two together and k apart from both; "none differs" puts all three together.
+        Don't-knows about three rows leave nothing.
+
+        Returns
+        -------
+        Constraints
+            Pairs alone: the given ones, then those read off triplets, then off odd-one-out
+            answers, each with the weight and annotator of its answer.
+
+        Notes
+        -----
+        True where people answer by the groups that they see. Two answers about distances within
+        one group, which are no statements about groups, become wrong pairs.
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> c = Constraints.from_triplets([(0, 1, 2)], [0], n_samples=3).as_pairs()
+        >>> c.must_link, c.cannot_link
+        (array([[0, 1]]), array([[0, 2]]))
+        """
+        tables = (
+            pairs_of(self._tables),
+            self._triplets.take(NOTHING),
+            self._odd_one_out.take(NOTHING),
+        )
         return self._from_tables(self.n_samples, tables, self.annotators)
 
     def with_weights(

@@ -121,7 +121,7 @@ def binding_answers(known: Constraints) -> Constraints:
     InconsistentConstraintsError
         Naming the shortest chain of the first contradiction.
     """
-    binding = known.select_pairs(known.pair_weights > 0)
+    binding = known.select(pairs=known.pair_weights > 0)
     refuse_contradictions(binding)
     return binding
 

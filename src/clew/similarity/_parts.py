@@ -19,6 +19,7 @@ from clew.exceptions import InvalidParameterError
 __all__ = [
     "FittedSimilarity",
     "Precomputed",
+    "affinity_to_fitted",
     "believed_by",
     "check_part",
     "check_rows",
@@ -90,6 +91,17 @@ def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...
     raise InvalidParameterError(
         f"{type(owner).__name__}({name}={part!r}): {name} must be {choices}"
     )
+
+
+def affinity_to_fitted(similarity: Any, X: NDArray[Any]) -> NDArray[np.floating]:
+    """Measure the affinity of rows to every fitted row, (n_rows, n_samples).
+
+    Similarities that learn affinities give them by `transform`; those that learn features give
+    features there, and affinities by `affinity_to_fitted`.
+    """
+    measure = getattr(similarity, "affinity_to_fitted", similarity.transform)
+    affinity: NDArray[np.floating] = measure(X)
+    return affinity
 
 
 def input_tags_of(part: Any) -> InputTags:

@@ -73,7 +73,7 @@ def believe(
 
 def believed_answers(known: Constraints, belief: Belief) -> Constraints:
     """Keep the answers that are more likely right than wrong."""
-    return known.select_pairs(belief.weight > 0.5 * known.pair_weights)
+    return known.select(pairs=belief.weight > 0.5 * known.pair_weights)
 
 
 def soft_links(known: Constraints, belief: Belief) -> Links:
