@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
 from benchmarks._harness import mean_and_error
 
-__all__ = ["Score"]
+__all__ = ["Score", "difference", "half_width", "verdict"]
+
+#: Differences, in mean ARI, that are called level.
+LEVEL = 0.005
 
 
 @dataclass(frozen=True)
@@ -28,3 +32,25 @@ class Score:
         if np.isnan(self.mean):
             return "–"
         return f"{self.mean:.3f}" + ("" if np.isnan(self.error) else f" ± {self.error:.3f}")
+
+
+def difference(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Score:
+    """Average the difference over the trials that both have."""
+    return Score.of({t: ours[t] - theirs[t] for t in ours.keys() & theirs.keys()})
+
+
+def half_width(values: Mapping[int, float], confidence: float = 0.95) -> float:
+    """Give half the width of the confidence interval of the mean; NaN of fewer than two values."""
+    if len(values) < 2:
+        return float("nan")
+    return float(student.ppf((1 + confidence) / 2, len(values) - 1) * Score.of(values).error)
+
+
+def verdict(gap: Score) -> str:
+    """Say in a word whether a difference is above nothing."""
+    if np.isnan(gap.mean):
+        return "not complete"
+    noise = max(2 * float(np.nan_to_num(gap.error)), LEVEL)
+    if abs(gap.mean) <= noise:
+        return "level"
+    return "yes" if gap.mean > 0 else "**no**"

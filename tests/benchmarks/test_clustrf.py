@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from benchmarks.papers.clustrf import pictures as picture_module
 from benchmarks.papers.clustrf import protocol, report, study
-from benchmarks.papers.clustrf.areas import Areas, difference, percent
+from benchmarks.papers._scores import difference
+from benchmarks.papers.clustrf.areas import Areas, percent
 from benchmarks.papers.clustrf.findings import findings, reading_table
 from benchmarks.papers.clustrf.methods import EUCLIDEAN, FORESTS, MAIN, READINGS, WAYS, way
 from benchmarks.papers.clustrf.protocol import FACES, Problem

@@ -15,7 +15,7 @@ from benchmarks.papers.clustrf.protocol import M, Problem
 from benchmarks.papers.clustrf.study import Study, Task
 from clew.metrics import area_under_curve
 
-__all__ = ["Areas", "difference", "percent"]
+__all__ = ["Areas", "percent"]
 
 Values = dict[int, float]
 
@@ -72,11 +72,6 @@ class Areas:
             for task in self.study.tasks(problem)
         ]
         return sum(key not in self.records for key in wanted)
-
-
-def difference(ours: Values, theirs: Values) -> Score:
-    """Average the difference over the trials that both have."""
-    return Score.of({t: ours[t] - theirs[t] for t in ours.keys() & theirs.keys()})
 
 
 def percent(score: Score, *, is_signed: bool = False) -> str:

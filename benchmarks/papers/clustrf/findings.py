@@ -7,15 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks._harness import markdown_table
-from benchmarks.papers._scores import Score
-from benchmarks.papers.clustrf.areas import Areas, difference, percent
+from benchmarks.papers._scores import Score, difference, verdict
+from benchmarks.papers.clustrf.areas import Areas, percent
 from benchmarks.papers.clustrf.methods import EUCLIDEAN, FORESTS, LABELS, MAIN, READINGS, way
 from benchmarks.papers.clustrf.protocol import Problem
 
 __all__ = ["findings", "reading_table", "readings_above"]
-
-#: Differences, in mean ARI, that are called level.
-LEVEL = 0.005
 
 
 def findings(areas: Areas) -> list[str]:
@@ -25,16 +22,6 @@ def findings(areas: Areas) -> list[str]:
         lines += ["", f"### {problem.label}", "", *_forests_above(areas, problem)]
         lines += [*_selection(areas, problem), *_stability(areas, problem)]
     return lines[1:]
-
-
-def verdict(gap: Score) -> str:
-    """Say in a word whether a difference is above nothing."""
-    if np.isnan(gap.mean):
-        return "not complete"
-    noise = max(2 * float(np.nan_to_num(gap.error)), LEVEL)
-    if abs(gap.mean) <= noise:
-        return "level"
-    return "yes" if gap.mean > 0 else "**no**"
 
 
 def _forests_above(areas: Areas, problem: Problem) -> Iterator[str]:

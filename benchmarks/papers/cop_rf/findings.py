@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from benchmarks._harness import markdown_table
-from benchmarks.papers._scores import Score
+from benchmarks.papers._scores import Score, difference
 from benchmarks.papers.cop_rf.areas import Areas
 from benchmarks.papers.cop_rf.methods import method_named
 from benchmarks.papers.cop_rf.protocol import TABLES, Cell, Problem
@@ -23,7 +23,6 @@ WARD = method_named("ward")
 RIVALS = tuple(
     map(method_named, ("coprf_hard", "e2cp", "e2cp_paper", "rf_e2cp", "constrained_linkage"))
 )
-Values = Mapping[int, float]
 
 
 def findings(areas: Areas) -> list[str]:
@@ -36,17 +35,12 @@ def findings(areas: Areas) -> list[str]:
     return lines + list(_ends(areas))
 
 
-def _paired(ours: Values, theirs: Values) -> Score:
-    """Average the difference over the trials that both have."""
-    return Score.of({t: ours[t] - theirs[t] for t in ours.keys() & theirs.keys()})
-
-
-def _verdict(difference: Score) -> str:
-    if np.isnan(difference.mean):
+def _verdict(gap: Score) -> str:
+    if np.isnan(gap.mean):
         return "not complete"
-    if difference.mean >= 0:
+    if gap.mean >= 0:
         return "yes"
-    within = not difference.mean < -2 * difference.error
+    within = not gap.mean < -2 * gap.error
     return "**no**, but within two standard errors" if within else "**no**"
 
 
@@ -59,8 +53,8 @@ def _against_rivals(areas: Areas) -> list[str]:
             row: list[object] = [rival.label, table.name]
             for problems, _ in groups:
                 ours, theirs = (areas.average(problems, m, table) for m in (DEFAULT, rival))
-                difference = _paired(ours, theirs)
-                row.append(f"{difference}; {_verdict(difference)}")
+                gap = difference(ours, theirs)
+                row.append(f"{gap}; {_verdict(gap)}")
             rows.append(row)
     header = ["default above", "table", *(name for _, name in groups)]
     return markdown_table(header, rows).splitlines()
@@ -97,18 +91,18 @@ def _default_above_forest(areas: Areas) -> Iterator[str]:
     noisy = TABLES[1]
     for problem in areas.fair:
         ours, theirs = (areas.areas(problem, method, noisy) for method in (DEFAULT, FOREST))
-        difference = _paired(ours, theirs)
+        gap = difference(ours, theirs)
         below = [
             f"{cell.amount} answers ({_difference(areas, problem, cell)})"
             for cell in noisy.cells(problem.amounts)
             if _difference(areas, problem, cell).mean < 0
         ]
         points = f" Below at {', '.join(below)}." if below else ""
-        yield f"- {problem.name}: {_verdict(difference)}; area {difference}.{points}"
+        yield f"- {problem.name}: {_verdict(gap)}; area {gap}.{points}"
 
 
 def _difference(areas: Areas, problem: Problem, cell: Cell) -> Score:
-    return _paired(*(areas.values(problem, method, cell) for method in (DEFAULT, FOREST)))
+    return difference(*(areas.values(problem, method, cell) for method in (DEFAULT, FOREST)))
 
 
 def _ends(areas: Areas) -> Iterator[str]:
@@ -116,7 +110,7 @@ def _ends(areas: Areas) -> Iterator[str]:
     for problem in areas.fair:
         most = Cell(problem.amounts[-1], 0.0)
         ours = areas.values(problem, DEFAULT, most)
-        ward = _paired(ours, areas.values(problem, WARD, most))
+        ward = difference(ours, areas.values(problem, WARD, most))
         noisy = TABLES[2].cells(problem.amounts)[3]
         forest = _difference(areas, problem, noisy)
         yield (

@@ -1,0 +1,1 @@
+"""What the studies of answers about three rows share: draws, methods, one loop, and reading it."""

@@ -1,0 +1,175 @@
+"""Random answers as the papers draw them, and exact shares of wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+
+from clew.answers import DIFFERENT, FIRST, NONE_DIFFERS, SAME, SECOND, THIRD
+
+__all__ = [
+    "ODD_CODES",
+    "PAIR_CODES",
+    "all_must_links",
+    "cannot_links",
+    "equalities",
+    "labelled_rows",
+    "must_links",
+    "odd_ones_out",
+    "with_wrong",
+]
+
+Ints = NDArray[np.int64]
+PAIR_CODES = (SAME, DIFFERENT)
+ODD_CODES = (FIRST, SECOND, THIRD)
+#: Rounds of drawing after which there can be no more that are new.
+ROUNDS = 200
+
+
+def labelled_rows(y: Ints, per_class: int, random: RandomState) -> Ints:
+    """Draw the same number of rows from every class."""
+    drawn = [random.choice(np.flatnonzero(y == c), per_class, replace=False) for c in np.unique(y)]
+    return np.concatenate(drawn).astype(np.int64)
+
+
+def all_must_links(y: Ints, rows: Ints) -> Ints:
+    """Give all pairs of the rows that are of one class, as answers, (m, 3)."""
+    first, second = np.triu_indices(len(rows), 1)
+    pairs = np.column_stack([rows[first], rows[second]])
+    return _answered(pairs[y[pairs[:, 0]] == y[pairs[:, 1]]], SAME)
+
+
+def must_links(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
+    """Draw different pairs of one class, every class as often as others, as answers, (count, 3)."""
+
+    def draw(n: int) -> Ints:
+        return np.sort(_of_one_class(y, rows, 2, n, random)[0], axis=1)
+
+    return _answered(_different(draw, count), SAME)
+
+
+def cannot_links(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
+    """Draw different pairs of two classes, as answers, (count, 3)."""
+
+    def draw(n: int) -> Ints:
+        members, classes = _of_one_class(y, rows, 1, n, random)
+        others = _of_other_classes(y, rows, classes, random)
+        return np.sort(np.column_stack([members[:, 0], others]), axis=1)
+
+    return _answered(_different(draw, count), DIFFERENT)
+
+
+def odd_ones_out(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
+    """Draw two rows of a class and one of another, in any order, with the position of the latter.
+
+    Every class gives the two rows as often as others; no answer is drawn twice.
+
+    Returns
+    -------
+    ndarray of shape (count, 4)
+        Three rows and the answer.
+    """
+
+    def draw(n: int) -> Ints:
+        alike, classes = _of_one_class(y, rows, 2, n, random)
+        odd = _of_other_classes(y, rows, classes, random)
+        return np.column_stack([np.sort(alike, axis=1), odd])
+
+    triples = _different(draw, count)
+    order = np.argsort(random.random_sample(triples.shape), axis=1)
+    place = np.argmax(order == 2, axis=1)
+    codes = np.array(ODD_CODES)
+    return np.column_stack([np.take_along_axis(triples, order, axis=1), codes[place]])
+
+
+def equalities(y: Ints, count: int, random: RandomState, *, with_apart: bool) -> Ints:
+    """Draw three rows of one class, or (every other time, by chance) of three classes.
+
+    Both are "none differs", the latter in SKLR's sense alone.
+
+    Returns
+    -------
+    ndarray of shape (count, 4)
+        Three rows and the answer.
+    """
+    everywhere = np.arange(len(y))
+    alike, _ = _of_one_class(y, everywhere, 3, count, random)
+    if with_apart:
+        is_apart = random.random_sample(count) < 0.5
+        alike[is_apart] = [_of_three_classes(y, random) for _ in range(int(is_apart.sum()))]
+    return _answered(alike, NONE_DIFFERS)
+
+
+def with_wrong(answers: Ints, share: float, codes: Sequence[int], seed: int) -> Ints:
+    """Make an exact share of answers wrong; a larger share of one seed makes the same and more.
+
+    Parameters
+    ----------
+    answers : ndarray of shape (n, n_rows + 1)
+        Rows and the answer, one of `codes`.
+    share : float
+        In [0, 1].
+    codes : sequence of int
+        What may be said.
+    seed : int
+        Of the mistakes.
+    """
+    random = RandomState(seed)
+    order = random.permutation(len(answers))
+    step = random.randint(1, len(codes), size=len(answers))
+    wrong = order[: round(share * len(answers))]
+    said = answers.copy()
+    place = np.argmax(said[wrong, -1:] == np.array(codes), axis=1)
+    said[wrong, -1] = np.array(codes)[(place + step[wrong]) % len(codes)]
+    return said
+
+
+def _answered(rows: Ints, answer: int) -> Ints:
+    return np.column_stack([rows, np.full(len(rows), answer)])
+
+
+def _different(draw: Callable[[int], Ints], count: int) -> Ints:
+    """Draw until so many are different."""
+    found = draw(count)
+    for _ in range(ROUNDS):
+        found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
+        if len(found) >= count:
+            return found[:count]
+        found = np.concatenate([found, draw(count)])
+    raise ValueError(f"there are hardly {count} different answers to draw, found {len(found)}")
+
+
+def _of_one_class(
+    y: Ints, rows: Ints, n_rows: int, count: int, random: RandomState
+) -> tuple[Ints, Ints]:
+    """Draw different rows of one class, (count, n_rows), and that class, (count,)."""
+    classes = np.unique(y[rows])
+    members = [rows[y[rows] == c] for c in classes]
+    which = random.randint(len(classes), size=count)
+    sizes = np.array([len(of) for of in members])[which]
+    drawn = np.empty((count, n_rows), np.int64)
+    for column in range(n_rows):
+        place = (random.random_sample(count) * (sizes - column)).astype(np.int64)
+        for taken in np.sort(drawn[:, :column], axis=1).T:
+            place += place >= taken
+        drawn[:, column] = place
+    table = np.zeros((len(classes), max(map(len, members))), np.int64)
+    for position, of in enumerate(members):
+        table[position, : len(of)] = of
+    return table[which[:, None], drawn], classes[which]
+
+
+def _of_other_classes(y: Ints, rows: Ints, classes: Ints, random: RandomState) -> Ints:
+    """Draw for each class a row that is not of it."""
+    found = rows[random.randint(len(rows), size=len(classes))]
+    while (again := y[found] == classes).any():
+        found[again] = rows[random.randint(len(rows), size=int(again.sum()))]
+    return found
+
+
+def _of_three_classes(y: Ints, random: RandomState) -> Ints:
+    classes = random.choice(np.unique(y), 3, replace=False)
+    return np.array([random.choice(np.flatnonzero(y == c)) for c in classes])
