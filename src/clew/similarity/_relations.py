@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from clew.answers import DONT_KNOW, FIRST, NONE_DIFFERS, SECOND, THIRD, Kind
 from clew.constraints import Constraints
+from clew.exceptions import UnsupportedConstraintError
 
-__all__ = ["Relations", "equalities_of", "inequalities_of"]
+__all__ = ["Relations", "equalities_of", "inequalities_of", "inequalities_or_refusal"]
 
 #: For each kind and answer: which two of the three rows are near, and which two are farther apart.
 Comparisons = Mapping[Kind, Mapping[int, tuple[tuple[int, int, int, int], ...]]]
@@ -64,6 +65,26 @@ def inequalities_of(known: Constraints) -> Relations:
     A triplet makes one, an odd one out two: both distances from it are larger than the third.
     """
     return _relations(known, INEQUALITIES)
+
+
+def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
+    """Give the comparisons of answers that weigh something, for a method that knows no others.
+
+    Raises
+    ------
+    UnsupportedConstraintError
+        If none of three rows is said to differ: that says that distances are equal.
+    """
+    is_even = known.odd_one_out_answers == NONE_DIFFERS
+    if is_even.any():
+        raise UnsupportedConstraintError(
+            f"{type(estimator).__name__} compares distances, and {int(is_even.sum())} odd_one_out "
+            'answers say "none differs", which compares none. Leave them out with '
+            "Constraints.select, or turn them into must-links with Constraints.as_pairs and take a "
+            "method that honours pairs"
+        )
+    comparisons = inequalities_of(known)
+    return comparisons.select(comparisons.weight > 0)
 
 
 def equalities_of(known: Constraints, *, with_dont_know: bool) -> Relations:
