@@ -1,0 +1,187 @@
+"""What groups of rows make of a question: its cases, their chances, and what each would answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew.answers import ANSWER_WORDS, Kind
+from clew.constraints import Constraints
+from clew.exceptions import InvalidDataError
+
+__all__ = [
+    "CASES",
+    "IS_SETTLED",
+    "KINDS",
+    "LABELS",
+    "TRUE_LABEL",
+    "Said",
+    "as_memberships",
+    "case_chances",
+    "said_in",
+    "togetherness",
+]
+
+KINDS: Final[tuple[Kind, ...]] = ("pair", "triplet", "odd_one_out")
+
+#: For each kind, the codes of answers in the order of the labels; don't-know is the last.
+LABELS: Final[Mapping[Kind, tuple[int, ...]]] = MappingProxyType(
+    {kind: tuple(ANSWER_WORDS[kind].values()) for kind in KINDS}
+)
+
+#: Chances of the cases, as rows: what multiplies 1 and the chances that rows 1 and 2, 1 and 3, 2
+#: and 3, and all three are in one group.
+CASES: Final[Mapping[Kind, NDArray[np.float64]]] = MappingProxyType({
+    # Same, different.
+    "pair": np.array([[0, 1, 0, 0, 0], [1, -1, 0, 0, 0]], float),
+    # a with b and not c, a with c and not b, neither.
+    "triplet": np.array([[0, 1, 0, 0, -1], [0, 0, 1, 0, -1], [1, -1, -1, 0, 2]], float),
+    # The first, the second, the third alone, all the same, all different.
+    "odd_one_out": np.array(
+        [
+            [0, 0, 0, 1, -1],
+            [0, 0, 1, 0, -1],
+            [0, 1, 0, 0, -1],
+            [0, 0, 0, 0, 1],
+            [1, -1, -1, -1, 2],
+        ],
+        float,
+    ),
+})  # fmt: skip
+
+#: The label that each case would get from somebody who never errs.
+TRUE_LABEL: Final[Mapping[Kind, NDArray[np.int64]]] = MappingProxyType(
+    {kind: np.arange(len(cases)) for kind, cases in CASES.items()}
+)
+
+#: Whether the groups settle the question: otherwise don't-know is the true answer.
+IS_SETTLED: Final[Mapping[Kind, NDArray[np.bool_]]] = MappingProxyType(
+    {kind: TRUE_LABEL[kind] < len(LABELS[kind]) - 1 for kind in KINDS}
+)
+
+
+class Said(NamedTuple):
+    """Answers of one kind, their codes as positions in `LABELS`."""
+
+    kind: Kind
+    rows: NDArray[np.int64]
+    """Rows of each answer, (m, 2) or (m, 3)."""
+    label: NDArray[np.int64]
+    """What was said, (m,)."""
+    weight: NDArray[np.float64]
+    """How far to believe it, (m,)."""
+    annotator: NDArray[np.int64]
+    """Who said it, a position in `Constraints.annotators`, (m,)."""
+
+    def select(self, which: NDArray[np.bool_]) -> Said:
+        """Keep some."""
+        return Said(
+            self.kind,
+            self.rows[which],
+            self.label[which],
+            self.weight[which],
+            self.annotator[which],
+        )
+
+
+def said_in(known: Constraints) -> tuple[Said, Said, Said]:
+    """Collect the answers of each kind, in the order of `KINDS`."""
+    columns = (
+        (known.pairs, known.pair_answers, known.pair_weights, known.pair_annotators),
+        (
+            known.triplets,
+            known.triplet_answers,
+            known.triplet_weights,
+            known.triplet_annotators,
+        ),
+        (
+            known.odd_one_out,
+            known.odd_one_out_answers,
+            known.odd_one_out_weights,
+            known.odd_one_out_annotators,
+        ),
+    )
+    pairs, triplets, odd = (
+        Said(kind, rows, _label(kind, answers), weights, annotators)
+        for kind, (rows, answers, weights, annotators) in zip(KINDS, columns, strict=True)
+    )
+    return pairs, triplets, odd
+
+
+def _label(kind: Kind, answers: NDArray[np.int64]) -> NDArray[np.int64]:
+    codes = np.array(LABELS[kind])
+    return np.asarray(np.argmax(answers[:, None] == codes, axis=1), dtype=np.int64)
+
+
+def togetherness(of_rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Give the chances that rows of a question are together, if their groups are independent.
+
+    Parameters
+    ----------
+    of_rows : list of two or three ndarray of shape (m, n_groups)
+        Memberships of the first, the second and the third row of each question.
+
+    Returns
+    -------
+    ndarray of shape (m, 5)
+        1, and the chances that rows 1 and 2, 1 and 3, 2 and 3, and all three are in one group; nil
+        where there are only two rows.
+    """
+    a, b = of_rows[:2]
+    chances = np.zeros((len(a), 5))
+    chances[:, 0] = 1.0
+    both = a * b
+    chances[:, 1] = both.sum(axis=1)
+    if len(of_rows) > 2:
+        c = of_rows[2]
+        chances[:, 2] = np.einsum("mk,mk->m", a, c)
+        chances[:, 3] = np.einsum("mk,mk->m", b, c)
+        chances[:, 4] = np.einsum("mk,mk->m", both, c)
+    return chances
+
+
+def case_chances(kind: Kind, of_rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Give the chances of the cases of each question, (m, n_cases); see `togetherness`."""
+    # Rounding may leave a hair below nil.
+    return np.maximum(togetherness(of_rows) @ CASES[kind].T, 0.0)
+
+
+def as_memberships(memberships: ArrayLike, n_samples: int) -> NDArray[np.float64]:
+    """Read groups, or chances of groups, as chances.
+
+    Parameters
+    ----------
+    memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
+        A group for each row, -1 for none; or chances that add up to 1 in each row.
+    n_samples : int
+        Number of rows that are expected.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_groups)
+        A row without a group is with no other: it is nil.
+
+    Raises
+    ------
+    InvalidDataError
+        If the shape is another, groups are no integers, or chances are none.
+    """
+    given = np.asarray(memberships)
+    if given.ndim not in (1, 2) or len(given) != n_samples:
+        raise InvalidDataError(
+            f"memberships must have shape ({n_samples},) or ({n_samples}, n_groups), as the "
+            f"constraints are about {n_samples} rows; got {given.shape}"
+        )
+    if given.ndim == 1:
+        if given.dtype.kind not in "iu" and given.size:
+            raise InvalidDataError(f"groups must be integers, got dtype {given.dtype}")
+        groups, group = np.unique(given, return_inverse=True)
+        return np.asarray(np.eye(len(groups))[group] * (given != -1)[:, None])
+    chances = given.astype(np.float64)
+    if not (chances >= 0).all() or not np.allclose(chances.sum(axis=1), 1.0, atol=1e-6):
+        raise InvalidDataError("memberships must be chances of groups that add up to 1 in each row")
+    return chances

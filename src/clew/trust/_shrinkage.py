@@ -1,0 +1,169 @@
+"""Confusion matrices of few answers: drawn to those of all annotators, and these to a prior."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import rel_entr
+from scipy.stats import beta
+
+from clew.answers import Kind
+from clew.trust._cases import CASES, LABELS, TRUE_LABEL, Said
+
+__all__ = ["Prior", "Shrunk", "counted", "intervals_of", "shrunk", "uniform_matrix"]
+
+MAX_ROUNDS = 500
+TOL = 1e-10
+
+
+class Prior(NamedTuple):
+    """What is expected of annotators before they answer."""
+
+    error: float
+    """Chance of any other answer than the true one."""
+    strength: float
+    """How many answers of all annotators together weigh as much, in each case."""
+    pooling: float
+    """How many answers of one annotator weigh as much as what the others do, in each case."""
+
+
+class Shrunk(NamedTuple):
+    """Matrices of one kind of answers."""
+
+    matrices: NDArray[np.float64]
+    """For each annotator, the chance of each label in each case, (n_annotators, cases, labels)."""
+    pooled: NDArray[np.float64]
+    """What they are drawn to, (cases, labels)."""
+    penalty: float
+    """Logarithm of the prior, but for a constant; 0 where all is as expected."""
+    pseudo: NDArray[np.float64]
+    """Parameters of the Dirichlet distributions of which the matrices are the means."""
+
+
+def uniform_matrix(kind: Kind, error: float) -> NDArray[np.float64]:
+    """Give the true label the chance ``1 - error``, and all others the rest in equal parts."""
+    n_cases, n_labels = len(CASES[kind]), len(LABELS[kind])
+    matrix = np.full((n_cases, n_labels), error / (n_labels - 1))
+    matrix[np.arange(n_cases), TRUE_LABEL[kind]] = 1.0 - error
+    return matrix
+
+
+def counted(said: Said, chances: NDArray[np.float64], n_annotators: int) -> NDArray[np.float64]:
+    """Add up by annotator, case and label how often it is expected to have happened.
+
+    Parameters
+    ----------
+    said : Said
+        The answers.
+    chances : ndarray of shape (m, n_cases)
+        Chances of the cases of each.
+    n_annotators : int
+        How many there are.
+
+    Returns
+    -------
+    ndarray of shape (n_annotators, n_cases, n_labels)
+        Odd-one-out answers are counted alike in whatever order their rows stand.
+    """
+    n_cases, n_labels = chances.shape[1], len(LABELS[said.kind])
+    counts = np.zeros((n_annotators, n_labels, n_cases))
+    np.add.at(counts, (said.annotator, said.label), said.weight[:, None] * chances)
+    counts = counts.transpose(0, 2, 1)
+    return _averaged(counts) if said.kind == "odd_one_out" else np.ascontiguousarray(counts)
+
+
+def _averaged(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average over the positions of the odd one, which mean nothing."""
+    result = counts.copy()
+    right = np.einsum("aii->a", counts[:, :3, :3]) / 3
+    wrong = (counts[:, :3, :3].sum(axis=(1, 2)) - 3 * right) / 6
+    result[:, :3, :3] = wrong[:, None, None]
+    result[:, np.arange(3), np.arange(3)] = right[:, None]
+    result[:, :3, 3:] = counts[:, :3, 3:].mean(axis=1, keepdims=True)
+    result[:, 3:, :3] = counts[:, 3:, :3].mean(axis=2, keepdims=True)
+    return result
+
+
+def shrunk(
+    kind: Kind,
+    counts: NDArray[np.float64],
+    prior: Prior,
+    pooled: NDArray[np.float64] | None = None,
+) -> Shrunk:
+    """Find the matrices of highest posterior probability, and those that they are drawn to.
+
+    The logarithm of the prior, ``-pooling·Σ KL(pooled ‖ matrix) - strength·KL(pooled ‖ expected)``,
+    is jointly concave in all matrices, so that there is one optimum.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the answers.
+    counts : ndarray of shape (n_annotators, n_cases, n_labels)
+        See `counted`.
+    prior : Prior
+        What is expected.
+    pooled : ndarray of shape (n_cases, n_labels), default=None
+        Where to start; None is at the counts of all.
+
+    Returns
+    -------
+    Shrunk
+    """
+    expected = uniform_matrix(kind, prior.error)
+    active = counts.sum(axis=(1, 2)) > 0
+    heard = counts[active]
+    if pooled is None:
+        pooled = _mean(heard.sum(axis=0) + prior.strength * expected)
+    steer = prior.strength * np.log(expected)
+    whole = prior.pooling * len(heard) + prior.strength
+    for _ in range(MAX_ROUNDS if len(heard) else 0):
+        drawn = _mean(heard + prior.pooling * pooled)
+        log_pooled = (prior.pooling * np.log(drawn).sum(axis=0) + steer) / whole
+        moved = _mean(np.exp(log_pooled))
+        change = np.abs(moved - pooled).max()
+        pooled = moved
+        if change < TOL:
+            break
+    if not len(heard):
+        pooled = expected
+    pseudo = counts + prior.pooling * pooled
+    matrices = _mean(pseudo)
+    penalty = -prior.strength * rel_entr(pooled, expected).sum()
+    penalty -= prior.pooling * rel_entr(pooled, matrices).sum()
+    return Shrunk(matrices, pooled, float(penalty), pseudo)
+
+
+def _mean(pseudo: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(pseudo / pseudo.sum(axis=-1, keepdims=True))
+
+
+def intervals_of(kind: Kind, pseudo: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Give the bounds between which each chance lies with probability `level`.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the answers.
+    pseudo : ndarray of shape (n_annotators, n_cases, n_labels)
+        Parameters of Dirichlet distributions.
+    level : float
+        Such as 0.95.
+
+    Returns
+    -------
+    ndarray of shape (n_annotators, n_cases, n_labels, 2)
+        Equal tails. Chances of odd-one-out answers that differ by the position of rows alone are
+        one chance, and are bounded together.
+    """
+    size, times = np.ones(pseudo.shape[1:]), np.ones((pseudo.shape[1], 1))
+    if kind == "odd_one_out":
+        size[:3, :3], size[3:, :3], times[:3] = 2.0, 3.0, 3.0
+        size[np.arange(3), np.arange(3)] = 1.0
+    mass = times * size * pseudo
+    rest = np.maximum(times * pseudo.sum(axis=-1, keepdims=True) - mass, 1e-12)
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    bounds = beta.ppf(tails, mass[..., None], rest[..., None])
+    return np.asarray(bounds / size[..., None])
