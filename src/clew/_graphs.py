@@ -18,6 +18,7 @@ __all__ = [
     "check_dense_size",
     "check_distances",
     "check_n_neighbors",
+    "check_square",
     "largest_stored",
     "local_scale_graph",
     "nearest_graph",
@@ -198,7 +199,7 @@ def check_affinity(
     InvalidDataError
         If they are not square and symmetric, or some are negative.
     """
-    _check_square(affinity, "affinity")
+    check_square(affinity, "affinity")
     entries = affinity.data if issparse(affinity) else affinity
     # Of a sparse affinity what is not stored is nil: negative ones would be larger than those.
     is_refused = issparse(affinity) or not allow_negative
@@ -217,7 +218,7 @@ def check_distances(distances: NDArray[np.floating]) -> None:
     InvalidDataError
         If they are not square and symmetric, some are negative, or the diagonal is not nil.
     """
-    _check_square(distances, "distance matrix")
+    check_square(distances, "distance matrix")
     if distances.min() < 0:
         raise InvalidDataError(
             f"Negative values in data: distances are 0 at least, got {distances.min():g}"
@@ -229,7 +230,14 @@ def check_distances(distances: NDArray[np.floating]) -> None:
         )
 
 
-def _check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
+def check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
+    """Refuse what is not square, or dense and not symmetric.
+
+    Raises
+    ------
+    InvalidDataError
+        Saying `what` it should be.
+    """
     rows, columns = matrix.shape
     if rows != columns:
         raise InvalidDataError(

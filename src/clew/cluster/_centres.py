@@ -11,28 +11,41 @@ from sklearn.metrics import pairwise_distances_argmin
 from clew.exceptions import InvalidDataError
 from clew.kernels.means import add_groups
 
-__all__ = ["Centres", "Means", "Medoids", "Ranges", "Scale", "nearest_centres", "plus_plus"]
+__all__ = [
+    "Centres",
+    "Means",
+    "Medoids",
+    "Ranges",
+    "Scale",
+    "Seeds",
+    "nearest_centres",
+    "plus_plus",
+]
 
 #: Ranges of features whose squares, and their inverses, are numbers.
 MIN_RANGE, MAX_RANGE = 1e-150, 1e153
 
 
-class Centres(Protocol):
-    """What a round of k-means asks of a kind of centres.
-
-    Centres are rows of an array: of features for means, of row numbers for medoids.
-    """
+class Seeds(Protocol):
+    """What the choice of first centres asks: centres are rows of an array."""
 
     weight: NDArray[np.float64]
 
     def costs(self, centres: NDArray[Any]) -> NDArray[np.float64]:
         """Give the cost of each component at each centre, of shape (n_components, n_centres)."""
 
-    def row_costs(self, rows: NDArray[np.int64], centres: NDArray[Any]) -> NDArray[np.float64]:
-        """Give the cost of single rows at each centre, of shape (n_rows, n_centres)."""
-
     def at_components(self, which: NDArray[np.int64]) -> NDArray[Any]:
         """Put a centre into each of some components."""
+
+
+class Centres(Seeds, Protocol):
+    """What a round of k-means asks of a kind of centres.
+
+    Centres are rows of an array: of features for means, of row numbers for medoids.
+    """
+
+    def row_costs(self, rows: NDArray[np.int64], centres: NDArray[Any]) -> NDArray[np.float64]:
+        """Give the cost of single rows at each centre, of shape (n_rows, n_centres)."""
 
     def at_rows(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Put a centre onto each of some rows."""
@@ -204,7 +217,7 @@ class Medoids:
 
 
 def plus_plus(
-    centres: Centres,
+    centres: Seeds,
     n_centres: int,
     random: np.random.RandomState,
     given: NDArray[Any] | None = None,
@@ -215,7 +228,7 @@ def plus_plus(
 
     Parameters
     ----------
-    centres : Centres
+    centres : Seeds
         The components and their costs.
     n_centres : int
         How many centres there will be.
