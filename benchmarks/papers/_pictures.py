@@ -22,6 +22,7 @@ __all__ = [
     "legend_beside",
     "line",
     "matrix_picture",
+    "panels",
     "picture_name",
     "saved",
     "tidied",
@@ -91,3 +92,11 @@ def matrix_picture(panel: Any, affinity: NDArray[np.floating], sizes: NDArray[np
         panel.axvline(edge, color="white", linewidth=0.4, alpha=0.6)
     panel.set_xticks([])
     panel.set_yticks([])
+
+
+def panels(n_rows: int, n_columns: int) -> tuple[Any, Any]:
+    """Make a figure of equal panels, and give it with them, (n_rows, n_columns)."""
+    import matplotlib.pyplot as plt
+
+    size = (2.7 * n_columns + 1.8, 2.3 * n_rows + 0.5)
+    return plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained")

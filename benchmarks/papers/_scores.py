@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from benchmarks._harness import mean_and_error
 
-__all__ = ["Score", "difference", "half_width", "verdict"]
+__all__ = ["Score", "difference", "verdict"]
 
 #: Differences, in mean ARI, that are called level.
 LEVEL = 0.005
@@ -28,6 +28,13 @@ class Score:
         """Average over trials."""
         return cls(*mean_and_error(values.values()))
 
+    @classmethod
+    def with_interval(cls, values: Mapping[int, float], confidence: float = 0.95) -> Score:
+        """Average over trials, with half the width of the mean's confidence interval as error."""
+        mean, error = mean_and_error(values.values())
+        wide = student.ppf((1 + confidence) / 2, len(values) - 1) if len(values) > 1 else 1.0
+        return cls(mean, float(wide) * error)
+
     def __str__(self) -> str:
         if np.isnan(self.mean):
             return "–"
@@ -37,13 +44,6 @@ class Score:
 def difference(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Score:
     """Average the difference over the trials that both have."""
     return Score.of({t: ours[t] - theirs[t] for t in ours.keys() & theirs.keys()})
-
-
-def half_width(values: Mapping[int, float], confidence: float = 0.95) -> float:
-    """Give half the width of the confidence interval of the mean; NaN of fewer than two values."""
-    if len(values) < 2:
-        return float("nan")
-    return float(student.ppf((1 + confidence) / 2, len(values) - 1) * Score.of(values).error)
 
 
 def verdict(gap: Score) -> str:

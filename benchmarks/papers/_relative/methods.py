@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -74,8 +75,8 @@ class Outcome:
     """What learned features, if anything did."""
     embedding: Floats | None = None
     """The features in which k-means found the groups."""
-    notes: dict[str, Any] | None = None
-    """For the log: how it failed, warnings, the chosen parameter."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """For the log: CPU seconds of the fit, how it failed, warnings, the chosen parameter."""
 
 
 def heard(known: Constraints, hears: Hears) -> Constraints:
@@ -119,7 +120,7 @@ def run_method(
             found = _found(method, X, known, n_clusters, seed)
         except (InvalidConstraintsError, TooLargeError) as error:
             found = Outcome({}, notes={"failure": type(error).__name__})
-    if given and found.notes is not None:
+    if given:
         found.notes["warnings"] = sorted({warning.category.__name__ for warning in given})
     return found
 
@@ -128,13 +129,17 @@ def _found(
     method: Method, X: Floats, known: Constraints, n_clusters: tuple[int, ...], seed: int
 ) -> Outcome:
     extra = {"constraints": heard(known, method.hears)} if method.uses_answers else {}
+    start = time.process_time()
     if method.groups:
         models = {k: seeded(method.groups(k), seed) for k in n_clusters}
-        return Outcome({k: model.fit(X, **extra).labels_ for k, model in models.items()}, notes={})
-    space, notes = None, {}
+        labels = {k: model.fit(X, **extra).labels_ for k, model in models.items()}
+        return Outcome(labels, notes={"fit_seconds": round(time.process_time() - start, 3)})
+    space, notes = None, dict[str, Any]()
     if method.space:
         space, notes = _chosen(method, X, known, seed)
+        start = time.process_time()
         space.fit(X, **extra)
+        notes["fit_seconds"] = round(time.process_time() - start, 3)
     embedding = X if space is None else space.embedding_
     labels = {k: k_means(embedding, k, method.n_starts, seed) for k in n_clusters}
     return Outcome(labels, space, embedding, notes)
@@ -152,10 +157,11 @@ def _chosen(method: Method, X: Floats, known: Constraints, seed: int) -> tuple[A
     if method.tried is None:
         return space, {}
     name, values = method.tried
-    n_folds = min(N_FOLDS, len(inequalities_of(known).near))
+    told = heard(known, "yes_no") if method.hears == "as_pairs" else heard(known, method.hears)
+    n_folds = min(N_FOLDS, len(told))
     if n_folds < 2:
         return space, {}
-    folds = list(held_out_folds(heard(known, "yes_no"), n_folds, np.random.RandomState(seed)))
+    folds = list(held_out_folds(told, n_folds, np.random.RandomState(seed)))
     held = []
     for value in values:
         candidate = clone(space).set_params(**{name: value})
@@ -167,9 +173,16 @@ def _chosen(method: Method, X: Floats, known: Constraints, seed: int) -> tuple[A
 def _share_held(
     candidate: Any, X: Floats, kept: Constraints, held: Constraints, hears: Hears
 ) -> float:
-    """Give the share of held-out comparisons that hold in the features learned from the others."""
-    space = clone(candidate).fit(X, constraints=heard(kept, hears))
-    near, far = (_distances(space.embedding_, of) for of in inequalities_of(held)[:2])
+    """Give the share of held-out comparisons that hold in the features learned from the others.
+
+    Of pairs every must-link is compared with every cannot-link.
+    """
+    Z = clone(candidate).fit(X, constraints=heard(kept, hears)).embedding_
+    comparisons = inequalities_of(held)
+    near, far = _distances(Z, comparisons.near), _distances(Z, comparisons.far)
+    if hears == "pairs":
+        must, cannot = _distances(Z, held.must_link), _distances(Z, held.cannot_link)
+        near, far = np.repeat(must, len(cannot)), np.tile(cannot, len(must))
     return float(np.mean(near < far)) if len(near) else 0.5
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -161,11 +161,14 @@ def _run_unit(
     return f"{name}, {cell.name}, trial {trial}"
 
 
+S = TypeVar("S", bound=Study)
+
+
 @dataclass(frozen=True)
-class Results:
+class Results(Generic[S]):
     """What the log holds of a study."""
 
-    study: Study
+    study: S
 
     @cached_property
     def records(self) -> dict[tuple[Any, ...], dict[str, Any]]:
