@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.papers._scores import difference
 from benchmarks.papers.clustrf import pictures as picture_module
 from benchmarks.papers.clustrf import protocol, report, study
-from benchmarks.papers._scores import difference
 from benchmarks.papers.clustrf.areas import Areas, percent
 from benchmarks.papers.clustrf.findings import findings, reading_table
 from benchmarks.papers.clustrf.methods import EUCLIDEAN, FORESTS, MAIN, READINGS, WAYS, way

@@ -41,8 +41,8 @@ class Method:
     """Gives what learns features, in which k-means finds groups; None: the features as given."""
     groups: Callable[[int], Any] | None = None
     """Gives what finds that many groups itself, in place of `space`."""
-    tried: tuple[str, tuple[float, ...]] | None = None
-    """A parameter of the space, and its values, of which held-out answers choose one."""
+    tried: tuple[str, tuple[Any, ...]] | None = None
+    """A parameter of the space, and its values: held-out answers choose one, the first if alike."""
     n_starts: int = 10
     """Of k-means."""
 

@@ -77,6 +77,7 @@ class ChosenTau(BaseEstimator):  # type: ignore[misc]
         return self
 
 
+#: The values that are tried begin with the default: of those alike the first is taken.
 def _space(name: str, label: str, hears: Any, space: Any, *tried: Any) -> Method:
     return Method(name, label, hears, space=space, tried=tried or None, n_starts=N_STARTS)
 
@@ -95,12 +96,12 @@ PUBLISHED = Method(
 HARD = Method("dcrc_hard", "DCRC hard", "triplets", groups=lambda k: DCRC(k, epsilon=0.0))
 FREE = Method("dcrc_free", "DCRC no balance", "triplets", groups=lambda k: DCRC(k, balance=False))
 KMEANS = Method("kmeans", "k-means", "nothing", n_starts=N_STARTS)
-ITML_PAIRS = _space("itml", "ITML", "as_pairs", ITML, "gamma", (0.01, 0.1, 1.0, 10.0))
+ITML_PAIRS = _space("itml", "ITML", "as_pairs", ITML, "gamma", (1.0, 0.01, 0.1, 10.0))
 MMC_PAIRS = _space(
-    "mmc", "MMC diagonal", "as_pairs", lambda: MMC(diagonal=True), "ridge", (0.01, 0.1, 1.0)
+    "mmc", "MMC diagonal", "as_pairs", lambda: MMC(diagonal=True), "ridge", (1.0, 0.1, 0.01)
 )
-LSML_YES_NO = _space("lsml", "LSML", "yes_no", LSML, "weight", (0.01, 0.1, 1.0, 10.0))
-SPARSE_LP = _space("sparse_lp", "SparseLP", "yes_no", SparseLP, "sparsity", (0.01, 0.1, 1.0))
+LSML_YES_NO = _space("lsml", "LSML", "yes_no", LSML, "weight", ("auto", 1.0, 100.0, 10_000.0))
+SPARSE_LP = _space("sparse_lp", "SparseLP", "yes_no", SparseLP, "sparsity", (0.1, 0.01, 1.0))
 SSSVAD = Method("sssvad", "SSSVaD", "yes_no", groups=SSSVaD)
 SKLR_TRIPLETS = _space("sklr", "SKLR", "triplets", SKLR)
 E2CP_PAIRS = Method(
