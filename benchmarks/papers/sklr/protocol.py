@@ -197,22 +197,23 @@ def problem_named(name: str) -> Problem:
 
 def _pairs_and_odd(sample: Sample, cell: Cell, seed: int) -> tuple[Ints, Ints]:
     """Draw for one setting; mixed answers are half of those of either."""
-    if cell.setting != "mixed":
-        return _of_setting(sample.y[cell.setting], cell, RandomState(seed))
-    parts = []
-    for number, target in enumerate(cell.targets):
-        random = RandomState((seed + number) % 2**31)
-        drawn = _of_setting(sample.y[target], cell, random)
-        parts.append([_half(answers, random) for answers in drawn])
-    pairs, odd = (np.concatenate(of) for of in zip(*parts, strict=True))
-    return pairs, odd
+    if cell.setting == "mixed":
+        halves = []
+        for number, target in enumerate(cell.targets):
+            random = RandomState((seed + number) % 2**31)
+            drawn = _of_setting(sample.y[target], cell, random)
+            halves.append([_half(answers, random) for answers in drawn])
+        must, cannot, odd = (np.concatenate(of) for of in zip(*halves, strict=True))
+    else:
+        must, cannot, odd = _of_setting(sample.y[cell.setting], cell, RandomState(seed))
+    return np.concatenate([must, cannot]), odd
 
 
 def _half(answers: Ints, random: RandomState) -> Ints:
     return answers[np.sort(random.permutation(len(answers))[: len(answers) // 2])]
 
 
-def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints]:
+def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints, Ints]:
     """Draw all must-links among labelled rows, as many cannot-links, and as many odd ones out.
 
     From all rows instead, their numbers are the same.
@@ -223,5 +224,4 @@ def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints]:
     if cell.source == ALL:
         must = must_links(y, rows, len(must), random)
     cannot = cannot_links(y, rows, len(must), random)
-    odd = odd_ones_out(y, rows, 2 * len(must), random)
-    return np.concatenate([must, cannot]), odd
+    return must, cannot, odd_ones_out(y, rows, 2 * len(must), random)
