@@ -23,21 +23,25 @@ def to_unit_range(
     return np.divide(X - middle, half, out=np.zeros_like(X), where=half > 0)
 
 
-def local_scales(squared: NDArray[np.float64]) -> NDArray[np.float64]:
+def local_scales(
+    squared: NDArray[np.float64], neighbour: int = LOCAL_SCALE_NEIGHBOUR
+) -> NDArray[np.float64]:
     """Find the distance from each row to the 7th of the others that do not coincide with it.
 
     Parameters
     ----------
     squared : ndarray of shape (n_rows, n_others)
         Squared distances.
+    neighbour : int, default=7
+        Which of the others, where it is not the 7th.
 
     Returns
     -------
     ndarray of shape (n_rows,)
-        Distance to the farthest other row where there are fewer than 7, 1 where all coincide.
+        Distance to the farthest other row where there are fewer, 1 where all coincide.
     """
     apart = np.where(squared > COINCIDENT, squared, np.inf)
-    place = min(LOCAL_SCALE_NEIGHBOUR, apart.shape[1]) - 1
+    place = min(neighbour, apart.shape[1]) - 1
     scale = np.partition(apart, place, axis=1)[:, place]
     if np.isinf(scale).any():
         farthest = np.where(squared > COINCIDENT, squared, 0.0).max(axis=1)

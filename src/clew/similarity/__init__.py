@@ -9,6 +9,7 @@ from clew.similarity._e2cp import E2CP
 from clew.similarity._linked_affinity import LinkedAffinity
 from clew.similarity._lsml import LSML
 from clew.similarity._mmc import MMC
+from clew.similarity._sklr import SKLR
 from clew.similarity._sparse_lp import SparseLP
 from clew.similarity._spectral_learning import SpectralLearning
 
@@ -17,6 +18,7 @@ __all__ = [
     "E2CP",
     "LSML",
     "MMC",
+    "SKLR",
     "AdaptiveKNN",
     "ClustRF",
     "ConsensusKNN",

@@ -1,0 +1,309 @@
+"""Projections under the log-det divergence: one constraint on squared distances after another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import kernel
+
+__all__ = ["Limits", "sweep"]
+
+
+class Limits(NamedTuple):
+    """Constraints on squared distances d of rows; each has a multiplier λ.
+
+    With ``inverse_bound`` 0 a constraint compares two distances, ``factor·d(i, j) <= d(g, h)``.
+    Otherwise it bounds one: ``factor·d(i, j) <= factor·bound``, for a factor of 1 or -1.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, 4), int64
+        i, j, g and h.
+    factor : ndarray of shape (n,), float64
+        What the first distance is multiplied by.
+    inverse_bound : ndarray of shape (n,), float64
+        1 / bound, or 0.
+    give : ndarray of shape (n,), float64
+        How far a bound gives way: it is ``1 / (inverse_bound - factor·give·λ)``. 0 is not at all.
+    low, high : ndarray of shape (n,), float64
+        What λ is at least, and at most.
+    """
+
+    rows: NDArray[np.int64]
+    factor: NDArray[np.float64]
+    inverse_bound: NDArray[np.float64]
+    give: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+@kernel
+def best_step(
+    limits: Limits, at: int, multiplier: float, near: float, far: float, cross: float
+) -> float:
+    """Find the change of λ after which the constraint holds with equality.
+
+    Parameters
+    ----------
+    limits : Limits
+        The constraints.
+    at : int
+        Which one.
+    multiplier : float
+        Its λ.
+    near, far, cross : float
+        ``c'Ac``, ``e'Ae`` and ``c'Ae`` for the differences c of rows i and j, and e of g and h.
+
+    Returns
+    -------
+    float
+        0 where there is no such change.
+    """
+    factor = limits.factor[at]
+    if limits.inverse_bound[at] == 0.0:
+        # -(η₁ + η₂) / (2 η₁ η₂) for the eigenvalues η of a matrix of two rows.
+        area = near * far - cross * cross
+        return (factor * near - far) / (2.0 * factor * area) if area > 0.0 else 0.0
+    if near <= 0.0:
+        return 0.0
+    inverse = limits.inverse_bound[at] - factor * limits.give[at] * multiplier
+    return factor * (inverse - 1.0 / near) / (1.0 + limits.give[at])
+
+
+@kernel
+def apply_one(step: float, near: float, u: NDArray[np.float64], gram: NDArray[np.float64]) -> None:
+    """Turn ``gram`` into what it is after A became ``(A⁻¹ + step·c c')⁻¹``."""
+    scale = step / (1.0 + step * near)
+    for row in range(gram.shape[0]):
+        x = scale * u[row]
+        for column in range(gram.shape[1]):
+            gram[row, column] -= x * u[column]
+
+
+@kernel
+def apply_two(
+    steps: tuple[float, float],
+    near: float,
+    far: float,
+    cross: float,
+    u: NDArray[np.float64],
+    v: NDArray[np.float64],
+    gram: NDArray[np.float64],
+) -> None:
+    """Turn ``gram`` into what it is after A became ``(A⁻¹ + s·c c' + t·e e')⁻¹``, steps s, t."""
+    s, t = steps
+    whole = (1.0 + s * near) * (1.0 + t * far) - s * t * cross * cross
+    both = -s * t * cross / whole
+    first = s * (1.0 + t * far) / whole
+    second = t * (1.0 + s * near) / whole
+    for row in range(gram.shape[0]):
+        x = first * u[row] + both * v[row]
+        y = both * u[row] + second * v[row]
+        for column in range(gram.shape[1]):
+            gram[row, column] -= x * u[column] + y * v[column]
+
+
+@kernel
+def excess(limits: Limits, at: int, multiplier: float, near: float, far: float) -> float:
+    """Measure by what share a constraint is violated; negative where it holds by more."""
+    factor = limits.factor[at]
+    if limits.inverse_bound[at] == 0.0:
+        total = factor * near + far
+        return (factor * near - far) / total if total > 0.0 else 0.0
+    inverse = limits.inverse_bound[at] - factor * limits.give[at] * multiplier
+    return factor * (near * inverse - 1.0)
+
+
+@kernel
+def project_block(
+    limits: Limits,
+    start: int,
+    stop: int,
+    max_rounds: int,
+    tol: float,
+    corrected: bool,
+    multiplier: NDArray[np.float64],
+    gram: NDArray[np.float64],
+) -> int:
+    """Project on some constraints in turn, and again until they hold.
+
+    Parameters
+    ----------
+    limits : Limits (IN)
+        The constraints; their rows are numbers of rows of `gram`.
+    start, stop : int
+        Which of them.
+    max_rounds : int
+        Rounds at most.
+    tol, corrected
+        As for `sweep`. A round in which no constraint was off by more than `tol` is the last.
+    multiplier : ndarray of shape (n,), float64 (INOUT)
+        λ of all constraints.
+    gram : ndarray of shape (n_rows, n_rows), float64 (INOUT)
+        Inner products of the rows of the block under A, ``X A X'``.
+
+    Returns
+    -------
+    int
+        Number of projections.
+    """
+    u, v = np.empty(gram.shape[0]), np.empty(gram.shape[0])
+    n_steps = 0
+    for _ in range(max_rounds):
+        worst = 0.0
+        for at in range(start, stop):
+            i, j, g, h = limits.rows[at]
+            compares = limits.inverse_bound[at] == 0.0
+            near = gram[i, i] + gram[j, j] - 2.0 * gram[i, j]
+            far, cross = 0.0, 0.0
+            if compares:
+                far = gram[g, g] + gram[h, h] - 2.0 * gram[g, h]
+                cross = gram[i, g] - gram[i, h] - gram[j, g] + gram[j, h]
+            off = excess(limits, at, multiplier[at], near, far)
+            if not corrected and off <= tol and (limits.low[at] >= 0.0 or off >= -tol):
+                continue
+            step = best_step(limits, at, multiplier[at], near, far, cross)
+            if corrected:
+                new = min(max(multiplier[at] + step, limits.low[at]), limits.high[at])
+                step = new - multiplier[at]
+            if step == 0.0:
+                continue
+            multiplier[at] += step
+            worst = max(worst, abs(off))
+            n_steps += 1
+            u[:] = gram[i] - gram[j]
+            if compares:
+                v[:] = gram[g] - gram[h]
+                steps = (step * limits.factor[at], -step)
+                apply_two(steps, near, far, cross, u, v, gram)
+            else:
+                apply_one(step * limits.factor[at], near, u, gram)
+        if worst <= tol:
+            break
+    return n_steps
+
+
+@kernel
+def cut_block(
+    rows: NDArray[np.int64],
+    start: int,
+    place: NDArray[np.int64],
+    members: NDArray[np.int64],
+    local: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Take as many constraints as have room in a block, and number their rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, 4), int64 (IN)
+        Rows of each constraint.
+    start : int
+        The first one.
+    place : ndarray of shape (n_rows,), int64 (INOUT)
+        Number of each row in the block; -1 for all others, and for all before.
+    members : ndarray of shape (max_rows,), int64 (OUT)
+        Rows of the block; there is room for 4 at least.
+    local : ndarray of shape (n, 4), int64 (OUT)
+        The same as `rows`, in numbers of the block.
+
+    Returns
+    -------
+    stop : int
+        The constraint after the last one.
+    n_members : int
+        Number of rows.
+    """
+    n_members = 0
+    stop = start
+    while stop < rows.shape[0] and n_members + 4 <= members.shape[0]:
+        for end in range(4):
+            row = rows[stop, end]
+            if place[row] < 0:
+                place[row] = n_members
+                members[n_members] = row
+                n_members += 1
+            local[stop, end] = place[row]
+        stop += 1
+    return stop, n_members
+
+
+@kernel
+def add_edge(weight: float, i: int, j: int, laplacian: NDArray[np.float64]) -> None:
+    """Add ``weight·c c'`` for the difference c of unit vectors i and j."""
+    laplacian[i, i] += weight
+    laplacian[j, j] += weight
+    laplacian[i, j] -= weight
+    laplacian[j, i] -= weight
+
+
+@kernel
+def sweep(
+    limits: Limits,
+    X: NDArray[np.float64],
+    max_rows: int,
+    max_rounds: int,
+    tol: float,
+    corrected: bool,
+    multiplier: NDArray[np.float64],
+    A: NDArray[np.float64],
+) -> int:
+    """Project on all constraints, block by block.
+
+    Within a block, inner products of its rows are all that is kept; A follows once a block, by
+    products of matrices.
+
+    Parameters
+    ----------
+    limits : Limits (IN)
+        The constraints, in the order of the projections.
+    X : ndarray of shape (n_rows, n_features), float64 (IN)
+        Features.
+    max_rows : int
+        Rows of a block at most, 4 at least.
+    max_rounds : int
+        Rounds over each block at most.
+    tol : float
+        What counts as violated: for two distances relative to their sum, for one relative to its
+        bound.
+    corrected : bool
+        Whether λ stays between its limits, so that steps which were too long are taken back; the
+        result is then the nearest matrix of all. Otherwise only violated constraints are projected
+        on, and the result is some matrix that keeps them.
+    multiplier : ndarray of shape (n,), float64 (INOUT)
+        λ.
+    A : ndarray of shape (n_features, n_features), float64 (INOUT)
+        The matrix; symmetric up to rounding.
+
+    Returns
+    -------
+    int
+        Number of projections.
+    """
+    local, before = np.empty_like(limits.rows), multiplier.copy()
+    in_block = Limits(
+        local, limits.factor, limits.inverse_bound, limits.give, limits.low, limits.high
+    )
+    place, members = np.full(X.shape[0], -1), np.empty(max_rows, np.int64)
+    n_steps, start = 0, 0
+    while start < limits.rows.shape[0]:
+        stop, n_members = cut_block(limits.rows, start, place, members, local)
+        rows = X[members[:n_members]]
+        images = np.dot(rows, A)
+        gram = np.dot(images, rows.T)
+        n_block = project_block(in_block, start, stop, max_rounds, tol, corrected, multiplier, gram)
+        if n_block > 0:
+            laplacian = np.zeros_like(gram)
+            for at in range(start, stop):
+                step = multiplier[at] - before[at]
+                add_edge(step * limits.factor[at], local[at, 0], local[at, 1], laplacian)
+                if limits.inverse_bound[at] == 0.0:
+                    add_edge(-step, local[at, 2], local[at, 3], laplacian)
+            laplacian -= np.dot(laplacian, np.dot(gram, laplacian))
+            A -= np.dot(images.T, np.dot(laplacian, images))
+            n_steps += n_block
+        place[members[:n_members]] = -1
+        start = stop
+    return n_steps
