@@ -17,6 +17,7 @@ from clew.cluster._dcrc_choice import LAMS, TAUS, Choice, choose
 from clew.cluster._dcrc_em import Errors, Found, Steps, run_em
 from clew.cluster._dcrc_features import (
     Centred,
+    Lengthened,
     Transform,
     View,
     chances_of,
@@ -305,7 +306,7 @@ class DCRC(ClusterMixin, BaseEstimator):
     def _feature_map(self, X: NDArray[np.float64], seed: int) -> Transform:
         """Learn from the rows that are looked at how to see any."""
         if self.kernel == "adaptive":
-            return AdaptiveGaussian(self.rank, seed).fit(X)
+            return Lengthened(AdaptiveGaussian(self.rank, seed).fit(X))
         return Centred(X)
 
     def _errors(self, n_annotators: int) -> Errors:

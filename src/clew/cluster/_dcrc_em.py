@@ -12,7 +12,6 @@ from clew.cluster._dcrc_answers import AnsweredRows
 from clew.cluster._dcrc_objective import Penalties, Seen, ascend, log_chances
 from clew.constraints import Constraints
 from clew.trust._cases import KINDS
-from clew.trust._confusion import Matrices
 from clew.trust._shrinkage import Prior, shrunk, uniform_matrix
 
 __all__ = ["Errors", "Found", "Steps", "run_em"]
@@ -20,7 +19,7 @@ __all__ = ["Errors", "Found", "Steps", "run_em"]
 #: In place of an error rate of 0, of which there is no logarithm: it tells which memberships go
 #: with most answers, and how far.
 HARD_EPSILON = 1e-3
-#: Share of the error rate in which the first rounds believe, before matrices are estimated.
+#: The least chance of which a logarithm is taken.
 TINY = 1e-300
 
 
@@ -77,55 +76,76 @@ def run_em(
     Where matrices are estimated, the first rounds, until they no longer raise the bound, believe
     that all err alike: answers would else be explained away as errors while groups are bad.
     """
-    confusion, penalty = _uniform(errors), 0.0
-    prior = np.ascontiguousarray(log_chances(weights, _answered(seen)).T)
+    beliefs = _Beliefs(answers, errors)
+    prior = _log_prior(weights, seen)
     q, bounds = np.exp(prior), [-np.inf]
-    pooled: dict[Kind, NDArray[np.float64]] = {}
-    is_estimating = False
     for _ in range(steps.max_iter):
-        answers.settle(prior, confusion, q, max_sweeps=steps.max_sweeps, tol=steps.sweep_tol)
-        if is_estimating:
-            confusion, pooled, penalty = _estimated(answers, q, errors, pooled)
+        answers.settle(
+            prior, beliefs.confusion, q, max_sweeps=steps.max_sweeps, tol=steps.sweep_tol
+        )
+        beliefs.update(q)
         weights, value = ascend(weights, seen, q.T, penalties, steps.max_ascent)
-        told = answers.log_likelihood(confusion, q) + penalty + _entropy(q)
+        told = answers.log_likelihood(beliefs.confusion, q) + beliefs.penalty + _entropy(q)
         bounds.append(value + told / max(answers.n_answers, 1))
-        if bounds[-1] - bounds[-2] < steps.tol * (1 + abs(bounds[-1])):
-            if is_estimating or errors.prior is None or not answers.n_answers:
-                break
-            is_estimating = True
-        prior = np.ascontiguousarray(log_chances(weights, _answered(seen)).T)
-    return Found(weights, q, confusion, bounds[1:])
+        rises = bounds[-1] - bounds[-2] >= steps.tol * (1 + abs(bounds[-1]))
+        if not rises and not beliefs.begin(q):
+            break
+        prior = _log_prior(weights, seen)
+    return Found(weights, q, beliefs.confusion, bounds[1:])
 
 
-def _answered(seen: Seen) -> NDArray[np.float64]:
-    return seen.features[:, : seen.n_answered]
+class _Beliefs:
+    """Who errs how: all alike at first, and once that has begun, each in a way of their own."""
+
+    def __init__(self, answers: AnsweredRows, errors: Errors) -> None:
+        self._answers, self._errors = answers, errors
+        self._pooled: dict[Kind, NDArray[np.float64]] | None = None
+        self.confusion = _repeated(
+            {kind: uniform_matrix(kind, errors.epsilon or HARD_EPSILON) for kind in KINDS},
+            errors.n_annotators,
+        )
+        self.penalty = 0.0
+
+    def begin(self, q: NDArray[np.float64]) -> bool:
+        """Begin to estimate matrices, and tell whether that is something new.
+
+        They are drawn to what is pooled here, all through, so that the bound never falls; and
+        for the same reason not to what is pooled, if that explains the answers worse.
+        """
+        if self._errors.prior is None or self._pooled is not None or not self._answers.n_answers:
+            return False
+        alike = {kind: matrices[0] for kind, matrices in self.confusion.items()}
+        pooled = {
+            kind: shrunk(kind, counts, self._errors.prior).pooled
+            for kind, counts in self._answers.counts(q, self._errors.n_annotators).items()
+        }
+        repeated = _repeated(pooled, self._errors.n_annotators)
+        explained = [self._answers.log_likelihood(c, q) for c in (self.confusion, repeated)]
+        self._pooled = pooled if explained[1] >= explained[0] else alike
+        return True
+
+    def update(self, q: NDArray[np.float64]) -> None:
+        """Estimate the matrices anew, once that has begun."""
+        if self._errors.prior is None or self._pooled is None:
+            return
+        found = {
+            kind: shrunk(kind, counts, self._errors.prior, self._pooled[kind])
+            for kind, counts in self._answers.counts(q, self._errors.n_annotators).items()
+        }
+        self.confusion = {kind: of.matrices for kind, of in found.items()}
+        self.penalty = sum(of.penalty for of in found.values())
 
 
-def _uniform(errors: Errors) -> dict[Kind, NDArray[np.float64]]:
-    epsilon = max(errors.epsilon, HARD_EPSILON) if errors.epsilon == 0 else errors.epsilon
-    return {
-        kind: np.repeat(uniform_matrix(kind, epsilon)[None], errors.n_annotators, axis=0)
-        for kind in KINDS
-    }
+def _log_prior(weights: NDArray[np.float64], seen: Seen) -> NDArray[np.float64]:
+    """Give the logarithm of answered rows' chances by their features, (n_answered, n_groups)."""
+    answered = seen.features[:, : seen.n_answered]
+    return np.ascontiguousarray(log_chances(weights, answered).T)
 
 
-def _estimated(
-    answers: AnsweredRows,
-    q: NDArray[np.float64],
-    errors: Errors,
-    pooled: Matrices,
-) -> tuple[dict[Kind, NDArray[np.float64]], dict[Kind, NDArray[np.float64]], float]:
-    """Estimate the matrices anew; give them, what they are drawn to, and the price of that."""
-    assert errors.prior is not None  # only called where matrices are estimated
-    of_kind = {
-        kind: shrunk(kind, counts, errors.prior, pooled.get(kind))
-        for kind, counts in answers.counts(q, errors.n_annotators).items()
-    }
-    return (
-        {kind: found.matrices for kind, found in of_kind.items()},
-        {kind: found.pooled for kind, found in of_kind.items()},
-        sum(found.penalty for found in of_kind.values()),
-    )
+def _repeated(
+    matrices: dict[Kind, NDArray[np.float64]], n_annotators: int
+) -> dict[Kind, NDArray[np.float64]]:
+    return {kind: np.repeat(of[None], n_annotators, axis=0) for kind, of in matrices.items()}
 
 
 def _entropy(q: NDArray[np.float64]) -> float:

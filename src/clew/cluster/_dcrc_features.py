@@ -11,9 +11,10 @@ from clew.cluster._dcrc_answers import AnsweredRows
 from clew.cluster._dcrc_objective import Seen, log_chances
 from clew.constraints import Constraints
 
-__all__ = ["Centred", "Transform", "View", "chances_of", "rows_seen", "seen_by"]
+__all__ = ["Centred", "Lengthened", "Transform", "View", "chances_of", "rows_seen", "seen_by"]
 
 BLOCK_OF_ROWS = 65_536
+N_FEATURES_OF_KERNEL = 32
 
 
 class Transform(Protocol):
@@ -43,6 +44,25 @@ class Centred:
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bring rows into the range that is computed in."""
         return np.asarray((X - self.shift) / self.unit)
+
+
+class Lengthened:
+    """Features of a kernel, as long as those of so many standardised features.
+
+    Rows have length 1 in a kernel: the same price of weights would hold the model back more.
+
+    Parameters
+    ----------
+    map_ : object with ``transform``
+        Gives the features of the kernel.
+    """
+
+    def __init__(self, map_: Transform) -> None:
+        self._map = map_
+
+    def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the features of rows."""
+        return np.asarray(self._map.transform(X) * N_FEATURES_OF_KERNEL**0.5)
 
 
 class View(NamedTuple):

@@ -96,10 +96,9 @@ def answer_posterior(
     >>> answer_posterior(c, q, ConfusionMatrices.uniform(0.1), saw_answers=False).triplets.round(2)
     array([0.  , 0.85])
     """
-    check_constraints(
-        answer_posterior, constraints, constraints.n_samples, ConfusionMatrices.supports
-    )
-    q = as_memberships(memberships, constraints.n_samples)
+    n = constraints.n_samples if isinstance(constraints, Constraints) else 0
+    check_constraints(answer_posterior, constraints, n, ConfusionMatrices.supports)
+    q = as_memberships(memberships, n)
     known = ConfusionMatrices().fit(constraints, q) if confusion is None else confusion
     pairs, triplets, odd = (
         _doubts(said, q, likelihoods(known, said, constraints), saw_answers=saw_answers)

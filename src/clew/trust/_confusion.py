@@ -239,7 +239,7 @@ class ConfusionMatrices(BaseEstimator):
         check_is_fitted(self, "matrices_")
         heard = self.annotators_
         if self.n_answers_.any():
-            heard = tuple(np.array(heard)[self.n_answers_ > 0])
+            heard = tuple(name for name, n in zip(heard, self.n_answers_, strict=True) if n)
         if annotator not in heard:
             raise InvalidParameterError(
                 f"nobody called {annotator!r} gave an answer; there are "

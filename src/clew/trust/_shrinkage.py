@@ -14,9 +14,6 @@ from clew.trust._cases import CASES, LABELS, TRUE_LABEL, Said
 
 __all__ = ["Prior", "Shrunk", "counted", "intervals_of", "shrunk", "uniform_matrix"]
 
-MAX_ROUNDS = 500
-TOL = 1e-10
-
 
 class Prior(NamedTuple):
     """What is expected of annotators before they answer."""
@@ -24,9 +21,9 @@ class Prior(NamedTuple):
     error: float
     """Chance of any other answer than the true one."""
     strength: float
-    """How many answers of all annotators together weigh as much, in each case."""
+    """How many answers weigh as much as that expectation, in each case."""
     pooling: float
-    """How many answers of one annotator weigh as much as what the others do, in each case."""
+    """How many answers of an annotator weigh as much as what all share, in each case."""
 
 
 class Shrunk(NamedTuple):
@@ -37,7 +34,7 @@ class Shrunk(NamedTuple):
     pooled: NDArray[np.float64]
     """What they are drawn to, (cases, labels)."""
     penalty: float
-    """Logarithm of the prior, but for a constant; 0 where all is as expected."""
+    """Logarithm of the prior, but for a constant; 0 where all matrices are the shared one."""
     pseudo: NDArray[np.float64]
     """Parameters of the Dirichlet distributions of which the matrices are the means."""
 
@@ -92,10 +89,7 @@ def shrunk(
     prior: Prior,
     pooled: NDArray[np.float64] | None = None,
 ) -> Shrunk:
-    """Find the matrices of highest posterior probability, and those that they are drawn to.
-
-    The logarithm of the prior, ``-pooling·Σ KL(pooled ‖ matrix) - strength·KL(pooled ‖ expected)``,
-    is jointly concave in all matrices, so that there is one optimum.
+    """Draw the matrices to one that all annotators share, and that one to what is expected.
 
     Parameters
     ----------
@@ -106,34 +100,22 @@ def shrunk(
     prior : Prior
         What is expected.
     pooled : ndarray of shape (n_cases, n_labels), default=None
-        Where to start; None is at the counts of all.
+        The shared matrix. None: from the counts of all, of which one annotator's weigh no more
+        than ``prior.pooling`` answers.
 
     Returns
     -------
     Shrunk
+        Given the shared one, the matrices are those of highest posterior probability.
     """
-    expected = uniform_matrix(kind, prior.error)
-    active = counts.sum(axis=(1, 2)) > 0
-    heard = counts[active]
     if pooled is None:
-        pooled = _mean(heard.sum(axis=0) + prior.strength * expected)
-    steer = prior.strength * np.log(expected)
-    whole = prior.pooling * len(heard) + prior.strength
-    for _ in range(MAX_ROUNDS if len(heard) else 0):
-        drawn = _mean(heard + prior.pooling * pooled)
-        log_pooled = (prior.pooling * np.log(drawn).sum(axis=0) + steer) / whole
-        moved = _mean(np.exp(log_pooled))
-        change = np.abs(moved - pooled).max()
-        pooled = moved
-        if change < TOL:
-            break
-    if not len(heard):
-        pooled = expected
+        total = counts.sum(axis=-1, keepdims=True)
+        heard = (counts * prior.pooling / (total + prior.pooling)).sum(axis=0)
+        pooled = _mean(heard + prior.strength * uniform_matrix(kind, prior.error))
     pseudo = counts + prior.pooling * pooled
     matrices = _mean(pseudo)
-    penalty = -prior.strength * rel_entr(pooled, expected).sum()
-    penalty -= prior.pooling * rel_entr(pooled, matrices).sum()
-    return Shrunk(matrices, pooled, float(penalty), pseudo)
+    penalty = -prior.pooling * float(rel_entr(pooled, matrices).sum())
+    return Shrunk(matrices, pooled, penalty, pseudo)
 
 
 def _mean(pseudo: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,137 @@
+"""Memberships by coordinate mean field, against a twin that enumerates every expectation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference import mean_field as reference
+
+from clew import Constraints
+from clew.answers import ANSWER_WORDS
+from clew.cluster._dcrc_answers import AnsweredRows
+from clew.constraints._truth import TRUTH
+from clew.trust import ConfusionMatrices
+
+CODES = {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
+
+
+def case_of(kind, groups):
+    """Which case the groups of a question's rows are, by going through what each case says."""
+    if kind == "pair":
+        return 0 if groups[0] == groups[1] else 1
+    a, b, c = groups
+    if kind == "triplet":
+        return 0 if a == b != c else 1 if a == c != b else 2
+    if a == b == c:
+        return 3
+    return 0 if b == c else 1 if a == c else 2 if a == b else 4
+
+
+def log_likelihood(kind, label, weight, matrix):
+    """The weighted log-likelihood of one answer, as a function of the groups of its rows."""
+    return lambda groups: weight * np.log(matrix[case_of(kind, groups), label])
+
+
+@st.composite
+def problems(draw):
+    """Answers of all kinds by two annotators, their matrices, and what rows are without answers."""
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    n, n_groups, n_each = draw(st.integers(3, 5)), draw(st.integers(1, 4)), draw(st.integers(0, 4))
+    columns = {}
+    for kind, name, size in (
+        ("pair", "pairs", 2),
+        ("triplet", "triplets", 3),
+        ("odd_one_out", "odd_one_out", 3),
+    ):
+        rows = [rng.permutation(n)[:size] for _ in range(n_each)]
+        columns[name] = [(*r, rng.choice(CODES[kind])) for r in rows]
+        columns[f"{kind}_weights"] = rng.choice([0.0, 0.3, 1.0], n_each)
+        columns[f"{kind}_annotators"] = rng.integers(0, 2, n_each)
+    known = Constraints(n, **columns)
+    confusion = {
+        kind: rng.dirichlet(np.ones(len(codes)), (2, {"pair": 2, "triplet": 3}.get(kind, 5)))
+        for kind, codes in CODES.items()
+    }
+    return known, confusion, n_groups, rng
+
+
+def as_functions(answers, confusion):
+    """The answers as the twin takes them."""
+    return [
+        (rows, log_likelihood(said.kind, label, weight, confusion[said.kind][who]))
+        for said in answers.said
+        for rows, label, weight, who in zip(
+            said.rows.tolist(), said.label, said.weight, said.annotator, strict=True
+        )
+    ]
+
+
+@given(problems(), st.booleans())
+def test_a_round_against_enumeration(problem, is_hard):
+    known, confusion, n_groups, rng = problem
+    answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=is_hard)
+    prior = rng.dirichlet(np.ones(n_groups), len(answers.rows))
+    q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
+    functions = as_functions(answers, confusion)
+    expected = reference.swept(np.log(prior), functions, q, is_hard=is_hard)
+    answers.settle(np.log(prior), confusion, q, max_sweeps=1, tol=0.0)
+    np.testing.assert_allclose(q, np.reshape(expected, q.shape), atol=1e-12)
+
+
+@given(problems())
+def test_expected_log_likelihood_against_enumeration(problem):
+    known, confusion, n_groups, rng = problem
+    answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=False)
+    q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
+    expected = sum(
+        reference.expected(rows, f, q) for rows, f in as_functions(answers, confusion)
+    )
+    assert answers.log_likelihood(confusion, q) == pytest.approx(expected, abs=1e-12)
+
+
+@given(problems())
+def test_no_round_lowers_the_bound(problem):
+    known, confusion, n_groups, rng = problem
+    answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=False)
+    log_prior = np.log(rng.dirichlet(np.ones(n_groups), len(answers.rows)))
+    q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
+    functions = as_functions(answers, confusion)
+    bounds = [reference.lower_bound(log_prior, functions, q)]
+    for _ in range(4):
+        answers.settle(log_prior, confusion, q, max_sweeps=1, tol=0.0)
+        bounds.append(reference.lower_bound(log_prior, functions, q))
+    assert np.diff(bounds).min() > -1e-12
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"), [("pair", (2, 0)), ("triplet", (1, 0, 2)), ("odd_one_out", (2, 1, 0))]
+)
+def test_a_sure_answer_moves_its_rows_to_where_it_is_true(kind, rows):
+    # Row 2 is undecided, the others are not: an answer that all but never errs settles it.
+    prior = np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.2, 0.3, 0.5]])
+    confusion = ConfusionMatrices.uniform(1e-6).matrices_
+    for group in range(3):
+        true = int(TRUTH[kind](np.array([0, 1, group]), np.array([rows]))[0])
+        name = {"pair": "pairs", "triplet": "triplets"}.get(kind, kind)
+        known = Constraints(3, **{name: [(*rows, true)]})
+        answers = AnsweredRows(known, with_doubtful_pairs=False, is_hard=False)
+        p = prior[answers.rows]
+        q = p.copy()
+        answers.settle(np.log(p), confusion, q, max_sweeps=100, tol=1e-9)
+        likely = q[-1].argmax()
+        assert TRUTH[kind](np.array([0, 1, likely]), np.array([rows]))[0] == true
+
+
+def test_hard_rows_share_what_ties():
+    # A cannot-link to a row of group 0 leaves both others, in the ratio of the prior.
+    known = Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=2)
+    answers = AnsweredRows(known, with_doubtful_pairs=False, is_hard=True)
+    confusion = ConfusionMatrices.uniform(0.001).matrices_
+    prior = np.array([[0.5, 0.3, 0.2], [0.5, 0.2, 0.3]])
+    # The first row's turn comes first: the second is in group 2, so it shares 0 and 1.
+    q = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    answers.settle(np.log(prior), confusion, q, max_sweeps=1, tol=0.0)
+    np.testing.assert_allclose(q[0], [0.625, 0.375, 0.0])
+    np.testing.assert_allclose(q[1], [0.0, 0.0, 1.0])
