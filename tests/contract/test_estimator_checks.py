@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clew.cluster import (
     ConstrainedLinkage,
     COPKMeans,
+    KernelKMeans,
+    KernelMeanShift,
     MPCKMeans,
     PCKMeans,
     SimilarityClustering,
     SpectralClustering,
+    SSSVaD,
 )
 from clew.similarity import (
     COPRF,
     E2CP,
+    LSML,
+    MMC,
     AdaptiveKNN,
     ClustRF,
     ConsensusKNN,
     DominantNeighbors,
     LinkedAffinity,
+    SparseLP,
     SpectralLearning,
 )
 
@@ -57,6 +64,17 @@ ESTIMATORS = [
     PCKMeans(3),
     MPCKMeans(3),
     MPCKMeans(3, metric="full", per_cluster=True),
+    KernelKMeans(3),
+    KernelKMeans(3, batch_size=64),
+    KernelKMeans(3, kernel="precomputed"),
+    KernelKMeans(3, kernel=rbf_kernel),
+    KernelMeanShift(),
+    KernelMeanShift(kernel="precomputed"),
+    SSSVaD(3),
+    MMC(),
+    MMC(diagonal=True),
+    LSML(),
+    SparseLP(),
 ]
 
 
@@ -66,6 +84,10 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         return {"check_clustering": "fits features, where a precomputed affinity is wanted"}
     if getattr(estimator, "metric", None) == "precomputed":
         return {"check_clustering": "fits features, where precomputed distances are wanted"}
+    if getattr(estimator, "kernel", None) == "precomputed":
+        reason = "fits a matrix that cannot hold inner products"
+        checks = "check_clustering", "check_estimators_dtypes", "check_positive_only_tag_during_fit"
+        return dict.fromkeys(checks, reason)
     return {}
 
 

@@ -18,10 +18,13 @@ from clew import Constraints
 from clew.cluster import (
     ConstrainedLinkage,
     COPKMeans,
+    KernelKMeans,
+    KernelMeanShift,
     MPCKMeans,
     PCKMeans,
     SimilarityClustering,
     SpectralClustering,
+    SSSVaD,
 )
 from clew.exceptions import (
     ClewError,
@@ -36,11 +39,14 @@ from clew.metrics import n_violated
 from clew.similarity import (
     COPRF,
     E2CP,
+    LSML,
+    MMC,
     AdaptiveKNN,
     ClustRF,
     ConsensusKNN,
     DominantNeighbors,
     LinkedAffinity,
+    SparseLP,
     SpectralLearning,
 )
 
@@ -73,6 +79,11 @@ GUIDED = [
         MPCKMeans(2, metric="full", per_cluster=True, random_state=0),
         {"pairs", "dont_know"},
     ),
+    (MMC(), {"pairs", "dont_know"}),
+    (MMC(diagonal=True), {"pairs", "dont_know"}),
+    (LSML(), {"triplets", "odd_one_out", "dont_know"}),
+    (SparseLP(), {"triplets", "odd_one_out", "dont_know"}),
+    (SSSVaD(2, random_state=0), {"triplets", "odd_one_out", "dont_know"}),
 ]
 #: Methods that violate no answer: what they raise or warn of where they cannot, or will not.
 HARD = {
@@ -97,6 +108,8 @@ UNGUIDED = [
     ClustRF(n_trees=8, random_state=0),
     AdaptiveKNN(),
     SpectralClustering(2, affinity="nearest_neighbors", random_state=0),
+    KernelKMeans(2, random_state=0),
+    KernelMeanShift(random_state=0),
 ]
 
 ANSWERS = {
@@ -351,6 +364,8 @@ def test_two_rows_are_enough(method):
         COPKMeans(N + 1),
         PCKMeans(N + 1),
         MPCKMeans(N + 1),
+        KernelKMeans(N + 1),
+        SSSVaD(N + 1),
         SimilarityClustering(COPRF(n_trees=3), SpectralClustering(N + 1)),
         SimilarityClustering(ClustRF(n_trees=3), SpectralClustering(N + 1)),
     ],

@@ -9,6 +9,7 @@ from clew.cluster._mpckmeans import MPCKMeans
 from clew.cluster._pckmeans import PCKMeans
 from clew.cluster._similarity_clustering import SimilarityClustering
 from clew.cluster._spectral import SpectralClustering
+from clew.cluster._sssvad import SSSVaD
 
 __all__ = [
     "DCRC",
@@ -18,6 +19,7 @@ __all__ = [
     "KernelMeanShift",
     "MPCKMeans",
     "PCKMeans",
+    "SSSVaD",
     "SimilarityClustering",
     "SpectralClustering",
 ]

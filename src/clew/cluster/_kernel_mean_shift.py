@@ -79,6 +79,8 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         Number of groups.
     bandwidth_ : float
         The bandwidth.
+    n_iter_ : int
+        Steps of the row that took most.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -181,7 +183,7 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         rank = np.argsort(order)
         # All at once: who interrupts the work above still has the model from before.
         self.labels_, self.n_clusters_ = rank[labels], len(groups)
-        self.bandwidth_ = bandwidth * scale.unit
+        self.bandwidth_, self.n_iter_ = bandwidth * scale.unit, max(int(model.n_iter_), 1)
         self._into_features = None if coordinates is None else coordinates.axes
         self._peaks = scale.outside(model.cluster_centers_[groups][order])
         return self

@@ -84,7 +84,7 @@ class LSML(LinearMetric):
     objective_ : float
         What was minimised: residuals, and ``tr M - log det M - n_features``.
     n_iter_ : int
-        Steps.
+        Steps, 1 at least.
     n_features_in_ : int
         Number of features.
 
@@ -159,7 +159,7 @@ class LSML(LinearMetric):
         comparisons = inequalities_or_refusal(self, known)
         n_features = X.shape[1]
         if not len(comparisons.weight):
-            return {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 0}
+            return {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 1}
         inside, total = X / spread_unit(X), comparisons.weight.sum()
         mean_price = AUTO_PRICE * total if self.weight == "auto" else float(self.weight)
         problem = Problem(
@@ -167,7 +167,10 @@ class LSML(LinearMetric):
             differences(inside, comparisons.far),
             comparisons.weight * (mean_price / total),
         )
-        return self._minimum(problem, n_features)
+        found = self._minimum(problem, n_features)
+        if callback is not None:
+            callback(1, 1)
+        return found
 
     def _minimum(self, problem: Problem, n_features: int) -> dict[str, Any]:
         """Descend from the Euclidean metric."""
@@ -188,5 +191,5 @@ class LSML(LinearMetric):
         return {
             "metric_": root @ root.T,
             "objective_": float(found.fun),
-            "n_iter_": int(found.nit),
+            "n_iter_": max(int(found.nit), 1),
         }

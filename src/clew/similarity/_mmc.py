@@ -49,7 +49,7 @@ class MMC(LinearMetric):
     duality_gap_ : float
         At most this share of the sum of distances is missing to the best metric's.
     n_iter_ : int
-        Steps.
+        Steps, 1 at least.
     n_features_in_ : int
         Number of features.
 
@@ -115,7 +115,7 @@ class MMC(LinearMetric):
         inside = (X - X.mean(axis=0)) / unit
         variance = inside.var(axis=0)
         if not weight.any() or not variance.any():
-            return {"metric_": np.eye(n_features), "duality_gap_": 0.0, "n_iter_": 0}
+            return {"metric_": np.eye(n_features), "duality_gap_": 0.0, "n_iter_": 1}
         between = differences(inside, known.pairs)
         must = np.where(known.is_must_link, weight, 0.0)
         apart, price = _to_part(inside, between, np.where(known.is_cannot_link, weight, 0.0))
@@ -124,6 +124,8 @@ class MMC(LinearMetric):
         components = white @ root
         metric = components @ components.T
         metric *= variance.sum() / np.einsum("ij,ij->", inside @ metric, inside) * len(X)
+        if callback is not None:
+            callback(1, 1)
         return {"metric_": metric, "duality_gap_": gap, "n_iter_": n_iter}
 
 
@@ -188,4 +190,4 @@ def _widest(
     # The sum is concave in L Lᵀ, of trace 1: no such matrix gains more than the steepest does.
     gap = float(top / (price @ length) - 0.5)
     root = np.diag(best) if is_diagonal else best.reshape(n, n)
-    return root, gap, int(found.nit)
+    return root, gap, max(int(found.nit), 1)

@@ -54,7 +54,7 @@ class SparseLP(LinearMetric):
     objective_ : float
         What was minimised.
     n_iter_ : int
-        Steps of the solver.
+        Steps of the solver, 1 at least.
     n_features_in_ : int
         Number of features.
 
@@ -120,7 +120,7 @@ class SparseLP(LinearMetric):
         comparisons = inequalities_or_refusal(self, known)
         n_features = X.shape[1]
         unit = spread_unit(X)
-        euclidean = {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 0}
+        euclidean = {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 1}
         if not len(comparisons.weight):
             return euclidean
         if n_features > MAX_FEATURES and not self.diagonal:
@@ -132,6 +132,8 @@ class SparseLP(LinearMetric):
         near = differences(X / unit, comparisons.near)
         far = differences(X / unit, comparisons.far)
         found = self._solved(near, far, comparisons.weight / comparisons.weight.sum())
+        if callback is not None:
+            callback(1, 1)
         return found if found["metric_"].any() else euclidean
 
     def _solved(self, near: Floats, far: Floats, price: Floats) -> dict[str, Any]:
@@ -150,7 +152,11 @@ class SparseLP(LinearMetric):
         plus, minus = found.x[n_features:][:n_pairs], found.x[n_features + n_pairs :][:n_pairs]
         metric = np.diag(found.x[:n_features])
         metric[first, second] = metric[second, first] = plus - minus
-        return {"metric_": metric, "objective_": float(found.fun), "n_iter_": int(found.nit)}
+        return {
+            "metric_": metric,
+            "objective_": float(found.fun),
+            "n_iter_": max(int(found.nit), 1),
+        }
 
 
 def _programme(
