@@ -98,7 +98,7 @@ FREE = Method("dcrc_free", "DCRC no balance", "triplets", groups=lambda k: DCRC(
 KMEANS = Method("kmeans", "k-means", "nothing", n_starts=N_STARTS)
 ITML_PAIRS = _space("itml", "ITML", "as_pairs", ITML, "gamma", (1.0, 0.01, 0.1, 10.0))
 MMC_PAIRS = _space(
-    "mmc", "MMC diagonal", "as_pairs", lambda: MMC(diagonal=True), "ridge", (1.0, 0.1, 0.01)
+    "mmc", "MMC diagonal", "as_pairs", lambda: MMC(diagonal=True), "ridge", (0.3, 1.0, 0.1, 0.01)
 )
 LSML_YES_NO = _space("lsml", "LSML", "yes_no", LSML, "weight", ("auto", 1.0, 100.0, 10_000.0))
 SPARSE_LP = _space("sparse_lp", "SparseLP", "yes_no", SparseLP, "sparsity", (0.1, 0.01, 1.0))
