@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["Limits", "sweep"]
+__all__ = ["Limits", "squared_distances", "sweep"]
 
 
 class Limits(NamedTuple):
@@ -38,6 +38,30 @@ class Limits(NamedTuple):
     give: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+
+@kernel
+def squared_distances(
+    X: NDArray[np.float64], rows: NDArray[np.int64], distance: NDArray[np.float64]
+) -> None:
+    """Measure the squared distances of the first two rows of each constraint, and the last two.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float64 (IN)
+        Features.
+    rows : ndarray of shape (n, 4), int64 (IN)
+        Rows of each constraint.
+    distance : ndarray of shape (n, 2), float64 (OUT)
+        The distances.
+    """
+    for at in range(rows.shape[0]):
+        for end in range(2):
+            x, y = X[rows[at, 2 * end]], X[rows[at, 2 * end + 1]]
+            total = 0.0
+            for feature in range(X.shape[1]):
+                total += (x[feature] - y[feature]) ** 2
+            distance[at, end] = total
 
 
 @kernel

@@ -6,12 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._graphs import check_dense_size
-from clew._parallel import Progress
+from clew._parallel import Progress, blocks
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed
 from clew.constraints import Constraints
@@ -32,6 +33,7 @@ NAMED: dict[str, Any] = {
     "fourier": FourierFeatures,
     "precomputed": PrecomputedKernel,
 }
+ROWS_PER_BLOCK = 1024
 Floats = NDArray[np.float64]
 
 
@@ -73,14 +75,24 @@ class KernelSpace(LearnedSpace):
     def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
         seeds = Seeds(*derived_seeds(self.random_state, len(Seeds._fields)))
         feature_map = self._feature_map(seeds.features).fit(X)
-        features = np.ascontiguousarray(feature_map.transform(X), dtype=np.float64)
+        features = self._features(feature_map, X)
+        found = self._learn(features, known, seeds, callback)
+        return found | self._embedded(features, found["A_"]) | {"_map": feature_map}
+
+    def _features(self, feature_map: FeatureMap, X: Floats) -> Floats:
+        """Give the features of rows, in an array of one's own."""
+        given = feature_map.transform(X)
+        is_foreign = hasattr(self.kernel, "transform")  # a transformer may hand out what it keeps
+        features = np.array(
+            given.toarray() if issparse(given) else given,
+            dtype=np.float64, order="C", copy=True if is_foreign else None,
+        )  # fmt: skip
         if features.ndim != 2 or features.shape[1] == 0 or not np.isfinite(features).all():
             raise InvalidDataError(
                 f"{type(self).__name__}(kernel={self.kernel!r}): the kernel gives no finite, "
                 "positive numbers for rows with themselves"
             )
-        found = self._learn(features, known, seeds, callback)
-        return found | self._embedded(features, found["A_"]) | {"_map": feature_map}
+        return features
 
     def _feature_map(self, seed: int) -> FeatureMap:
         """Make what turns rows into features."""
@@ -101,9 +113,17 @@ class KernelSpace(LearnedSpace):
             f"{', '.join(map(repr, NAMED))}, a function of two sets of rows, or a transformer"
         )
 
+    def _diameter(self) -> float | None:
+        """Give the largest squared distance that there can be; None where it is not known."""
+        is_gaussian = isinstance(self.kernel, str) and self.kernel != "precomputed"
+        return 2.0 if is_gaussian else None
+
     def _embedded(self, features: Floats, A: Floats) -> dict[str, Any]:
+        """Turn features into learned ones, in place: two such arrays may not fit."""
         root = square_root(A)
-        return {"embedding_": features @ root, "_root": root, "rank_": len(A)}
+        for start, stop in blocks(len(features), ROWS_PER_BLOCK):
+            features[start:stop] = features[start:stop] @ root
+        return {"embedding_": features, "_root": root, "rank_": len(A)}
 
     def _embed(self, X: Floats) -> Floats:
         return np.asarray(self._map.transform(X) @ self._root)

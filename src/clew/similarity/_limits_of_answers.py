@@ -20,7 +20,7 @@ __all__ = [
     "bounds_of_pairs",
     "limits_of_answers",
     "mean_squared_distance",
-    "sampled_distances",
+    "percentile_bounds",
     "without_impossible",
 ]
 
@@ -28,10 +28,12 @@ __all__ = [
 COINCIDENT = 1e-12
 #: Squared sine of the angle below which two differences point along one line.
 COLLINEAR = 1e-10
-#: Must-links stay below this share of the diameter at least, or duplicates would make it 0.
+#: What is near and far, as shares of the largest squared distance: the 0.05 and 1.95 of SKMS.
+NEAR_SHARE, FAR_SHARE = 0.025, 0.975
+#: No bound is below this share of the mean squared distance, or duplicates would make it nil.
 LEAST_BOUND = 1e-3
 #: Pairs of rows from which distances are estimated.
-SAMPLED_PAIRS = 20_000
+SAMPLED_PAIRS = 5000
 Floats = NDArray[np.float64]
 
 
@@ -88,6 +90,13 @@ def sampled_distances(X: Floats, seed: int) -> Floats:
     return np.asarray(np.square(X[i] - X[j]).sum(axis=1))
 
 
+def percentile_bounds(X: Floats, low: float, high: float, seed: int) -> PairBounds:
+    """Choose percentiles of squared distances as bounds, though no bound that is nil."""
+    upper, lower = np.percentile(sampled_distances(X, seed), (low, high))
+    least = LEAST_BOUND * mean_squared_distance(X)
+    return PairBounds(max(float(upper), least), max(float(lower), least))
+
+
 def bounds_of_pairs(X: Floats, diameter: float | None, seed: int) -> PairBounds:
     """Choose what must-links stay below and cannot-links above, as SKMS does.
 
@@ -106,11 +115,10 @@ def bounds_of_pairs(X: Floats, diameter: float | None, seed: int) -> PairBounds:
         The first percentile of squared distances, or 2.5 % of the diameter if that is less; the
         99th percentile, or 97.5 % if that is more.
     """
-    low, high = np.percentile(sampled_distances(X, seed), (1, 99))
     diameter = mean_squared_distance(X) if diameter is None else diameter
-    least = LEAST_BOUND * diameter
+    usual = percentile_bounds(X, 1, 99, seed)
     return PairBounds(
-        max(min(float(low), 0.025 * diameter), least), max(float(high), 0.975 * diameter)
+        min(usual.upper, NEAR_SHARE * diameter), max(usual.lower, FAR_SHARE * diameter)
     )
 
 

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from clew._parallel import Progress
-from clew.kernels.log_det import Limits, sweep
+from clew.kernels.log_det import Limits, squared_distances, sweep
 
 __all__ = ["Problem", "Solution", "bounds", "comparisons", "equalities", "joined", "take"]
 
@@ -190,11 +190,11 @@ class Problem:
         X = self._X
         inverse = np.eye(X.shape[1]) + X.T @ (self._laplacian(multiplier) @ X)
         root = np.linalg.cholesky(inverse)
-        rows = solve_triangular(root, X.T, lower=True, check_finite=False).T
+        rows = solve_triangular(root, X.T, lower=True, check_finite=False).T.copy()
         root_of_A = solve_triangular(root, np.eye(len(root)), lower=True, check_finite=False)
-        i, j, g, h = self._ends
-        near = np.square(rows[i] - rows[j]).sum(axis=1)
-        far = np.where(self._compares, np.square(rows[g] - rows[h]).sum(axis=1), 0.0)
+        distance = np.empty((len(multiplier), 2))
+        squared_distances(rows, self._limits.rows, distance)
+        near, far = distance[:, 0], np.where(self._compares, distance[:, 1], 0.0)
         log_det = 2 * float(np.log(np.diag(root)).sum())
         divergence = float(np.square(root_of_A).sum()) + log_det - len(root)
         primal, dual = divergence + self._price(near, far), log_det + self._reward(multiplier)

@@ -22,9 +22,10 @@ PRICES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 #: What is taken where there are too few answers to choose by.
 DEFAULT_PRICE = 0.2
 FEWEST_ANSWERS = 30
-N_FOLDS = 3
 #: To choose among prices, rough solutions do.
-ROUGHLY, FEW_SWEEPS = 0.02, 30
+ROUGHLY, FEW_SWEEPS = 0.05, 20
+#: So many prices in a row that foretell no more answers are enough to stop raising them.
+PATIENCE = 2
 Floats = NDArray[np.float64]
 
 
@@ -44,7 +45,7 @@ def best_price(
     known : Constraints
         The answers.
     read : callable
-        Turns answers into constraints.
+        Turns answers into constraints, without what nothing can honour.
     unit : float
         Mean squared distance of two rows.
     seed : int
@@ -58,17 +59,32 @@ def best_price(
     told, random = np.zeros(len(PRICES)), np.random.RandomState(seed)
     if len(inequalities_of(known).weight) + int((known.pair_answers >= 0).sum()) < FEWEST_ANSWERS:
         return DEFAULT_PRICE
-    for kept, held in held_out_folds(known, N_FOLDS, random):
-        limits, multiplier = read(kept), None
-        problem = Problem(features, limits.limits)
-        for at, price in enumerate(PRICES):
-            problem.reprice(limits.priced(price / unit))
-            found = problem.solve(
-                tol=ROUGHLY, max_iter=FEW_SWEEPS, random=random, multiplier=multiplier
-            )
-            multiplier = found.multiplier
-            told[at] += foretold(features, found.A, held)
+    folds = [_Fold(features, read(kept), held) for kept, held in held_out_folds(known, 3, random)]
+    n_worse = 0
+    for at, price in enumerate(PRICES):
+        told[at] = sum(fold.foretold(features, price / unit, random) for fold in folds)
+        n_worse = 0 if told[at] > told[:at].max(initial=0.0) else n_worse + 1
+        if n_worse == PATIENCE:
+            break
     return PRICES[int(np.argmax(told))] if told.any() else DEFAULT_PRICE
+
+
+class _Fold:
+    """Answers to learn from and answers to judge by; each price starts where the last one ended."""
+
+    def __init__(self, features: Floats, limits: AnswerLimits, held: Constraints) -> None:
+        self._limits, self._held = limits, held
+        self._problem = Problem(features, limits.limits)
+        self._multiplier: Floats | None = None
+
+    def foretold(self, features: Floats, price: float, random: np.random.RandomState) -> float:
+        """Learn under a price, and count the held-out answers that are foretold."""
+        self._problem.reprice(self._limits.priced(price))
+        found = self._problem.solve(
+            tol=ROUGHLY, max_iter=FEW_SWEEPS, random=random, multiplier=self._multiplier
+        )
+        self._multiplier = found.multiplier
+        return foretold(features, found.A, self._held)
 
 
 def foretold(features: Floats, A: Floats, held: Constraints) -> float:

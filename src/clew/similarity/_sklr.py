@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -20,6 +20,8 @@ from clew.similarity._contradictions import conflicts_of, refuse_conflicts
 from clew.similarity._kernel_space import KernelSpace, Seeds
 from clew.similarity._limits_of_answers import (
     AnswerLimits,
+    PairBounds,
+    Skipped,
     bounds_of_pairs,
     limits_of_answers,
     mean_squared_distance,
@@ -228,7 +230,7 @@ class SKLR(KernelSpace):
             return self.fit(X, y, constraints=constraints, callback=callback)
         check_parameters(self, self._allowed)
         rows = check_features(self, X, reset=False)
-        features = np.asarray(self._map.transform(rows))
+        features = self._features(self._map, rows)
         self._check_same(features)
         known = self._known + answers_for(self, constraints, len(rows))
         found = self._learn(features, known, self._seeds, callback, before=self)
@@ -256,8 +258,8 @@ class SKLR(KernelSpace):
         before: Self | None = None,
     ) -> dict[str, Any]:
         self._check_slack()
-        read = partial(self._read, features, seeds)
-        possible, skipped = without_impossible(read(known), features)
+        read = self._reader(features, known, seeds)
+        possible, skipped = read(known)
         conflicts = conflicts_of(possible)
         if self.slack == "none":
             binding_answers(known)
@@ -298,15 +300,24 @@ class SKLR(KernelSpace):
                 "slack; take slack='none', or algorithm='dual'"
             )
 
-    def _read(self, features: Floats, seeds: Seeds, known: Constraints) -> AnswerLimits:
-        """Turn answers into constraints."""
-        diameter = 2.0 if isinstance(self.kernel, str) and self.kernel != "precomputed" else None
-        return limits_of_answers(
-            known,
-            gamma=self.gamma,
-            pair_bounds=bounds_of_pairs(features, diameter, seeds.distances),
-            equal_if_unknown=self.dont_know == "equal",
-        )
+    def _reader(
+        self, features: Floats, known: Constraints, seeds: Seeds
+    ) -> Callable[[Constraints], tuple[AnswerLimits, list[Skipped]]]:
+        """Make what turns answers into constraints, and says which it leaves out."""
+        pair_bounds = PairBounds(1.0, 1.0)
+        if not known.is_dont_know.all():
+            pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
+
+        def read(answers: Constraints) -> tuple[AnswerLimits, list[Skipped]]:
+            limits = limits_of_answers(
+                answers,
+                gamma=self.gamma,
+                pair_bounds=pair_bounds,
+                equal_if_unknown=self.dont_know == "equal",
+            )
+            return without_impossible(limits, features)
+
+        return read
 
     def _price(
         self, features: Floats, known: Constraints, read: Any, unit: float, seeds: Seeds,
@@ -319,7 +330,7 @@ class SKLR(KernelSpace):
             return float(self.C)
         if before is not None:
             return float(before.C_)
-        return best_price(features, known, read, unit, seeds.folds)
+        return best_price(features, known, lambda kept: read(kept)[0], unit, seeds.folds)
 
     def _earlier(self, limits: AnswerLimits) -> Floats:
         """Give multipliers to start from: those found before, and 0 for new answers."""
