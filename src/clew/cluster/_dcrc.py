@@ -145,15 +145,15 @@ class DCRC(ClusterMixin, BaseEstimator):
     one kind of pairs. The weight of an answer multiplies its log-likelihood; one of weight 0 says
     nothing. Contradictions are weighed; with `epsilon` 0, the majority of a row's answers decides.
 
-    The objective is the mean log-likelihood of answers, less ``lam`` times the squared weights,
+    The objective is the mean log-likelihood of answers (their sum by 50, if there are fewer), less ``lam`` times the squared weights,
     plus ``tau`` times the entropy of the sizes of groups (`balance`) less the mean entropy of rows
     without answers. Variational EM raises a lower bound of it: memberships of rows with answers
     are updated in turn, then weights by L-BFGS. It never falls for ``epsilon > 0``. For 0, of
     which there is no logarithm, it is that of an error rate of .001, and may fall.
 
-    "cv" holds out a fifth of the answers at a time, goes on from the start with the others for six
-    rounds, and counts the held-out answers that groups give as well. With fewer than 25 answers
-    tau is .5 and lam 2⁻⁶.
+    "cv" holds out a fifth of the answers at a time, goes on from the more promising start with the
+    others for six rounds, and counts the held-out answers that groups give as well. With fewer than 25 answers
+    tau is 1 and lam 2⁻⁸.
 
     Time O(N·d·K) for each step of L-BFGS, 20 in a round at most, and O(A·K) for each sweep over A
     answers; N counts the rows looked at. Memory O(N·(d + K)).
@@ -264,8 +264,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         view = View(with_ones(map_.transform(given)), known.subset(rows), n)
         starts = self._starts(view, given, seeds[2])
         errors = self._errors(len(known.annotators))
-        first = starts.get("kmeans", next(iter(starts.values())))
-        choice = self._chosen(view, first, errors, seeds[3])
+        choice = self._chosen(view, list(starts.values()), errors, seeds[3])
         best = self._best(view, starts, errors, choice, callback)
         self._set(features, known, rows, map_, choice, best)
         warn_of_fewer_groups(self, np.unique(self.labels_, return_inverse=True)[1], features)
@@ -329,10 +328,11 @@ class DCRC(ClusterMixin, BaseEstimator):
         return starts
 
     def _chosen(
-        self, view: View, weights: NDArray[np.float64], errors: Errors, seed: int
+        self, view: View, starts: list[NDArray[np.float64]], errors: Errors, seed: int
     ) -> Choice:
+        """Choose tau and lam, where they are to be chosen."""
         return choose(
-            view, weights, errors,
+            view, starts, errors,
             taus=TAUS if self.tau == "cv" else (float(self.tau),),
             lams=LAMS if self.lam == "cv" else (float(self.lam),),
             balance=self.balance, seed=seed, n_jobs=self.n_jobs,
@@ -349,7 +349,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         """Go on from each start, and keep the highest lower bound."""
         answers = errors.answers_in(view.known)
         seen = seen_by(view, answers, len(view.features), 0)
-        penalties = Penalties(choice.tau, choice.tau if self.balance else 0.0, choice.lam)
+        penalties = Penalties.of(choice.tau, choice.lam, balance=self.balance)
         steps = Steps(self.max_iter, self.tol, MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT)
         found = in_threads(
             lambda weights: run_em(seen, answers, weights, errors, penalties, steps),

@@ -25,7 +25,7 @@ __all__ = ["DEFAULT_LAM", "DEFAULT_TAU", "LAMS", "TAUS", "Choice", "choose", "sh
 TAUS = (0.1, 0.5, 1.0, 1.5)
 LAMS = tuple(2.0**power for power in (-10, -8, -6, -4, -2))
 #: Taken where too few answers would judge, and where others are no better.
-DEFAULT_TAU, DEFAULT_LAM = 0.5, 2.0**-6
+DEFAULT_TAU, DEFAULT_LAM = 1.0, 2.0**-8
 N_FOLDS = 5
 #: Folds on which all settings are tried; the best go on to the others.
 N_FIRST_FOLDS = 2
@@ -54,7 +54,7 @@ class Fold(NamedTuple):
 
 def choose(
     view: View,
-    weights: NDArray[np.float64],
+    starts: Sequence[NDArray[np.float64]],
     errors: Errors,
     *,
     taus: Sequence[float],
@@ -69,8 +69,9 @@ def choose(
     ----------
     view : View
         What the fit looks at.
-    weights : ndarray of shape (n_groups, n_features + 1)
-        Where each trial starts.
+    starts : sequence of ndarray of shape (n_groups, n_features + 1)
+        Weights to start from. Trials start from those that lead to the highest lower bound within
+        some rounds, with all answers and the setting nearest to the default.
     errors : Errors
         What is believed of annotators.
     taus, lams : sequence of float
@@ -91,10 +92,11 @@ def choose(
     if len(settings) == 1 or len(view.known) < MIN_ANSWERS:
         return Choice(*settings[0], {})
     folds = _folds(view, errors, seed)
+    weights = _most_promising(view, starts, errors, settings[0], balance=balance, seed=seed)
 
     def score(task: tuple[tuple[float, float], Fold]) -> float:
         (tau, lam), fold = task
-        penalties = Penalties(tau, tau if balance else 0.0, lam)
+        penalties = Penalties.of(tau, lam, balance=balance)
         found = run_em(fold.seen, fold.answers, weights, errors, penalties, STEPS)
         groups = log_chances(found.weights, view.features.T).argmax(axis=0)
         return share_right(groups, fold.held)
@@ -110,6 +112,27 @@ def choose(
         going = sorted(going, key=lambda setting: -np.mean(heard[setting]))[:N_GOING_ON]
     means = {setting: float(np.mean(values)) for setting, values in heard.items()}
     return Choice(*max(going, key=means.__getitem__), means)
+
+
+def _most_promising(
+    view: View,
+    starts: Sequence[NDArray[np.float64]],
+    errors: Errors,
+    setting: tuple[float, float],
+    *,
+    balance: bool,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Find the start that leads to the highest lower bound within some rounds."""
+    if len(starts) == 1:
+        return starts[0]
+    answers = errors.answers_in(view.known)
+    seen = seen_by(view, answers, MAX_UNANSWERED, seed)
+    penalties = Penalties.of(*setting, balance=balance)
+    bounds = [
+        run_em(seen, answers, weights, errors, penalties, STEPS).bounds[-1] for weights in starts
+    ]
+    return starts[int(np.argmax(bounds))]
 
 
 def _distance_from_default(setting: tuple[float, float]) -> float:

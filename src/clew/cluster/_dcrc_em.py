@@ -86,7 +86,7 @@ def run_em(
         beliefs.update(q)
         weights, value = ascend(weights, seen, q.T, penalties, steps.max_ascent)
         told = answers.log_likelihood(beliefs.confusion, q) + beliefs.penalty + _entropy(q)
-        bounds.append(value + told / max(answers.n_answers, 1))
+        bounds.append(value + told / seen.mass)
         rises = bounds[-1] - bounds[-2] >= steps.tol * (1 + abs(bounds[-1]))
         if not rises and not beliefs.begin(q):
             break

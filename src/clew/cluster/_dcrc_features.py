@@ -15,6 +15,9 @@ __all__ = ["Centred", "Lengthened", "Transform", "View", "chances_of", "rows_see
 
 BLOCK_OF_ROWS = 65_536
 N_FEATURES_OF_KERNEL = 32
+#: Fewer answers than these weigh less than in the paper: a handful of must-links would else be
+#: worth having one group alone.
+MIN_MASS = 50
 
 
 class Transform(Protocol):
@@ -115,7 +118,7 @@ def seen_by(view: View, answers: AnsweredRows, max_unanswered: int, seed: int) -
     share = np.full(len(order), 1.0 / view.n_samples)
     share[len(answers.rows) :] = (1.0 - len(answers.rows) / view.n_samples) / max(len(lone), 1)
     features = np.ascontiguousarray(view.features[order].T)
-    return Seen(features, len(answers.rows), share, answers.n_answers)
+    return Seen(features, len(answers.rows), share, max(answers.n_answers, MIN_MASS))
 
 
 def chances_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,14 @@ class Seen(NamedTuple):
         How many of them bear answers.
     share : ndarray of shape (n_seen,)
         What part of all rows each stands for; adds up to 1.
-    n_answers : int
-        Number of answers.
+    mass : float
+        What the log-likelihood of the answers is divided by.
     """
 
     features: NDArray[np.float64]
     n_answered: int
     share: NDArray[np.float64]
-    n_answers: int
+    mass: float
 
 
 class Penalties(NamedTuple):
@@ -43,6 +43,11 @@ class Penalties(NamedTuple):
     """Worth of the entropy of the sizes of groups."""
     lam: float
     """Price of squared weights."""
+
+    @classmethod
+    def of(cls, tau: float, lam: float, *, balance: bool) -> Self:
+        """Hold groups in balance by as much as they are held apart, or not at all."""
+        return cls(tau, tau if balance else 0.0, lam)
 
 
 def log_chances(weights: NDArray[np.float64], features: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,7 +96,7 @@ def negative_objective(
     weights = flat.reshape(len(q), -1)
     log_p = log_chances(weights, seen.features)
     p = np.exp(log_p)
-    a, m = seen.n_answered, max(seen.n_answers, 1)
+    a, m = seen.n_answered, seen.mass
     value = float(np.vdot(q, log_p[:, :a])) / m
     by_logit = np.zeros_like(p)
     if penalties.balance:

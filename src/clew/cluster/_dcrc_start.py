@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clew.cluster._dcrc_features import View
+from clew.cluster._dcrc_features import View, rows_seen
 from clew.cluster._dcrc_objective import Penalties, Seen, ascend
+from clew.similarity import SKLR
 
 __all__ = ["kmeans_start", "sklr_start"]
 
@@ -51,9 +52,6 @@ def sklr_start(
     -------
     ndarray of shape (n_clusters, n_features + 1)
     """
-    from clew.cluster._dcrc_features import rows_seen
-    from clew.similarity import SKLR
-
     rows = rows_seen(view.known, MAX_ROWS_OF_SKLR, seed)
     space = SKLR(random_state=seed).fit(X[rows], constraints=view.known.subset(rows))
     group = _kmeans(space.embedding_, n_clusters, n_init, seed)
