@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clew.cluster import (
+    DCRC,
     ConstrainedLinkage,
     COPKMeans,
     KernelKMeans,
@@ -22,8 +23,11 @@ from clew.cluster import (
 from clew.similarity import (
     COPRF,
     E2CP,
+    ITML,
     LSML,
     MMC,
+    SKLR,
+    SKMS,
     AdaptiveKNN,
     ClustRF,
     ConsensusKNN,
@@ -61,6 +65,8 @@ ESTIMATORS = [
     COPKMeans(3),
     COPKMeans(3, algorithm="paper"),
     COPKMeans(3, metric="precomputed"),
+    DCRC(3),
+    DCRC(3, kernel="adaptive"),
     PCKMeans(3),
     MPCKMeans(3),
     MPCKMeans(3, metric="full", per_cluster=True),
@@ -75,6 +81,12 @@ ESTIMATORS = [
     MMC(diagonal=True),
     LSML(),
     SparseLP(),
+    SKLR(),
+    SKLR(kernel="fourier", rank=20),
+    SKLR(kernel="precomputed", slack="none"),
+    SKMS(),
+    ITML(),
+    ITML(prior="covariance"),
 ]
 
 
@@ -84,7 +96,7 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         return {"check_clustering": "fits features, where a precomputed affinity is wanted"}
     if getattr(estimator, "metric", None) == "precomputed":
         return {"check_clustering": "fits features, where precomputed distances are wanted"}
-    if getattr(estimator, "kernel", None) == "precomputed":
+    if isinstance(estimator, KernelKMeans | KernelMeanShift) and estimator.kernel == "precomputed":
         reason = "fits a matrix that cannot hold inner products"
         checks = "check_clustering", "check_estimators_dtypes", "check_positive_only_tag_during_fit"
         return dict.fromkeys(checks, reason)

@@ -76,7 +76,7 @@ def learn_from_pairs(
     return solution.A, {
         "multipliers_": solution.multiplier,
         "duality_gap_": solution.gap,
-        "n_iter_": solution.n_iter,
+        "n_iter_": max(solution.n_iter, 1),
         "skipped_": skipped,
     }
 

@@ -66,7 +66,7 @@ class ITML(LinearMetric):
     duality_gap_ : float
         How far the objective may be above the least possible one, relative to that.
     n_iter_ : int
-        Sweeps.
+        Sweeps; 1 also where none was needed.
     n_features_in_ : int
         Number of features.
 

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -81,10 +80,10 @@ class KernelSpace(LearnedSpace):
 
     def _features(self, feature_map: FeatureMap, X: Floats) -> Floats:
         """Give the features of rows, in an array of one's own."""
-        given = feature_map.transform(X)
+        given: Any = feature_map.transform(X)
         is_foreign = hasattr(self.kernel, "transform")  # a transformer may hand out what it keeps
         features = np.array(
-            given.toarray() if issparse(given) else given,
+            given.toarray() if hasattr(given, "toarray") else given,
             dtype=np.float64, order="C", copy=True if is_foreign else None,
         )  # fmt: skip
         if features.ndim != 2 or features.shape[1] == 0 or not np.isfinite(features).all():

@@ -103,7 +103,7 @@ class SKLR(KernelSpace):
         How far the objective may be above the least possible one, relative to that; violations
         within `tol` can make it negative.
     n_iter_ : int
-        Sweeps.
+        Sweeps; 1 also where none was needed.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -281,7 +281,7 @@ class SKLR(KernelSpace):
             "C_": price,
             "multipliers_": solution.multiplier,
             "duality_gap_": solution.gap,
-            "n_iter_": solution.n_iter,
+            "n_iter_": max(solution.n_iter, 1),
             "skipped_": skipped,
             "conflicts_": conflicts,
             "_known": known,
