@@ -151,14 +151,10 @@ def test_what_is_fitted_agrees_with_itself():
 
 
 def test_people_who_differ_are_told_apart():
-    good, poor = (
-        answers(Y, n_triplets=500, error=e, seed=s) for e, s in ((0.02, 0), (0.6, 1))
-    )
-    c = Constraints(
-        len(X),
-        triplets=[(*r, a) for part in (good, poor) for r, a in zip(part.triplets, part.triplet_answers, strict=True)],
-        triplet_annotators=["good"] * 500 + ["poor"] * 500,
-    )  # fmt: skip
+    good, poor = (answers(Y, n_triplets=500, error=e, seed=s) for e, s in ((0.02, 0), (0.6, 1)))
+    rows = [np.column_stack([part.triplets, part.triplet_answers]) for part in (good, poor)]
+    names = ["good"] * 500 + ["poor"] * 500
+    c = Constraints(len(X), triplets=np.concatenate(rows), triplet_annotators=names)
     model = clone(QUICK).set_params(epsilon="annotators").fit(X, constraints=c)
     rates = dict(zip(model.confusion_.annotators_, model.confusion_.error_rates_, strict=True))
     assert rates["good"] < 0.1
@@ -179,7 +175,8 @@ def test_both_starts_are_tried_and_the_higher_bound_is_kept():
     assert bounds["best"] == max(bounds["kmeans"], bounds["sklr"])
     best = clone(model).set_params(init="best").fit(X, constraints=c)
     assert bounds[best.init_] == bounds["best"]
-    assert clone(model).set_params(init="sklr").fit(X).init_ == "kmeans"  # there is nothing to learn
+    # Without answers there is nothing for SKLR to learn.
+    assert clone(model).set_params(init="sklr").fit(X).init_ == "kmeans"
 
 
 def test_settings_are_chosen_by_answers_held_out():

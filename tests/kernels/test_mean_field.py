@@ -85,9 +85,7 @@ def test_expected_log_likelihood_against_enumeration(problem):
     known, confusion, n_groups, rng = problem
     answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=False)
     q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
-    expected = sum(
-        reference.expected(rows, f, q) for rows, f in as_functions(answers, confusion)
-    )
+    expected = sum(reference.expected(rows, f, q) for rows, f in as_functions(answers, confusion))
     assert answers.log_likelihood(confusion, q) == pytest.approx(expected, abs=1e-12)
 
 

@@ -134,9 +134,11 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
         said = rng.choice([1, 0, -2], n, p=truth)
         pairs = [(0, i + 1, code) for i, code in enumerate(said)]
         model = ConfusionMatrices(prior_strength=1e6)
-        low, high = model.fit(Constraints(n + 1, pairs=pairs), np.zeros(n + 1, int)).intervals_[
-            "pair"
-        ][0, 0].T
+        low, high = (
+            model.fit(Constraints(n + 1, pairs=pairs), np.zeros(n + 1, int))
+            .intervals_["pair"][0, 0]
+            .T
+        )
         inside += list((low < truth) & (truth < high))
     assert 0.9 < np.mean(inside) < 0.99
 
@@ -199,14 +201,12 @@ def test_log_likelihood_by_hand():
 def test_unknown_annotators_are_refused():
     known = answers_of(np.random.default_rng(10), 20, names=("ann", "ben"))
     found = ConfusionMatrices().fit(known, Y)
-    with pytest.raises(InvalidParameterError, match="'zoe'.*'ann', 'ben'"):
+    with pytest.raises(InvalidParameterError, match=r"'zoe'.*'ann', 'ben'"):
         found.of("zoe")
     strangers = answers_of(np.random.default_rng(11), 20, names=("zoe",))
     with pytest.raises(InvalidConstraintsError, match="'zoe'"):
         found.log_likelihood(strangers, Y)
-    silent = known.select(
-        pairs=known.pair_annotators == 0, triplets=known.triplet_annotators == 0
-    )
+    silent = known.select(pairs=known.pair_annotators == 0, triplets=known.triplet_annotators == 0)
     with pytest.raises(InvalidParameterError, match="'ben'"):
         ConfusionMatrices().fit(silent, Y).of("ben")
 
