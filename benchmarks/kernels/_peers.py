@@ -45,6 +45,11 @@ PEERS = {
         Peer("clustlib", ("clustlib==0.1.0",)),
         Peer("constrained-linkage", ("constrained-linkage==1.0.1", "numpy")),
         Peer("dominant", ("dominant==0.0.1", "numpy")),
+        # It does not run with a scikit-learn of today.
+        Peer(
+            "metric-learn",
+            ("metric-learn==0.7.0", "scikit-learn==1.4.2", "numpy<2", "scipy<1.13"),
+        ),
     )
 }
 
