@@ -43,7 +43,7 @@ def opening(
     """
     lines = [f"# {title}", ""]
     if is_quick:
-        lines += ["**Quick run: few trees, few trials; the figures mean little.**", ""]
+        lines += ["**Quick run: few trials, small in all; the figures mean little.**", ""]
     lines += [notes, "", scale, "", harness.described(harness.provenance())]
     now = harness.source_tag()
     if set(sources) - {now}:

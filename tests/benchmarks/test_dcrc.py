@@ -13,6 +13,7 @@ import pytest
 from benchmarks.papers._relative import study as study_module
 from benchmarks.papers._relative.methods import heard
 from benchmarks.papers._relative.study import KEY, Results
+from benchmarks.papers._scores import Score
 from benchmarks.papers.dcrc import boundaries, protocol
 from benchmarks.papers.dcrc import pictures as picture_module
 from benchmarks.papers.dcrc.findings import findings
@@ -187,7 +188,7 @@ def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the reports from fitting the pictures' models."""
     from benchmarks.papers.dcrc import report as report_module
 
-    monkeypatch.setattr(report_module, "fitted", lambda spread, kind: (None, 0.88))
+    monkeypatch.setattr(report_module, "mean_share", lambda spread, kind: Score(0.88, 0.01))
 
 
 def test_findings_follow_the_differences(small: DcrcStudy) -> None:

@@ -60,8 +60,11 @@ def findings(results: DcrcResults) -> list[str]:
     }
     for title, (ours, others) in sections.items():
         lines += [f"### {title}", "", _against(results, ours, others), ""]
-    lines += [*_balance(results), "", *_digits(results), ""]
-    return [*lines, "### People who err", "", *_people(results)]
+    balance, people = list(_balance(results)), list(_people(results))
+    if balance:
+        lines += ["### Balance, by whether classes are even", "", *balance, ""]
+    lines += [*_digits(results), ""]
+    return [*lines, "### People who err", "", *people] if people else lines
 
 
 def in_short(results: DcrcResults) -> list[str]:
@@ -125,9 +128,8 @@ def _orders(results: DcrcResults) -> Iterator[str]:
 
 def _balance(results: DcrcResults) -> Iterator[str]:
     """Check what the paper says of balance: good without answers, bad for birds with many."""
-    yield "The paper: without answers balance helps; with more it hurts birds and helps letters."
-    yield ""
-    for name in (BIRDS, LETTERS):
+    even = {BIRDS: "the paper: helps without answers, hurts with many", LETTERS: "the paper: helps"}
+    for name, paper in even.items():
         if name not in results.study.found_sets:
             continue
         for cell in (NO_ANSWERS, results.study.curve[-1]):
@@ -136,7 +138,7 @@ def _balance(results: DcrcResults) -> Iterator[str]:
                 f"{label} {signed(score)} ({_direction(score)})"
                 for label, score in zip(MEASURES.values(), found, strict=True)
             )
-            yield f"- {name}, {cell.name}: {said}."
+            yield f"- {name}, {cell.name}: {said}; {paper}."
 
 
 def _direction(found: Score) -> str:

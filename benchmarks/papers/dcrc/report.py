@@ -11,7 +11,7 @@ from benchmarks.papers._relative.methods import Method
 from benchmarks.papers._relative.study import Cell
 from benchmarks.papers._relative.tables import Row, score_table
 from benchmarks.papers._scores import Score
-from benchmarks.papers.dcrc.boundaries import EPSILONS, SPREADS, fitted
+from benchmarks.papers.dcrc.boundaries import EPSILONS, N_DRAWS, SPREADS, mean_share
 from benchmarks.papers.dcrc.findings import findings, in_short
 from benchmarks.papers.dcrc.methods import (
     DEFAULT,
@@ -88,13 +88,11 @@ def report(results: DcrcResults, *, is_quick: bool) -> str:
     if absent:
         lines += ["", f"Could not be had, and left out: {', '.join(absent)}."]
     lines += ["", "## In short", "", *in_short(results), ""]
-    pictures = {
-        "Figure 2: what an answer tells": "information",
-        "Figure 4: by the number of triplets": "curves",
-    }
-    for title, stem in pictures.items():
-        lines += [f"## {title}", "", f"![{title}]({picture_name(study, stem)})", ""]
-    lines += [INFORMATION_NOTES, "", *_curves(results), *_boundaries(results)]
+    lines += ["## Figure 2: what an answer tells", "", INFORMATION_NOTES, ""]
+    lines += [f"![Figure 2]({picture_name(study, 'information')})", ""]
+    lines += ["## Figure 4: by the number of triplets", ""]
+    lines += [f"![Figure 4]({picture_name(study, 'curves')})", ""]
+    lines += [*_curves(results), *_boundaries(results)]
     for title, stem in (("6: soft and hard", "hard"), ("7: balance", "balance")):
         lines += [f"## Figure {title}", "", f"![Figure {title}]({picture_name(study, stem)})", ""]
     lines += _people(results)
@@ -119,13 +117,13 @@ def _curves(results: DcrcResults) -> Iterator[str]:
 
 def _boundaries(results: DcrcResults) -> list[str]:
     rows = [
-        [f"groups {spread}", *(f"{fitted(spread, kind)[1]:.1%}" for kind in EPSILONS)]
-        for spread in SPREADS
+        [f"groups {spread}", *(mean_share(spread, kind) for kind in EPSILONS)] for spread in SPREADS
     ]
     title = "Figure 5: soft and hard answers near boundaries"
     return [
         f"## {title}", "", f"![{title}]({picture_name(results.study, 'entropy')})", "",
-        "Rows in the right group; the paper has 88.3 % and 83.3 % close together, 100 % far apart.",
+        f"Share of rows in the right group, {N_DRAWS} draws. The paper has, soft and hard, .883 "
+        "and .833 close together, 1 and 1 far apart.",
         "", harness.markdown_table(["", *EPSILONS], rows), "",
     ]  # fmt: skip
 
@@ -140,12 +138,12 @@ def _people(results: DcrcResults) -> list[str]:
         rows += [(f"{m.label}, {_heard(m)}", [(m, ONE)]) for m in ONE_PERSON]
         rows += [(f"{m.label}, 225 pairs", [(m, MORE)]) for m in ONE_PERSON_PAIRS]
         lines += [_measured(results, BIRDS, rows), ""]
-    lines += ["## Annotators who differ", "", SIX_NOTES, ""]
-    for name in found_sets:
-        if SIX in results.study.cells(name):
-            rows = [("k-means", [(KMEANS, NO_ANSWERS)])]
-            rows += [(m.label, [(m, SIX)]) for m in SIX_PEOPLE]
-            lines += [_measured(results, name, rows), ""]
+    asked = [name for name in found_sets if SIX in results.study.cells(name)]
+    lines += ["## Annotators who differ", "", SIX_NOTES, ""] if asked else []
+    for name in asked:
+        rows = [("k-means", [(KMEANS, NO_ANSWERS)])]
+        rows += [(m.label, [(m, SIX)]) for m in SIX_PEOPLE]
+        lines += [_measured(results, name, rows), ""]
     return lines
 
 
