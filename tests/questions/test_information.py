@@ -71,7 +71,7 @@ def test_equations_of_the_paper():
 
 
 def test_two_triplets_tell_no_less_than_three_pairs():
-    # The paper's comparison at the same number of rows looked at, figure 2; for two groups, as much.
+    # The paper's comparison at the same number of rows, figure 2; for two groups, as much.
     k = np.arange(2, 21)
     more = 2 * triplet_information(k) - 3 * pair_information(k)
     assert more[0] == pytest.approx(0, abs=1e-12)

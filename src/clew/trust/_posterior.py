@@ -1,4 +1,4 @@
-"""How likely each answer is wrong, and how often people err."""
+"""How likely each answer is wrong by evidence from features, and how often people err."""
 
 from __future__ import annotations
 
@@ -119,6 +119,10 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
         If there is not one finite row of evidence for each answer.
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
+
+    See Also
+    --------
+    answer_posterior : The same for answers of all kinds, from groups in place of features.
 
     Notes
     -----
