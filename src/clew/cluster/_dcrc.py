@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clew._parallel import Progress, in_threads
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
-from clew.cluster._dcrc_answers import AnsweredRows
 from clew.cluster._dcrc_choice import LAMS, TAUS, Choice, choose
-from clew.cluster._dcrc_em import Errors, Found, Steps, run_em
+from clew.cluster._dcrc_em import Errors, Steps
 from clew.cluster._dcrc_features import (
     Centred,
     Lengthened,
@@ -22,11 +21,10 @@ from clew.cluster._dcrc_features import (
     View,
     chances_of,
     rows_seen,
-    seen_by,
     with_ones,
 )
 from clew.cluster._dcrc_objective import Penalties
-from clew.cluster._dcrc_start import kmeans_start, sklr_start
+from clew.cluster._dcrc_start import Fit, best_of, starts_by
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -36,15 +34,9 @@ from clew.trust import ConfusionMatrices
 
 __all__ = ["DCRC"]
 
-MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT = 100, 1e-4, 20
+#: Ascents of the weights in each round: few, as answered rows move on in the next.
+MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT = 100, 1e-4, 10
 ANNOTATORS = "annotators"
-
-
-class Fit(NamedTuple):
-    """The start that was kept, and the answers that it was fitted to."""
-
-    answers: AnsweredRows
-    found: Found
 
 
 class DCRC(ClusterMixin, BaseEstimator):
@@ -145,17 +137,18 @@ class DCRC(ClusterMixin, BaseEstimator):
     one kind of pairs. The weight of an answer multiplies its log-likelihood; one of weight 0 says
     nothing. Contradictions are weighed; with `epsilon` 0, the majority of a row's answers decides.
 
-    The objective is the mean log-likelihood of answers (their sum by 50, if there are fewer), less ``lam`` times the squared weights,
-    plus ``tau`` times the entropy of the sizes of groups (`balance`) less the mean entropy of rows
-    without answers. Variational EM raises a lower bound of it: memberships of rows with answers
-    are updated in turn, then weights by L-BFGS. It never falls for ``epsilon > 0``. For 0, of
-    which there is no logarithm, it is that of an error rate of .001, and may fall.
+    The objective is the mean log-likelihood of answers, of which fewer than 50 count as 50, less
+    ``lam`` times the squared weights, plus ``tau`` times the entropy of the sizes of groups
+    (`balance`) less the mean entropy of rows without answers. Variational EM raises a lower bound
+    of it: memberships of rows with answers are updated in turn, then weights by L-BFGS. It never
+    falls for ``epsilon > 0``. For 0, of which there is no logarithm, it is that of an error rate
+    of .001, and may fall.
 
     "cv" holds out a fifth of the answers at a time, goes on from the more promising start with the
-    others for six rounds, and counts the held-out answers that groups give as well. With fewer than 25 answers
-    tau is 1 and lam 2⁻⁸.
+    others for six rounds, and counts the held-out answers that groups give as well. With fewer
+    than 25 answers tau is 1 and lam 2⁻⁸.
 
-    Time O(N·d·K) for each step of L-BFGS, 20 in a round at most, and O(A·K) for each sweep over A
+    Time O(N·d·K) for each step of L-BFGS, 10 in a round at most, and O(A·K) for each sweep over A
     answers; N counts the rows looked at. Memory O(N·(d + K)).
 
     References
@@ -262,11 +255,18 @@ class DCRC(ClusterMixin, BaseEstimator):
         given = features[rows]
         map_ = self._feature_map(given, seeds[1])
         view = View(with_ones(map_.transform(given)), known.subset(rows), n)
-        starts = self._starts(view, given, seeds[2])
+        starts = starts_by(self.init, view, given, self.n_clusters, self.n_init, seeds[2])
         errors = self._errors(len(known.annotators))
-        choice = self._chosen(view, list(starts.values()), errors, seeds[3])
-        best = self._best(view, starts, errors, choice, callback)
-        self._set(features, known, rows, map_, choice, best)
+        choice = choose(
+            view, list(starts.values()), errors,
+            taus=TAUS if self.tau == "cv" else (float(self.tau),),
+            lams=LAMS if self.lam == "cv" else (float(self.lam),),
+            balance=self.balance, seed=seeds[3], n_jobs=self.n_jobs,
+        )  # fmt: skip
+        penalties = Penalties.of(choice.tau, choice.lam, balance=self.balance)
+        steps = Steps(self.max_iter, self.tol, MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT)
+        fit = best_of(starts, view, errors, penalties, steps, self.n_jobs, callback)
+        self._set(features, known, rows, map_, choice, fit)
         warn_of_fewer_groups(self, np.unique(self.labels_, return_inverse=True)[1], features)
         return self
 
@@ -315,52 +315,6 @@ class DCRC(ClusterMixin, BaseEstimator):
             return Errors(matrices.prior_error, matrices._prior, n)
         return Errors(float(self.epsilon), None, n)
 
-    def _starts(
-        self, view: View, X: NDArray[np.float64], seed: int
-    ) -> dict[str, NDArray[np.float64]]:
-        """Give the weights to start from, by name."""
-        starts = {}
-        has_answers = len(view.known) > 0
-        if self.init != "sklr" or not has_answers:
-            starts["kmeans"] = kmeans_start(view, self.n_clusters, self.n_init, seed)
-        if self.init != "kmeans" and has_answers:
-            starts["sklr"] = sklr_start(view, X, self.n_clusters, self.n_init, seed)
-        return starts
-
-    def _chosen(
-        self, view: View, starts: list[NDArray[np.float64]], errors: Errors, seed: int
-    ) -> Choice:
-        """Choose tau and lam, where they are to be chosen."""
-        return choose(
-            view, starts, errors,
-            taus=TAUS if self.tau == "cv" else (float(self.tau),),
-            lams=LAMS if self.lam == "cv" else (float(self.lam),),
-            balance=self.balance, seed=seed, n_jobs=self.n_jobs,
-        )  # fmt: skip
-
-    def _best(
-        self,
-        view: View,
-        starts: dict[str, NDArray[np.float64]],
-        errors: Errors,
-        choice: Choice,
-        callback: Progress | None,
-    ) -> tuple[str, Fit]:
-        """Go on from each start, and keep the highest lower bound."""
-        answers = errors.answers_in(view.known)
-        seen = seen_by(view, answers, len(view.features), 0)
-        penalties = Penalties.of(choice.tau, choice.lam, balance=self.balance)
-        steps = Steps(self.max_iter, self.tol, MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT)
-        found = in_threads(
-            lambda weights: run_em(seen, answers, weights, errors, penalties, steps),
-            list(starts.values()),
-            n_jobs=self.n_jobs,
-            what="starts",
-            callback=callback,
-        )
-        name, best = max(zip(starts, found, strict=True), key=lambda item: item[1].bounds[-1])
-        return name, Fit(answers, best)
-
     def _set(
         self,
         X: NDArray[np.float64],
@@ -368,10 +322,9 @@ class DCRC(ClusterMixin, BaseEstimator):
         rows: NDArray[np.int64],
         map_: Transform,
         choice: Choice,
-        best: tuple[str, Fit],
+        fit: Fit,
     ) -> None:
         """Set the fitted attributes, all at once after the work."""
-        name, fit = best
         chances = chances_of(X, map_, fit.found.weights)
         memberships = chances.copy()
         memberships[rows[fit.answers.rows]] = fit.found.q
@@ -389,7 +342,7 @@ class DCRC(ClusterMixin, BaseEstimator):
             n_violated_=n_violated(labels, known),
             lower_bound_=np.array(fit.found.bounds),
             n_iter_=len(fit.found.bounds),
-            init_=name,
+            init_=fit.start,
             tau_=choice.tau,
             lam_=choice.lam,
             cv_scores_=choice.scores,

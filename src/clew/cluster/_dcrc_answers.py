@@ -9,8 +9,7 @@ from clew.answers import Kind
 from clew.constraints import Constraints
 from clew.kernels.mean_field import NEVER, Messages, mean_field
 from clew.trust._cases import CASES, LABELS, Said, case_chances, said_in, togetherness
-from clew.trust._confusion import Matrices
-from clew.trust._shrinkage import counted
+from clew.trust._shrinkage import Matrices, counted
 
 __all__ = ["AnsweredRows"]
 

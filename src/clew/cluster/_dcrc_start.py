@@ -1,24 +1,90 @@
-"""Where DCRC starts: a logistic model of groups that another method finds."""
+"""Where DCRC starts: a logistic model of groups that others find; and which start is kept."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clew.cluster._dcrc_features import View, rows_seen
+from clew._parallel import Progress, in_threads
+from clew.cluster._dcrc_answers import AnsweredRows
+from clew.cluster._dcrc_em import Errors, Found, Steps, run_em
+from clew.cluster._dcrc_features import View, rows_seen, seen_by
 from clew.cluster._dcrc_objective import Penalties, Seen, ascend
 from clew.similarity import SKLR
 
-__all__ = ["kmeans_start", "sklr_start"]
+__all__ = ["Fit", "best_of", "kmeans_start", "sklr_start", "starts_by"]
 
 #: Rows without answers that SKLR sees at most: its groups are only a start.
 MAX_ROWS_OF_SKLR = 3_000
 MAX_ITER = 100
 PENALTY = 1e-3
+
+
+class Fit(NamedTuple):
+    """The start that was kept, the answers that were learned from, and where it led."""
+
+    start: str
+    answers: AnsweredRows
+    found: Found
+
+
+def starts_by(
+    init: str,
+    view: View,
+    X: NDArray[np.float64],
+    n_clusters: int,
+    n_init: int,
+    seed: int,
+) -> dict[str, NDArray[np.float64]]:
+    """Give the weights to start from, by name; SKLR only where there are answers.
+
+    Parameters
+    ----------
+    init : {"best", "kmeans", "sklr"}
+        "best" is both.
+    view, X, n_clusters, n_init, seed
+        As for `sklr_start`.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_clusters, n_features + 1)
+    """
+    starts = {}
+    has_answers = len(view.known) > 0
+    if init != "sklr" or not has_answers:
+        starts["kmeans"] = kmeans_start(view, n_clusters, n_init, seed)
+    if init != "kmeans" and has_answers:
+        starts["sklr"] = sklr_start(view, X, n_clusters, n_init, seed)
+    return starts
+
+
+def best_of(
+    starts: Mapping[str, NDArray[np.float64]],
+    view: View,
+    errors: Errors,
+    penalties: Penalties,
+    steps: Steps,
+    n_jobs: int | None,
+    callback: Progress | None,
+) -> Fit:
+    """Go on from each start to the end, and keep the highest lower bound."""
+    answers = errors.answers_in(view.known)
+    seen = seen_by(view, answers, len(view.features), 0)
+    found = in_threads(
+        lambda weights: run_em(seen, answers, weights, errors, penalties, steps),
+        list(starts.values()),
+        n_jobs=n_jobs,
+        what="starts",
+        callback=callback,
+    )
+    name, best = max(zip(starts, found, strict=True), key=lambda item: item[1].bounds[-1])
+    return Fit(name, answers, best)
 
 
 def kmeans_start(view: View, n_clusters: int, n_init: int, seed: int) -> NDArray[np.float64]:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,19 +15,18 @@ from clew.answers import Kind
 from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.trust._cases import (
-    IS_SETTLED,
     KINDS,
-    LABELS,
-    TRUE_LABEL,
     Said,
     as_memberships,
     case_chances,
     said_in,
 )
 from clew.trust._shrinkage import (
+    Matrices,
     Prior,
     Shrunk,
     counted,
+    error_rates_of,
     intervals_of,
     shrunk,
     uniform_matrix,
@@ -37,7 +35,6 @@ from clew.trust._shrinkage import (
 __all__ = ["ConfusionMatrices", "Matrices", "likelihoods"]
 
 LEVEL = 0.95
-Matrices = Mapping[Kind, NDArray[np.float64]]
 
 
 class ConfusionMatrices(BaseEstimator):
@@ -292,7 +289,7 @@ class ConfusionMatrices(BaseEstimator):
         """Set the fitted attributes."""
         n = len(annotators)
         intervals = {k: intervals_of(k, of.pseudo, LEVEL) for k, of in found.items()}
-        rates, bounds = _error_rates(counts, self._prior)
+        rates, bounds = error_rates_of(counts, self._prior, LEVEL)
         self.annotators_ = annotators
         self.n_answers_ = sum(
             (np.bincount(said.annotator, minlength=n) for said in of_kind), np.zeros(n, np.int64)
@@ -347,20 +344,3 @@ def _checked(
 
 def _chances(said: Said, q: NDArray[np.float64]) -> NDArray[np.float64]:
     return case_chances(said.kind, [q[rows] for rows in said.rows.T])
-
-
-def _error_rates(counts: Matrices, prior: Prior) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the share of wrong answers of each annotator, all kinds together, and its bounds."""
-    n = len(next(iter(counts.values())))
-    wrong, right = np.zeros(n), np.zeros(n)
-    for kind, table in counts.items():
-        settled = np.flatnonzero(IS_SETTLED[kind])
-        decided = table[:, settled, : len(LABELS[kind]) - 1].sum(axis=(1, 2))
-        hits = table[:, settled, TRUE_LABEL[kind][settled]].sum(axis=1)
-        wrong, right = wrong + decided - hits, right + hits
-    whole = prior.strength + (wrong + right).sum()
-    pooled = (prior.strength * prior.error + wrong.sum()) / whole
-    a = wrong + prior.pooling * pooled
-    b = right + prior.pooling * (1 - pooled)
-    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return a / (a + b), np.asarray(beta.ppf(tails, a[:, None], b[:, None]))

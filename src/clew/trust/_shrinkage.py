@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +11,21 @@ from scipy.special import rel_entr
 from scipy.stats import beta
 
 from clew.answers import Kind
-from clew.trust._cases import CASES, LABELS, TRUE_LABEL, Said
+from clew.trust._cases import CASES, IS_SETTLED, LABELS, TRUE_LABEL, Said
 
-__all__ = ["Prior", "Shrunk", "counted", "intervals_of", "shrunk", "uniform_matrix"]
+__all__ = [
+    "Matrices",
+    "Prior",
+    "Shrunk",
+    "counted",
+    "error_rates_of",
+    "intervals_of",
+    "shrunk",
+    "uniform_matrix",
+]
+
+#: For each kind of answers an array, such as one of shape (n_annotators, cases, labels).
+Matrices = Mapping[Kind, NDArray[np.float64]]
 
 
 class Prior(NamedTuple):
@@ -149,3 +162,23 @@ def intervals_of(kind: Kind, pseudo: NDArray[np.float64], level: float) -> NDArr
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     bounds = beta.ppf(tails, mass[..., None], rest[..., None])
     return np.asarray(bounds / size[..., None])
+
+
+def error_rates_of(
+    counts: Matrices, prior: Prior, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the share of wrong answers of each annotator, all kinds together, and its bounds."""
+    n = len(next(iter(counts.values())))
+    wrong, right = np.zeros(n), np.zeros(n)
+    for kind, table in counts.items():
+        settled = np.flatnonzero(IS_SETTLED[kind])
+        decided = table[:, settled, : len(LABELS[kind]) - 1].sum(axis=(1, 2))
+        hits = table[:, settled, TRUE_LABEL[kind][settled]].sum(axis=1)
+        wrong, right = wrong + decided - hits, right + hits
+    heard = prior.pooling / (prior.pooling + wrong + right)
+    pooled = prior.strength * prior.error + wrong @ heard
+    pooled /= prior.strength + (wrong + right) @ heard
+    a = wrong + prior.pooling * pooled
+    b = right + prior.pooling * (1 - pooled)
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    return a / (a + b), np.asarray(beta.ppf(tails, a[:, None], b[:, None]))
