@@ -6,6 +6,8 @@ import click
 
 from benchmarks.papers.clustrf.command import command as clustrf
 from benchmarks.papers.cop_rf.command import command as cop_rf
+from benchmarks.papers.dcrc.command import command as dcrc
+from benchmarks.papers.sklr.command import command as sklr
 
 
 @click.group()
@@ -13,8 +15,8 @@ def main() -> None:
     """Run the tables and figures of the papers anew."""
 
 
-main.add_command(clustrf)
-main.add_command(cop_rf)
+for command in (clustrf, cop_rf, dcrc, sklr):
+    main.add_command(command)
 
 if __name__ == "__main__":
     main(prog_name="python -m benchmarks.papers")

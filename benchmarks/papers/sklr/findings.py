@@ -43,7 +43,9 @@ def findings(results: SklrResults) -> list[str]:
     lines += ["", "### The order of the methods at the largest size", "", *_orders(results)]
     lines += ["", "### Mixed answers", "", *_mixed(results)]
     lines += ["", "### ITML falls in the multi-class setting as answers are added", ""]
-    lines += [*_itml_falls(results), "", "### Rows outside the sample", "", *_unseen(results)]
+    lines += _itml_falls(results)
+    if unseen := list(_unseen(results)):
+        lines += ["", "### Rows outside the sample", "", *unseen]
     lines += ["", "### Equalities", "", *_equalities(results)]
     return [*lines, "", "### Wrong answers", "", *_wrong(results)]
 

@@ -102,7 +102,8 @@ def report(results: SklrResults, *, is_quick: bool) -> str:
         lines += [f"![Answers {sampling}]({picture_name(study, stem)})", ""]
     if USPS in study.found_sets:
         lines += ["## Figure 2: USPS digits", "", f"![Figure 2]({picture_name(study, 'tsne')})", ""]
-    lines += ["## Figure 3: rows outside the sample", "", UNSEEN_NOTES, "", *_unseen(results)]
+    if unseen := list(_unseen(results)):
+        lines += ["## Figure 3: rows outside the sample", "", UNSEEN_NOTES, "", *unseen]
     lines += ["## Figure 4: equalities", "", EQUAL_NOTES, "", *_equalities(results)]
     lines += ["## Wrong answers", "", WRONG_NOTES, "", *_wrong(results)]
     lines += ["## What the paper says", "", *findings(results)]
