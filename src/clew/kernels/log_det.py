@@ -316,7 +316,8 @@ def sweep(
         stop, n_members = cut_block(limits.rows, start, place, members, local)
         rows = X[members[:n_members]]
         images = np.dot(rows, A)
-        gram = np.dot(images, rows.T)
+        before_block = np.dot(images, rows.T)
+        gram = before_block.copy()
         n_block = project_block(in_block, start, stop, max_rounds, tol, corrected, multiplier, gram)
         if n_block > 0:
             laplacian = np.zeros_like(gram)
@@ -325,8 +326,11 @@ def sweep(
                 add_edge(step * limits.factor[at], local[at, 0], local[at, 1], laplacian)
                 if limits.inverse_bound[at] == 0.0:
                     add_edge(-step, local[at, 2], local[at, 3], laplacian)
-            laplacian -= np.dot(laplacian, np.dot(gram, laplacian))
-            A -= np.dot(images.T, np.dot(laplacian, images))
+            # A - X'(Λ⁻¹ + X A X')⁻¹X for what was added, X'ΛX, by Sherman, Morrison and Woodbury.
+            system = np.dot(laplacian, before_block)
+            for row in range(n_members):
+                system[row, row] += 1.0
+            A -= np.dot(images.T, np.linalg.solve(system, np.dot(laplacian, images)))
             n_steps += n_block
         place[members[:n_members]] = -1
         start = stop

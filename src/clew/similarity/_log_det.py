@@ -17,6 +17,7 @@ __all__ = ["Problem", "Solution", "bounds", "comparisons", "equalities", "joined
 #: Rows of a block: more than there are features only slow it down.
 FEWEST_ROWS, MOST_ROWS = 16, 96
 ROUNDS_PER_BLOCK = 4
+STEPS_BACK = 10
 TINY = 1e-300
 Floats = NDArray[np.float64]
 
@@ -175,11 +176,7 @@ class Problem:
             sweep(take(limits, turn), self._X, max_rows, ROUNDS_PER_BLOCK, tol, corrected, moved, A)
             before, found = found, found.copy()
             found[turn] = moved
-            try:
-                state = self._state(found)
-            except np.linalg.LinAlgError:  # multipliers without limits outgrew the numbers
-                found = before
-                break
+            found, state = self._back_from(found, before, state)
             n_iter += 1
             if callback is not None:
                 callback(n_iter, max_iter)
@@ -208,6 +205,15 @@ class Problem:
         over = np.divide(factor * near - far, total, out=np.zeros_like(near), where=total > 0)
         inverse = limits.inverse_bound - factor * limits.give * multiplier
         return np.where(self._compares, over, factor * (near * inverse - 1))
+
+    def _back_from(self, found: Floats, before: Floats, state: State) -> tuple[Floats, State]:
+        """Take a sweep back as far as its errors of rounding left no positive definite matrix."""
+        for _ in range(STEPS_BACK):
+            try:
+                return found, self._state(found)
+            except np.linalg.LinAlgError:
+                found = (found + before) / 2
+        return before, state
 
     def _laplacian(self, multiplier: Floats) -> csr_array:
         """Add up λ·C over the constraints, in terms of rows, (n_rows, n_rows)."""

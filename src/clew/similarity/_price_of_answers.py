@@ -18,14 +18,12 @@ from clew.similarity._relations import inequalities_of
 __all__ = ["best_price"]
 
 #: Prices to choose from, per mean squared distance of two rows.
-PRICES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-#: What is taken where there are too few answers to choose by.
-DEFAULT_PRICE = 0.2
-FEWEST_ANSWERS = 30
+PRICES = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 2.0])
+#: What is taken where answers do not clearly tell otherwise.
+DEFAULT_PRICE = 1.0
+FEWEST_ANSWERS, N_FOLDS = 30, 3
 #: To choose among prices, rough solutions do.
 ROUGHLY, FEW_SWEEPS = 0.05, 20
-#: So many prices in a row that foretell no more answers are enough to stop raising them.
-PATIENCE = 2
 Floats = NDArray[np.float64]
 
 
@@ -36,7 +34,10 @@ def best_price(
     unit: float,
     seed: int,
 ) -> float:
-    """Choose the price under which held-out answers hold most often; of equal ones the lowest.
+    """Choose a price under which held-out answers hold about as often as under any.
+
+    Of those that foretell fewer answers than the best one by no more than a standard error, the
+    nearest to 1 is taken: what few answers tell about prices is chance.
 
     Parameters
     ----------
@@ -54,19 +55,29 @@ def best_price(
     Returns
     -------
     float
-        0.2 where fewer than 30 comparisons and pairs could be held out.
+        1 where fewer than 30 comparisons and pairs could be held out.
     """
-    told, random = np.zeros(len(PRICES)), np.random.RandomState(seed)
+    random = np.random.RandomState(seed)
     if len(inequalities_of(known).weight) + int((known.pair_answers >= 0).sum()) < FEWEST_ANSWERS:
         return DEFAULT_PRICE
-    folds = [_Fold(features, read(kept), held) for kept, held in held_out_folds(known, 3, random)]
-    n_worse = 0
-    for at, price in enumerate(PRICES):
+    folds = [
+        _Fold(features, read(kept), held) for kept, held in held_out_folds(known, N_FOLDS, random)
+    ]
+    told = np.full(len(PRICES), -np.inf)
+    for at, price in enumerate(PRICES.tolist()):
         told[at] = sum(fold.foretold(features, price / unit, random) for fold in folds)
-        n_worse = 0 if told[at] > told[:at].max(initial=0.0) else n_worse + 1
-        if n_worse == PATIENCE:
-            break
-    return PRICES[int(np.argmax(told))] if told.any() else DEFAULT_PRICE
+        if told[at] < told.max() - _standard_error(told.max(), known):
+            break  # dearer answers only take longer
+    good = told >= told.max() - _standard_error(told.max(), known)
+    distance = np.where(good, np.abs(np.log(PRICES / DEFAULT_PRICE)), np.inf)
+    return float(PRICES[np.argmin(distance)])
+
+
+def _standard_error(told: float, known: Constraints) -> float:
+    """Tell by how much the number of answers foretold may differ by chance."""
+    total = inequalities_of(known).weight.sum()
+    total += known.pair_weights[~known.is_dont_know].sum()
+    return float(np.sqrt(max(told * (1 - told / max(total, 1e-9)), 0.0)))
 
 
 class _Fold:
