@@ -37,6 +37,9 @@ __all__ = ["DCRC"]
 #: Ascents of the weights in each round: few, as answered rows move on in the next.
 MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT = 100, 1e-4, 10
 ANNOTATORS = "annotators"
+#: Answers that weigh as much as what is expected: with fewer, groups go astray now and then where
+#: all err alike.
+PRIOR_STRENGTH = 50.0
 
 
 class DCRC(ClusterMixin, BaseEstimator):
@@ -308,10 +311,14 @@ class DCRC(ClusterMixin, BaseEstimator):
             return Lengthened(AdaptiveGaussian(self.rank, seed).fit(X))
         return Centred(X)
 
+    def _matrices(self) -> ConfusionMatrices:
+        """Draw matrices to each other more than where groups are known."""
+        return ConfusionMatrices(prior_strength=PRIOR_STRENGTH, pooling_strength=PRIOR_STRENGTH)
+
     def _errors(self, n_annotators: int) -> Errors:
         n = max(n_annotators, 1)
         if self.epsilon == ANNOTATORS:
-            matrices = ConfusionMatrices()
+            matrices = self._matrices()
             return Errors(matrices.prior_error, matrices._prior, n)
         return Errors(float(self.epsilon), None, n)
 
@@ -329,7 +336,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         memberships = chances.copy()
         memberships[rows[fit.answers.rows]] = fit.found.q
         if self.epsilon == ANNOTATORS:
-            confusion = ConfusionMatrices().fit(known, memberships)
+            confusion = self._matrices().fit(known, memberships)
         else:
             confusion = ConfusionMatrices.uniform(float(self.epsilon), known.annotators)
         labels = np.asarray(chances.argmax(axis=1), dtype=np.int64)
