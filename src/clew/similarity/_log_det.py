@@ -10,12 +10,13 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from clew._parallel import Progress
-from clew.kernels.log_det import Limits, squared_distances, sweep
+from clew.kernels.log_det import Limits
+from clew.kernels.log_det_sweeps import squared_distances, sweep
 
 __all__ = ["Problem", "Solution", "bounds", "comparisons", "equalities", "joined", "take"]
 
-#: Rows of a block: more than there are features only slow it down.
-FEWEST_ROWS, MOST_ROWS = 16, 96
+#: Rows of a block at least, and as many as there are features between some and many.
+FEWEST, FEW_ROWS, MANY_ROWS = 4, 16, 96
 ROUNDS_PER_BLOCK = 4
 STEPS_BACK = 10
 TINY = 1e-300
@@ -162,21 +163,23 @@ class Problem:
         -------
         Solution
         """
-        limits = self._limits
-        found = np.zeros(len(limits.rows)) if multiplier is None else multiplier.copy()
+        found = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier.copy()
         state, n_iter = self._state(found), 0
+        max_rows, room = min(max(len(state.A), FEW_ROWS), MANY_ROWS), len(found)
         while True:
             off = self._off(found, state, corrected)
             n_off = int((off > tol).sum())
             if n_off == 0 or n_iter == max_iter:
                 break
-            turn = self._turns(off > tol / 2, random)
-            A, moved = state.A.copy(), found[turn]
-            max_rows = min(max(len(A), FEWEST_ROWS), MOST_ROWS)
-            sweep(take(limits, turn), self._X, max_rows, ROUNDS_PER_BLOCK, tol, corrected, moved, A)
-            before, found = found, found.copy()
-            found[turn] = moved
-            found, state = self._back_from(found, before, state)
+            turn = self._turns(off > tol / 2, random)[:room]
+            found, state, is_exact = self._swept(found, state, turn, max_rows, tol, corrected)
+            if is_exact:
+                room *= 4
+            else:
+                # Distances differ too much: smaller blocks, then fewer projections before A is
+                # found exactly, leave fewer errors.
+                room = len(found) if max_rows > FEWEST else max(len(turn) // 16, 1)
+                max_rows = max(max_rows // 4, FEWEST)
             n_iter += 1
             if callback is not None:
                 callback(n_iter, max_iter)
@@ -206,14 +209,29 @@ class Problem:
         inverse = limits.inverse_bound - factor * limits.give * multiplier
         return np.where(self._compares, over, factor * (near * inverse - 1))
 
-    def _back_from(self, found: Floats, before: Floats, state: State) -> tuple[Floats, State]:
-        """Take a sweep back as far as its errors of rounding left no positive definite matrix."""
+    def _swept(
+        self, found: Floats, state: State, turn: NDArray[np.int64], max_rows: int, tol: float,
+        corrected: bool,
+    ) -> tuple[Floats, State, bool]:  # fmt: skip
+        """Project on some constraints in turn; say also if that had to be taken back in part.
+
+        It is taken back as far as errors of rounding left no positive definite matrix.
+        """
+        after, moved = found.copy(), found[turn]
+        part = take(self._limits, turn)
+        try:
+            sweep(part, self._X, max_rows, ROUNDS_PER_BLOCK, tol, corrected, moved, state.A.copy())
+            after[turn] = moved
+            return after, self._state(after), True
+        except np.linalg.LinAlgError:
+            after[turn] = moved
         for _ in range(STEPS_BACK):
+            after = (after + found) / 2
             try:
-                return found, self._state(found)
+                return after, self._state(after), False
             except np.linalg.LinAlgError:
-                found = (found + before) / 2
-        return before, state
+                continue
+        return found, state, False
 
     def _laplacian(self, multiplier: Floats) -> csr_array:
         """Add up λ·C over the constraints, in terms of rows, (n_rows, n_rows)."""
