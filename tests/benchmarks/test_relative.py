@@ -178,7 +178,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Small(Study):
-    """One set, two points; a method that refuses the second."""
+    """Two points; a method that refuses the second."""
 
     def cells(self, name: str) -> list[Point]:
         return [Point("first"), Point("second")]
@@ -186,8 +186,8 @@ class Small(Study):
     def methods_at(self, name: str, cell: Point) -> tuple[Method, ...]:
         return (PLAIN, METRIC)
 
-    def n_trials_at(self, cell: Point) -> int:
-        return 1 if cell.name == "second" else self.n_trials
+    def n_trials_of(self, name: str) -> int:
+        return 1 if name == "wine" else self.n_trials
 
     def scene(self, name: str, cell: Point, trial: int) -> Any:
         return Given(cell, trial)
@@ -209,14 +209,14 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     monkeypatch.setattr(harness, "source_tag", lambda: "now")
     study_module.missing.cache_clear()
-    yield Small(2, ("iris", "no_such_set"), "test")
+    yield Small(2, ("iris", "wine", "no_such_set"), "test")
     study_module.missing.cache_clear()
 
 
 def test_run_goes_on_where_it_stopped(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
     run(small, n_jobs=1)
     complete = small.log.read()
-    assert len(complete) == 2 * 2 + 2
+    assert len(complete) == 2 * 2 * (2 + 1)
     said = capsys.readouterr().out
     assert "left out" in said
     assert "no_such_set" in said
@@ -225,21 +225,21 @@ def test_run_goes_on_where_it_stopped(small: Small, capsys: pytest.CaptureFixtur
     run(small, n_jobs=1)
     after = small.log.path.read_text(encoding="utf-8")
     assert after.startswith(before)
-    assert len(after.splitlines()) == len(before.splitlines()) + 1
-    assert "1 parts to run" in capsys.readouterr().out
+    assert len(after.splitlines()) == len(before.splitlines()) + 2
+    assert "2 parts to run" in capsys.readouterr().out
 
 
 def test_results_count_refusals_and_what_is_missing(small: Small) -> None:
     results = Results(small)
-    assert results.n_missing() == 6
+    assert results.n_missing() == 12
     run(small, n_jobs=1)
     results = Results(small)
     assert results.n_missing() == 0
     assert results.sources() == {"now"}
     first, second = small.cells("iris")
     assert results.values("iris", first, METRIC, "ari") == {0: 0.5, 1: 0.6}
-    assert results.n_refused("iris", second, METRIC) == 1
+    assert results.n_refused("iris", second, METRIC) == 2
     row = ("MMC", [(METRIC, first), (METRIC, second)])
     table = score_table(results, "iris", ["", "1", "2"], [row], "ari")
     assert "**0.550 ± 0.050**" in table
-    assert "– (1 refused)" in table
+    assert "– (2 refused)" in table

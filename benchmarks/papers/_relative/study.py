@@ -65,8 +65,8 @@ class Study:
         """Give the methods that are measured at a point."""
         raise NotImplementedError
 
-    def n_trials_at(self, cell: Any) -> int:
-        """Give the number of trials of a point."""
+    def n_trials_of(self, name: str) -> int:
+        """Give the number of trials of a set."""
         return self.n_trials
 
     def scene(self, name: str, cell: Any, trial: int) -> Scene:
@@ -83,7 +83,7 @@ class Study:
             self.key(name, cell, method, trial)
             for cell in self.cells(name)
             for method in self.methods_at(name, cell)
-            for trial in range(self.n_trials_at(cell))
+            for trial in range(self.n_trials_of(name))
         ]
 
 
@@ -131,9 +131,9 @@ def _units(study: Study, done: dict[tuple[Any, ...], Any]) -> list[Unit]:
     units: list[Unit] = []
     for trial in range(study.n_trials):
         for name in study.found_sets:
+            if trial >= study.n_trials_of(name):
+                continue
             for cell in study.cells(name):
-                if trial >= study.n_trials_at(cell):
-                    continue
                 left = [
                     method.name
                     for method in study.methods_at(name, cell)
