@@ -45,7 +45,8 @@ class InconsistentConstraintsError(InvalidConstraintsError):
         What contradicts what, and what to do about it.
     chain : tuple of int, default=()
         Rows of the shortest contradicting chain: must-links join its neighbours one by one, and
-        a cannot-link parts its ends.
+        a cannot-link parts its ends. Where comparisons of distances contradict each other, rows
+        two by two: each two are said to be nearer than the next, and the last are the first.
 
     Examples
     --------
