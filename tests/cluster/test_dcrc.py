@@ -179,6 +179,20 @@ def test_both_starts_are_tried_and_the_higher_bound_is_kept():
     assert clone(model).set_params(init="sklr").fit(X).init_ == "kmeans"
 
 
+def test_matrices_do_not_choose_the_start():
+    c = answers(Y, n_triplets=80, error=0.2)
+    fits = [
+        clone(QUICK).set_params(init="best", epsilon=e).fit(X, constraints=c)
+        for e in (0.15, "annotators")
+    ]
+    alike, estimated = fits
+    assert alike.init_ == estimated.init_
+    # Until they are estimated, all is as if one rate were known.
+    n = alike.n_iter_
+    np.testing.assert_allclose(estimated.lower_bound_[:n], alike.lower_bound_)
+    assert estimated.lower_bound_[-1] >= alike.lower_bound_[-1]
+
+
 def test_settings_are_chosen_by_answers_held_out():
     c = answers(Y, n_triplets=80)
     model = clone(QUICK).set_params(tau="cv", lam="cv")

@@ -69,7 +69,8 @@ class DCRC(ClusterMixin, BaseEstimator):
     init : {"best", "kmeans", "sklr"}, default="best"
         Whose groups to start from: those of k-means on the features, or of k-means in the space
         that soft `SKLR` learns from the answers. "best" goes on from both, and keeps the higher
-        lower bound.
+        lower bound; with "annotators" that before matrices are estimated, which can make up for
+        bad groups.
     max_unanswered : int, default=20_000
         Of more rows without answers than these a sample is looked at, the same all through.
     n_init : int, default=10

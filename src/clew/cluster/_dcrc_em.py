@@ -61,6 +61,13 @@ class Found(NamedTuple):
     """For each kind (n_annotators, n_cases, n_labels)."""
     bounds: list[float]
     """The lower bound after each round."""
+    n_alike: int
+    """How many of these rounds took all to err alike."""
+
+    @property
+    def merit(self) -> float:
+        """The bound by which starts compare: matrices can make up for bad groups."""
+        return self.bounds[self.n_alike - 1]
 
 
 def run_em(
@@ -78,12 +85,13 @@ def run_em(
     """
     beliefs = _Beliefs(answers, errors)
     prior = _log_prior(weights, seen)
-    q, bounds = np.exp(prior), [-np.inf]
+    q, bounds, n_alike = np.exp(prior), [-np.inf], 0
     for _ in range(steps.max_iter):
         answers.settle(
             prior, beliefs.confusion, q, max_sweeps=steps.max_sweeps, tol=steps.sweep_tol
         )
         beliefs.update(q)
+        n_alike += beliefs.are_alike
         weights, value = ascend(weights, seen, q.T, penalties, steps.max_ascent)
         told = answers.log_likelihood(beliefs.confusion, q) + beliefs.penalty + _entropy(q)
         bounds.append(value + told / seen.mass)
@@ -91,7 +99,7 @@ def run_em(
         if not rises and not beliefs.begin(q):
             break
         prior = _log_prior(weights, seen)
-    return Found(weights, q, beliefs.confusion, bounds[1:])
+    return Found(weights, q, beliefs.confusion, bounds[1:], n_alike)
 
 
 class _Beliefs:
@@ -105,6 +113,11 @@ class _Beliefs:
             errors.n_annotators,
         )
         self.penalty = 0.0
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether all are taken to err alike."""
+        return self._pooled is None
 
     def begin(self, q: NDArray[np.float64]) -> bool:
         """Begin to estimate matrices, and tell whether that is something new.

@@ -73,7 +73,7 @@ def best_of(
     n_jobs: int | None,
     callback: Progress | None,
 ) -> Fit:
-    """Go on from each start to the end, and keep the highest lower bound."""
+    """Go on from each start to the end, and keep the one of highest `Found.merit`."""
     answers = errors.answers_in(view.known)
     seen = seen_by(view, answers, len(view.features), 0)
     found = in_threads(
@@ -83,7 +83,7 @@ def best_of(
         what="starts",
         callback=callback,
     )
-    name, best = max(zip(starts, found, strict=True), key=lambda item: item[1].bounds[-1])
+    name, best = max(zip(starts, found, strict=True), key=lambda item: item[1].merit)
     return Fit(name, answers, best)
 
 
