@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,6 +140,18 @@ class Method:
     takes_pairs: bool = True
     has_scale: bool = True
     """Whether metrics that differ by a factor differ."""
+    needs_spread: Literal["", "features", "directions"] = ""
+    """In which of these must-links have to differ: else there is no least value."""
+
+    def has_minimum(self, inputs: Inputs) -> bool:
+        """Tell whether the problem has a solution without a ridge."""
+        rows = inputs.pairs.must_link
+        apart = inputs.X[rows[:, 0]] - inputs.X[rows[:, 1]]
+        if self.needs_spread == "features":
+            return bool(apart.any(axis=0).all())
+        if self.needs_spread == "directions":
+            return bool(np.linalg.matrix_rank(apart) == apart.shape[1])
+        return True
 
     def fitted(self, inputs: Inputs) -> Floats:
         """Give clew's metric."""
@@ -165,12 +177,19 @@ METHODS = {
             _itml_value,
         ),
         Method("LSML", lambda _: LSML(weight=1.0), _lsml_value, takes_pairs=False),
-        Method("MMC full", lambda _: MMC(ridge=NO_RIDGE), _mmc_value, has_scale=False),
+        Method(
+            "MMC full",
+            lambda _: MMC(ridge=NO_RIDGE),
+            _mmc_value,
+            has_scale=False,
+            needs_spread="directions",
+        ),
         Method(
             "MMC diagonal",
             lambda _: MMC(diagonal=True, ridge=NO_RIDGE),
             _mmc_value,
             has_scale=False,
+            needs_spread="features",
         ),
     )
 }

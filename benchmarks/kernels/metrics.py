@@ -17,7 +17,7 @@ from benchmarks import _harness as harness
 from benchmarks.kernels._metrics_problems import METHODS, PROBLEMS, QUICK, Method, Problem, save
 from benchmarks.kernels._peers import PEERS, PeerMissingError, environment_of, run_peer
 
-__all__ = ["main", "markdown", "measured", "verdicts"]
+__all__ = ["main", "markdown", "measured", "unbounded", "verdicts"]
 
 SCRIPT = Path(__file__).with_name("_metrics_peer.py")
 PEER, N_RUNS, SECONDS_FOR_PEER = "metric-learn", 3, 300.0
@@ -53,12 +53,14 @@ Where metric-learn 0.7.0 departs from the papers, by its source:
 - ITML: its own bounds are percentiles of distances, but are compared with squared distances.
   Here it is given the bounds.
 - LSML: the loss weighs comparisons by weights that add up to 1, but its gradient leaves the
-  weights out, so steps do not go down the slope of what it measures; it stops where none of
-  ten fixed lengths of step helps.
+  weights out, so steps do not go down the slope of what it measures. With the weights put back it
+  ends where clew does: on iris and wine the metrics then differ by 2e-7 at most.
 - MMC, full: the squared distances of must-links are held at a hundredth of their first sum, in
   place of 1, which changes the scale alone, and may exceed it by 1 %.
-- MMC, diagonal: Newton's steps are those for the paper's objective, must-links minus the logarithm
-  of cannot-links, but the length of a step is chosen by must-links plus that logarithm."""
+- MMC, diagonal: it does not reach the minimum. Newton's steps are cut off where a weight would be
+  negative, and then halved some sixty times each without getting lower. (Its line search also adds
+  the logarithm that its gradient subtracts; putting that right changes nothing on iris and wine.)
+  SciPy's L-BFGS on the paper's objective ends where clew does."""
 Row = dict[str, Any]
 
 
@@ -71,6 +73,7 @@ def measured(method: Method, problem: Problem, python: Path) -> Iterator[Row]:
     own = {
         "method": method.name, "problem": problem.name, "clew_s": median(seconds),
         "clew_runs": seconds, "clew_objective": method.value(ours, inputs),
+        "has_minimum": method.has_minimum(inputs),
     }  # fmt: skip
     with TemporaryDirectory() as folder:
         data = Path(folder) / "inputs.npz"
@@ -111,22 +114,29 @@ def verdicts(rows: Iterable[Row]) -> list[str]:
     found = []
     parts: dict[str, list[Row]] = {}
     for row in rows:
-        if "reason" not in row:
+        if "reason" not in row and row["has_minimum"]:
             parts.setdefault(row["method"], []).append(row)
     for name, members in parts.items():
-        worse = [
-            (row["clew_objective"] - row["peer_objective"]) / abs(row["peer_objective"])
-            for row in members
-        ]
-        word = "no worse" if max(worse) <= SLACK else "**worse**"
+        lower = [1.0 - row["clew_objective"] / row["peer_objective"] for row in members]
+        word = "no worse" if min(lower) >= -SLACK else "**worse**"
         to_end = [row["difference"] for row in members if row["peer"] == "to the end"]
-        differ = f"{max(to_end):.1e}" if to_end else "–"
+        differ = f"{min(to_end):.1e} to {max(to_end):.1e}" if to_end else "–"
         found.append(
-            f"- {name}: {word} in {len(members)} comparisons (at most {max(worse):.1e} above, "
-            f"{-min(worse):.1e} below the package's); metrics differ by {differ} at most, where "
-            "the package goes on to its end"
+            f"- {name}: {word} in {len(members)} comparisons, lower by {min(lower):.1e} to "
+            f"{max(lower):.1e} of the package's; metrics differ by {differ} where the package goes "
+            "on to its end"
         )
     return found
+
+
+def unbounded(rows: Iterable[Row]) -> list[str]:
+    """Name the problems that have no solution, which no objective can judge."""
+    names = {f"{row['method']} on {row['problem']}" for row in rows if not row["has_minimum"]}
+    return [
+        f"- Not judged: {name}. There are directions in which no must-linked rows differ, so "
+        "without a ridge the objective falls to 0, and the value is a matter of when to stop."
+        for name in sorted(names)
+    ]
 
 
 def markdown(rows: list[Row], about: dict[str, Any], *, is_quick: bool) -> str:
@@ -136,7 +146,7 @@ def markdown(rows: list[Row], about: dict[str, Any], *, is_quick: bool) -> str:
         lines += ["**Quick run: few answers; the times mean little.**", ""]
     lines += [harness.described(about), "", NOTE, ""]
     lines += [harness.markdown_table(HEADER, map(_cells, rows)), "", OBJECTIVES, ""]
-    lines += ["## Is clew's objective no worse?", "", *verdicts(rows), ""]
+    lines += ["## Is clew's objective no worse?", "", *verdicts(rows), *unbounded(rows), ""]
     reasons = {f"- {r['method']}, {r['problem']}: {r['reason']}" for r in rows if "reason" in r}
     if reasons:
         lines += ["## What did not run", "", *sorted(reasons), ""]
@@ -166,6 +176,7 @@ def main(quick: bool, only: tuple[str, ...]) -> None:
                     rows.append(row)
                     print(f"{name}, {problem.name}, {row['peer']}", flush=True)
     print("\n".join(["", harness.markdown_table(HEADER, map(_cells, rows)), "", *verdicts(rows)]))
+    print("\n".join(unbounded(rows)))
     if not only:
         stem = "metrics_quick" if quick else "metrics"
         content = {"about": about, "seed": 0, "rows": rows}

@@ -58,11 +58,13 @@ def test_a_peer_s_script_gives_metric_and_times(tmp_path: Path, monkeypatch):
         def get_mahalanobis_matrix(self):
             return np.eye(4)
 
-    monkeypatch.setitem(script.TASKS, "mine", lambda data, options: Model())
+    asked = []
+    monkeypatch.setitem(script.TASKS, "mine", lambda data, o: asked.append(o) or Model())
     save(INPUTS, tmp_path / "inputs.npz")
     job = {"task": "mine", "data": str(tmp_path / "inputs.npz"), "n_runs": 2, "options": {}}
     found = script.measured(job)
     assert len(found["seconds"]) == 2
+    assert asked == [{"max_iter": 1}, {}, {}]  # imports are no part of the times
     assert found["metric"] == np.eye(4).tolist()
     assert (found["n_iter"], found["warnings"]) == (7, [])
     pairs, y = script._pairs(dict(np.load(tmp_path / "inputs.npz")))
@@ -86,3 +88,18 @@ def test_what_does_not_run_is_said(monkeypatch):
     assert "no worse in 1 comparisons" in page
     better = rows[0] | {"peer_objective": rows[0]["clew_objective"] * 0.9}
     assert "**worse**" in metrics.verdicts([better])[0]
+
+
+def test_problems_without_a_solution_are_not_judged():
+    few = INPUTS._replace(pairs=INPUTS.pairs.select(pairs=INPUTS.pairs.is_must_link.cumsum() <= 2))
+    assert not METHODS["MMC full"].has_minimum(few)
+    assert METHODS["MMC full"].has_minimum(INPUTS)
+    assert METHODS["MMC diagonal"].has_minimum(INPUTS)
+    assert METHODS["ITML"].has_minimum(few)
+    row = {
+        "method": "MMC full", "problem": "p", "has_minimum": False, "peer": "defaults",
+        "clew_objective": 1e-6, "peer_objective": 1.0, "difference": 1.0,
+    }  # fmt: skip
+    assert metrics.verdicts([row]) == []
+    assert "Not judged: MMC full on p." in metrics.unbounded([row])[0]
+    assert metrics.unbounded([row | {"has_minimum": True}]) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -221,6 +222,20 @@ def test_mmc_maximises_the_paper_s_ratio(diagonal, ridge):
         assert mmc_ratio(other, ridge) <= most * (1 + 1e-4)
         mixed = 0.9 * model.metric_ / np.trace(model.metric_) + 0.1 * other / np.trace(other)
         assert mmc_ratio(mixed, ridge) <= most * (1 + 1e-4)
+
+
+def test_mmc_diagonal_is_where_another_minimiser_of_the_paper_s_objective_ends():
+    near, far = ((X[p[:, 0]] - X[p[:, 1]]) ** 2 for p in (PAIRS.must_link, PAIRS.cannot_link))
+
+    def value(root):
+        weight = root * root
+        apart = np.sqrt(far @ weight)
+        slope = near.sum(axis=0) - (0.5 / apart) @ far / apart.sum()
+        return near.sum(axis=0) @ weight - np.log(apart.sum()), 2.0 * root * slope
+
+    found = minimize(value, np.full(3, 0.1), jac=True, method="L-BFGS-B", options={"ftol": 1e-16})
+    ours = MMC(diagonal=True, ridge=1e-9).fit(X, constraints=PAIRS).metric_.diagonal()
+    np.testing.assert_allclose(ours / ours.sum(), found.x**2 / (found.x**2).sum(), atol=1e-4)
 
 
 def test_mmc_diagonal_is_diagonal_and_keeps_the_spread_of_rows():
