@@ -20,7 +20,9 @@ __all__ = ["best_price"]
 #: Prices to choose from, per mean squared distance of two rows.
 PRICES = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 2.0])
 #: What is taken where answers do not clearly tell otherwise.
-DEFAULT_PRICE = 1.0
+DEFAULT_PRICE = 0.5
+#: Prices that foretell fewer answers by such a share of a standard error are as good.
+TIE = 0.5
 FEWEST_ANSWERS, N_FOLDS = 30, 3
 #: To choose among prices, rough solutions do.
 ROUGHLY, FEW_SWEEPS = 0.05, 20
@@ -36,8 +38,8 @@ def best_price(
 ) -> float:
     """Choose a price under which held-out answers hold about as often as under any.
 
-    Of those that foretell fewer answers than the best one by no more than a standard error, the
-    nearest to 1 is taken: what few answers tell about prices is chance.
+    Of those that foretell fewer answers than the best one by no more than half a standard error,
+    the nearest to 0.5 is taken: what few answers tell about prices is chance.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def best_price(
     Returns
     -------
     float
-        1 where fewer than 30 comparisons and pairs could be held out.
+        0.5 where fewer than 30 comparisons and pairs could be held out.
     """
     random = np.random.RandomState(seed)
     if len(inequalities_of(known).weight) + int((known.pair_answers >= 0).sum()) < FEWEST_ANSWERS:
@@ -68,7 +70,7 @@ def best_price(
         told[at] = sum(fold.foretold(features, price / unit, random) for fold in folds)
         if told[at] < told.max() - _standard_error(told.max(), known):
             break  # dearer answers only take longer
-    good = told >= told.max() - _standard_error(told.max(), known)
+    good = told >= told.max() - TIE * _standard_error(told.max(), known)
     distance = np.where(good, np.abs(np.log(PRICES / DEFAULT_PRICE)), np.inf)
     return float(PRICES[np.argmin(distance)])
 

@@ -51,8 +51,8 @@ class SKLR(KernelSpace):
         hold, as in the paper, and contradictions are refused.
     C : float or "auto", default="auto"
         Price of a violation by one mean squared distance of two rows, for an answer of weight 1.
-        "auto" chooses from 0.05 to 2 by answers that are held out, and takes 1 where these do not
-        clearly tell otherwise, or there are fewer than 30 comparisons and pairs.
+        "auto" chooses from 0.05 to 2 by answers that are held out, and takes 0.5 where these do
+        not tell otherwise, or there are fewer than 30 comparisons and pairs.
     rank : int or "auto", default="auto"
         Number of features of the kernel at most. "auto" takes as many as hold 99 % of its trace,
         but no more than 300. There are never more than rows.
