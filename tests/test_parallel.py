@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
+import time
 
 import pytest
 from joblib import parallel_config
@@ -80,3 +82,18 @@ def test_verbose_goes_to_the_log(caplog, capsys, verbose, n_messages):
     assert len(caplog.records) == n_messages
     assert all("trees" in record.getMessage() for record in caplog.records)
     assert capsys.readouterr() == ("", "")
+
+
+def test_work_that_is_broken_off_says_nothing_of_lost_results():
+    def slow(task):
+        time.sleep(0.01)
+        return task
+
+    def give_up(done, n):
+        time.sleep(0.03)  # others finish meanwhile
+        raise RuntimeError("enough")
+
+    for _ in range(5):
+        with pytest.raises(RuntimeError, match="enough"):
+            in_threads(slow, range(40), n_jobs=2, callback=give_up)
+        gc.collect()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -67,7 +68,18 @@ def in_threads(
             batch_size=1,
         )
         results = workers(delayed(function)(task) for task in tasks)
-    return list(_reported(results, len(tasks), verbose, what, callback))
+    try:
+        return list(_reported(results, len(tasks), verbose, what, callback))
+    finally:
+        _drop_the_rest(results)
+
+
+def _drop_the_rest(results: Iterable[R]) -> None:
+    """Where the work was broken off, let threads go without joblib's warning of lost results."""
+    if isinstance(results, Generator):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "[0-9]+ tasks", UserWarning)
+            results.close()
 
 
 def _reported(

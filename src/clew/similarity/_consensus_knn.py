@@ -32,7 +32,7 @@ class ConsensusKNN(NeighborSelection):
         `AdaptiveKNN()`. A similarity that honours answers gets them.
     n_neighbors : int, "auto" or "paper", default="auto"
         How many nearest rows make a neighbourhood; "paper" is a tenth of the rows, "auto" the same
-        but 5 at least and 20 at most.
+        but 5 at least and 20 at most; of n rows n - 1 at most.
     threshold : float, default=0.15
         Votes that an edge needs, as a share of ``n_neighbors + 1``, the number of neighbourhoods
         that a row is in on the average. 0 keeps all edges.

@@ -35,7 +35,7 @@ class DominantNeighbors(NeighborSelection):
         `AdaptiveKNN()`. A similarity that honours answers gets them.
     n_neighbors : int, "auto" or "paper", default="auto"
         How many nearest rows a set is chosen from; "paper" is a tenth of the rows, "auto" the same
-        but 5 at least and 20 at most.
+        but 5 at least and 20 at most; of n rows n - 1 at most.
     tol : float, default=1e-6
         Where the search for a set ends: by how much payoffs may differ, as a share of the penalty.
     max_iter : int, default=10000

@@ -42,8 +42,8 @@ class E2CP(FinishedGraph):
         How far answers spread, in (0, 1).
     n_neighbors : int, "auto", "paper" or None, default="auto"
         How many of the largest affinities of each row make the graph; "paper" is a tenth of the
-        rows, "auto" the same but 5 at least and 20 at most. None takes all affinities, or a
-        sparse affinity as it is.
+        rows, "auto" the same but 5 at least and 20 at most; of n rows n - 1 at most. None takes
+        all affinities, or a sparse affinity as it is.
     form : {"auto", "dense", "sparse"}, default="auto"
         "dense" spreads answers to every two rows, as published. "sparse" spreads them to the
         edges of the graph, to the pairs asked about, and for each must-link to the pairs of rows

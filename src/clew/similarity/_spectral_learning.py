@@ -32,7 +32,7 @@ class SpectralLearning(FinishedGraph):
         `AdaptiveKNN()`.
     n_neighbors : int, "auto" or "paper", default="auto"
         How many of the largest affinities of each row make the graph; "paper" is a tenth of the
-        rows, "auto" the same but 5 at least and 20 at most.
+        rows, "auto" the same but 5 at least and 20 at most; of n rows n - 1 at most.
     normalization : {"additive", None}, default="additive"
         "additive" turns affinities W with row sums d into ``(W + d_max·I - diag(d)) / d_max``,
         whose rows add up to 1: rows in thin parts of the data stay where they are. None leaves W,
