@@ -22,7 +22,7 @@ X = StandardScaler().fit_transform(X)
 #: Groups that the data does not show by itself: across the direction in which it varies least.
 LEAST = X @ np.linalg.svd(X)[2][-1]
 TWO = (np.median(LEAST) < LEAST).astype(int)
-QUICK = DCRC(4, tau=0.5, lam=0.01, init="kmeans", n_init=2, random_state=0)
+QUICK = DCRC(4, kernel=None, tau=0.5, lam=0.01, init="kmeans", n_init=2, random_state=0)
 KINDS = {
     "pairs": {"n_pairs": 250},
     "triplets": {"n_triplets": 250},
@@ -246,6 +246,21 @@ def test_a_kernel_parts_what_planes_cannot():
     assert adjusted_rand_score(y, kernel.labels_) > 0.9
     np.testing.assert_array_equal(kernel.predict(rings), kernel.labels_)
     assert kernel.coef_.shape == (2, 30)
+    chosen = clone(linear).set_params(kernel="cv", rank=30).fit(rings, constraints=c)
+    assert chosen.kernel_ == "adaptive"
+    np.testing.assert_array_equal(chosen.labels_, kernel.labels_)
+
+
+def test_no_kernel_is_taken_where_it_gives_no_more_answers():
+    c = answers(Y, n_triplets=60)
+    chosen = clone(QUICK).set_params(kernel="cv").fit(X, constraints=c)
+    given = clone(QUICK).fit(X, constraints=c)
+    assert chosen.kernel_ is None
+    np.testing.assert_array_equal(chosen.probabilities_, given.probabilities_)
+    assert len(chosen.cv_scores_) == 1
+    few = clone(QUICK).set_params(kernel="cv").fit(X, constraints=answers(Y, n_triplets=20))
+    assert few.kernel_ is None
+    assert few.cv_scores_ == {}
 
 
 def test_contradictions_are_weighed_and_named_where_answers_are_hard():

@@ -19,6 +19,7 @@ from benchmarks.papers.dcrc.methods import (
     ITML_PAIRS,
     KERNEL,
     KMEANS,
+    LINEAR,
     METHODS,
     ONE_PERSON,
     PEOPLES,
@@ -49,13 +50,13 @@ def findings(results: DcrcResults) -> list[str]:
         lines += [_against(results, method, (*COMPARATORS, KMEANS)), ""]
     lines += ["### The order of the methods with most answers", "", *_orders(results), ""]
     sections = {
-        "Don't-knows help: DCRC above DCRC-YN": (DEFAULT, (YES_NO,)),
-        "Soft above hard": (DEFAULT, (HARD,)),
-        "Balance helps: DCRC above DCRC without": (DEFAULT, (FREE,)),
+        "Don't-knows help: DCRC linear above DCRC-YN": (LINEAR, (YES_NO,)),
+        "Soft above hard: DCRC linear above DCRC hard": (LINEAR, (HARD,)),
+        "Balance helps: DCRC linear above DCRC without": (LINEAR, (FREE,)),
         "clew's default above DCRC as published": (DEFAULT, (PUBLISHED,)),
-        "clew's default above its kernel form, SKLR and E2CP": (
+        "clew's default above its linear form, its kernel form, SKLR and E2CP": (
             DEFAULT,
-            (KERNEL, SKLR_TRIPLETS, E2CP_PAIRS),
+            (LINEAR, KERNEL, SKLR_TRIPLETS, E2CP_PAIRS),
         ),
     }
     for title, (ours, others) in sections.items():
@@ -133,7 +134,7 @@ def _balance(results: DcrcResults) -> Iterator[str]:
         if name not in results.study.found_sets:
             continue
         for cell in (NO_ANSWERS, results.study.curve[-1]):
-            found = [gap(results, name, cell, (DEFAULT, FREE), field) for field in MEASURES]
+            found = [gap(results, name, cell, (LINEAR, FREE), field) for field in MEASURES]
             said = ", ".join(
                 f"{label} {signed(score)} ({_direction(score)})"
                 for label, score in zip(MEASURES.values(), found, strict=True)

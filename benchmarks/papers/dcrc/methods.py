@@ -86,15 +86,20 @@ DEFAULT = Method("dcrc", "DCRC", "triplets", groups=DCRC)
 KERNEL = Method(
     "dcrc_kernel", "DCRC kernel", "triplets", groups=lambda k: DCRC(k, kernel="adaptive")
 )
-YES_NO = Method("dcrc_yn", "DCRC-YN", "yes_no", groups=DCRC)
+LINEAR = Method("dcrc_linear", "DCRC linear", "triplets", groups=lambda k: DCRC(k, kernel=None))
+YES_NO = Method("dcrc_yn", "DCRC-YN", "yes_no", groups=lambda k: DCRC(k, kernel=None))
 PUBLISHED = Method(
     "dcrc_paper",
     "DCRC as published",
     "triplets",
-    groups=lambda k: ChosenTau(DCRC(k, init="kmeans")),
+    groups=lambda k: ChosenTau(DCRC(k, kernel=None, init="kmeans")),
 )
-HARD = Method("dcrc_hard", "DCRC hard", "triplets", groups=lambda k: DCRC(k, epsilon=0.0))
-FREE = Method("dcrc_free", "DCRC no balance", "triplets", groups=lambda k: DCRC(k, balance=False))
+HARD = Method(
+    "dcrc_hard", "DCRC hard", "triplets", groups=lambda k: DCRC(k, kernel=None, epsilon=0.0)
+)
+FREE = Method(
+    "dcrc_free", "DCRC no balance", "triplets", groups=lambda k: DCRC(k, kernel=None, balance=False)
+)
 KMEANS = Method("kmeans", "k-means", "nothing", n_starts=N_STARTS)
 ITML_PAIRS = _space("itml", "ITML", "as_pairs", ITML, "gamma", (1.0, 0.01, 0.1, 10.0))
 MMC_PAIRS = _space(
@@ -113,7 +118,8 @@ E2CP_PAIRS = Method(
 #: The methods that the paper sets beside its own.
 COMPARATORS = (ITML_PAIRS, MMC_PAIRS, LSML_YES_NO, SSSVAD, SPARSE_LP)
 METHODS = (
-    DEFAULT, KERNEL, YES_NO, PUBLISHED, HARD, FREE, *COMPARATORS, KMEANS, SKLR_TRIPLETS, E2CP_PAIRS
+    DEFAULT, LINEAR, KERNEL, YES_NO, PUBLISHED, HARD, FREE, *COMPARATORS, KMEANS, SKLR_TRIPLETS,
+    E2CP_PAIRS,
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from benchmarks.papers.dcrc.methods import (
     HARD,
     KERNEL,
     KMEANS,
+    LINEAR,
     METHODS,
     PUBLISHED,
     SKLR_TRIPLETS,
@@ -46,12 +47,38 @@ __all__ = ["draw"]
 COLORS = dict(
     zip(
         (m.name for m in METHODS),
-        (BLUE, BLUE, SKY, PINK, RED, ORANGE, GREEN, ORANGE, RED, SKY, PINK, GREY, GREEN, "black"),
+        (
+            BLUE,
+            GREY,
+            BLUE,
+            SKY,
+            PINK,
+            RED,
+            ORANGE,
+            GREEN,
+            ORANGE,
+            RED,
+            SKY,
+            PINK,
+            GREY,
+            GREEN,
+            "black",
+        ),
         strict=True,
     )
 )
-DASHED = (KERNEL, YES_NO, HARD, FREE, SKLR_TRIPLETS, E2CP_PAIRS)
-SHOWN = (DEFAULT, YES_NO, PUBLISHED, *COMPARATORS, KMEANS, KERNEL, SKLR_TRIPLETS, E2CP_PAIRS)
+DASHED = (LINEAR, KERNEL, YES_NO, HARD, FREE, SKLR_TRIPLETS, E2CP_PAIRS)
+SHOWN = (
+    DEFAULT,
+    YES_NO,
+    PUBLISHED,
+    *COMPARATORS,
+    KMEANS,
+    LINEAR,
+    KERNEL,
+    SKLR_TRIPLETS,
+    E2CP_PAIRS,
+)
 N_CLUSTERS = np.arange(2, 21)
 
 
@@ -70,8 +97,8 @@ def draw(results: DcrcResults) -> list[Path]:
         _information(results),
         _curves(results, SHOWN, "curves", with_none=False),
         _entropy(results),
-        _curves(results, (DEFAULT, HARD), "hard", with_none=False),
-        _curves(results, (DEFAULT, FREE, KMEANS), "balance", with_none=True),
+        _curves(results, (LINEAR, HARD), "hard", with_none=False),
+        _curves(results, (LINEAR, FREE, KMEANS), "balance", with_none=True),
     ]
 
 

@@ -40,7 +40,8 @@ shows F alone, which rewards merging: groups that are all one have an F of a thi
 - Learned metrics, SKLR and k-means: of 50 starts of k-means the one of lowest inertia, with the
   true number of groups. Parameters of the metrics (gamma of ITML, ridge of MMC, weight of LSML,
   sparsity of SparseLP) are chosen by the share of answers that hold in five folds.
-- DCRC: clew's default, which starts from k-means and from SKLR's groups and chooses tau and lam by
+- DCRC: clew's default, which starts from k-means and from SKLR's groups and chooses tau, lam and
+  whether to take a kernel by
   held-out answers. As published: from k-means alone, tau of .5, 1 and 1.5. Hard: ε = 0. SKLR and
   E2CP are none of the paper's methods.
 - SSSVaD is rebuilt from what is known of it; the paper that has it could not be had."""

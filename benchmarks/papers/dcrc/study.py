@@ -14,6 +14,7 @@ from benchmarks.papers.dcrc.methods import (
     FREE,
     KERNEL,
     KMEANS,
+    LINEAR,
     METHODS,
     ONE_PERSON,
     ONE_PERSON_PAIRS,
@@ -62,7 +63,7 @@ class DcrcStudy(Study):
     def methods_at(self, name: str, cell: Cell) -> tuple[Method, ...]:
         """Give the methods of a cell."""
         if cell == NO_ANSWERS:
-            return (KMEANS, DEFAULT, FREE, KERNEL)
+            return (KMEANS, DEFAULT, LINEAR, FREE, KERNEL)
         if cell == MORE:
             return ONE_PERSON_PAIRS
         people = {ONE: ONE_PERSON, SIX: SIX_PEOPLE}

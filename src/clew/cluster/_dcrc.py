@@ -12,24 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
-from clew.cluster._dcrc_choice import LAMS, TAUS, Choice, choose
 from clew.cluster._dcrc_em import Errors, Steps
-from clew.cluster._dcrc_features import (
-    Centred,
-    Lengthened,
-    Transform,
-    View,
-    chances_of,
-    rows_seen,
-    with_ones,
-)
+from clew.cluster._dcrc_features import chances_of, rows_seen
 from clew.cluster._dcrc_objective import Penalties
-from clew.cluster._dcrc_start import Fit, best_of, starts_by
+from clew.cluster._dcrc_start import Fit, best_of
+from clew.cluster._dcrc_trial import Trial, best_trial
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.metrics import n_violated
-from clew.similarity._feature_maps import AdaptiveGaussian
 from clew.trust import ConfusionMatrices
 
 __all__ = ["DCRC"]
@@ -61,9 +52,10 @@ class DCRC(ClusterMixin, BaseEstimator):
         are for features that are divided by the root of their mean variance.
     balance : bool, default=True
         Whether groups of like size are preferred. Without it, and with few answers, groups vanish.
-    kernel : "adaptive" or None, default=None
+    kernel : "cv", "adaptive" or None, default="cv"
         "adaptive" takes the features of a Gaussian kernel whose width follows the density, so that
-        groups need not be parted by planes.
+        groups need not be parted by planes. None takes the features as given. "cv" takes the
+        kernel where groups give more of the answers held out, by half a standard error.
     rank : int, default=100
         How many of those features.
     init : {"best", "kmeans", "sklr"}, default="best"
@@ -106,10 +98,12 @@ class DCRC(ClusterMixin, BaseEstimator):
         The start that was kept.
     tau_, lam_ : float
         Those given or chosen.
+    kernel_ : "adaptive" or None
+        That given or chosen.
     cv_scores_ : dict of (float, float) to float
-        For each setting of tau and lam that was tried, the share of held-out answers that the
-        groups give; settings that did badly on the first two folds were not tried on the others.
-        Empty where nothing was tried.
+        For each setting of tau and lam that was tried with it, the share of held-out answers that
+        the groups give; settings that did badly on the first two folds were not tried on the
+        others. Empty where nothing was tried.
     coef_, intercept_ : ndarray of shape (n_clusters, n_components) and (n_clusters,)
         Weights of the logistic model for the features that are computed in: those given, shifted
         to mean 0 and divided by one number; or those of the kernel.
@@ -150,7 +144,7 @@ class DCRC(ClusterMixin, BaseEstimator):
 
     "cv" holds out a fifth of the answers at a time, goes on from the more promising start with the
     others for six rounds, and counts the held-out answers that groups give as well. With fewer
-    than 25 answers tau is 1 and lam 2⁻⁸.
+    than 25 answers tau is 1, lam 2⁻⁸, and there is no kernel.
 
     Time O(N·d·K) for each step of L-BFGS, 10 in a round at most, and O(A·K) for each sweep over A
     answers; N counts the rows looked at. Memory O(N·(d + K)).
@@ -182,7 +176,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         "tau": Allowed(names=("cv",), kind=float, low=0, high_open=True),
         "lam": Allowed(names=("cv",), kind=float, low=0, high_open=True),
         "balance": Allowed(kind=bool),
-        "kernel": Allowed(names=("adaptive",), none=True),
+        "kernel": Allowed(names=("cv", "adaptive"), none=True),
         "rank": Allowed(kind=int, low=1),
         "init": Allowed(names=("best", "kmeans", "sklr")),
         "max_unanswered": Allowed(kind=int, low=1),
@@ -199,7 +193,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         tau: float | Literal["cv"] = "cv",
         lam: float | Literal["cv"] = "cv",
         balance: bool = True,
-        kernel: Literal["adaptive"] | None = None,
+        kernel: Literal["cv", "adaptive"] | None = "cv",
         rank: int = 100,
         init: Literal["best", "kmeans", "sklr"] = "best",
         max_unanswered: int = 20_000,
@@ -256,21 +250,13 @@ class DCRC(ClusterMixin, BaseEstimator):
         known = answers_for(self, constraints, n)
         seeds = derived_seeds(self.random_state, 4)
         rows = rows_seen(known, self.max_unanswered, seeds[0])
-        given = features[rows]
-        map_ = self._feature_map(given, seeds[1])
-        view = View(with_ones(map_.transform(given)), known.subset(rows), n)
-        starts = starts_by(self.init, view, given, self.n_clusters, self.n_init, seeds[2])
         errors = self._errors(len(known.annotators))
-        choice = choose(
-            view, list(starts.values()), errors,
-            taus=TAUS if self.tau == "cv" else (float(self.tau),),
-            lams=LAMS if self.lam == "cv" else (float(self.lam),),
-            balance=self.balance, seed=seeds[3], n_jobs=self.n_jobs,
-        )  # fmt: skip
+        trial = best_trial(self, features[rows], known.subset(rows), n, errors, seeds[1:])
+        choice = trial.choice
         penalties = Penalties.of(choice.tau, choice.lam, balance=self.balance)
         steps = Steps(self.max_iter, self.tol, MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT)
-        fit = best_of(starts, view, errors, penalties, steps, self.n_jobs, callback)
-        self._set(features, known, rows, map_, choice, fit)
+        fit = best_of(trial.starts, trial.view, errors, penalties, steps, self.n_jobs, callback)
+        self._set(features, known, rows, trial, fit)
         warn_of_fewer_groups(self, np.unique(self.labels_, return_inverse=True)[1], features)
         return self
 
@@ -306,12 +292,6 @@ class DCRC(ClusterMixin, BaseEstimator):
         """
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
-    def _feature_map(self, X: NDArray[np.float64], seed: int) -> Transform:
-        """Learn from the rows that are looked at how to see any."""
-        if self.kernel == "adaptive":
-            return Lengthened(AdaptiveGaussian(self.rank, seed).fit(X))
-        return Centred(X)
-
     def _matrices(self) -> ConfusionMatrices:
         """Draw matrices to each other more than where groups are known."""
         return ConfusionMatrices(prior_strength=PRIOR_STRENGTH, pooling_strength=PRIOR_STRENGTH)
@@ -328,12 +308,11 @@ class DCRC(ClusterMixin, BaseEstimator):
         X: NDArray[np.float64],
         known: Constraints,
         rows: NDArray[np.int64],
-        map_: Transform,
-        choice: Choice,
+        trial: Trial,
         fit: Fit,
     ) -> None:
         """Set the fitted attributes, all at once after the work."""
-        chances = chances_of(X, map_, fit.found.weights)
+        chances = chances_of(X, trial.map_, fit.found.weights)
         memberships = chances.copy()
         memberships[rows[fit.answers.rows]] = fit.found.q
         if self.epsilon == ANNOTATORS:
@@ -351,10 +330,11 @@ class DCRC(ClusterMixin, BaseEstimator):
             lower_bound_=np.array(fit.found.bounds),
             n_iter_=len(fit.found.bounds),
             init_=fit.start,
-            tau_=choice.tau,
-            lam_=choice.lam,
-            cv_scores_=choice.scores,
+            kernel_=trial.kernel,
+            tau_=trial.choice.tau,
+            lam_=trial.choice.lam,
+            cv_scores_=trial.choice.scores,
             coef_=fit.found.weights[:, :-1],
             intercept_=fit.found.weights[:, -1],
-            _map=map_,
+            _map=trial.map_,
         )

@@ -43,6 +43,11 @@ class Choice(NamedTuple):
     scores: dict[tuple[float, float], float]
     """Share of held-out answers that the groups give, by setting; empty where nothing was tried."""
 
+    def is_clearly_above(self, other: Choice, n_answers: int) -> bool:
+        """Whether the share of held-out answers is higher by half of its standard error."""
+        mine, theirs = (choice.scores[choice.tau, choice.lam] for choice in (self, other))
+        return bool(mine - theirs > 0.5 * (theirs * (1 - theirs) / n_answers) ** 0.5)
+
 
 class Fold(NamedTuple):
     """Answers to learn from, and answers to judge by."""
@@ -60,6 +65,7 @@ def choose(
     taus: Sequence[float],
     lams: Sequence[float],
     balance: bool,
+    is_scored: bool,
     seed: int,
     n_jobs: int | None,
 ) -> Choice:
@@ -78,6 +84,8 @@ def choose(
         What to choose from.
     balance : bool
         Whether groups are held in balance.
+    is_scored : bool
+        Whether to try a single setting too.
     seed : int
         Deals the answers out.
     n_jobs : int or None
@@ -89,7 +97,7 @@ def choose(
         Of settings that score alike, the one nearest to the default.
     """
     settings = sorted(product(taus, lams), key=_distance_from_default)
-    if len(settings) == 1 or len(view.known) < MIN_ANSWERS:
+    if len(view.known) < MIN_ANSWERS or (len(settings) == 1 and not is_scored):
         return Choice(*settings[0], {})
     folds = _folds(view, errors, seed)
     weights = _most_promising(view, starts, errors, settings[0], balance=balance, seed=seed)

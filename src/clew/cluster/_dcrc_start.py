@@ -16,9 +16,10 @@ from clew.cluster._dcrc_answers import AnsweredRows
 from clew.cluster._dcrc_em import Errors, Found, Steps, run_em
 from clew.cluster._dcrc_features import View, rows_seen, seen_by
 from clew.cluster._dcrc_objective import Penalties, Seen, ascend
+from clew.constraints import Constraints
 from clew.similarity import SKLR
 
-__all__ = ["Fit", "best_of", "kmeans_start", "sklr_start", "starts_by"]
+__all__ = ["Fit", "Groups", "best_of", "groups_by_sklr", "starts_by"]
 
 #: Rows without answers that SKLR sees at most: its groups are only a start.
 MAX_ROWS_OF_SKLR = 3_000
@@ -34,33 +35,64 @@ class Fit(NamedTuple):
     found: Found
 
 
+class Groups(NamedTuple):
+    """Groups of some of the rows that a fit looks at."""
+
+    rows: NDArray[np.int64]
+    group: NDArray[np.int64]
+
+
+def groups_by_sklr(
+    known: Constraints, X: NDArray[np.float64], n_clusters: int, n_init: int, seed: int
+) -> Groups:
+    """Find groups by k-means in the space that soft SKLR learns from the answers.
+
+    Parameters
+    ----------
+    known : Constraints
+        The answers about the rows that the fit looks at.
+    X : ndarray of shape (n_seen, n_features)
+        These rows as given.
+    n_clusters, n_init : int
+        Number of groups, and of starts of k-means.
+    seed : int
+        Of SKLR, of k-means, and of the rows without answers that SKLR sees.
+
+    Returns
+    -------
+    Groups
+    """
+    rows = rows_seen(known, MAX_ROWS_OF_SKLR, seed)
+    space = SKLR(random_state=seed).fit(X[rows], constraints=known.subset(rows))
+    return Groups(rows, _kmeans(space.embedding_, n_clusters, n_init, seed))
+
+
 def starts_by(
-    init: str,
-    view: View,
-    X: NDArray[np.float64],
-    n_clusters: int,
-    n_init: int,
-    seed: int,
+    init: str, view: View, by_sklr: Groups | None, n_clusters: int, n_init: int, seed: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Give the weights to start from, by name; SKLR only where there are answers.
+    """Give the weights to start from, by name.
 
     Parameters
     ----------
     init : {"best", "kmeans", "sklr"}
         "best" is both.
-    view, X, n_clusters, n_init, seed
-        As for `sklr_start`.
+    view : View
+        What the fit looks at.
+    by_sklr : Groups or None
+        What SKLR found; None where there are no answers or it was not asked.
+    n_clusters, n_init, seed : int
+        Number of groups, and of starts of k-means, and their seed.
 
     Returns
     -------
     dict of str to ndarray of shape (n_clusters, n_features + 1)
     """
     starts = {}
-    has_answers = len(view.known) > 0
-    if init != "sklr" or not has_answers:
-        starts["kmeans"] = kmeans_start(view, n_clusters, n_init, seed)
-    if init != "kmeans" and has_answers:
-        starts["sklr"] = sklr_start(view, X, n_clusters, n_init, seed)
+    if init != "sklr" or by_sklr is None:
+        group = _kmeans(view.features[:, :-1], n_clusters, n_init, seed)
+        starts["kmeans"] = _fitted(view.features, group, n_clusters)
+    if by_sklr is not None:
+        starts["sklr"] = _fitted(view.features[by_sklr.rows], by_sklr.group, n_clusters)
     return starts
 
 
@@ -85,43 +117,6 @@ def best_of(
     )
     name, best = max(zip(starts, found, strict=True), key=lambda item: item[1].merit)
     return Fit(name, answers, best)
-
-
-def kmeans_start(view: View, n_clusters: int, n_init: int, seed: int) -> NDArray[np.float64]:
-    """Fit the model to the groups of k-means.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, n_features + 1)
-    """
-    features = view.features
-    return _fitted(features, _kmeans(features[:, :-1], n_clusters, n_init, seed), n_clusters)
-
-
-def sklr_start(
-    view: View, X: NDArray[np.float64], n_clusters: int, n_init: int, seed: int
-) -> NDArray[np.float64]:
-    """Fit the model to the groups of k-means in the space that soft SKLR learns from the answers.
-
-    Parameters
-    ----------
-    view : View
-        What the fit looks at.
-    X : ndarray of shape (n_seen, n_features)
-        The same rows as given.
-    n_clusters, n_init : int
-        Number of groups, and of starts of k-means.
-    seed : int
-        Of SKLR, of k-means, and of the rows without answers that SKLR sees.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, n_features + 1)
-    """
-    rows = rows_seen(view.known, MAX_ROWS_OF_SKLR, seed)
-    space = SKLR(random_state=seed).fit(X[rows], constraints=view.known.subset(rows))
-    group = _kmeans(space.embedding_, n_clusters, n_init, seed)
-    return _fitted(view.features[rows], group, n_clusters)
 
 
 def _kmeans(
