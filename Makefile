@@ -52,6 +52,8 @@ docs: $(STAMP) $(KERNELS)
 bench: $(STAMP) $(KERNELS)
 	$(BIN)/python -m benchmarks.kernels.forest --quick
 	$(BIN)/python -m benchmarks.kernels.constrained --quick
+	$(BIN)/python -m benchmarks.kernels.metrics --quick
+	$(BIN)/python -m benchmarks.kernels.relative --quick
 	$(BIN)/python -m benchmarks.papers cop_rf --quick
 
 clean:
