@@ -19,8 +19,8 @@ NOTE = (
     "One thread, a fresh process for each run, medians of three; peak: of the whole process, data "
     "and libraries included. 1,000 rows are digits, others come from a mixture of Gaussians; all "
     "are standardised. Answers are about random rows. SKLR: the fit and k-means on what it "
-    "learned. DCRC: the whole fit, starts and choices included. k-means, of scikit-learn with ten starts, "
-    "hears no answers."
+    "learned. DCRC: the whole fit, starts and choices included. k-means, of scikit-learn with ten "
+    "starts, hears no answers."
 )
 
 
@@ -83,11 +83,11 @@ QUICK = tuple(case._replace(n_samples=500, n_answers=200) for case in CASES[:2] 
 
 def measured(case: Case, n_runs: int) -> dict[str, Any]:
     """Fit some times, each in a process of its own; medians, and all CPU seconds."""
-    job = {
-        "fit": case.fit, "data": case.data, "options": dict(case.options),
-        "n_samples": case.n_samples, "n_features": case.n_features, "n_clusters": case.n_clusters, "kind": case.kind,
-        "n_answers": case.n_answers, "error": case.error,
-    }  # fmt: skip
+    fields = (
+        "fit", "data", "options", "n_samples", "n_features", "n_clusters", "kind", "n_answers",
+        "error",
+    )  # fmt: skip
+    job = {field: getattr(case, field) for field in fields}
     runs = [harness.measured_apart(MODULE, job) for _ in range(n_runs)]
     found = {field: median(run[field] for run in runs) for field in runs[0]}
     return case._asdict() | found | {"runs_cpu_s": [run["cpu_s"] for run in runs]}
