@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,39 @@ from sklearn.utils.validation import check_array, validate_data
 
 from clew.exceptions import InvalidParameterError
 
-__all__ = ["Allowed", "check_features", "check_matrix", "check_n_clusters", "check_parameters"]
+__all__ = [
+    "Allowed",
+    "all_or_nothing",
+    "check_features",
+    "check_matrix",
+    "check_n_clusters",
+    "check_parameters",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def all_or_nothing(
+    fit: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], R]:
+    """Make a `fit` that is refused, interrupted or fails leave the estimator as it was.
+
+    Checks of features note the number and the names of the columns before the work begins; the
+    model from before would else no longer take its own rows.
+    """
+
+    @functools.wraps(fit)
+    def guarded(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        before = dict(self.__dict__)
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return guarded
 
 
 class Allowed(NamedTuple):

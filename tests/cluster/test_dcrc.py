@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -12,9 +13,17 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import DCRC
-from clew.cluster._dcrc_choice import DEFAULT_LAM, DEFAULT_TAU, LAMS, TAUS, share_right
+from clew.cluster._dcrc_choice import (
+    DEFAULT_LAM,
+    DEFAULT_TAU,
+    LAMS,
+    TAUS,
+    Choice,
+    n_judging,
+    share_right,
+)
 from clew.cluster._dcrc_objective import Penalties, Seen, negative_objective
-from clew.exceptions import FewerGroupsWarning, InvalidParameterError
+from clew.exceptions import FewerGroupsWarning, InvalidConstraintsError, InvalidParameterError
 from clew.metrics import adjusted_rand_score, n_violated
 
 X, Y = make_blobs(120, 3, centers=4, cluster_std=2.0, random_state=3)
@@ -133,6 +142,66 @@ def test_weight_0_says_nothing_and_more_weight_says_more():
     assert together[2] > together[0] + 0.1
     none = clone(QUICK).fit(X, constraints=wrong.with_weights(pair_weights=np.zeros(n)))
     np.testing.assert_allclose(none.probabilities_, clone(QUICK).fit(X).probabilities_)
+
+
+def test_answers_of_weight_0_are_as_absent_where_settings_are_chosen():
+    c = answers(Y, n_triplets=40)
+    silent = answers(TWO, n_pairs=30, n_triplets=30, seed=1)
+    silent = silent.with_weights(pair_weights=np.zeros(30), triplet_weights=np.zeros(30))
+    model = clone(QUICK).set_params(tau="cv", lam="cv", kernel="cv", init="best")
+    alone, beside, none = (clone(model).fit(X, constraints=k) for k in (c, c + silent, silent))
+    assert alone.cv_scores_ == beside.cv_scores_
+    np.testing.assert_array_equal(alone.probabilities_, beside.probabilities_)
+    assert none.cv_scores_ == {}
+
+
+def test_a_score_is_judged_by_the_answers_that_say_something():
+    doubtful = Constraints.from_pairs(dont_know=[(0, 1), (2, 3)], n_samples=len(X))
+    assert n_judging(doubtful + answers(n_triplets=7)) == 7
+    better, worse = (Choice(1.0, 0.1, {(1.0, 0.1): score}) for score in (0.6, 0.5))
+    # Half a standard error of 0.5 is 0.079 for 10 answers, and 0.112 for 5.
+    assert better.is_clearly_above(worse, 10)
+    assert not better.is_clearly_above(worse, 5)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e200, -1e200, 1e-200])
+def test_a_constant_feature_changes_nothing(value):
+    c = answers(Y, n_triplets=60)
+    wider = np.column_stack([X, np.full(len(X), value)])
+    for init in ("kmeans", "sklr"):
+        model = clone(QUICK).set_params(init=init)
+        with_it = clone(model).fit(wider, constraints=c).probabilities_
+        without = clone(model).fit(X, constraints=c).probabilities_
+        np.testing.assert_allclose(with_it, without, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_any_unit_of_all_features_will_do(scale):
+    c = answers(Y, n_triplets=60)
+    model = clone(QUICK).set_params(init="best", kernel="cv")
+    expected = clone(model).fit(X, constraints=c).probabilities_
+    found = clone(model).fit(scale * X, constraints=c).probabilities_
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_refit_that_is_refused_or_interrupted_leaves_the_model():
+    c = answers(Y, n_triplets=60)
+    model = clone(QUICK).fit(X, constraints=c)
+    before = pickle.dumps(model)
+
+    def press_ctrl_c(done, n):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :2], constraints=c, callback=press_ctrl_c)
+    with pytest.raises(InvalidConstraintsError, match="about 61 rows"):
+        model.fit(X[:60, :2], constraints=c.subset(np.arange(61)))
+    assert pickle.dumps(model) == before
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    fresh = clone(QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        fresh.fit(X, constraints=c, callback=press_ctrl_c)
+    assert not hasattr(fresh, "n_features_in_")
 
 
 def test_what_is_fitted_agrees_with_itself():
@@ -263,14 +332,17 @@ def test_no_kernel_is_taken_where_it_gives_no_more_answers():
     assert few.cv_scores_ == {}
 
 
-def test_contradictions_are_weighed_and_named_where_answers_are_hard():
+def test_contradictions_are_weighed_and_named():
     c = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)], n_samples=len(X))
     c += Constraints.from_triplets([(3, 4, 5), (3, 5, 4)], [0, 0], n_samples=len(X))
     soft = clone(QUICK).fit(X, constraints=c)
     hard = clone(QUICK).set_params(epsilon=0.0).fit(X, constraints=c)
-    assert soft.conflicts_ == []
-    assert [conflict.pair for conflict in hard.conflicts_][:2] == [(0, 2), (3, 5)]
-    assert np.isfinite(hard.memberships_).all()
+    for model in (soft, hard):
+        assert [conflict.pair for conflict in model.conflicts_][:2] == [(0, 2), (3, 5)]
+        assert model.conflicts_[0].chain == (0, 1, 2)
+        assert np.isfinite(model.memberships_).all()
+    silent = c.with_weights(pair_weights=[1, 1, 0], triplet_weights=[1, 0])
+    assert clone(QUICK).fit(X, constraints=silent).conflicts_ == []
 
 
 def test_hard_answers_that_can_all_hold_do():

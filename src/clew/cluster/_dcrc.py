@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    all_or_nothing,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+)
 from clew.cluster._dcrc_em import Errors, Steps
 from clew.cluster._dcrc_features import chances_of, rows_seen
 from clew.cluster._dcrc_objective import Penalties
@@ -89,7 +95,8 @@ class DCRC(ClusterMixin, BaseEstimator):
     n_violated_ : int
         Answers that `labels_` go against, of all kinds and whatever their weights.
     conflicts_ : list of Conflict
-        For `epsilon` 0 the answers, read as pairs, that contradict others; empty otherwise.
+        The answers, read as pairs (`Constraints.as_pairs`), that contradict others, each with its
+        chain of must-links. None of weight 0 is among them.
     lower_bound_ : ndarray of shape (n_iter_,)
         What is raised, after each round; see Notes.
     n_iter_ : int
@@ -144,7 +151,7 @@ class DCRC(ClusterMixin, BaseEstimator):
 
     "cv" holds out a fifth of the answers at a time, goes on from the more promising start with the
     others for six rounds, and counts the held-out answers that groups give as well. With fewer
-    than 25 answers tau is 1, lam 2⁻⁸, and there is no kernel.
+    than 25 answers, don't-knows about pairs aside, tau is 1, lam 2⁻⁸, and there is no kernel.
 
     Time O(N·d·K) for each step of L-BFGS, 10 in a round at most, and O(A·K) for each sweep over A
     answers; N counts the rows looked at. Memory O(N·(d + K)).
@@ -218,6 +225,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,
@@ -248,10 +256,11 @@ class DCRC(ClusterMixin, BaseEstimator):
         n = len(features)
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
+        heard = _of_some_weight(known)
         seeds = derived_seeds(self.random_state, 4)
-        rows = rows_seen(known, self.max_unanswered, seeds[0])
+        rows = rows_seen(heard, self.max_unanswered, seeds[0])
         errors = self._errors(len(known.annotators))
-        trial = best_trial(self, features[rows], known.subset(rows), n, errors, seeds[1:])
+        trial = best_trial(self, features[rows], heard.subset(rows), n, errors, seeds[1:])
         choice = trial.choice
         penalties = Penalties.of(choice.tau, choice.lam, balance=self.balance)
         steps = Steps(self.max_iter, self.tol, MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT)
@@ -325,7 +334,7 @@ class DCRC(ClusterMixin, BaseEstimator):
             probabilities_=chances,
             memberships_=memberships,
             confusion_=confusion,
-            conflicts_=known.as_pairs().conflicts() if self.epsilon == 0 else [],
+            conflicts_=_of_some_weight(known).as_pairs().conflicts(),
             n_violated_=n_violated(labels, known),
             lower_bound_=np.array(fit.found.bounds),
             n_iter_=len(fit.found.bounds),
@@ -338,3 +347,12 @@ class DCRC(ClusterMixin, BaseEstimator):
             intercept_=fit.found.weights[:, -1],
             _map=trial.map_,
         )
+
+
+def _of_some_weight(known: Constraints) -> Constraints:
+    """Leave out the answers of weight 0, which say nothing."""
+    return known.select(
+        pairs=known.pair_weights > 0,
+        triplets=known.triplet_weights > 0,
+        odd_one_out=known.odd_one_out_weights > 0,
+    )

@@ -20,7 +20,16 @@ from clew.constraints._folds import held_out_folds
 from clew.constraints._truth import TRUTH
 from clew.trust._cases import LABELS, said_in
 
-__all__ = ["DEFAULT_LAM", "DEFAULT_TAU", "LAMS", "TAUS", "Choice", "choose", "share_right"]
+__all__ = [
+    "DEFAULT_LAM",
+    "DEFAULT_TAU",
+    "LAMS",
+    "TAUS",
+    "Choice",
+    "choose",
+    "n_judging",
+    "share_right",
+]
 
 TAUS = (0.1, 0.5, 1.0, 1.5)
 LAMS = tuple(2.0**power for power in (-10, -8, -6, -4, -2))
@@ -44,7 +53,10 @@ class Choice(NamedTuple):
     """Share of held-out answers that the groups give, by setting; empty where nothing was tried."""
 
     def is_clearly_above(self, other: Choice, n_answers: int) -> bool:
-        """Whether the share of held-out answers is higher by half of its standard error."""
+        """Whether the share of held-out answers is higher by half of its standard error.
+
+        `n_answers` of them judged, see `n_judging`.
+        """
         mine, theirs = (choice.scores[choice.tau, choice.lam] for choice in (self, other))
         return bool(mine - theirs > 0.5 * (theirs * (1 - theirs) / n_answers) ** 0.5)
 
@@ -97,7 +109,7 @@ def choose(
         Of settings that score alike, the one nearest to the default.
     """
     settings = sorted(product(taus, lams), key=_distance_from_default)
-    if len(view.known) < MIN_ANSWERS or (len(settings) == 1 and not is_scored):
+    if n_judging(view.known) < MIN_ANSWERS or (len(settings) == 1 and not is_scored):
         return Choice(*settings[0], {})
     folds = _folds(view, errors, seed)
     weights = _most_promising(view, starts, errors, settings[0], balance=balance, seed=seed)
@@ -154,6 +166,11 @@ def _folds(view: View, errors: Errors, seed: int) -> list[Fold]:
         answers = errors.answers_in(kept)
         folds.append(Fold(seen_by(view, answers, MAX_UNANSWERED, seed), answers, held))
     return folds
+
+
+def n_judging(known: Constraints) -> int:
+    """Count the answers by which groups can be judged: all but don't-knows about pairs."""
+    return len(known) - int((known.pair_answers == DONT_KNOW).sum())
 
 
 def share_right(groups: NDArray[np.int64], held: Constraints) -> float:

@@ -34,14 +34,15 @@ class Centred:
     ----------
     X : ndarray of shape (n_rows, n_features)
         Rows to learn mean and spread from. The number is the root of the mean variance of those
-        features that vary, 1 where they are standardised.
+        features that vary, 1 where they are standardised. One that does not vary is 0 for them.
     """
 
     def __init__(self, X: NDArray[np.float64]) -> None:
-        self.shift = X.mean(axis=0)
+        varies = (X[0] != X).any(axis=0)
+        # The mean of equal numbers is not always that number: what is left would count as spread.
+        self.shift = np.where(varies, X.mean(axis=0), X[0])
         largest = float(np.abs(X - self.shift).max()) or 1.0
         variance = (((X - self.shift) / largest) ** 2).mean(axis=0)
-        varies = variance > 0
         self.unit = largest * float(np.sqrt(variance[varies].mean())) if varies.any() else 1.0
 
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster._dcrc_choice import LAMS, TAUS, Choice, choose
+from clew.cluster._dcrc_choice import LAMS, TAUS, Choice, choose, n_judging
 from clew.cluster._dcrc_em import Errors
 from clew.cluster._dcrc_features import Centred, Lengthened, Transform, View, with_ones
 from clew.cluster._dcrc_start import groups_by_sklr, starts_by
@@ -83,7 +83,7 @@ def best_trial(
     if not given.choice.scores:  # too few answers to judge by
         return given
     curved = tried("adaptive")
-    return curved if curved.choice.is_clearly_above(given.choice, len(known)) else given
+    return curved if curved.choice.is_clearly_above(given.choice, n_judging(known)) else given
 
 
 def _map(kernel: Kernel, X: NDArray[np.float64], rank: int, seed: int) -> Transform:
