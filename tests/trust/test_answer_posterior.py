@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 from clew import Constraints
@@ -118,6 +119,19 @@ def test_what_cannot_be_judged_is_refused():
         answer_posterior(KNOWN, Q, ConfusionMatrices.uniform(0.1, ("ann",)))
     with pytest.raises(TypeError, match="Constraints"):
         answer_posterior([(0, 1)], Q)
+    with pytest.raises(TypeError, match="ConfusionMatrices, got float"):
+        answer_posterior(KNOWN, Q, 0.1)
+    with pytest.raises(NotFittedError):
+        answer_posterior(KNOWN, Q, ConfusionMatrices())
+
+
+def test_rows_without_answers_change_nothing():
+    wide = np.vstack([np.full((3, 3), 1 / 3), Q])
+    known = Constraints(9, pairs=[(3, 4, 1), (5, 6, 0)], triplets=[(3, 8, 4, 1)])
+    found = answer_posterior(known, wide)
+    alone = answer_posterior(known.subset(np.arange(3, 9)), Q)
+    for doubts, expected in zip(found, alone, strict=True):
+        np.testing.assert_allclose(doubts, expected)
 
 
 def test_no_answers_leave_nothing_to_doubt():

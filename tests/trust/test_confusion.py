@@ -213,7 +213,19 @@ def test_unknown_annotators_are_refused():
 
 @pytest.mark.parametrize(
     "wrong",
-    [Y[:-1], np.ones((len(Y), 3)), np.full(len(Y), 0.5), np.zeros((len(Y), 2)), Y[:, None, None]],
+    [
+        Y[:-1],
+        np.ones((len(Y), 3)),
+        np.full(len(Y), 0.5),
+        np.zeros((len(Y), 2)),
+        Y[:, None, None],
+        np.array([["a", "b"]] * len(Y)),
+        np.ones((len(Y), 1), complex),
+        [[1.0], [0.5, 0.5]],
+        None,
+        np.full((len(Y), 2), np.nan),
+        np.full((len(Y), 2), np.inf),
+    ],
 )
 def test_memberships_that_are_none_are_refused(wrong):
     with pytest.raises(InvalidDataError):
@@ -225,5 +237,33 @@ def test_parameters_outside_their_range_are_refused(name):
     model = clone(ConfusionMatrices()).set_params(**{name: 0.0})
     with pytest.raises(InvalidParameterError, match=name):
         model.fit(Constraints(len(Y)), Y)
-    with pytest.raises(InvalidParameterError, match="epsilon"):
-        ConfusionMatrices.uniform(1.5)
+    model.set_params(**{name: 1e300})
+    with pytest.raises(InvalidParameterError, match=name):
+        model.fit(Constraints(len(Y)), Y)
+    for epsilon in (1.5, np.nan, "half", True):
+        with pytest.raises(InvalidParameterError, match="epsilon"):
+            ConfusionMatrices.uniform(epsilon)
+    for names in ("ann", ("ann", "ann")):
+        with pytest.raises(InvalidParameterError, match="annotators"):
+            ConfusionMatrices.uniform(0.1, names)
+
+
+@pytest.mark.parametrize("strength", [1e-300, 1e9])
+def test_intervals_hold_the_chances_however_strong_the_prior(strength):
+    known = answers_of(np.random.default_rng(12), 50, kinds=("pair", "triplet", "odd_one_out"))
+    model = ConfusionMatrices(prior_strength=strength, pooling_strength=strength).fit(known, Y)
+    for kind, chances in model.matrices_.items():
+        low, high = np.moveaxis(model.intervals_[kind], -1, 0)
+        assert (low <= high).all()
+        # Of what was never said, the mean of a very skewed distribution is above its bounds.
+        heard = chances > 0.01
+        assert ((low <= chances) & (chances <= high))[heard].all()
+
+
+def test_groups_that_no_answer_is_about_cost_nothing():
+    # Every row in a group of its own: a matrix of rows by groups would hold 20 GB.
+    known = Constraints.from_pairs(cannot_link=[(0, 49_999), (7, 12)], n_samples=50_000)
+    alone = ConfusionMatrices().fit(known, np.arange(50_000))
+    few = ConfusionMatrices().fit(known.subset([0, 7, 12, 49_999]), np.arange(4))
+    np.testing.assert_array_equal(alone.matrices_["pair"], few.matrices_["pair"])
+    assert alone.log_likelihood(known, np.arange(50_000)) < 0

@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from clew.answers import DONT_KNOW
-from clew.constraints import Constraints, check_constraints
+from clew.constraints import Constraints
 from clew.trust._cases import (
     CASES,
     LABELS,
     TRUE_LABEL,
     Said,
-    as_memberships,
     case_chances,
     said_in,
 )
-from clew.trust._confusion import ConfusionMatrices, likelihoods
+from clew.trust._confusion import ConfusionMatrices, answered_rows_of, likelihoods
 
 __all__ = ["AnswerDoubts", "answer_posterior"]
 
@@ -73,6 +73,8 @@ def answer_posterior(
         If `memberships` are not of that form.
     InvalidConstraintsError
         If somebody answered of whom `confusion` has no matrix.
+    NotFittedError
+        If `confusion` is not fitted.
 
     See Also
     --------
@@ -82,9 +84,10 @@ def answer_posterior(
     -----
     Memberships that mean field found are products of messages, one of each answer. Dividing one
     out leaves the cavity distribution of the row, exactly so if memberships have converged. What
-    other answers made of the rows around is not taken back.
+    other answers made of the rows around is not taken back. Where `DCRC` takes answers as hard
+    (`epsilon` 0), memberships are no such products, and an answer may still vouch for itself.
 
-    Time and memory O(A·K) for A answers and K groups.
+    Time and memory O(A·K) for A answers and K groups of the rows that they name.
 
     Examples
     --------
@@ -96,15 +99,23 @@ def answer_posterior(
     >>> answer_posterior(c, q, ConfusionMatrices.uniform(0.1), saw_answers=False).triplets.round(2)
     array([0.  , 0.85])
     """
-    n = constraints.n_samples if isinstance(constraints, Constraints) else 0
-    check_constraints(answer_posterior, constraints, n, ConfusionMatrices.supports)
-    q = as_memberships(memberships, n)
-    known = ConfusionMatrices().fit(constraints, q) if confusion is None else confusion
+    if confusion is not None:
+        _check_fitted(confusion)
+    known, q = answered_rows_of(answer_posterior, constraints, memberships)
+    matrices = ConfusionMatrices().fit(constraints, memberships) if confusion is None else confusion
     pairs, triplets, odd = (
-        _doubts(said, q, likelihoods(known, said, constraints), saw_answers=saw_answers)
-        for said in said_in(constraints)
+        _doubts(said, q, likelihoods(matrices, said, known), saw_answers=saw_answers)
+        for said in said_in(known)
     )
     return AnswerDoubts(pairs, triplets, odd)
+
+
+def _check_fitted(confusion: object) -> None:
+    if not isinstance(confusion, ConfusionMatrices):
+        raise TypeError(
+            f"answer_posterior wants confusion as ConfusionMatrices, got {type(confusion).__name__}"
+        )
+    check_is_fitted(confusion, "matrices_")
 
 
 def _doubts(

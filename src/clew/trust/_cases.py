@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ __all__ = [
     "as_memberships",
     "case_chances",
     "said_in",
+    "spoken_of",
     "togetherness",
 ]
 
@@ -112,6 +113,12 @@ def said_in(known: Constraints) -> tuple[Said, Said, Said]:
     return pairs, triplets, odd
 
 
+def spoken_of(known: Constraints) -> NDArray[np.int64]:
+    """Give the rows that answers name, ascending."""
+    named = (known.pairs.ravel(), known.triplets.ravel(), known.odd_one_out.ravel())
+    return np.unique(np.concatenate(named))
+
+
 def _label(kind: Kind, answers: NDArray[np.int64]) -> NDArray[np.int64]:
     codes = np.array(LABELS[kind])
     return np.asarray(np.argmax(answers[:, None] == codes, axis=1), dtype=np.int64)
@@ -150,7 +157,9 @@ def case_chances(kind: Kind, of_rows: list[NDArray[np.float64]]) -> NDArray[np.f
     return np.maximum(togetherness(of_rows) @ CASES[kind].T, 0.0)
 
 
-def as_memberships(memberships: ArrayLike, n_samples: int) -> NDArray[np.float64]:
+def as_memberships(
+    memberships: ArrayLike, n_samples: int, rows: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
     """Read groups, or chances of groups, as chances.
 
     Parameters
@@ -159,18 +168,21 @@ def as_memberships(memberships: ArrayLike, n_samples: int) -> NDArray[np.float64
         A group for each row, -1 for none; or chances that add up to 1 in each row.
     n_samples : int
         Number of rows that are expected.
+    rows : ndarray of shape (n_rows,), int64, default=None
+        The rows that are wanted, None for all. All are checked.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_groups)
-        A row without a group is with no other: it is nil.
+    ndarray of shape (n_rows, n_groups)
+        A row without a group is with no other: it is nil. Of labels, only the groups of the rows
+        that are wanted have a column: there may be very many others.
 
     Raises
     ------
     InvalidDataError
         If the shape is another, groups are no integers, or chances are none.
     """
-    given = np.asarray(memberships)
+    given = _as_array(memberships)
     if given.ndim not in (1, 2) or len(given) != n_samples:
         raise InvalidDataError(
             f"memberships must have shape ({n_samples},) or ({n_samples}, n_groups), as the "
@@ -179,9 +191,22 @@ def as_memberships(memberships: ArrayLike, n_samples: int) -> NDArray[np.float64
     if given.ndim == 1:
         if given.dtype.kind not in "iu" and given.size:
             raise InvalidDataError(f"groups must be integers, got dtype {given.dtype}")
-        groups, group = np.unique(given, return_inverse=True)
-        return np.asarray(np.eye(len(groups))[group] * (given != -1)[:, None])
+        label = given if rows is None else given[rows]
+        groups, group = np.unique(label, return_inverse=True)
+        return np.asarray(
+            (group[:, None] == np.arange(len(groups))) * (label != -1)[:, None], float
+        )
     chances = given.astype(np.float64)
     if not (chances >= 0).all() or not np.allclose(chances.sum(axis=1), 1.0, atol=1e-6):
         raise InvalidDataError("memberships must be chances of groups that add up to 1 in each row")
-    return chances
+    return chances if rows is None else chances[rows]
+
+
+def _as_array(memberships: ArrayLike) -> NDArray[Any]:
+    try:
+        given = np.asarray(memberships)
+    except ValueError as error:
+        raise InvalidDataError(f"memberships must be an array: {error}") from error
+    if given.ndim == 2 and given.dtype.kind not in "biuf":
+        raise InvalidDataError(f"memberships must be numbers, got dtype {given.dtype}")
+    return given

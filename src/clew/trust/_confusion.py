@@ -20,6 +20,7 @@ from clew.trust._cases import (
     as_memberships,
     case_chances,
     said_in,
+    spoken_of,
 )
 from clew.trust._shrinkage import (
     Matrices,
@@ -32,9 +33,11 @@ from clew.trust._shrinkage import (
     uniform_matrix,
 )
 
-__all__ = ["ConfusionMatrices", "Matrices", "likelihoods"]
+__all__ = ["ConfusionMatrices", "Matrices", "answered_rows_of", "likelihoods"]
 
 LEVEL = 0.95
+#: Where an expectation weighs more, intervals are too narrow to be computed.
+MAX_STRENGTH = 1e9
 
 
 class ConfusionMatrices(BaseEstimator):
@@ -46,9 +49,10 @@ class ConfusionMatrices(BaseEstimator):
         Share of answers other than the true one that is expected before anybody answers.
     prior_strength : float, default=20.0
         How many answers of all annotators together weigh as much as that expectation, in each
-        case.
+        case; 10⁹ at most.
     pooling_strength : float, default=20.0
-        How many answers of one annotator weigh as much as what is known of all, in each case.
+        How many answers of one annotator weigh as much as what is known of all, in each case;
+        10⁹ at most.
 
     Attributes
     ----------
@@ -90,7 +94,7 @@ class ConfusionMatrices(BaseEstimator):
     Groups that were found from the answers agree with them more than the truth would, so error
     rates come out too low where rows have few answers. `DCRC` estimates both together.
 
-    Time O(A·K) for A answers and K groups, and some hundred steps over the matrices.
+    Time and memory O(A·K) for A answers and K groups of the rows that they name.
 
     References
     ----------
@@ -119,8 +123,8 @@ class ConfusionMatrices(BaseEstimator):
     )
     _allowed: ClassVar[dict[str, Any]] = {
         "prior_error": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
-        "prior_strength": Allowed(kind=float, low=0, low_open=True, high_open=True),
-        "pooling_strength": Allowed(kind=float, low=0, low_open=True, high_open=True),
+        "prior_strength": Allowed(kind=float, low=0, high=MAX_STRENGTH, low_open=True),
+        "pooling_strength": Allowed(kind=float, low=0, high=MAX_STRENGTH, low_open=True),
     }
 
     annotators_: tuple[str, ...]
@@ -156,12 +160,13 @@ class ConfusionMatrices(BaseEstimator):
         Returns
         -------
         ConfusionMatrices
-            Fitted. No answers were counted, and intervals are of no width.
+            Fitted. No answers were counted, intervals are of no width, and `error_rates_` are
+            `epsilon`, don't-knows where another answer is true included.
 
         Raises
         ------
         InvalidParameterError
-            If `epsilon` is outside its range.
+            If `epsilon` is outside its range, or names are not different words.
 
         Examples
         --------
@@ -170,8 +175,12 @@ class ConfusionMatrices(BaseEstimator):
         array([[[0.9 , 0.05, 0.05],
                 [0.05, 0.9 , 0.05]]])
         """
-        if not 0 <= epsilon <= 1:
-            raise InvalidParameterError(f"epsilon must lie in [0, 1], got {epsilon!r}")
+        if not Allowed(kind=float, low=0, high=1).holds(epsilon):
+            raise InvalidParameterError(f"epsilon must be a number in [0, 1], got {epsilon!r}")
+        if isinstance(annotators, str) or len(set(annotators)) < len(annotators):
+            raise InvalidParameterError(
+                f"annotators must be a sequence of different names, got {annotators!r}"
+            )
         new, n = cls(), len(annotators)
         new.annotators_, new.n_answers_ = tuple(annotators), np.zeros(n, np.int64)
         new.pooled_ = {kind: uniform_matrix(kind, epsilon) for kind in KINDS}
@@ -206,14 +215,13 @@ class ConfusionMatrices(BaseEstimator):
             If `memberships` are not of that form.
         """
         check_parameters(self, self._allowed)
-        q = _checked(self, constraints, memberships)
-        of_kind = [said.select(said.weight > 0) for said in said_in(constraints)]
+        known, q = answered_rows_of(self, constraints, memberships)
+        of_kind = [said.select(said.weight > 0) for said in said_in(known)]
         counts = {
-            said.kind: counted(said, _chances(said, q), len(constraints.annotators))
-            for said in of_kind
+            said.kind: counted(said, _chances(said, q), len(known.annotators)) for said in of_kind
         }
         found = {kind: shrunk(kind, table, self._prior) for kind, table in counts.items()}
-        self._set(constraints.annotators, of_kind, counts, found)
+        self._set(known.annotators, of_kind, counts, found)
         return self
 
     def of(self, annotator: str) -> dict[Kind, NDArray[np.float64]]:
@@ -266,9 +274,9 @@ class ConfusionMatrices(BaseEstimator):
             If somebody answered of whom there is no matrix.
         """
         check_is_fitted(self, "matrices_")
-        q, total = _checked(self, constraints, memberships), 0.0
-        for said in said_in(constraints):
-            by_label = likelihoods(self, said, constraints)
+        (known, q), total = answered_rows_of(self, constraints, memberships), 0.0
+        for said in said_in(known):
+            by_label = likelihoods(self, said, known)
             chance = (_chances(said, q) * by_label).sum(axis=1)
             weighs = said.weight > 0
             with np.errstate(divide="ignore"):
@@ -334,12 +342,29 @@ def likelihoods(
     return np.asarray(confusion.matrices_[said.kind][place[said.annotator], :, said.label])
 
 
-def _checked(
-    method: ConfusionMatrices, constraints: Constraints, memberships: ArrayLike
-) -> NDArray[np.float64]:
+def answered_rows_of(
+    method: object, constraints: Constraints, memberships: ArrayLike
+) -> tuple[Constraints, NDArray[np.float64]]:
+    """Check answers and memberships, and leave out the rows that no answer names.
+
+    Parameters
+    ----------
+    method : object
+        Whose name goes into messages.
+    constraints : Constraints
+        What people said.
+    memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
+        The groups.
+
+    Returns
+    -------
+    Constraints, ndarray of shape (n_rows, n_groups)
+        The answers about the rows that are left, in the same order, and the memberships of these.
+    """
     n = constraints.n_samples if isinstance(constraints, Constraints) else 0
-    check_constraints(method, constraints, n, method.supports)
-    return as_memberships(memberships, n)
+    check_constraints(method, constraints, n, ConfusionMatrices.supports)
+    rows = spoken_of(constraints)
+    return constraints.subset(rows), as_memberships(memberships, n, rows)
 
 
 def _chances(said: Said, q: NDArray[np.float64]) -> NDArray[np.float64]:
