@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from clew.cli._inputs import Items, read_items
-from clew.cli._models import build_model
+from clew.cli._models import build_model, features_for
 from clew.cli._outputs import check_writable, write_together
 from clew.cli._progress import Words, counted
 from clew.cli._tables import clusters_csv, doubted_answers, doubtful_csv, find_groups
@@ -82,6 +82,7 @@ def run(job: Job) -> dict[str, Any]:
 
 def _read(job: Job, words: Words) -> tuple[Items, Constraints]:
     items = read_items(job.items)
+    items = items._replace(X=features_for(job.method, items.X))
     n = len(items.X)
     words.detail(f"{job.items}: {counted(n, 'row')}, {counted(items.X.shape[1], 'feature')}")
     if job.n_clusters > n:
@@ -90,7 +91,9 @@ def _read(job: Job, words: Words) -> tuple[Items, Constraints]:
         )
     if job.constraints is None:
         return items, Constraints(n)
-    known = Constraints.read_csv(job.constraints, n_samples=n)
+    is_jsonl = job.constraints.suffix.lower() == ".jsonl"
+    read = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
+    known = read(job.constraints, n_samples=n)
     words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
     return items, known
 
@@ -125,11 +128,10 @@ def _check_support(job: Job, model: Any, known: Constraints) -> None:
     try:
         check_constraints(model, known, known.n_samples, getattr(model, "supports", Support()))
     except UnsupportedConstraintError as error:
-        hint = (
-            "use --method coprf, or leave --constraints out"
-            if job.method in ("clustrf", "spectral")
-            else "leave such answers out"
-        )
+        about_three = len(known.triplets) or len(known.odd_one_out)
+        other = "dcrc or --method sklr" if about_three else "coprf"
+        rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
+        hint = f"use --method {other}, or leave {rest} out"
         raise UnsupportedConstraintError(f"--method {job.method}: {error}; {hint}") from error
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from clew.cluster import (
+    DCRC,
     ConstrainedLinkage,
     COPKMeans,
+    KernelKMeans,
     MPCKMeans,
     PCKMeans,
     SimilarityClustering,
     SpectralClustering,
 )
-from clew.similarity import COPRF, E2CP, ClustRF
+from clew.similarity import COPRF, E2CP, ITML, SKLR, ClustRF
 
-__all__ = ["build_model"]
+__all__ = ["build_model", "features_for"]
 
 CLUSTERERS: dict[str, Any] = {
     "copkmeans": COPKMeans,
@@ -22,6 +27,34 @@ CLUSTERERS: dict[str, Any] = {
     "mpckmeans": MPCKMeans,
     "linkage": ConstrainedLinkage,
 }
+#: They learn a space in which k-means finds groups.
+SPACES: dict[str, Any] = {"sklr": SKLR, "itml": ITML}
+#: Methods for which a feature of larger numbers would count for more.
+STANDARDISED = (*SPACES, "dcrc")
+
+
+def features_for(method: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the features that a method gets: standardised where it asks for that, or as they are.
+
+    Parameters
+    ----------
+    method : str
+        A name of ``clew cluster --method``.
+    X : ndarray of shape (n_samples, n_features)
+        What the file holds, of any unit.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        Standardised ones have mean 0 and variance 1; those that do not vary are 0.
+    """
+    if method not in STANDARDISED:
+        return X
+    largest = np.abs(X).max(axis=0)
+    centred = X / np.where(largest > 0, largest, 1.0)
+    centred -= centred.mean(axis=0)
+    deviation = centred.std(axis=0)
+    return np.asarray(centred / np.where(deviation > 0, deviation, 1.0))
 
 
 def build_model(
@@ -58,6 +91,10 @@ def build_model(
     if method in CLUSTERERS:
         model = CLUSTERERS[method](n_clusters)
         return model.set_params(random_state=seed) if method != "linkage" else model
+    if method == "dcrc":
+        return DCRC(n_clusters, random_state=seed, n_jobs=jobs)
+    if method in SPACES:
+        return SimilarityClustering(SPACES[method](), KernelKMeans(n_clusters), random_state=seed)
     if method == "e2cp":
         return SimilarityClustering(
             E2CP(n_jobs=jobs), SpectralClustering(n_clusters), random_state=seed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from clew._graphs import local_scale_graph, resolved_n_neighbors
 from clew.answers import ANSWER_WORDS
 from clew.cli._outputs import csv_text
 from clew.constraints import Constraints
+from clew.metrics._violations import violations
 
 __all__ = ["Groups", "clusters_csv", "doubted_answers", "doubtful_csv", "find_groups"]
 
@@ -55,18 +57,23 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
     """
     label = _by_first_row(model.labels_)
     confidence = _confidence(_graph(model, X), label)
-    parted = label[known.pairs[:, 0]] != label[known.pairs[:, 1]]
-    violated = np.where(known.is_must_link, parted, known.is_cannot_link & ~parted)
-    violated[doubted_answers(model)] = False
-    n = known.n_samples
+    violated = violations(label, known)
+    violated[0][doubted_answers(model)] = False
     tables = (known.pairs, known.triplets, known.odd_one_out)
+    against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
+    n = known.n_samples
     return Groups(
         label,
         confidence,
         confidence < UNSURE,
-        np.bincount(known.pairs[violated].ravel(), minlength=n) > 0,
-        np.bincount(np.concatenate([rows.ravel() for rows in tables]), minlength=n),
+        _times_named(against, n) > 0,
+        _times_named(tables, n),
     )
+
+
+def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
+    """Count how often each row is named."""
+    return np.bincount(np.concatenate([rows.ravel() for rows in tables]), minlength=n_rows)
 
 
 def doubted_answers(model: Any) -> NDArray[np.int64]:
@@ -122,11 +129,15 @@ def _by_first_row(labels: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _graph(model: Any, X: NDArray[np.float64]) -> Any:
-    """Give the graph that was cut; where none was, the one of each row's nearest rows."""
+    """Give the graph that was cut; where none was, the one of each row's nearest rows.
+
+    These are the nearest in the learned space, where there is one.
+    """
     clusterer = getattr(model, "clusterer_", model)
     if hasattr(clusterer, "graph_"):
         return clusterer.graph_
-    return local_scale_graph(X, resolved_n_neighbors("auto", len(X)))
+    space = getattr(getattr(model, "similarity_", None), "embedding_", X)
+    return local_scale_graph(space, resolved_n_neighbors("auto", len(X)))
 
 
 def _confidence(graph: Any, label: NDArray[np.int64]) -> NDArray[np.float64]:

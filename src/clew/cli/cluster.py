@@ -20,6 +20,9 @@ METHODS = (
     "pckmeans",
     "mpckmeans",
     "linkage",
+    "sklr",
+    "itml",
+    "dcrc",
     "clustrf",
     "spectral",
 )
@@ -40,7 +43,7 @@ METHODS_OF = {
     "-c",
     "--constraints",
     type=FILE,
-    metavar="ANSWERS.csv",
+    metavar="ANSWERS.csv|ANSWERS.jsonl",
     help="Answers to follow: a table kind,i,j,k,answer,annotator,weight of row numbers, from 0.",
 )
 @click.option(
@@ -49,7 +52,11 @@ METHODS_OF = {
     default="coprf",
     show_default=True,
     help="coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans softly, in "
-    "k-means; copkmeans and linkage keep every answer; clustrf and spectral refuse answers.",
+    "k-means; copkmeans and linkage keep every answer; sklr (a kernel) and itml (a metric) learn "
+    "distances from them, for k-means; dcrc fits a model of groups; clustrf and spectral refuse "
+    "answers. sklr and dcrc take triplets and odd-one-out answers too. sklr, itml and dcrc "
+    "standardise the features; the forests coprf and clustrf do not mind units; all others take "
+    "features as they are.",
 )
 @click.option(
     "-o",

@@ -10,7 +10,7 @@ from clew.constraints import Constraints
 from clew.constraints._truth import TRUTH
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
-__all__ = ["n_violated"]
+__all__ = ["n_violated", "violations"]
 
 
 def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
@@ -58,21 +58,40 @@ def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
             f"the constraints are about {constraints.n_samples} rows, but there are "
             f"{groups.size} labels"
         )
+    return sum(int(which.sum()) for which in violations(groups, constraints))
+
+
+def violations(
+    groups: NDArray[np.int64], constraints: Constraints
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which pairs, triplets and odd-one-out answers a grouping goes against.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_samples,), int64
+        The group of each row.
+    constraints : Constraints
+        What people said.
+
+    Returns
+    -------
+    three ndarray of bool
+        One for each answer of a kind; see `n_violated`.
+    """
     pairs = TRUTH["pair"](groups, constraints.pairs)
     triplets = TRUTH["triplet"](groups, constraints.triplets)
     odd = TRUTH["odd_one_out"](groups, constraints.odd_one_out)
     # Three groups for three rows do not say which is odd, but do say that some differ.
     denied = (odd == DONT_KNOW) & (constraints.odd_one_out_answers == NONE_DIFFERS)
     return (
-        _n_against(pairs, constraints.pair_answers)
-        + _n_against(triplets, constraints.triplet_answers)
-        + _n_against(odd, constraints.odd_one_out_answers)
-        + int(denied.sum())
+        _is_against(pairs, constraints.pair_answers),
+        _is_against(triplets, constraints.triplet_answers),
+        _is_against(odd, constraints.odd_one_out_answers) | denied,
     )
 
 
-def _n_against(own: NDArray[np.int64], said: NDArray[np.int64]) -> int:
-    return int(((own != said) & (own != DONT_KNOW) & (said != DONT_KNOW)).sum())
+def _is_against(own: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.asarray((own != said) & (own != DONT_KNOW) & (said != DONT_KNOW))
 
 
 def _with_noise_apart(labels: ArrayLike) -> NDArray[np.int64]:
