@@ -75,3 +75,13 @@ def test_what_is_no_kernel_or_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("clew.cluster._kernel_mean_shift.MAX_KERNEL_ROWS", 100)
     with pytest.raises(TooLargeError, match="beyond 100 rows"):
         KernelMeanShift(kernel="precomputed").fit(K)
+
+
+@pytest.mark.parametrize(
+    "kernel", [np.ones((30, 30)), np.kron([[4, 1], [1, 1]], np.ones((15, 15)))]
+)
+def test_equal_rows_of_a_kernel_are_one_group_for_all_the_rounding_of_eigenvectors(kernel):
+    model = KernelMeanShift(kernel="precomputed", random_state=0).fit(kernel)
+    assert model.n_clusters_ == len(np.unique(kernel, axis=0))
+    assert KernelMeanShift(random_state=0).fit(kernel).n_clusters_ == model.n_clusters_
+    np.testing.assert_array_equal(model.predict(kernel), model.labels_)

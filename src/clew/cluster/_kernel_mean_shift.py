@@ -12,7 +12,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_features, check_parameters
+from clew._validation import (
+    Allowed,
+    all_or_nothing,
+    check_features,
+    check_parameters,
+)
 from clew.cluster._centres import Scale, nearest_centres
 from clew.cluster._inner_products import check_kernel
 from clew.exceptions import TooLargeError
@@ -24,6 +29,8 @@ Floats = NDArray[np.float64]
 MAX_KERNEL_ROWS = 5_000
 #: Rows that the bandwidth is measured on.
 ROWS_FOR_BANDWIDTH = 2_000
+#: Distances below this share of the longest row are rounding of its inner products.
+COINCIDENT = 1e-8
 #: Eigenvalues below this share of the largest are rounding.
 ROUNDING = 1e-10
 
@@ -45,6 +52,10 @@ class Coordinates(NamedTuple):
         if not kept.any():
             return cls(np.zeros((len(kernel), 1)), np.zeros((len(kernel), 1)))
         return cls(vector[:, kept] / root, vector[:, kept] * root)
+
+    def longest(self) -> float:
+        """Give the largest feature."""
+        return float(np.abs(self.fitted).max())
 
 
 class KernelMeanShift(ClusterMixin, BaseEstimator):
@@ -151,6 +162,7 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Find the groups.
 
@@ -171,9 +183,10 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         coordinates = self._coordinates(rows) if self.kernel == "precomputed" else None
         features = rows if coordinates is None else coordinates.fitted
         scale = Scale(features)
+        least = 0.0 if coordinates is None else COINCIDENT * coordinates.longest()
         inside = scale.inside(features)
         if self.bandwidth is None:
-            bandwidth = _measured_bandwidth(inside, self.quantile, seed)
+            bandwidth = _measured_bandwidth(inside, self.quantile, seed, least / scale.unit)
         else:
             bandwidth = float(self.bandwidth) / scale.unit
         model = MeanShift(bandwidth=bandwidth, max_iter=self.max_iter, n_jobs=self.n_jobs)
@@ -217,13 +230,17 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         return nearest_centres(rows, self._peaks)
 
 
-def _measured_bandwidth(X: Floats, quantile: float, seed: int) -> float:
-    """Measure how far the nearest rows reach; where they coincide, take what is not nil."""
+def _measured_bandwidth(X: Floats, quantile: float, seed: int, least: float) -> float:
+    """Measure how far the nearest rows reach; where they coincide, take half of what is not nil.
+
+    So rows that differ stay apart. Distances up to `least` are nil.
+    """
     n = len(X)
     found = estimate_bandwidth(
         X, quantile=quantile, n_samples=min(n, ROWS_FOR_BANDWIDTH), random_state=seed
     )
-    if found > 0:
+    if found > least:
         return float(found)
     far = np.linalg.norm(X - X[0], axis=1)
-    return float(far[far > 0].min()) if far.any() else 1.0
+    far = far[far > least]
+    return float(far.min()) / 2 if len(far) else max(least, 1.0)
