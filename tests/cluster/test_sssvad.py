@@ -135,3 +135,10 @@ def test_what_cannot_be_used_is_refused():
     for wrong in ({"power": 1.0}, {"weight": -1.0}, {"n_clusters": N + 1}, {"ridge": 0.0}):
         with pytest.raises(InvalidParameterError):
             SSSVaD(**{"n_clusters": 2} | wrong).fit(X)
+
+
+def test_a_power_near_1_that_leaves_features_without_weight_works():
+    model = SSSVaD(3, power=1.0001, random_state=0).fit(X)
+    assert np.isfinite(model.objective_)
+    assert np.isfinite(model.cluster_centers_).all()
+    assert len(np.unique(model.labels_)) == 3

@@ -141,7 +141,11 @@ def _start(
     shares = _weighed(even, spread, comparisons.gap, comparisons.price, power)
     stretch = shares ** (0.5 * power)
     seen = Means(X * stretch, np.arange(n))
-    centres = plus_plus(seen, n_groups, np.random.RandomState(seed)) / stretch
+    centres = plus_plus(seen, n_groups, np.random.RandomState(seed))
+    # A feature of no weight at all says nothing of where a centre is.
+    centres = np.divide(
+        centres, stretch, out=np.tile(X.mean(axis=0), (n_groups, 1)), where=stretch > 0
+    )
     return centres, np.tile(shares, (n_groups, 1))
 
 
