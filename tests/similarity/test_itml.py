@@ -129,3 +129,9 @@ def test_cannot_links_between_copies_are_skipped_aloud() -> None:
 def test_parameters_outside_their_range_are_refused(wrong) -> None:
     with pytest.raises(InvalidParameterError, match=rf"ITML\({next(iter(wrong))}"):
         ITML(**wrong).fit(X, constraints=KNOWN)
+
+
+@pytest.mark.parametrize("bounds", [(1e-320, 1.0), (1.0, 1e300)])
+def test_bounds_that_cannot_be_computed_with_are_refused(bounds):
+    with pytest.raises(InvalidParameterError, match="bounds must be within"):
+        ITML(bounds=bounds).fit(np.eye(4))

@@ -21,6 +21,8 @@ __all__ = ["ITML"]
 Floats = NDArray[np.float64]
 #: Directions in which rows vary by less than such a share of the largest variance are flat.
 FLAT = 1e-10
+#: How many times the mean variance bounds may be; what is beyond cannot be computed with.
+SMALLEST, LARGEST = 1e-100, 1e100
 
 
 class ITML(LinearMetric):
@@ -158,6 +160,11 @@ class ITML(LinearMetric):
         else:
             self._check_two("bounds", self.bounds, np.inf)
             pair_bounds = PairBounds(*(float(bound) / square for bound in self.bounds))
+            if pair_bounds.upper < SMALLEST or pair_bounds.lower > LARGEST:
+                raise InvalidParameterError(
+                    f"ITML(bounds={self.bounds!r}): bounds must be within {SMALLEST:g} and "
+                    f"{LARGEST:g} of {square:.3g}, the mean squared deviation of the features"
+                )
         A, found = learn_from_pairs(self, features, known, pair_bounds, order, callback)
         metric = white @ A @ white.T
         if self.prior == "covariance":
