@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -148,6 +149,13 @@ def test_none_differs_is_refused_by_name(method):
     with pytest.raises(UnsupportedConstraintError, match=r"1 odd_one_out .*none differs"):
         method.fit(X, constraints=c)
     assert not hasattr(method, "metric_") or method.metric_.shape == (3, 3)
+
+
+@comparing
+def test_none_differs_of_weight_0_says_nothing(method):
+    c = Constraints(N, odd_one_out=[(0, 1, 2, -1)], odd_one_out_weights=[0.0])
+    alone = clone(method).fit(X, constraints=TRIPLETS).metric_
+    np.testing.assert_array_equal(clone(method).fit(X, constraints=TRIPLETS + c).metric_, alone)
 
 
 @comparing

@@ -75,7 +75,7 @@ def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
     UnsupportedConstraintError
         If none of three rows is said to differ: that says that distances are equal.
     """
-    is_even = known.odd_one_out_answers == NONE_DIFFERS
+    is_even = (known.odd_one_out_answers == NONE_DIFFERS) & (known.odd_one_out_weights > 0)
     if is_even.any():
         raise UnsupportedConstraintError(
             f"{type(estimator).__name__} compares distances, and {int(is_even.sum())} odd_one_out "
