@@ -6,7 +6,7 @@ import functools
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,13 +24,10 @@ __all__ = [
     "check_parameters",
 ]
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def all_or_nothing(
-    fit: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], R]:
+def all_or_nothing(fit: F) -> F:
     """Make a `fit` that is refused, interrupted or fails leave the estimator as it was.
 
     Checks of features note the number and the names of the columns before the work begins; the
@@ -38,7 +35,7 @@ def all_or_nothing(
     """
 
     @functools.wraps(fit)
-    def guarded(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         before = dict(self.__dict__)
         try:
             return fit(self, *args, **kwargs)
@@ -47,7 +44,7 @@ def all_or_nothing(
             self.__dict__.update(before)
             raise
 
-    return guarded
+    return cast(F, guarded)
 
 
 class Allowed(NamedTuple):

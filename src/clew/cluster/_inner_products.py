@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -11,12 +10,11 @@ from numpy.typing import NDArray
 from clew._graphs import SYMMETRY_TOLERANCE, check_square
 from clew._parallel import blocks
 from clew.exceptions import InvalidDataError
+from clew.similarity._feature_maps import KernelFunction, computed_kernel
 
 __all__ = ["KernelFunction", "Products", "check_kernel", "products_of", "weighted_products"]
 
 Floats = NDArray[np.float64]
-#: Gives the inner products of all rows of one array with all rows of another.
-KernelFunction = Callable[[Floats, Floats], Floats]
 #: Up to so many rows all inner products are computed once; beyond, again in every round.
 MAX_DENSE_ROWS = 5_000
 ROWS_PER_BLOCK = 1024
@@ -74,7 +72,7 @@ class ComputedProducts:
         return self._between(self._X, self._X)
 
     def _between(self, rows: Floats, others: Floats) -> Floats:
-        return _computed(self._kernel, rows, others)
+        return computed_kernel(self._kernel, rows, others)
 
 
 class Remembered(ComputedProducts):
@@ -113,22 +111,10 @@ def weighted_products(
     if fitted is None or not callable(kernel):
         return np.asarray(rows @ weight)
     parts = [
-        _computed(kernel, rows[start:stop], fitted) @ weight
+        computed_kernel(kernel, rows[start:stop], fitted) @ weight
         for start, stop in blocks(len(rows), ROWS_PER_BLOCK)
     ]
     return np.concatenate(parts)
-
-
-def _computed(kernel: KernelFunction, rows: Floats, others: Floats) -> Floats:
-    """Call the function, and check what it returns."""
-    found = np.asarray(kernel(rows, others), dtype=np.float64)
-    if found.shape != (len(rows), len(others)) or not np.isfinite(found).all():
-        raise InvalidDataError(
-            f"kernel, given {len(rows)} and {len(others)} rows, must return finite numbers of "
-            f"shape {(len(rows), len(others))}; it returned shape {found.shape}"
-            f"{'' if np.isfinite(found).all() else ', not all finite'}"
-        )
-    return found
 
 
 def check_kernel(kernel: Floats) -> None:

@@ -71,7 +71,7 @@ def learn_from_pairs(
             f"{len(solution.multiplier)} pairs are off by more than tol={method.tol:g}; raise "
             "max_iter or tol, or lower gamma",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return solution.A, {
         "multipliers_": solution.multiplier,

@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from clew._graphs import check_square
 from clew._parallel import blocks
 from clew._scales import local_scales
+from clew.exceptions import InvalidDataError
 from clew.similarity._adaptive_knn import Unit
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "CallableKernel",
     "FeatureMap",
     "FourierFeatures",
+    "KernelFunction",
     "PrecomputedKernel",
+    "computed_kernel",
     "pivoted_cholesky",
 ]
 
@@ -36,6 +39,8 @@ TRACE_SHARE = 0.99
 LEAST_RESIDUAL = 1e-3
 MAX_AUTO_RANK = 300
 Floats = NDArray[np.float64]
+#: Gives the inner products of all rows of one array with all rows of another.
+KernelFunction = Callable[[Floats, Floats], Floats]
 
 
 class FeatureMap(Protocol):
@@ -46,6 +51,24 @@ class FeatureMap(Protocol):
 
     def transform(self, X: Floats) -> Floats:
         """Give the features of rows, fitted or new."""
+
+
+def computed_kernel(kernel: KernelFunction, rows: Floats, others: Floats) -> Floats:
+    """Call the function, and check what it returns.
+
+    Raises
+    ------
+    InvalidDataError
+        If it is not one finite number for each two rows.
+    """
+    found = np.asarray(kernel(rows, others), dtype=np.float64)
+    if found.shape != (len(rows), len(others)) or not np.isfinite(found).all():
+        raise InvalidDataError(
+            f"kernel, given {len(rows)} and {len(others)} rows, must return finite numbers of "
+            f"shape {(len(rows), len(others))}; it returned shape {found.shape}"
+            f"{'' if np.isfinite(found).all() else ', not all finite'}"
+        )
+    return found
 
 
 def pivoted_cholesky(
@@ -132,6 +155,8 @@ class PivotedKernel:
     def transform(self, X: Floats) -> Floats:
         """Give the features of rows, (n_rows, rank)."""
         features = np.empty((len(X), len(self._root)))
+        if not len(self._root):  # nothing positive: there is no pivot to ask about
+            return features
         for start, stop in blocks(len(X), ROWS_PER_BLOCK):
             kernel = self._with_pivots(X[start:stop])
             features[start:stop] = solve_triangular(self._root, kernel.T, lower=True).T
@@ -184,9 +209,7 @@ class CallableKernel(PivotedKernel):
         As for `PivotedKernel`.
     """
 
-    def __init__(
-        self, kernel: Callable[[Floats, Floats], Floats], rank: int | None = None, seed: int = 0
-    ) -> None:
+    def __init__(self, kernel: KernelFunction, rank: int | None = None, seed: int = 0) -> None:
         super().__init__(rank, seed)
         self.kernel = kernel
 
@@ -203,7 +226,7 @@ class CallableKernel(PivotedKernel):
         return self
 
     def _of(self, X: Floats, Y: Floats) -> Floats:
-        return np.asarray(self.kernel(X, Y), dtype=np.float64)
+        return computed_kernel(self.kernel, X, Y)
 
     def _with_pivots(self, X: Floats) -> Floats:
         return self._of(X, self._pivots)

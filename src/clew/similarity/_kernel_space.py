@@ -33,6 +33,8 @@ NAMED: dict[str, Any] = {
     "precomputed": PrecomputedKernel,
 }
 ROWS_PER_BLOCK = 1024
+#: Features that are not nil are within; products of four of them are computed.
+SMALLEST, LARGEST = 1e-70, 1e70
 Floats = NDArray[np.float64]
 
 
@@ -75,6 +77,7 @@ class KernelSpace(LearnedSpace):
         seeds = Seeds(*derived_seeds(self.random_state, len(Seeds._fields)))
         feature_map = self._feature_map(seeds.features).fit(X)
         features = self._features(feature_map, X)
+        self._check_range(features)
         found = self._learn(features, known, seeds, callback)
         return found | self._embedded(features, found["A_"]) | {"_map": feature_map}
 
@@ -92,6 +95,16 @@ class KernelSpace(LearnedSpace):
                 "positive numbers for rows with themselves"
             )
         return features
+
+    def _check_range(self, features: Floats) -> None:
+        """Refuse features so large or small that distances overflow or vanish."""
+        largest = max(float(features.max()), -float(features.min()))
+        if largest and not SMALLEST < largest < LARGEST:
+            raise InvalidDataError(
+                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel makes features of up "
+                f"to {largest:.3g}, which must be within {SMALLEST:g} and {LARGEST:g}. Give the "
+                "kernel, or what it is computed from, in other units"
+            )
 
     def _feature_map(self, seed: int) -> FeatureMap:
         """Make what turns rows into features."""

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress
-from clew._validation import check_features, check_parameters
+from clew._validation import all_or_nothing, check_features, check_parameters
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.similarity._adaptive_knn import AdaptiveKNN
@@ -38,6 +38,7 @@ class LearnedSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,

@@ -153,7 +153,7 @@ class Problem:
         random : RandomState
             Orders the constraints; matters for the result only where it is not `corrected`.
         multiplier : ndarray, default=None
-            λ to start from, of a problem with the same features and lower or as high limits.
+            λ to start from; beyond the limits, these stand for it. None is nothing.
         corrected : bool
             As for `sweep`.
         callback : callable, default=None
@@ -163,7 +163,8 @@ class Problem:
         -------
         Solution
         """
-        found = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier.copy()
+        given = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier
+        found = np.clip(given, self._limits.low, self._limits.high)
         state, n_iter = self._state(found), 0
         max_rows, room = min(max(len(state.A), FEW_ROWS), MANY_ROWS), len(found)
         while True:

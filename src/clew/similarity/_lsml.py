@@ -185,7 +185,7 @@ class LSML(LinearMetric):
                 f"LSML(max_iter={self.max_iter}) stopped before the slope was down to tol="
                 f"{self.tol:g}; raise max_iter",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         root = found.x.reshape(n_features, n_features)
         return {

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clew._parallel import Progress
 from clew._random import RandomState
-from clew._validation import Allowed, check_features, check_parameters
+from clew._validation import Allowed, all_or_nothing, check_features, check_parameters
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import InvalidDataError, InvalidParameterError
@@ -33,6 +33,8 @@ from clew.similarity._price_of_answers import best_price
 __all__ = ["SKLR"]
 
 Floats = NDArray[np.float64]
+#: Parameters of the problem itself: who goes on with other ones has another problem.
+PROBLEM = ("gamma", "slack", "C", "rank", "kernel", "algorithm", "dont_know", "random_state")
 
 
 class SKLR(KernelSpace):
@@ -98,7 +100,8 @@ class SKLR(KernelSpace):
     skipped_ : list of (kind, answer, reason)
         Answers that nothing can honour, or not wholly: position and why.
     conflicts_ : list of ComparisonConflict
-        Answers that contradict each other, each with its ``chain`` of pairs of rows.
+        Answers that contradict each other as comparisons of distances, each with its ``chain`` of
+        pairs of rows. `Constraints.conflicts` has cannot-links against chains of must-links.
     duality_gap_ : float
         How far the objective may be above the least possible one, relative to that; violations
         within `tol` can make it negative.
@@ -116,7 +119,8 @@ class SKLR(KernelSpace):
     InconsistentConstraintsError
         Without slack, if answers contradict each other.
     InvalidDataError
-        If a precomputed kernel is not square and symmetric.
+        If a precomputed kernel is not square and symmetric, or a kernel gives no finite, positive
+        numbers for rows with themselves, or ones too large or too small to compute with.
     TooLargeError
         From `kernel_` and `affinity_matrix_`, past 20,000 rows.
 
@@ -198,6 +202,7 @@ class SKLR(KernelSpace):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @all_or_nothing
     def partial_fit(
         self,
         X: ArrayLike,
@@ -225,10 +230,18 @@ class SKLR(KernelSpace):
         Returns
         -------
         self
+
+        Raises
+        ------
+        InvalidDataError
+            If these are other rows.
+        InvalidParameterError
+            If a parameter other than `tol` and `max_iter` was changed since `fit`.
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, constraints=constraints, callback=callback)
         check_parameters(self, self._allowed)
+        self._check_unchanged()
         rows = check_features(self, X, reset=False)
         features = self._features(self._map, rows)
         self._check_same(features)
@@ -238,6 +251,16 @@ class SKLR(KernelSpace):
         self.__dict__.pop("_nearness", None)
         self.__dict__.update(found)
         return self
+
+    def _check_unchanged(self) -> None:
+        """Refuse to go on with other parameters than those that were fitted with."""
+        for name, fitted in zip(PROBLEM, self._problem, strict=True):
+            now = getattr(self, name)
+            if now is not fitted and now != fitted:
+                raise InvalidParameterError(
+                    f"SKLR({name}={now!r}): partial_fit goes on with what was fitted, with "
+                    f"{name}={fitted!r}. Set it back, or call fit with all answers"
+                )
 
     def _check_same(self, features: Floats) -> None:
         """Refuse rows other than those that were fitted."""
@@ -275,7 +298,7 @@ class SKLR(KernelSpace):
             corrected=self.algorithm == "dual",
             callback=callback,
         )
-        self._warn_of(solution)
+        self._warn_of(solution, stacklevel=6 if before is None else 5)
         return {
             "A_": solution.A,
             "C_": price,
@@ -285,6 +308,7 @@ class SKLR(KernelSpace):
             "skipped_": skipped,
             "conflicts_": conflicts,
             "_known": known,
+            "_problem": tuple(getattr(self, name) for name in PROBLEM),
             "_seeds": seeds,
         }
 
@@ -326,10 +350,10 @@ class SKLR(KernelSpace):
         """Give what a violation of an answer of weight 1 costs, per mean squared distance."""
         if self.slack == "none":
             return np.inf
-        if self.C != "auto":
-            return float(self.C)
         if before is not None:
             return float(before.C_)
+        if self.C != "auto":
+            return float(self.C)
         return best_price(features, known, lambda kept: read(kept)[0], unit, seeds.folds)
 
     def _earlier(self, limits: AnswerLimits) -> Floats:
@@ -344,12 +368,12 @@ class SKLR(KernelSpace):
         multiplier[is_old] = self.multipliers_
         return multiplier
 
-    def _warn_of(self, solution: Solution) -> None:
+    def _warn_of(self, solution: Solution, stacklevel: int) -> None:
         if not solution.is_done:
             warnings.warn(
                 f"SKLR: after {solution.n_iter} sweeps {solution.n_off} of "
                 f"{len(solution.multiplier)} comparisons are off by more than tol={self.tol:g}; "
                 "raise max_iter or tol, or allow slack: without it, answers may be impossible",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )

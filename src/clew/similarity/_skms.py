@@ -73,6 +73,8 @@ class SKMS(KernelSpace):
         If the constraints are about another number of rows than `X` has.
     InconsistentConstraintsError
         If `gamma` is infinite and answers contradict each other.
+    InvalidDataError, TooLargeError
+        As for `SKLR`.
 
     Warns
     -----
