@@ -211,6 +211,25 @@ def test_trust_refuses_answers_about_another_number_of_rows(function):
         function(X, Constraints(N - 1))
 
 
+@every
+def test_a_refused_refit_leaves_the_model_that_there_was(method):
+    model = clone(method).fit(X)
+    before, state = result(model).copy(), dict(model.__dict__)
+    asks = [getattr(model, name) for name in ("transform", "predict") if hasattr(model, name)]
+    said = [ask(X) for ask in asks]
+    for wrong in (np.full((N, 5), np.nan), np.ones((1, 5)), np.where(np.eye(N, 5), np.nan, 1)):
+        with pytest.raises(ValueError, match=r"NaN|minimum"):
+            model.fit(wrong)
+    if hasattr(model, "supports"):
+        with pytest.raises(TypeError, match="Constraints"):
+            model.fit(np.column_stack([X, X]), constraints="answers")
+    assert model.n_features_in_ == state["n_features_in_"] == 3
+    assert dict(model.__dict__).keys() == state.keys()
+    np.testing.assert_array_equal(result(model), before)
+    for ask, expected in zip(asks, said, strict=True):
+        np.testing.assert_array_equal(ask(X), expected)
+
+
 @guided
 @pytest.mark.parametrize("wrong", [[(0, 1)], np.eye(N), {"must_link": [(0, 1)]}, "answers.csv"])
 def test_what_is_no_constraints_is_refused(method, honoured, wrong):

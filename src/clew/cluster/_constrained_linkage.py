@@ -11,7 +11,13 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
 from clew._graphs import check_distances
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    all_or_nothing,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+)
 from clew.cluster._distances import Distances, given_distances, measured_distances
 from clew.cluster._n_groups import check_n_components
 from clew.constraints import Closure, Constraints, Support
@@ -156,6 +162,7 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
         tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
 
+    @all_or_nothing
     def fit(
         self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
     ) -> Self:
@@ -222,7 +229,7 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
                 f"{n - len(merges.rows)} groups: cannot-links forbid every further merge. "
                 "COPKMeans looks for an assignment to n_clusters groups",
                 DeadEndWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return min(len(merges.rows), n - self.n_clusters)
 

@@ -13,7 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from clew._graphs import check_distances
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    all_or_nothing,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+)
 from clew.cluster._cannot_link_graph import MAX_STEPS, CannotLinkGraph
 from clew.cluster._centres import Centres, Means, Medoids, Scale, nearest_centres
 from clew.cluster._hard_kmeans import Run, run_ahead, run_in_row_order
@@ -155,6 +161,7 @@ class COPKMeans(ClusterMixin, BaseEstimator):
         tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,

@@ -14,7 +14,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    all_or_nothing,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+)
 from clew.cluster._centres import Scale, nearest_centres
 from clew.cluster._inner_products import KernelFunction, products_of, weighted_products
 from clew.cluster._kernel_descent import descend_in_kernel, group_sums, start_in_kernel
@@ -148,6 +154,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Find the groups.
 

@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    all_or_nothing,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+)
 from clew.cluster._centres import Ranges
 from clew.cluster._learned_metrics import LearnedMetrics, costs_at
 from clew.cluster._n_groups import warn_of_fewer_groups
@@ -149,6 +155,7 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,

@@ -37,7 +37,7 @@ def check_n_components(estimator: Any, n_components: int) -> None:
 
 
 def warn_of_fewer_groups(estimator: Any, labels: NDArray[np.int64], X: NDArray[np.float64]) -> None:
-    """Warn where groups are left without rows; to be called by `fit` itself.
+    """Warn where groups are left without rows; to be called by a guarded `fit` itself.
 
     Parameters
     ----------
@@ -58,5 +58,5 @@ def warn_of_fewer_groups(estimator: Any, labels: NDArray[np.int64], X: NDArray[n
         f"group{'s' if n_found > 1 else ''}: "
         f"{few if n_different < wanted else 'the others were left without rows'}",
         FewerGroupsWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

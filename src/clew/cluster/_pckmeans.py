@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    all_or_nothing,
+    check_features,
+    check_n_clusters,
+    check_parameters,
+)
 from clew.cluster._centres import Means, Scale, nearest_centres, plus_plus
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster._soft_kmeans import Answers, answers_of, best_start, descend
@@ -168,6 +174,7 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from clew._graphs import check_dense_size, resolved_n_neighbors
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
+from clew._validation import all_or_nothing
 from clew.cluster._spectral import SpectralClustering
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -136,6 +137,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         """Kinds of answers that the similarity honours."""
         return support_of(COPRF if self.similarity is None else self.similarity)
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,

@@ -21,7 +21,7 @@ from clew._graphs import (
     resolved_n_neighbors,
 )
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_n_clusters, check_parameters
+from clew._validation import Allowed, all_or_nothing, check_n_clusters, check_parameters
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["SpectralClustering"]
@@ -122,6 +122,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = is_precomputed
         return tags
 
+    @all_or_nothing
     def fit(self, X: ArrayLike | csr_array, y: object = None) -> Self:
         """Find the groups.
 

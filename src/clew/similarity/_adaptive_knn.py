@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._graphs import check_dense_size, check_distances, check_n_neighbors, largest_stored
 from clew._parallel import Progress, blocks
-from clew._validation import Allowed, check_features, check_parameters
+from clew._validation import Allowed, all_or_nothing, check_features, check_parameters
 
 __all__ = ["AdaptiveKNN"]
 
@@ -148,6 +148,7 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.transformer_tags.preserves_dtype = []  # affinities are float32
         return tags
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None, *, callback: Progress | None = None) -> Self:
         """Measure the scales of the rows.
 

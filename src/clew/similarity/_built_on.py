@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from clew._graphs import check_affinity
 from clew._parallel import Progress
 from clew._random import derived_seeds
-from clew._validation import check_parameters
+from clew._validation import all_or_nothing, check_parameters
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.similarity._adaptive_knn import AdaptiveKNN
@@ -57,6 +57,7 @@ class BuiltOnSimilarity(BaseEstimator):
             tags.input_tags = input_tags_of(self.similarity)
         return tags
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike | csr_array,

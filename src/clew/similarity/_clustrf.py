@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from clew._forest import AffinityKind
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
+from clew._validation import all_or_nothing
 from clew.similarity._forest_similarity import ForestSimilarity
 
 __all__ = ["ClustRF"]
@@ -113,6 +114,7 @@ class ClustRF(ForestSimilarity):
         self.random_state = random_state
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None, *, callback: Progress | None = None) -> Self:
         """Grow the forest.
 

@@ -15,7 +15,7 @@ from clew._graphs import check_n_neighbors
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._scales import gaussian_affinity
-from clew._validation import Allowed
+from clew._validation import Allowed, all_or_nothing
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, refuse_contradictions
 from clew.similarity._affinity import remixed_graph
@@ -179,6 +179,7 @@ class COPRF(ForestSimilarity):
         self.random_state = random_state
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,

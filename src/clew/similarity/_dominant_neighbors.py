@@ -138,7 +138,7 @@ class DominantNeighbors(NeighborSelection):
                 f"{type(self).__name__}: the search ended after max_iter={self.max_iter} steps for "
                 f"{n_unfinished} of {graph.shape[0]} rows; their sets may be too large",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return entries_where(lists, is_member)
 
