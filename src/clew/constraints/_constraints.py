@@ -158,8 +158,8 @@ class Constraints(Constructors, Exchange):
         Parameters
         ----------
         pairs, triplets, odd_one_out : array-like of bool or of int, default=None
-            Which answers of the kind to keep, as a mask over them or as their positions. None
-            keeps all.
+            Which answers of the kind to keep, as a mask over them or as their positions, in the
+            order wanted; one that is named twice counts twice. None keeps all.
 
         Returns
         -------
