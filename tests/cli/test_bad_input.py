@@ -152,9 +152,17 @@ def test_method_without_answers_refuses_them(run, X, answers, method):
 
 def test_kind_of_answer_that_the_method_does_not_honour(run, X, here):
     (here / "a.csv").write_text("kind,i,j,k,answer\ntriplet,0,1,2,first\n")
-    assert_refused(
-        run(X, "-k", 3, "-c", "a.csv"), "does not honour triplets", "leave such answers out"
-    )
+    for method in ("coprf", "itml"):
+        assert_refused(
+            run(X, "-k", 3, "-c", "a.csv", "--method", method, fast=False),
+            "does not honour triplets", "--method dcrc", "leave such answers out",
+        )  # fmt: skip
+
+
+def test_bad_line_of_json_answers_is_named(run, X, here):
+    (here / "a.jsonl").write_text('{"kind": "triplet", "i": 0, "j": 1, "k": 1, "answer": "first"}')
+    done = run(X, "-k", 3, "-c", "a.jsonl", "--method", "dcrc", fast=False)
+    assert_refused(done, "a.jsonl, line 1", "different rows")
 
 
 def test_more_groups_than_rows(run, X):

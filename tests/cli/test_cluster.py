@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from clew import Constraints
+from clew.cli._models import features_for
 from clew.cli.cluster import METHODS
 from clew.metrics import adjusted_rand_score
 
@@ -47,6 +48,58 @@ def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
     assert done.exit_code == 0, done.output
     assert "the groups go against 0" in done.stderr
     assert adjusted_rand_score(BLOBS, _labels(done.stdout)) == 1
+
+
+@pytest.mark.parametrize("method", ["sklr", "dcrc"])
+def test_answers_about_three_rows_lead_from_either_kind_of_file(run, X, here, method):
+    # Groups that the blobs do not show: by a feature that hardly varies beside the others.
+    rows = np.load(X)
+    y = np.arange(30) % 2
+    np.save(X, np.column_stack([rows, y * 3.0]))
+    known = Constraints.from_labels(y, 0, n_triplets=60, n_odd_one_out=60, random_state=0)
+    known.to_csv("said.csv")
+    known.to_jsonl("said.jsonl")
+    said = [run(X, "-k", 2, "-c", f"said.{kind}", "--method", method, fast=False)
+            for kind in ("csv", "jsonl")]  # fmt: skip
+    assert [done.exit_code for done in said] == [0, 0], said[0].output
+    assert said[0].stdout == said[1].stdout
+    assert "120 answers" in said[0].stderr
+    alone = run(X, "-k", 2, "--method", method, fast=False)
+    assert adjusted_rand_score(y, _labels(alone.stdout)) < 0.5
+    assert adjusted_rand_score(y, _labels(said[0].stdout)) > 0.8
+
+
+@pytest.mark.parametrize("method", ["sklr", "itml", "dcrc"])
+def test_units_of_features_do_not_matter_where_these_are_standardised(run, X, answers, method):
+    file = answers("0 1 same", "0 12 different", "13 25 different")
+    options = ("-k", 3, "-c", file, "--method", method)
+    expected = _labels(run(X, *options, fast=False).stdout)
+    np.save(X, np.load(X) * [1e-6, 1e6, 1.0] + [1.0, 2.0, 3.0])
+    assert _labels(run(X, *options, fast=False).stdout) == expected
+    assert adjusted_rand_score(BLOBS, expected) == 1
+
+
+def test_standardised_features_have_mean_0_and_variance_1():
+    rows = np.random.RandomState(0).normal(5, 3, (40, 6)) * [1, 1e300, 1e-300, 0, 0, 1]
+    rows[:, 3:5] = [1e300, 0.1]
+    found = features_for("dcrc", rows)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found.var(axis=0), [1, 1, 1, 0, 0, 1])
+    assert features_for("e2cp", rows) is rows
+
+
+def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
+    lines = ["triplet,0,25,1,first", "odd,10,11,26,third", "odd,5,15,6,none"]
+    lines += ["triplet,3,4,13,dont_know"]
+    (here / "said.csv").write_text("\n".join(["kind,i,j,k,answer", *lines]) + "\n")
+    done = run(X, "-k", 3, "-c", "said.csv", "--method", "dcrc", fast=False)
+    assert done.exit_code == 0, done.output
+    rows = _table(done.stdout)
+    assert _labels(done.stdout) == BLOBS.tolist()
+    against = [row["id"] for row in rows if "goes against an answer" in row["doubt_reason"]]
+    assert against == ["0", "1", "5", "6", "15", "25"]
+    assert [rows[i]["n_answers"] for i in (0, 2, 13, 26)] == ["1", "0", "1", "1"]
+    assert "the groups go against 2" in done.stderr
 
 
 def test_a_dead_end_is_said_aloud(run, X, answers):
