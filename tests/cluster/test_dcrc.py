@@ -23,7 +23,12 @@ from clew.cluster._dcrc_choice import (
     share_right,
 )
 from clew.cluster._dcrc_objective import Penalties, Seen, negative_objective
-from clew.exceptions import FewerGroupsWarning, InvalidConstraintsError, InvalidParameterError
+from clew.exceptions import (
+    FewerGroupsWarning,
+    InconsistentConstraintsError,
+    InvalidConstraintsError,
+    InvalidParameterError,
+)
 from clew.metrics import adjusted_rand_score, n_violated
 
 X, Y = make_blobs(120, 3, centers=4, cluster_std=2.0, random_state=3)
@@ -332,17 +337,20 @@ def test_no_kernel_is_taken_where_it_gives_no_more_answers():
     assert few.cv_scores_ == {}
 
 
-def test_contradictions_are_weighed_and_named():
+def test_contradictions_are_weighed_and_named_or_refused_where_answers_are_hard():
     c = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)], n_samples=len(X))
     c += Constraints.from_triplets([(3, 4, 5), (3, 5, 4)], [0, 0], n_samples=len(X))
     soft = clone(QUICK).fit(X, constraints=c)
-    hard = clone(QUICK).set_params(epsilon=0.0).fit(X, constraints=c)
-    for model in (soft, hard):
-        assert [conflict.pair for conflict in model.conflicts_][:2] == [(0, 2), (3, 5)]
-        assert model.conflicts_[0].chain == (0, 1, 2)
-        assert np.isfinite(model.memberships_).all()
+    assert [conflict.pair for conflict in soft.conflicts_][:2] == [(0, 2), (3, 5)]
+    assert soft.conflicts_[0].chain == (0, 1, 2)
+    assert np.isfinite(soft.memberships_).all()
+    hard = clone(QUICK).set_params(epsilon=0.0)
+    with pytest.raises(InconsistentConstraintsError, match="0.*1.*2") as caught:
+        hard.fit(X, constraints=c)
+    assert caught.value.chain == (0, 1, 2)
     silent = c.with_weights(pair_weights=[1, 1, 0], triplet_weights=[1, 0])
     assert clone(QUICK).fit(X, constraints=silent).conflicts_ == []
+    assert hard.fit(X, constraints=silent).conflicts_ == []
 
 
 def test_hard_answers_that_can_all_hold_do():

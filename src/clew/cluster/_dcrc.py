@@ -25,7 +25,7 @@ from clew.cluster._dcrc_start import Fit, best_of
 from clew.cluster._dcrc_trial import Trial, best_trial
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.constraints import Constraints, Support
-from clew.constraints._support import answers_for
+from clew.constraints._support import answers_for, refuse_contradictions
 from clew.metrics import n_violated
 from clew.trust import ConfusionMatrices
 
@@ -47,8 +47,8 @@ class DCRC(ClusterMixin, BaseEstimator):
     n_clusters : int, default=8
         Number of groups at most.
     epsilon : float in [0, 2/3] or "annotators", default=0.05
-        Share of answers that are expected to be wrong; 0 takes those that are compatible with most
-        answers alone. "annotators" estimates a confusion matrix for each annotator, see
+        Share of answers that are expected to be wrong. 0 takes all for right: each row goes with
+        most of its answers, and contradictions are refused. "annotators" estimates a confusion matrix for each annotator, see
         `ConfusionMatrices`.
     tau : float or "cv", default="cv"
         Worth of groups that are far apart, and, with `balance`, of like size. "cv" chooses from
@@ -61,7 +61,8 @@ class DCRC(ClusterMixin, BaseEstimator):
     kernel : "cv", "adaptive" or None, default="cv"
         "adaptive" takes the features of a Gaussian kernel whose width follows the density, so that
         groups need not be parted by planes. None takes the features as given. "cv" takes the
-        kernel where groups give more of the answers held out, by half a standard error.
+        kernel where groups give more of the answers held out, by half a standard error; of more
+        than 200,000 rows it does not try.
     rank : int, default=100
         How many of those features.
     init : {"best", "kmeans", "sklr"}, default="best"
@@ -123,6 +124,8 @@ class DCRC(ClusterMixin, BaseEstimator):
         If a parameter is outside its range, or there are more groups than rows.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
+    InconsistentConstraintsError
+        For `epsilon` 0, if answers, read as pairs, contradict each other; it names the chain.
 
     Warns
     -----
@@ -140,7 +143,7 @@ class DCRC(ClusterMixin, BaseEstimator):
     follows from that by a confusion matrix. So don't-know about three rows tells that no row
     stands out; don't-know about a pair tells nothing, unless an annotator says it more often about
     one kind of pairs. The weight of an answer multiplies its log-likelihood; one of weight 0 says
-    nothing. Contradictions are weighed; with `epsilon` 0, the majority of a row's answers decides.
+    nothing. Contradictions are weighed, but for `epsilon` 0.
 
     The objective is the mean log-likelihood of answers, of which fewer than 50 count as 50, less
     ``lam`` times the squared weights, plus ``tau`` times the entropy of the sizes of groups
@@ -257,6 +260,8 @@ class DCRC(ClusterMixin, BaseEstimator):
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
         heard = _of_some_weight(known)
+        if self.epsilon == 0:
+            refuse_contradictions(heard.as_pairs())
         seeds = derived_seeds(self.random_state, 4)
         rows = rows_seen(heard, self.max_unanswered, seeds[0])
         errors = self._errors(len(known.annotators))

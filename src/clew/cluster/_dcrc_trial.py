@@ -18,6 +18,8 @@ from clew.similarity._feature_maps import AdaptiveGaussian
 __all__ = ["Trial", "best_trial"]
 
 Kernel = Literal["adaptive"] | None
+#: Of more rows, their features of the kernel alone would take longer than all the rest.
+MAX_ROWS_OF_KERNEL = 200_000
 
 
 class Trial(NamedTuple):
@@ -80,7 +82,8 @@ def best_trial(
     if model.kernel != "cv":
         return tried(model.kernel)
     given = tried(None)
-    if not given.choice.scores:  # too few answers to judge by
+    has_few_answers = not given.choice.scores
+    if has_few_answers or n_samples > MAX_ROWS_OF_KERNEL:
         return given
     curved = tried("adaptive")
     return curved if curved.choice.is_clearly_above(given.choice, n_judging(known)) else given
