@@ -345,7 +345,7 @@ def test_contradictions_are_weighed_and_named_or_refused_where_answers_are_hard(
     assert soft.conflicts_[0].chain == (0, 1, 2)
     assert np.isfinite(soft.memberships_).all()
     hard = clone(QUICK).set_params(epsilon=0.0)
-    with pytest.raises(InconsistentConstraintsError, match="0.*1.*2") as caught:
+    with pytest.raises(InconsistentConstraintsError, match="contradict") as caught:
         hard.fit(X, constraints=c)
     assert caught.value.chain == (0, 1, 2)
     silent = c.with_weights(pair_weights=[1, 1, 0], triplet_weights=[1, 0])
