@@ -48,8 +48,8 @@ class DCRC(ClusterMixin, BaseEstimator):
         Number of groups at most.
     epsilon : float in [0, 2/3] or "annotators", default=0.05
         Share of answers that are expected to be wrong. 0 takes all for right: each row goes with
-        most of its answers, and contradictions are refused. "annotators" estimates a confusion matrix for each annotator, see
-        `ConfusionMatrices`.
+        most of its answers, and contradictions are refused. "annotators" estimates a confusion
+        matrix for each annotator, see `ConfusionMatrices`.
     tau : float or "cv", default="cv"
         Worth of groups that are far apart, and, with `balance`, of like size. "cv" chooses from
         .1, .5, 1 and 1.5 by answers held out.
