@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
-from clew.cluster import KernelKMeans
+from clew.cluster import KernelKMeans, _inner_products, _kernel_descent
 from clew.cluster._inner_products import ComputedProducts, GivenProducts
 from clew.cluster._kernel_descent import descend_in_kernel, start_in_kernel
 from clew.exceptions import FewerGroupsWarning, InvalidDataError, InvalidParameterError
@@ -160,3 +160,23 @@ def test_parameters_out_of_range_are_refused():
         KernelKMeans(121, kernel="precomputed").fit(K)
     with pytest.raises(InvalidParameterError, match="n_init"):
         KernelKMeans(2, kernel=linear_kernel, n_init=0).fit(X)
+
+
+def test_few_long_columns_at_a_time_change_nothing(monkeypatch):
+    widths = []
+
+    def product(A, B):
+        widths.append(len(B))
+        return A @ B.T
+
+    monkeypatch.setattr(_inner_products, "MAX_DENSE_ROWS", 10)
+    model = KernelKMeans(3, kernel=product, n_init=2, random_state=0)
+    usual = model.fit(X)
+    labels, inertia = usual.labels_, usual.inertia_
+    monkeypatch.setattr(_inner_products, "ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(_kernel_descent, "NUMBERS_PER_BLOCK", 7 * len(X))
+    widths.clear()
+    model.fit(X)
+    assert max(widths) <= 7
+    np.testing.assert_array_equal(model.labels_, labels)
+    assert model.inertia_ == pytest.approx(inertia)

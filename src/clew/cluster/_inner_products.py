@@ -60,8 +60,9 @@ class ComputedProducts:
 
     def __init__(self, X: Floats, kernel: KernelFunction) -> None:
         self._X, self._kernel = X, kernel
-        parts = [self._between(X[a:b], X[a:b]) for a, b in blocks(len(X), ROWS_PER_BLOCK)]
-        self.diagonal = np.concatenate([np.diagonal(part) for part in parts])
+        self.diagonal = np.empty(len(X))
+        for a, b in blocks(len(X), ROWS_PER_BLOCK):
+            self.diagonal[a:b] = np.diagonal(self._between(X[a:b], X[a:b]))
 
     def columns(self, which: NDArray[np.int64]) -> Floats:
         """Give the inner products of all rows with some."""

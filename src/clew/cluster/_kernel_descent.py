@@ -15,7 +15,8 @@ __all__ = ["KernelRun", "RowSeeds", "descend_in_kernel", "group_sums", "start_in
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-COLUMNS_PER_BLOCK = 1024
+#: Columns of inner products looked at together: so many, or fewer where they are long.
+COLUMNS_PER_BLOCK, NUMBERS_PER_BLOCK = 1024, 1 << 22
 #: What rounding may add to the objective, as a share of the trace.
 ROUNDING = 1e-12
 
@@ -88,7 +89,7 @@ class Sums(NamedTuple):
         if 2 * len(moved) > len(labels):
             return self.of(self.products, labels, n_groups)
         table = self.table.copy()
-        for start, stop in blocks(len(moved), COLUMNS_PER_BLOCK):
+        for start, stop in blocks(len(moved), _block_size(len(labels))):
             which = moved[start:stop]
             change = _indicator(labels[which], n_groups) - _indicator(self.labels[which], n_groups)
             table += self.products.columns(which) @ change
@@ -114,7 +115,7 @@ def group_sums(products: Products, labels: Labels, n_groups: int) -> Floats:
     ndarray of shape (n, n_groups)
     """
     table = np.zeros((len(labels), n_groups))
-    for start, stop in blocks(len(labels), COLUMNS_PER_BLOCK):
+    for start, stop in blocks(len(labels), _block_size(len(labels))):
         which = np.arange(start, stop)
         table += products.columns(which) @ _indicator(labels[which], n_groups)
     return table
@@ -166,6 +167,11 @@ def descend_in_kernel(
             break
     exact = Sums.of(products, now.labels, n_groups)  # without the rounding of many moves
     return KernelRun(max(exact.inertia(), 0.0), now.labels, n_iter)
+
+
+def _block_size(n_rows: int) -> int:
+    """Give how many columns of so many rows are looked at together."""
+    return max(min(COLUMNS_PER_BLOCK, NUMBERS_PER_BLOCK // n_rows), 1)
 
 
 def _assigned(cost: Floats, before: Labels) -> Labels:

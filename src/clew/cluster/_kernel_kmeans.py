@@ -97,7 +97,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
 
     Time of each round of a start, for N rows: on d features O(N·d·K); on a kernel O(N·m) for m rows
     that moved, at first all. A callable is asked for all inner products once up to 5,000 rows;
-    beyond, memory stays O(N·K), and columns are asked for again in every round.
+    beyond, memory stays O(N·K) and some 100 MB, and columns are asked for again in every round.
 
     References
     ----------
