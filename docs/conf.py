@@ -53,7 +53,13 @@ numpydoc_validation_checks = {
     "RT01", "YD01", "SA04",
 }  # fmt: skip
 # A protocol has no parameters of its own, and the fields of a named tuple are described one by one.
-numpydoc_validation_exclude = {r"\.Oracle\b", r"\.Support\b", r"\.AnswerPosterior\b", r"\._"}
+numpydoc_validation_exclude = {
+    r"\.Oracle\b",
+    r"\.Support\b",
+    r"\.AnswerPosterior\b",
+    r"\.AnswerDoubts\b",
+    r"\._",
+}
 
 # The examples: each is run, each becomes a page.
 sphinx_gallery_conf = {

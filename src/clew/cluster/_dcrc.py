@@ -98,7 +98,7 @@ class DCRC(ClusterMixin, BaseEstimator):
     conflicts_ : list of Conflict
         The answers, read as pairs (`Constraints.as_pairs`), that contradict others, each with its
         chain of must-links. None of weight 0 is among them.
-    lower_bound_ : ndarray of shape (n_iter_,)
+    lower_bound_ : ndarray of shape (n_rounds,)
         What is raised, after each round; see Notes.
     n_iter_ : int
         Rounds of the start that was kept.

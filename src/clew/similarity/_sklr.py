@@ -80,14 +80,14 @@ class SKLR(KernelSpace):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, rank_)
+    embedding_ : ndarray of shape (n_samples, n_components)
         Learned features of the fitted rows, ``Φ A^½``; their inner products are the learned
         kernel. k-means on them is kernel k-means.
     kernel_ : ndarray of shape (n_samples, n_samples)
         The learned kernel, ``Φ A Φ'``; computed when asked for.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
         Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
-    A_ : ndarray of shape (rank_, rank_)
+    A_ : ndarray of shape (n_components, n_components)
         What was learned: A; the identity without answers.
     rank_ : int
         Number of features.

@@ -30,23 +30,27 @@ class SKMS(KernelSpace):
     ----------
     gamma : float, default=10.0
         Price of moving a bound, beside that of changing the kernel; infinite where no bound moves.
-    rank, kernel, random_state
+    rank : int or "auto", default="auto"
+        Number of features of the kernel at most, as for `SKLR`.
+    kernel : {"adaptive", "fourier", "precomputed"}, callable or transformer, default="adaptive"
         As for `SKLR`.
     tol : float, default=1e-3
         By what share distances may miss their bounds, moved as they are.
     max_iter : int, default=300
         Sweeps over the pairs at most.
+    random_state : int, RandomState or None, default=None
+        As for `SKLR`.
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, rank_)
+    embedding_ : ndarray of shape (n_samples, n_components)
         Learned features of the fitted rows, ``Φ A^½``; their inner products are the learned
         kernel.
     kernel_ : ndarray of shape (n_samples, n_samples)
         The learned kernel, ``Φ A Φ'``; computed when asked for.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
         Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
-    A_ : ndarray of shape (rank_, rank_)
+    A_ : ndarray of shape (n_components, n_components)
         What was learned: A; the identity without answers.
     rank_ : int
         Number of features.
