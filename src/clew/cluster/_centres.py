@@ -54,16 +54,30 @@ class Centres(Seeds, Protocol):
         """Move each centre to its group's; that of an empty group stays."""
 
 
+#: Between the inverse of the first and it features need no other unit; nor an origin of their own
+#: unless they are so many units away from theirs.
+LARGEST_UNIT, FARTHEST_SHIFT = 1e50, 10.0
+
+
 class Scale:
     """Shift and scale features so that their squares neither overflow nor cancel out."""
 
     def __init__(self, X: NDArray[np.float64]) -> None:
         self.shift = X.mean(axis=0)
-        self.unit = float(np.abs(X - self.shift).max()) or 1.0
+        farthest = np.maximum(X.max(axis=0) - self.shift, self.shift - X.min(axis=0))
+        self.unit = float(farthest.max()) or 1.0
+
+    @property
+    def is_near_unit(self) -> bool:
+        """Whether features can be computed with as they are."""
+        is_far_off = bool(np.abs(self.shift).max() > FARTHEST_SHIFT * self.unit)
+        return 1 / LARGEST_UNIT < self.unit < LARGEST_UNIT and not is_far_off
 
     def inside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bring features into the range that is computed in."""
-        return np.asarray((X - self.shift) / self.unit)
+        inside = np.asarray(X - self.shift)
+        inside /= self.unit  # in place: of many rows two copies may not fit
+        return inside
 
     def outside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bring features back into their own units."""

@@ -210,23 +210,26 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     def _fit_features(self, X: NDArray[np.float64]) -> dict[str, Any]:
         """Leave the work to scikit-learn, in a range where squares neither overflow nor vanish."""
         (seed,) = derived_seeds(self.random_state, 1)
-        scale = Scale(X)
+        given = Scale(X)
+        # Of very many rows a copy may not fit.
+        scale = None if self.batch_size is not None and given.is_near_unit else given
         shared = {
             "n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol, "random_state": seed
         }  # fmt: skip
         if self.batch_size is None:
-            model = KMeans(self.n_clusters, **shared)
+            model = KMeans(self.n_clusters, copy_x=False, **shared)
         else:
             model = MiniBatchKMeans(self.n_clusters, batch_size=self.batch_size, **shared)
         with warnings.catch_warnings():
             # Fewer different rows than groups: said below, in one way.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(scale.inside(X))
+            model.fit(X if scale is None else scale.inside(X))
         groups, labels = np.unique(model.labels_, return_inverse=True)
+        inertia, centres = float(model.inertia_), model.cluster_centers_[groups]
         return {
             "labels_": labels.astype(np.int64),
-            "inertia_": scale.squared(float(model.inertia_)),
-            "cluster_centers_": scale.outside(model.cluster_centers_[groups]),
+            "inertia_": inertia if scale is None else scale.squared(inertia),
+            "cluster_centers_": centres if scale is None else scale.outside(centres),
             "n_iter_": int(model.n_iter_),
         }
 
