@@ -43,4 +43,5 @@ def test_import_loads_no_extra(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_import_needs_no_extra(module: str) -> None:
     # None in sys.modules stands for a package that is not installed.
-    _python(f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r})); import {module}")
+    code = f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r})); import {module}"
+    assert _python(f"{code}; print('imported')") == "imported\n"

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks import _harness as harness
 from benchmarks._result_log import ResultLog
 from benchmarks.papers._relative.methods import Method
-from benchmarks.papers._running import run_units
+from benchmarks.papers._running import run_missing
 from benchmarks.papers._scores import Score
 from clew import datasets
 from clew.exceptions import DatasetNotFoundError
@@ -112,15 +112,7 @@ def run(study: Study, n_jobs: int) -> None:
     n_jobs : int
         Processes.
     """
-    study.log.keep()
-    done = study.log.read()
-    for name in study.sets:
-        if why := missing(name):
-            print(f"left out: {why}")
-    units = _units(study, done)
-    print(f"{len(units)} parts to run, {len(done)} results found", flush=True)
-    source = harness.source_tag()
-    run_units(_run_unit, [(study, *unit, source) for unit in units], n_jobs)
+    run_missing(study, _units, _run_unit, missing, n_jobs)
 
 
 Unit = tuple[str, Any, int, list[str]]

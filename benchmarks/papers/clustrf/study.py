@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks._harness import RESULTS, source_tag
+from benchmarks._harness import RESULTS
 from benchmarks._result_log import ResultLog
 from benchmarks.papers._identity import seed_of, seeded
-from benchmarks.papers._running import run_units
+from benchmarks.papers._running import run_missing
 from benchmarks.papers.clustrf.methods import WAYS, Way
 from benchmarks.papers.clustrf.protocol import SETS, K, Problem
 from clew.cluster import SpectralClustering
@@ -107,15 +107,7 @@ def run(study: Study, n_jobs: int) -> None:
     n_jobs : int
         Processes.
     """
-    study.log.keep()
-    done = study.log.read()
-    for name in study.sets:
-        if why := missing(name):
-            print(f"left out: {why}")
-    units = _units(study, done)
-    print(f"{len(units)} parts to run, {len(done)} results found", flush=True)
-    source = source_tag()
-    run_units(_run_unit, [(study, *unit, source) for unit in units], n_jobs)
+    run_missing(study, _units, _run_unit, missing, n_jobs)
 
 
 def _units(study: Study, done: Container[object]) -> list[tuple[str, str, list[Task]]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from benchmarks._harness import RESULTS, source_tag
+from benchmarks._harness import RESULTS
 from benchmarks._result_log import ResultLog
 from benchmarks.papers._identity import seed_of
-from benchmarks.papers._running import run_units
+from benchmarks.papers._running import run_missing
 from benchmarks.papers.cop_rf.measures import Inputs, Measure
 from benchmarks.papers.cop_rf.parts import ALL_SETS, PARTS, Part, problem_named
 from benchmarks.papers.cop_rf.protocol import Cell, Problem
@@ -96,12 +96,14 @@ def run(study: Study, n_jobs: int) -> None:
     n_jobs : int
         Processes.
     """
-    log = study.log
-    log.keep()
-    done = log.read()
-    for name in study.sets:
-        if why := missing(problem_named(name)):
-            print(f"left out: {why}")
+    run_missing(
+        study, _units, _run_unit, lambda name: missing(problem_named(name)), n_jobs,
+        what="(set, trial)",
+    )  # fmt: skip
+
+
+def _units(study: Study, done: Container[tuple[object, ...]]) -> list[tuple[str, int, list[int]]]:
+    """Give what is left of each (set, trial): positions of tasks, those that take long first."""
     units = []
     for problem in study.problems():
         tasks = study.tasks(problem)
@@ -112,9 +114,7 @@ def run(study: Study, n_jobs: int) -> None:
             if left:
                 units.append((problem.name, trial, left))
     units.sort(key=lambda unit: (SLOW.index(unit[0]) if unit[0] in SLOW else len(SLOW), unit[1]))
-    print(f"{len(units)} (set, trial) to run, {len(done)} results found", flush=True)
-    source = source_tag()
-    run_units(_run_unit, [(study, *unit, source) for unit in units], n_jobs)
+    return units
 
 
 def _run_unit(study: Study, name: str, trial: int, positions: Sequence[int], source: str) -> str:
