@@ -10,11 +10,13 @@ from clew.cluster._pckmeans import PCKMeans
 from clew.cluster._similarity_clustering import SimilarityClustering
 from clew.cluster._spectral import SpectralClustering
 from clew.cluster._sssvad import SSSVaD
+from clew.cluster.guided import GuidedClustering
 
 __all__ = [
     "DCRC",
     "COPKMeans",
     "ConstrainedLinkage",
+    "GuidedClustering",
     "KernelKMeans",
     "KernelMeanShift",
     "MPCKMeans",

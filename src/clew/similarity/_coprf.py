@@ -242,10 +242,26 @@ class COPRF(ForestSimilarity):
         check_is_fitted(self, "forest_")
         if self._distances_tell:
             return []
-        unmixed = copy(self)
-        unmixed.__dict__.pop("affinity_matrix_", None)
-        unmixed.euclidean_ = 0.0
-        return [unmixed]
+        return [self.remixed(0.0)]
+
+    def remixed(self, euclidean: float) -> Self:
+        """Give the same trees, with another share of Gaussian affinities.
+
+        Parameters
+        ----------
+        euclidean : float
+            The share, in [0, 1].
+
+        Returns
+        -------
+        COPRF
+            Fitted.
+        """
+        check_is_fitted(self, "forest_")
+        other = copy(self)
+        other.__dict__.pop("affinity_matrix_", None)
+        other.euclidean_ = euclidean
+        return other
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Link every fitted row to its most similar rows, without a dense matrix.

@@ -38,6 +38,8 @@ __all__ = ["ConfusionMatrices", "Matrices", "answered_rows_of", "likelihoods"]
 LEVEL = 0.95
 #: Where an expectation weighs more, intervals are too narrow to be computed.
 MAX_STRENGTH = 1e9
+#: Rounds of EM, and the least chance that is divided by.
+MAX_ROUNDS, TINY = 30, 1e-300
 
 
 class ConfusionMatrices(BaseEstimator):
@@ -222,6 +224,43 @@ class ConfusionMatrices(BaseEstimator):
         }
         found = {kind: shrunk(kind, table, self._prior) for kind, table in counts.items()}
         self._set(known.annotators, of_kind, counts, found)
+        return self
+
+    def fit_chances(
+        self, constraints: Constraints, chances: Mapping[Kind, NDArray[np.float64]]
+    ) -> Self:
+        """Estimate the matrices where groups are known by chance only, and not from these answers.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            What people said.
+        chances : dict of str to ndarray of shape (n_answers, n_cases)
+            For each kind the chances of the cases of each answer, as found without it.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        By EM: answers tell which case is likely, and matrices follow from that.
+        """
+        check_parameters(self, self._allowed)
+        of_kind, n = list(said_in(constraints)), len(constraints.annotators)
+        found = {
+            said.kind: shrunk(said.kind, counted(said, chances[said.kind], n) * 0, self._prior)
+            for said in of_kind
+        }
+        for _ in range(MAX_ROUNDS):
+            counts = {}
+            for said in of_kind:
+                by_case = found[said.kind].matrices[said.annotator, :, said.label]
+                joint = chances[said.kind] * by_case
+                joint /= np.maximum(joint.sum(axis=1, keepdims=True), TINY)
+                counts[said.kind] = counted(said, joint, n)
+            found = {kind: shrunk(kind, table, self._prior) for kind, table in counts.items()}
+        self._set(constraints.annotators, [s.select(s.weight > 0) for s in of_kind], counts, found)
         return self
 
     def of(self, annotator: str) -> dict[Kind, NDArray[np.float64]]:

@@ -1,0 +1,161 @@
+"""The pool: ways to group that know nothing of each other, some led by answers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.mixture import GaussianMixture
+
+from clew.cluster._similarity_clustering import SimilarityClustering
+from clew.cluster._spectral import SpectralClustering
+from clew.cluster.guided._views import LED_VIEWS, View, Views
+from clew.constraints import Constraints
+from clew.exceptions import InvalidParameterError
+from clew.similarity import E2CP, ITML
+
+__all__ = ["Candidate", "checked_pool", "default_pool"]
+
+#: Up to so many rows answers spread to all pairs; beyond, to those near the graph.
+MAX_DENSE_ROWS = 1_000
+#: Up to so many rows Ward's tree is made of all pairs.
+MAX_WARD_ROWS = 5_000
+N_INIT = 10
+SPREAD_PRIOR, BEST_PRIOR = 0.7, 1.4
+
+
+class Candidate(NamedTuple):
+    """One way to group.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    estimator : estimator
+        A clusterer; it gets answers where it has `supports`.
+    view : str, default="features"
+        What it reads, see `Views`.
+    n_neighbors : int, "auto" or "paper", default=None
+        Neighbours in the graph that it reads.
+    log_prior : float, default=0.0
+        How much likelier than others it is taken to be right, as a logarithm.
+    """
+
+    name: str
+    estimator: Any
+    view: View = "features"
+    n_neighbors: int | Literal["auto", "paper"] | None = None
+    log_prior: float = 0.0
+
+    @property
+    def follows_answers(self) -> bool:
+        """Whether answers change what it does."""
+        return hasattr(self.estimator, "supports") or self.view in LED_VIEWS
+
+    def partition(self, views: Views, answers: Constraints | None) -> NDArray[np.int64]:
+        """Group the rows.
+
+        Parameters
+        ----------
+        views : Views
+            What there is to read, led by `answers`.
+        answers : Constraints or None
+            Pairs alone.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+            Groups, numbered from 0.
+        """
+        estimator, rows = clone(self.estimator), views.read(self.view, self.n_neighbors)
+        if hasattr(estimator, "supports"):
+            labels = estimator.fit(rows, constraints=answers).labels_
+        else:
+            labels = estimator.fit_predict(rows)
+        return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+
+
+def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candidate]:
+    """Give the ways to group that `GuidedClustering` joins.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of groups.
+    n_samples : int
+        Number of rows: of many, some ways are left out.
+    seed : int, default=0
+        Seed of k-means and the like.
+
+    Returns
+    -------
+    list of Candidate
+    """
+    kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed)
+    cut = SpectralClustering(n_clusters, n_neighbors=None, n_init=N_INIT, random_state=seed)
+    mixture = GaussianMixture(n_clusters, n_init=2, reg_covar=1e-3, random_state=seed)
+    metric = SimilarityClustering(ITML(), kmeans, random_state=seed)
+    form = "dense" if n_samples <= MAX_DENSE_ROWS else "sparse"
+
+    def spread(alpha: float = 0.8) -> SimilarityClustering:
+        return SimilarityClustering(
+            E2CP("precomputed", alpha=alpha, n_neighbors=None, form=form), cut, random_state=seed
+        )
+
+    pool = [
+        Candidate("k-means", kmeans),
+        Candidate("mixture", mixture, "components"),
+        Candidate("neighbors", cut, "neighbors", 20),
+        Candidate("trees", cut, "trees", 20),
+        Candidate("forest", cut, "forest", 20),
+        Candidate("metric", metric),
+        Candidate("led forest", cut, "led forest", 20),
+        Candidate("led trees", cut, "led trees", "paper"),
+        Candidate("neighbors, spread", spread(), "neighbors", 20, SPREAD_PRIOR),
+        Candidate("close neighbors, spread", spread(0.9), "neighbors", 10, SPREAD_PRIOR),
+        Candidate("trees, spread", spread(), "trees", 20, SPREAD_PRIOR),
+        Candidate("wide trees, spread", spread(), "trees", "paper", SPREAD_PRIOR),
+        Candidate("forest, spread", spread(), "forest", 20, SPREAD_PRIOR),
+        Candidate("led trees, spread", spread(), "led trees", 20, SPREAD_PRIOR),
+        Candidate("led forest, spread", spread(), "led forest", 20, BEST_PRIOR),
+    ]
+    if n_samples <= MAX_WARD_ROWS:
+        pool.insert(0, Candidate("ward", AgglomerativeClustering(n_clusters)))
+    return pool
+
+
+def checked_pool(pool: Any) -> list[Candidate]:
+    """Take ways to group that somebody gave.
+
+    Parameters
+    ----------
+    pool : sequence of (str, estimator)
+        Names and clusterers of features.
+
+    Returns
+    -------
+    list of Candidate
+
+    Raises
+    ------
+    InvalidParameterError
+        If it is not that, or names are not different.
+    """
+    given = [pool] if isinstance(pool, str) else list(pool)
+    is_pair = [isinstance(entry, tuple | list) and len(entry) == 2 for entry in given]
+    if not given or not all(is_pair):
+        raise InvalidParameterError(
+            f"pool must be 'default', or a list of names and clusterers; got {pool!r}"
+        )
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        raise InvalidParameterError(f"names in a pool must be different words, got {names}")
+    for name, estimator in given:
+        if not hasattr(estimator, "fit_predict"):
+            raise InvalidParameterError(
+                f"{name!r} in the pool is no clusterer: {type(estimator).__name__} has no fit_predict"
+            )
+    return [Candidate(name, estimator) for name, estimator in given]

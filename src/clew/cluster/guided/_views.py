@@ -1,0 +1,117 @@
+"""What candidates read: features, and graphs of similarities, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from clew._graphs import resolved_n_neighbors
+from clew.constraints import Constraints
+from clew.similarity import COPRF, AdaptiveKNN, ClustRF
+from clew.similarity._parts import graph_of
+
+__all__ = ["LED_VIEWS", "VIEWS", "Views"]
+
+View = Literal[
+    "features", "components", "neighbors", "trees", "forest", "led trees", "led forest"
+]
+#: Those that follow answers, and all.
+LED_VIEWS = ("led trees", "led forest")
+VIEWS = ("features", "components", "neighbors", "trees", "forest", *LED_VIEWS)
+
+N_TREES = 150
+MAX_COMPONENTS = 10
+
+
+class Views:
+    """Features, and what similarities make of them and of answers.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+    seed : int
+        Seed of the forests.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+    answers : Constraints or None
+        What led views follow.
+
+    Notes
+    -----
+    "components" are the first ten principal components, "neighbors" is `AdaptiveKNN`, "trees" is
+    `ClustRF`, "forest" is `COPRF` without answers. "led forest" is `COPRF` with answers, and
+    "led trees" are its trees alone. Up to 5,000 rows graphs are made of affinities of all rows.
+    """
+
+    def __init__(self, X: NDArray[np.float64], seed: int, n_jobs: int | None = None) -> None:
+        self.X = X
+        self._seed, self._n_jobs = seed, n_jobs
+        self.answers: Constraints | None = None
+        self._made: dict[object, Any] = {}
+        self._parent: Views | None = None
+
+    def given(self, answers: Constraints) -> Views:
+        """Give the views that follow these answers; the others stay those that are here."""
+        led = Views(self.X, self._seed, self._n_jobs)
+        led.answers, led._parent = answers, self
+        return led
+
+    def read(self, view: View, n_neighbors: int | Literal["auto", "paper"] | None = None) -> Any:
+        """Give features, or the graph of so many neighbours of a similarity.
+
+        Parameters
+        ----------
+        view : str
+            One of `VIEWS`.
+        n_neighbors : int, "auto" or "paper", default=None
+            How many neighbours; not for features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns) or csr_array of shape (n_samples, n_samples)
+        """
+        if self._parent is not None and view not in LED_VIEWS:
+            return self._parent.read(view, n_neighbors)
+        if view == "features":
+            return self.X
+        if view == "components":
+            return self._once(view, self._components)
+        assert n_neighbors is not None
+        n = len(self.X)
+        k = resolved_n_neighbors(n_neighbors, n)
+        return self._once((view, k), lambda: graph_of(self._similarity(view), n, k))
+
+    def _once(self, key: object, make: Callable[[], Any]) -> Any:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def _components(self) -> NDArray[np.float64]:
+        n_components = min(MAX_COMPONENTS, *self.X.shape)
+        components = PCA(n_components, random_state=self._seed).fit_transform(self.X)
+        return np.asarray(components / (components.std() or 1.0))
+
+    def _similarity(self, view: View) -> Any:
+        return self._once(("similarity", view), lambda: self._fit(view))
+
+    def _fit(self, view: View) -> Any:
+        if view == "neighbors":
+            return AdaptiveKNN().fit(self.X)
+        if view == "trees":
+            return ClustRF(N_TREES, random_state=self._seed, n_jobs=self._n_jobs).fit(self.X)
+        if view == "led trees":
+            return self._similarity("led forest").remixed(0.0)
+        forest = COPRF(
+            N_TREES, euclidean=0.5, trust=None, random_state=self._seed, n_jobs=self._n_jobs
+        )
+        return forest.fit(self.X, constraints=self.answers if view == "led forest" else None)
