@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import Kind
-from clew.cluster.guided._ensemble import Ensemble, Fold, Weights, weights_of
+from clew.answers import DIFFERENT, SAME, Kind
+from clew.cluster.guided._ensemble import Ensemble, Fold
 from clew.cluster.guided._error_rate import ErrorRate, error_rate
 from clew.constraints import Constraints
 from clew.trust import ConfusionMatrices
 
-__all__ = ["Beliefs", "beliefs_about", "credit_of"]
+__all__ = ["Beliefs", "beliefs_about", "credit_of", "credited"]
 
 Floats = NDArray[np.float64]
 
 LEAST_RATE, MOST_RATE = 0.02, 0.4
 #: Answers that weigh as much as what is expected of all, and of each.
-STRENGTH = 50.0
+STRENGTH = 20.0
 #: For each kind, which rows of an answer are together in its cases (`clew.trust._cases.CASES`):
 #: every way in which three rows can be parted, by the case that it makes.
 WAYS: dict[Kind, NDArray[np.int64]] = {
@@ -55,26 +55,61 @@ def credit_of(ensemble: Ensemble, folds: Sequence[Fold]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        The best 1; 0 for somebody who is wrong half of the time or more.
+        In [-1, 1], the largest in size 1: near 0 for somebody who guesses, negative for somebody
+        who says the opposite.
     """
-    weights = weights_of(ensemble.scores(folds), {})
-    confusion = beliefs_about(ensemble, weights, folds).confusion
-    edge = np.maximum(0.5 - confusion.error_rates_, 0.0)
-    credit = edge / edge.max() if edge.max() > 0 else np.ones(len(edge))
+    confusion = beliefs_about(ensemble, folds).confusion
+    edge = 1 - 2 * confusion.error_rates_
+    credit = edge / (np.abs(edge).max() or 1.0)
     return dict(zip(confusion.annotators_, credit.tolist(), strict=True))
 
 
-def beliefs_about(
-    ensemble: Ensemble, weights: Weights, folds: Sequence[Fold]
-) -> Beliefs:
+def credited(known: Constraints, credit: Mapping[str, float]) -> Constraints:
+    """Weigh answers by how far their annotators are believed.
+
+    Parameters
+    ----------
+    known : Constraints
+        What people said.
+    credit : mapping of str to float
+        See `credit_of`.
+
+    Returns
+    -------
+    Constraints
+        Pairs of those who say the opposite are turned round; of them other answers weigh nothing.
+    """
+    of_each = np.array([credit[name] for name in known.annotators])
+    of_pairs = of_each[known.pair_annotators]
+    answers = known.pair_answers.copy()
+    is_turned = (of_pairs < 0) & ~known.is_dont_know
+    answers[is_turned] = np.where(answers[is_turned] == SAME, DIFFERENT, SAME)
+    believed = np.maximum(of_each, 0.0)
+    return Constraints(
+        known.n_samples,
+        pairs=np.column_stack([known.pairs, answers]),
+        pair_weights=known.pair_weights * np.abs(of_pairs),
+        pair_annotators=_names(known, known.pair_annotators),
+        triplets=np.column_stack([known.triplets, known.triplet_answers]),
+        triplet_weights=known.triplet_weights * believed[known.triplet_annotators],
+        triplet_annotators=_names(known, known.triplet_annotators),
+        odd_one_out=np.column_stack([known.odd_one_out, known.odd_one_out_answers]),
+        odd_one_out_weights=known.odd_one_out_weights * believed[known.odd_one_out_annotators],
+        odd_one_out_annotators=_names(known, known.odd_one_out_annotators),
+    )
+
+
+def _names(known: Constraints, annotators: NDArray[np.int64]) -> list[str]:
+    return [known.annotators[code] for code in annotators]
+
+
+def beliefs_about(ensemble: Ensemble, folds: Sequence[Fold]) -> Beliefs:
     """Estimate how many answers are wrong, and who errs how.
 
     Parameters
     ----------
     ensemble : Ensemble
         Partitions.
-    weights : dict of str to float
-        How much each way to group counts.
     folds : sequence of Fold
         Answers held out.
 
@@ -86,10 +121,10 @@ def beliefs_about(
         return Beliefs(UNKNOWN, ConfusionMatrices.uniform(LEAST_RATE))
     held = [fold.held for fold in folds]
     as_pairs = [of.as_pairs() for of in held]
-    score = ensemble.held_out_association(weights, [pairs.pairs for pairs in as_pairs])
+    score = ensemble.held_out_association([pairs.pairs for pairs in as_pairs])
     said = sum(as_pairs[1:], as_pairs[0])
     weight = np.where(said.is_dont_know, 0.0, said.pair_weights)
-    rate = error_rate(np.concatenate(score), said.is_must_link, weight)
+    rate = error_rate(score, said.is_must_link, weight)
     known = sum(held[1:], held[0])
     error = min(max(rate.rate, LEAST_RATE), MOST_RATE)
     expected = 2 * error / (1 + error)  # of three labels, one of which is don't-know
@@ -101,7 +136,7 @@ def beliefs_about(
         ("triplet", [of.triplets for of in held]),
         ("odd_one_out", [of.odd_one_out for of in held]),
     ):
-        chances[kind] = _chances(kind, rows, ensemble, weights, rate)
+        chances[kind] = _chances(kind, rows, ensemble, rate)
     matrices = ConfusionMatrices(
         prior_error=expected, prior_strength=STRENGTH, pooling_strength=STRENGTH
     )
@@ -112,17 +147,12 @@ def _chances(
     kind: Kind,
     rows: Sequence[NDArray[np.int64]],
     ensemble: Ensemble,
-    weights: Weights,
     rate: ErrorRate,
 ) -> Floats:
     """Give the chances of the cases of answers, (m, n_cases)."""
     ends = ((0, 1),) if kind == "pair" else ((0, 1), (0, 2), (1, 2))
     together = [
-        rate.together(
-            np.concatenate(
-                ensemble.held_out_association(weights, [of[:, [a, b]] for of in rows])
-            )
-        )
+        rate.together(ensemble.held_out_association([of[:, [a, b]] for of in rows]))
         for a, b in ends
     ]
     if kind == "pair":

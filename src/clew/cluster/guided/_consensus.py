@@ -17,9 +17,9 @@ LEAST = 1e-12
 
 def consensus(
     partitions: ArrayLike,
+    weights: ArrayLike | None,
     n_clusters: int,
     *,
-    weights: ArrayLike | None = None,
     n_init: int = 10,
     random_state: RandomState = None,
 ) -> NDArray[np.int64]:
@@ -29,10 +29,10 @@ def consensus(
     ----------
     partitions : array-like of shape (n_partitions, n_samples)
         Groups of the rows in each partition: any labels.
+    weights : array-like of shape (n_partitions,) or None
+        How much each partition counts; None: all alike.
     n_clusters : int
         Number of groups.
-    weights : array-like of shape (n_partitions,), default=None
-        How much each partition counts; None: all alike.
     n_init : int, default=10
         Starts of k-means.
     random_state : int, RandomState or None, default=None
@@ -65,7 +65,7 @@ def consensus(
     --------
     >>> from clew.cluster.guided import consensus
     >>> three = [[0, 0, 1, 1, 2, 2], [1, 1, 0, 0, 0, 0], [5, 5, 5, 7, 9, 9]]
-    >>> labels = consensus(three, 3, random_state=0)
+    >>> labels = consensus(three, None, 3, random_state=0)
     >>> bool(labels[0] == labels[1] != labels[4])
     True
     """
@@ -83,7 +83,7 @@ def consensus(
 
 
 def co_association(
-    partitions: ArrayLike, pairs: ArrayLike, *, weights: ArrayLike | None = None
+    partitions: ArrayLike, weights: ArrayLike | None, pairs: ArrayLike
 ) -> NDArray[np.float64]:
     """Give the share of partitions in which the rows of pairs are together.
 
@@ -91,10 +91,10 @@ def co_association(
     ----------
     partitions : array-like of shape (n_partitions, n_samples)
         Groups of the rows in each partition.
+    weights : array-like of shape (n_partitions,) or None
+        How much each partition counts; None: all alike.
     pairs : array-like of shape (n_pairs, 2)
         Rows.
-    weights : array-like of shape (n_partitions,), default=None
-        How much each partition counts.
 
     Returns
     -------

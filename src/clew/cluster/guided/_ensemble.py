@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._parallel import Progress
 from clew.cluster.guided._consensus import co_association, consensus
 from clew.constraints import Constraints
 from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 
-__all__ = ["Ensemble", "Fold", "Labels", "weights_of"]
+__all__ = ["Ensemble", "Fold", "Labels", "Way", "Weights"]
 
 Labels = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Weights = dict[str, float]
 
-#: What the log-likelihood of answers is multiplied by: candidates that do well on answers held out
-#: count more, but by far not as much more as if all the rest of the model were right.
+#: What the log-likelihood of answers is multiplied by: ways that do well on answers held out count
+#: more, but by far not as much more as if all the rest of the model were right.
 TEMPER = 0.25
-#: Candidates of less than this share of the largest weight are left out.
+#: Ways of less than this share of the largest weight are left out.
 LEAST_WEIGHT = 0.02
+#: How much less than that, as a logarithm, the first fold must foretell to end a way there.
+MARGIN = 2.0
 
 
 class Fold(NamedTuple):
@@ -31,71 +35,141 @@ class Fold(NamedTuple):
     held: Constraints
 
 
-class Ensemble(NamedTuple):
-    """Partitions by name: those that saw all answers, and for each fold those that saw its part."""
+class Way(NamedTuple):
+    """A way to group."""
 
-    whole: dict[str, Labels]
+    name: str
+    group: Callable[[int | None], Labels | Floats]
+    """Gets the number of a fold, or None for all answers; gives groups, or chances of groups."""
+    log_prior: float = 0.0
+    """How much likelier than others it is taken to be right, as a logarithm."""
+
+
+class Ensemble(NamedTuple):
+    """What ways to group made of all answers and of those of each fold, and how they did."""
+
+    whole: dict[str, Labels | Floats]
+    """Groups, or chances of groups, of all rows, by way."""
     of_folds: list[dict[str, Labels]]
+    """Groups that saw only a fold's part of the answers."""
+    scores: dict[str, float]
+    """Mean log-likelihood of the answers held out; of ways that were ended, those of one fold."""
+    weights: Weights
+    """How much each way counts, the most 1; of those that were ended 0."""
 
     @classmethod
-    def empty(cls, n_folds: int) -> Self:
-        """Begin with none."""
-        return cls({}, [{} for _ in range(n_folds)])
+    def of(
+        cls, ways: Sequence[Way], folds: Sequence[Fold], callback: Progress | None = None
+    ) -> Self:
+        """Let ways to group compete.
 
-    def add(self, name: str, whole: Labels, of_folds: Sequence[Labels]) -> None:
-        """Add a way to group."""
-        self.whole[name] = whole
-        for partitions, labels in zip(self.of_folds, of_folds, strict=True):
-            partitions[name] = labels
+        Parameters
+        ----------
+        ways : sequence of Way
+            The ways.
+        folds : sequence of Fold
+            Answers that judge. Without any, all ways count by what is known of them before.
+        callback : callable, default=None
+            Called with the number of partitions made, and of all.
 
-    def scores(self, folds: Sequence[Fold]) -> dict[str, float]:
-        """Give the log-likelihood of the answers held out, by way."""
-        return {name: self._score(name, folds) for name in self.whole}
+        Returns
+        -------
+        Ensemble
 
-    def _score(self, name: str, folds: Sequence[Fold]) -> float:
-        parts = [
-            answer_counts(partitions[name], fold.held)
-            for partitions, fold in zip(self.of_folds, folds, strict=True)
-        ]
-        if not parts:
-            return 0.0
-        return log_likelihood_of_counts({kind: sum(p[kind] for p in parts) for kind in parts[0]})
+        Notes
+        -----
+        Ways that are hopelessly behind after the first fold go no further.
+        """
+        made = _Counter(callback, len(ways) * (len(folds) + 1))
+        of_folds: list[dict[str, Labels]] = []
+        priors = {way.name: way.log_prior for way in ways}
+        left, scores = list(ways), dict.fromkeys(priors, 0.0)
+        for at in range(len(folds)):
+            of_folds.append({way.name: as_labels(made.one(way, at)) for way in left})
+            told = {way.name: _told(way.name, of_folds, folds) for way in left}
+            scores |= {name: total / max(weight, 1e-300) for name, (total, weight) in told.items()}
+            totals = {name: total * len(folds) / (at + 1) for name, (total, _) in told.items()}
+            weights = _weights(totals, priors, slack=MARGIN if at + 1 < len(folds) else 0.0)
+            left = [way for way in left if weights[way.name] > 0]
+        if not folds:
+            weights = _weights(scores, priors)
+        whole = {way.name: made.one(way, None) for way in left}
+        return cls(whole, of_folds, scores, dict.fromkeys(priors, 0.0) | weights)
 
-    def joined(self, weights: Weights, n_clusters: int, seed: int) -> tuple[Labels, list[Labels]]:
+    @property
+    def best(self) -> list[str]:
+        """Names of the ways that count."""
+        return [name for name, weight in self.weights.items() if weight > 0]
+
+    def joined(self, n_clusters: int, seed: int) -> tuple[Labels, list[Labels]]:
         """Give the consensus of all answers, and that of each fold."""
-        return (
-            _consensus(self.whole, weights, n_clusters, seed),
-            [_consensus(partitions, weights, n_clusters, seed) for partitions in self.of_folds],
-        )
+        whole = {name: as_labels(self.whole[name]) for name in self.best}
+        parts = [whole, *self.of_folds]
+        every = [consensus(*self._chosen(p), n_clusters, random_state=seed) for p in parts]
+        return every[0], every[1:]
 
-    def held_out_association(
-        self, weights: Weights, pairs: Sequence[NDArray[np.int64]]
-    ) -> list[NDArray[np.float64]]:
-        """Give for each fold how often rows are together in partitions that saw only its part."""
+    def held_out_association(self, pairs: Sequence[NDArray[np.int64]]) -> Floats:
+        """Tell how often rows are together in partitions that saw only the other answers.
+
+        Parameters
+        ----------
+        pairs : sequence of ndarray of shape (n_pairs, 2)
+            Rows, for each fold.
+
+        Returns
+        -------
+        ndarray
+            Of the pairs of all folds, one after the other.
+        """
         found = []
         for partitions, of_fold in zip(self.of_folds, pairs, strict=True):
-            chosen, weight = _used(partitions, weights)
-            found.append(co_association(chosen, of_fold, weights=weight))
-        return found
+            chosen, weight = self._chosen(partitions)
+            found.append(co_association(chosen, weight, of_fold))
+        return np.concatenate(found)
+
+    def _chosen(self, partitions: Mapping[str, Labels]) -> tuple[Labels, list[float]]:
+        names = self.best
+        return np.stack([partitions[name] for name in names]), [self.weights[k] for k in names]
 
 
-def weights_of(scores: Mapping[str, float], log_priors: Mapping[str, float]) -> Weights:
-    """Turn scores into weights, the largest of which is 1; small ones are 0."""
-    logarithm = np.array([TEMPER * score + log_priors.get(k, 0.0) for k, score in scores.items()])
-    weight = np.exp(logarithm - logarithm.max())
-    weight[weight < LEAST_WEIGHT] = 0.0
-    return dict(zip(scores, weight.tolist(), strict=True))
+def as_labels(groups: Labels | Floats) -> Labels:
+    """Take the likeliest groups where there are chances."""
+    likeliest = groups.argmax(axis=1) if groups.ndim == 2 else groups
+    return np.asarray(likeliest, dtype=np.int64)
 
 
-def _used(
-    partitions: Mapping[str, Labels], weights: Weights
-) -> tuple[Labels, list[float]]:
-    names = [name for name, weight in weights.items() if weight > 0]
-    return np.stack([partitions[name] for name in names]), [weights[name] for name in names]
+class _Counter:
+    """Counts what was made, and says so."""
+
+    def __init__(self, callback: Progress | None, total: int) -> None:
+        self._callback, self._total, self._done = callback, total, 0
+
+    def one(self, way: Way, at: int | None) -> Labels | Floats:
+        groups = way.group(at)
+        self._done += 1
+        if self._callback is not None:
+            self._callback(self._done, self._total)
+        return groups
 
 
-def _consensus(
-    partitions: Mapping[str, Labels], weights: Weights, n_clusters: int, seed: int
-) -> Labels:
-    chosen, weight = _used(partitions, weights)
-    return consensus(chosen, n_clusters, weights=weight, random_state=seed)
+def _told(
+    name: str, of_folds: Sequence[Mapping[str, Labels]], folds: Sequence[Fold]
+) -> tuple[float, float]:
+    """Give the log-likelihood of the answers held out so far, and their weight."""
+    parts = [
+        answer_counts(partitions[name], fold.held)
+        for partitions, fold in zip(of_folds, folds, strict=False)
+    ]
+    counts = {kind: np.sum([part[kind] for part in parts], axis=0) for kind in parts[0]}
+    return log_likelihood_of_counts(counts), float(sum(t.sum() for t in counts.values()))
+
+
+def _weights(
+    totals: Mapping[str, float], log_priors: Mapping[str, float], slack: float = 0.0
+) -> Weights:
+    """Turn log-likelihoods into weights, the largest of which is 1; small ones are 0."""
+    logarithm = np.array([TEMPER * total + log_priors[name] for name, total in totals.items()])
+    logarithm -= logarithm.max()
+    weight = np.where(logarithm + slack < np.log(LEAST_WEIGHT), 0.0, np.exp(logarithm))
+    return dict(zip(totals, weight.tolist(), strict=True))
+

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -19,8 +20,8 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster.guided._beliefs import Beliefs, beliefs_about, credit_of
-from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Weights, weights_of
+from clew.cluster.guided._beliefs import Beliefs, beliefs_about, credit_of, credited
+from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
 from clew.cluster.guided._explanation import Explanation, explanation
 from clew.cluster.guided._n_clusters import choose_n_clusters
 from clew.cluster.guided._pool import Candidate, checked_pool, default_pool
@@ -83,8 +84,9 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     answer_posterior_ : AnswerDoubts
         How likely each answer is wrong, by kind.
     scores_ : dict of str to float
-        Log-likelihood of the answers held out, for each way to group, for the first consensus
-        ("consensus") and for what came of refining it.
+        Mean log-likelihood of the answers held out, for each way to group, for the first consensus
+        ("consensus") and for what came of refining it. Ways that were hopelessly behind after the
+        first third of the answers went no further.
     weights_ : dict of str to float
         How much each counted in the consensus that it went into, the most 1.
     n_violated_ : int
@@ -193,10 +195,11 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         folds = _folds(known, seeds[1])
         n_clusters = self.n_clusters or choose_n_clusters(views, folds, seeds[2])
         pool = self._pool(n_clusters, len(features), seeds[2])
-        work = _Work(views, known, folds, n_clusters, seeds[3], callback)
+        ridge = RidgeSmoother(views.X, seeds[3])
+        work = _Work(views, ridge, known, folds, n_clusters, seeds[3], callback)
         first = work.grouped(pool)
         last = work.refined(first) if folds else first
-        self._set(known, views, units, first, last)
+        self._set(work, units, first, last)
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -260,11 +263,9 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
             return default_pool(n_clusters, n_samples, seed)
         return checked_pool(self.pool)
 
-    def _set(
-        self, known: Constraints, views: Views, units: Units, first: _Joined, last: _Joined
-    ) -> None:
+    def _set(self, work: _Work, units: Units, first: _Joined, last: _Joined) -> None:
         """Set the fitted attributes, all at once after the work."""
-        chances = last.chances
+        chances, known = last.chances, work.known
         doubts = answer_posterior(known, chances, last.beliefs.confusion)
         labels = np.asarray(chances.argmax(axis=1), dtype=np.int64)
         rate = last.beliefs.rate
@@ -276,13 +277,13 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
             error_interval_=rate.interval,
             confusion_=last.beliefs.confusion,
             answer_posterior_=doubts,
-            scores_=first.scores | last.scores,
-            weights_=first.weights | last.weights,
+            scores_=first.ensemble.scores | last.ensemble.scores,
+            weights_=first.ensemble.weights | last.ensemble.weights,
             n_violated_=n_violated(labels, known),
             _known=known,
             _units=units,
-            _graph=views.read("neighbors", 10),
-            _smoother=RidgeSmoother(views.X, 0),
+            _graph=work.views.read("neighbors", 10),
+            _smoother=work.ridge,
         )
 
 
@@ -299,8 +300,8 @@ class _Joined(NamedTuple):
     """A consensus, and what it was made of."""
 
     ensemble: Ensemble
-    scores: dict[str, float]
-    weights: Weights
+    judges: list[Fold]
+    """The answers, as far as their annotators are believed."""
     labels: Labels
     of_folds: list[Labels]
     chances: NDArray[np.float64]
@@ -311,6 +312,7 @@ class _Work(NamedTuple):
     """What all steps need."""
 
     views: Views
+    ridge: RidgeSmoother
     known: Constraints
     folds: list[Fold]
     n_clusters: int
@@ -318,93 +320,87 @@ class _Work(NamedTuple):
     callback: Progress | None
 
     def grouped(self, pool: list[Candidate]) -> _Joined:
-        """Fit the pool, and join it."""
-        if not self.folds:
-            pool = [candidate for candidate in pool if not candidate.follows_answers]
-        ensemble = Ensemble.empty(len(self.folds))
-        unled = [candidate for candidate in pool if not candidate.follows_answers]
+        """Let the pool compete, and join it."""
+        unled = [_once(candidate, self.views) for candidate in pool if not candidate.follows_answers]
         led = [candidate for candidate in pool if candidate.follows_answers]
-        for candidate in unled:
-            labels = candidate.partition(self.views, None)
-            ensemble.add(candidate.name, labels, [labels] * len(self.folds))
-            self._say(ensemble, pool)
-        credit = credit_of(ensemble, self.folds) if unled and led else None
-        whole = self.views.given(_led_by(self.known, credit))
-        of_folds = [self.views.given(_led_by(fold.kept, credit)) for fold in self.folds]
-        for candidate in led:
-            ensemble.add(
-                candidate.name,
-                candidate.partition(whole, whole.answers),
-                [candidate.partition(views, views.answers) for views in of_folds],
-            )
-            self._say(ensemble, pool)
-        return self._join(ensemble, {c.name: c.log_prior for c in pool})
+        if not self.folds:
+            return self._join(Ensemble.of(unled, [], self.callback), [])
+        known, judges = self._believed(unled)
+        views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
+        views.append(self.views.given(known.as_pairs()))
+        ways = [*unled, *(_led(candidate, views) for candidate in led)]
+        return self._join(Ensemble.of(ways, judges, self.callback), judges)
+
+    def _believed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
+        """Weigh answers by their annotators, where ways that saw no answers can tell these apart."""
+        if len(self.known.annotators) < 2 or not unled:
+            return self.known, self.folds
+        credit = credit_of(Ensemble.of(unled, self.folds), self.folds)
+        folds = [Fold(*(credited(part, credit) for part in fold)) for fold in self.folds]
+        return credited(self.known, credit), folds
 
     def refined(self, first: _Joined) -> _Joined:
         """Refine the consensus in several ways, and join what comes of it."""
-        ensemble = Ensemble.empty(len(self.folds))
-        ensemble.add("consensus", first.labels, first.of_folds)
-        if STEADY in first.ensemble.whole:
-            ensemble.add(
-                STEADY,
-                first.ensemble.whole[STEADY],
-                [partitions[STEADY] for partitions in first.ensemble.of_folds],
-            )
+        ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
+        if first.ensemble.weights.get(STEADY):
+            ways.append(Way(STEADY, lambda at: _of(first.ensemble, STEADY, at)))
         smoothers: dict[str, Smoother] = {
             "neighbors": NeighborSmoother(self.views.read("neighbors", 10)),
-            "ridge": RidgeSmoother(self.views.X, self.seed),
+            "ridge": self.ridge,
         }
-        confusion = first.beliefs.confusion
-        tied = TiedRows(self.known, confusion)
-        tied_of = [TiedRows(fold.kept, confusion) for fold in self.folds]
-        soft = {}
+        parts = [*(fold.kept for fold in self.folds), self.known]
+        tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
+        starts = [*first.of_folds, first.labels]
         for name, smoother in smoothers.items():
             for strength in STRENGTHS:
-                way = f"refined by {name}, {strength:g}"
-                soft[way] = refine(first.labels, self.n_clusters, tied, smoother, strength)
-                of_folds = [
-                    refine(labels, self.n_clusters, ties, smoother, strength).argmax(axis=1)
-                    for labels, ties in zip(first.of_folds, tied_of, strict=True)
-                ]
-                ensemble.add(way, soft[way].argmax(axis=1), of_folds)
-        return self._join(ensemble, {}, soft)
+                run = partial(self._refine, starts, tied, smoother, strength)
+                ways.append(Way(f"refined by {name}, {strength:g}", run))
+        return self._join(Ensemble.of(ways, first.judges), first.judges)
 
-    def _join(
+    def _refine(
         self,
-        ensemble: Ensemble,
-        log_priors: dict[str, float],
-        soft: dict[str, NDArray[np.float64]] | None = None,
-    ) -> _Joined:
-        scores = ensemble.scores(self.folds)
-        weights = weights_of(scores, log_priors)
-        labels, of_folds = ensemble.joined(weights, self.n_clusters, self.seed)
-        chances = _voted(labels, self.n_clusters, ensemble.whole | (soft or {}), weights)
-        beliefs = beliefs_about(ensemble, weights, self.folds)
-        return _Joined(ensemble, scores, weights, labels, of_folds, chances, beliefs)
+        starts: list[Labels],
+        tied: list[TiedRows],
+        smoother: Smoother,
+        strength: float,
+        at: int | None,
+    ) -> NDArray[np.float64]:
+        part = -1 if at is None else at
+        return refine(starts[part], self.n_clusters, tied[part], smoother, strength)
 
-    def _say(self, ensemble: Ensemble, pool: list[Candidate]) -> None:
-        if self.callback is not None:
-            self.callback(len(ensemble.whole), len(pool))
-
-
-def _led_by(known: Constraints, credit: dict[str, float] | None) -> Constraints:
-    """Read answers as pairs, and weigh them by how far their annotators are believed."""
-    pairs = known.as_pairs()
-    if credit is None or len(known.annotators) < 2:
-        return pairs
-    of_each = np.array([credit[name] for name in known.annotators])
-    return pairs.with_weights(pair_weights=pairs.pair_weights * of_each[pairs.pair_annotators])
+    def _join(self, ensemble: Ensemble, judges: list[Fold]) -> _Joined:
+        labels, of_folds = ensemble.joined(self.n_clusters, self.seed)
+        chances = _voted(labels, self.n_clusters, ensemble)
+        beliefs = beliefs_about(ensemble, self.folds)
+        return _Joined(ensemble, judges, labels, of_folds, chances, beliefs)
 
 
-def _voted(
-    labels: Labels, n_clusters: int, partitions: dict[str, Any], weights: Weights
-) -> NDArray[np.float64]:
+def _once(candidate: Candidate, views: Views) -> Way:
+    """Make a way of a candidate that no answers lead: its groups are always the same."""
+    made = cache(lambda: candidate.partition(views, None))
+    return Way(candidate.name, lambda at: made(), candidate.log_prior)
+
+
+def _led(candidate: Candidate, views: list[Views]) -> Way:
+    """Make a way of a candidate that is led by the answers of a fold, or by all, the last."""
+
+    def group(at: int | None) -> Labels:
+        led = views[-1 if at is None else at]
+        return candidate.partition(led, led.answers)
+
+    return Way(candidate.name, group, candidate.log_prior)
+
+
+def _of(ensemble: Ensemble, name: str, at: int | None) -> Any:
+    return ensemble.whole[name] if at is None else ensemble.of_folds[at][name]
+
+
+def _voted(labels: Labels, n_clusters: int, ensemble: Ensemble) -> NDArray[np.float64]:
     """Let partitions vote: the groups of each stand for those that their rows have in `labels`."""
     groups = np.eye(n_clusters)[labels]
     votes = np.zeros_like(groups)
-    for name, weight in weights.items():
-        if weight > 0:
-            votes += weight * _translated(partitions[name], groups)
+    for name in ensemble.best:
+        votes += ensemble.weights[name] * _translated(ensemble.whole[name], groups)
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 

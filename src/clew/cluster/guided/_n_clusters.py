@@ -10,9 +10,10 @@ from sklearn.metrics import silhouette_score
 
 from clew.cluster._similarity_clustering import SimilarityClustering
 from clew.cluster._spectral import SpectralClustering
-from clew.cluster.guided._ensemble import Ensemble, Fold
+from clew.cluster.guided._ensemble import Fold
 from clew.cluster.guided._pool import MAX_WARD_ROWS, Candidate
 from clew.cluster.guided._views import Views
+from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 from clew.similarity import E2CP
 
 __all__ = ["choose_n_clusters"]
@@ -78,10 +79,13 @@ def _merit(n_clusters: int, views: Views, folds: Sequence[Fold], seed: int) -> f
     if not folds:
         return max(_silhouette(way.partition(views, None), views, seed) for way in ways)
     led = [views.given(fold.kept.as_pairs()) for fold in folds]
-    ensemble = Ensemble.empty(len(folds))
-    for way in [*ways, Candidate("spread", spread, "neighbors", 20)]:
-        ensemble.add(way.name, np.empty(0, np.int64), [way.partition(v, v.answers) for v in led])
-    return max(ensemble.scores(folds).values())
+    ways.append(Candidate("spread", spread, "neighbors", 20))
+    scores = []
+    for way in ways:
+        made = [answer_counts(way.partition(v, v.answers), f.held) for v, f in zip(led, folds, strict=True)]
+        counts = {kind: np.sum([part[kind] for part in made], axis=0) for kind in made[0]}
+        scores.append(log_likelihood_of_counts(counts))
+    return max(scores)
 
 
 def _silhouette(labels: np.ndarray, views: Views, seed: int) -> float:

@@ -23,7 +23,7 @@ __all__ = ["Candidate", "checked_pool", "default_pool"]
 MAX_DENSE_ROWS = 1_000
 #: Up to so many rows Ward's tree is made of all pairs.
 MAX_WARD_ROWS = 5_000
-N_INIT = 10
+N_INIT = 5
 SPREAD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
 
@@ -113,12 +113,10 @@ def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candida
         Candidate("forest", cut, "forest", 20),
         Candidate("metric", metric),
         Candidate("led forest", cut, "led forest", 20),
-        Candidate("led trees", cut, "led trees", "paper"),
         Candidate("neighbors, spread", spread(), "neighbors", 20, SPREAD_PRIOR),
         Candidate("close neighbors, spread", spread(0.9), "neighbors", 10, SPREAD_PRIOR),
         Candidate("trees, spread", spread(), "trees", 20, SPREAD_PRIOR),
-        Candidate("wide trees, spread", spread(), "trees", "paper", SPREAD_PRIOR),
-        Candidate("forest, spread", spread(), "forest", 20, SPREAD_PRIOR),
+        Candidate("forest, spread", spread(), "forest", 20, BEST_PRIOR),
         Candidate("led trees, spread", spread(), "led trees", 20, SPREAD_PRIOR),
         Candidate("led forest, spread", spread(), "led forest", 20, BEST_PRIOR),
     ]

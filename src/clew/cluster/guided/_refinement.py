@@ -19,7 +19,7 @@ __all__ = ["TiedRows", "refine"]
 Floats = NDArray[np.float64]
 
 START, FLOOR = 0.9, 0.03
-MAX_ROUNDS, MAX_SWEEPS = 8, 6
+MAX_ROUNDS, MAX_SWEEPS = 8, 3
 DAMPING, SWEEP_TOL, TOL = 0.3, 0.01, 0.01
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 from sklearn.metrics import euclidean_distances
-
-from clew.similarity._feature_maps import CallableKernel
 
 __all__ = ["NeighborSmoother", "RidgeSmoother", "Smoother"]
 
@@ -19,8 +17,11 @@ Floats = NDArray[np.float64]
 SAMPLE_ROWS = 1_000
 WIDTH, RIDGE = 0.5, 0.003
 LEAST_LEFT_OUT = 1e-3
-MAX_RANK = 400
-LARGE, RANK_OF_LARGE = 5_000, 200
+#: Rows that span the kernel; fewer where there are many rows.
+MAX_PIVOTS = 400
+LARGE, FEWER_PIVOTS = 5_000, 200
+#: Directions of the kernel of less than this share of its largest eigenvalue are rounding.
+LEAST_SHARE = 1e-10
 
 
 class Smoother(Protocol):
@@ -86,7 +87,7 @@ class RidgeSmoother:
     Notes
     -----
     A Gaussian kernel of which the squared width is half the median squared distance, a ridge of
-    .003 for each row, and a mean that is free. Of more than 400 rows, 400 pivots span the kernel
+    .003 for each row, and a mean that is free. Of more than 400 rows, 400 drawn at random span the kernel
     (200 of more than 5,000). Time O(n·r²) once and O(n·r·K) for each call; memory O(n·r).
 
     Examples
@@ -104,14 +105,14 @@ class RidgeSmoother:
         self._sorted = np.sort(X, axis=0)
         n = len(X)
         ranks = self._ranks(X)
-        width = WIDTH * _median_squared_distance(ranks, seed)
-
-        def kernel(rows: Floats, others: Floats) -> Any:
-            return np.exp(-euclidean_distances(rows, others, squared=True) / width)
-
-        rank = RANK_OF_LARGE if n > LARGE else min(MAX_RANK, n)
-        self._map = CallableKernel(kernel, rank, seed).fit(ranks)
-        features = self._map.transform(ranks)
+        self._width = WIDTH * _median_squared_distance(ranks, seed)
+        n_pivots = min(n, FEWER_PIVOTS if n > LARGE else MAX_PIVOTS)
+        chosen = np.random.RandomState(seed).choice(n, n_pivots, replace=False)
+        self._pivots = ranks[np.sort(chosen)]
+        value, vectors = np.linalg.eigh(self._kernel(self._pivots))
+        is_kept = value > LEAST_SHARE * value.max()
+        self._whiten = vectors[:, is_kept] / np.sqrt(value[is_kept])
+        features = self._features(ranks)
         self._mean = features.mean(axis=0)
         features -= self._mean
         gram = features.T @ features
@@ -154,8 +155,17 @@ class RidgeSmoother:
             May leave [0, 1] a little.
         """
         coefficients = np.linalg.solve(self._root.T, self._half.T @ memberships)
-        features = self._map.transform(self._ranks(X)) - self._mean
+        features = self._features(self._ranks(X)) - self._mean
         return np.asarray(features @ coefficients + memberships.mean(axis=0))
+
+    def _kernel(self, ranks: Floats) -> Floats:
+        """Give the kernel of rows with the pivots."""
+        squared = euclidean_distances(ranks, self._pivots, squared=True)
+        return np.asarray(np.exp(-squared / self._width))
+
+    def _features(self, ranks: Floats) -> Floats:
+        """Give features of which the inner products are the kernel, as far as pivots span it."""
+        return np.asarray(self._kernel(ranks) @ self._whiten)
 
     def _ranks(self, X: Floats) -> Floats:
         """Give the share of fitted values below each value, ties counted half."""
