@@ -11,6 +11,7 @@ from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
     COPKMeans,
+    GuidedClustering,
     KernelKMeans,
     KernelMeanShift,
     MPCKMeans,
@@ -76,6 +77,8 @@ GUIDED = [
     (SKMS(random_state=0), {"pairs", "dont_know"}),
     (ITML(random_state=0), {"pairs", "dont_know"}),
     (DCRC(2, random_state=0), set(ALL)),
+    (GuidedClustering(2, random_state=0), set(ALL)),
+    (GuidedClustering(random_state=0), set(ALL)),
     (DCRC(2, epsilon="annotators", kernel="adaptive", init="kmeans", random_state=0), set(ALL)),
 ]
 #: Methods that take features alone.

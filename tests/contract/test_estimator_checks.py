@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clew.cluster import (
     DCRC,
+    GuidedClustering,
     ConstrainedLinkage,
     COPKMeans,
     KernelKMeans,
@@ -78,6 +79,7 @@ ESTIMATORS = [
     COPKMeans(3, algorithm="paper"),
     COPKMeans(3, metric="precomputed"),
     DCRC(3),
+    GuidedClustering(3),
     DCRC(3, kernel="adaptive"),
     PCKMeans(3),
     MPCKMeans(3),

@@ -24,7 +24,7 @@ from clew.cluster.guided._beliefs import Beliefs, beliefs_about, credit_of, cred
 from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
 from clew.cluster.guided._explanation import Explanation, explanation
 from clew.cluster.guided._n_clusters import choose_n_clusters
-from clew.cluster.guided._pool import Candidate, checked_pool, default_pool
+from clew.cluster.guided._pool import MANY_ROWS, Candidate, checked_pool, default_pool
 from clew.cluster.guided._refinement import TiedRows, refine
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._units import Units
@@ -37,7 +37,8 @@ from clew.trust import AnswerDoubts, ConfusionMatrices, answer_posterior
 
 __all__ = ["GuidedClustering"]
 
-N_FOLDS = 3
+#: Parts of the answers; fewer of many rows, with which each takes long.
+N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 #: How much smoothers count beside answers.
 STRENGTHS = (1.0, 3.0)
 #: The candidate that joins the last consensus, besides the first one and what came of it.
@@ -293,7 +294,8 @@ def _folds(known: Constraints, seed: int) -> list[Fold]:
     if not (pairs.pair_weights[~pairs.is_dont_know] > 0).any():
         return []
     random = np.random.RandomState(seed)
-    return [Fold(*parts) for parts in held_out_folds(known, N_FOLDS, random)]
+    n_folds = N_FOLDS_OF_MANY if known.n_samples > MANY_ROWS else N_FOLDS
+    return [Fold(*parts) for parts in held_out_folds(known, n_folds, random)]
 
 
 class _Joined(NamedTuple):

@@ -11,7 +11,7 @@ from sklearn.metrics import silhouette_score
 from clew.cluster._similarity_clustering import SimilarityClustering
 from clew.cluster._spectral import SpectralClustering
 from clew.cluster.guided._ensemble import Fold
-from clew.cluster.guided._pool import MAX_WARD_ROWS, Candidate
+from clew.cluster.guided._pool import MANY_ROWS, Candidate
 from clew.cluster.guided._views import Views
 from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 from clew.similarity import E2CP
@@ -72,7 +72,7 @@ def _merit(n_clusters: int, views: Views, folds: Sequence[Fold], seed: int) -> f
         E2CP("precomputed", n_neighbors=None, form="sparse"), cut, random_state=seed
     )
     ways = [Candidate("neighbors", cut, "neighbors", 20)]
-    if len(views.X) <= MAX_WARD_ROWS:
+    if len(views.X) <= MANY_ROWS:
         ways.append(Candidate("ward", AgglomerativeClustering(n_clusters)))
     else:
         ways.append(Candidate("k-means", KMeans(n_clusters, n_init=3, random_state=seed)))

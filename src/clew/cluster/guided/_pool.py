@@ -21,8 +21,8 @@ __all__ = ["Candidate", "checked_pool", "default_pool"]
 
 #: Up to so many rows answers spread to all pairs; beyond, to those near the graph.
 MAX_DENSE_ROWS = 1_000
-#: Up to so many rows Ward's tree is made of all pairs.
-MAX_WARD_ROWS = 5_000
+#: Of more rows, ways that take long are left out.
+MANY_ROWS = 5_000
 N_INIT = 5
 SPREAD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
@@ -114,14 +114,16 @@ def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candida
         Candidate("metric", metric),
         Candidate("led forest", cut, "led forest", 20),
         Candidate("neighbors, spread", spread(), "neighbors", 20, SPREAD_PRIOR),
-        Candidate("close neighbors, spread", spread(0.9), "neighbors", 10, SPREAD_PRIOR),
-        Candidate("trees, spread", spread(), "trees", 20, SPREAD_PRIOR),
-        Candidate("forest, spread", spread(), "forest", 20, BEST_PRIOR),
-        Candidate("led trees, spread", spread(), "led trees", 20, SPREAD_PRIOR),
         Candidate("led forest, spread", spread(), "led forest", 20, BEST_PRIOR),
     ]
-    if n_samples <= MAX_WARD_ROWS:
-        pool.insert(0, Candidate("ward", AgglomerativeClustering(n_clusters)))
+    if n_samples <= MANY_ROWS:
+        pool += [
+            Candidate("ward", AgglomerativeClustering(n_clusters)),
+            Candidate("close neighbors, spread", spread(0.9), "neighbors", 10, SPREAD_PRIOR),
+            Candidate("trees, spread", spread(), "trees", 20, SPREAD_PRIOR),
+            Candidate("forest, spread", spread(), "forest", 20, BEST_PRIOR),
+            Candidate("led trees, spread", spread(), "led trees", 20, SPREAD_PRIOR),
+        ]
     return pool
 
 
