@@ -11,9 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clew.cluster import (
     DCRC,
-    GuidedClustering,
     ConstrainedLinkage,
     COPKMeans,
+    GuidedClustering,
     KernelKMeans,
     KernelMeanShift,
     MPCKMeans,

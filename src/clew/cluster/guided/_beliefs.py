@@ -130,13 +130,12 @@ def beliefs_about(ensemble: Ensemble, folds: Sequence[Fold]) -> Beliefs:
     expected = 2 * error / (1 + error)  # of three labels, one of which is don't-know
     if len(known.annotators) < 2:
         return Beliefs(rate, ConfusionMatrices.uniform(expected, known.annotators))
-    chances: dict[Kind, Floats] = {}
-    for kind, rows in (
-        ("pair", [of.pairs for of in held]),
-        ("triplet", [of.triplets for of in held]),
-        ("odd_one_out", [of.odd_one_out for of in held]),
-    ):
-        chances[kind] = _chances(kind, rows, ensemble, rate)
+    rows: dict[Kind, list[NDArray[np.int64]]] = {
+        "pair": [of.pairs for of in held],
+        "triplet": [of.triplets for of in held],
+        "odd_one_out": [of.odd_one_out for of in held],
+    }
+    chances = {kind: _chances(kind, asked, ensemble, rate) for kind, asked in rows.items()}
     matrices = ConfusionMatrices(
         prior_error=expected, prior_strength=STRENGTH, pooling_strength=STRENGTH
     )

@@ -172,4 +172,3 @@ def _weights(
     logarithm -= logarithm.max()
     weight = np.where(logarithm + slack < np.log(LEAST_WEIGHT), 0.0, np.exp(logarithm))
     return dict(zip(totals, weight.tolist(), strict=True))
-

@@ -9,12 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from clew.answers import Kind
-from clew.constraints import Constraints
-from clew.trust import ConfusionMatrices
-from clew.trust._cases import KINDS, Said, said_in
 from clew.trust._confusion import LEVEL
-from clew.trust._shrinkage import Prior, counted, shrunk, uniform_matrix
 
 __all__ = ["ErrorRate", "error_rate"]
 
@@ -71,7 +66,9 @@ def error_rate(score: Floats, is_same: NDArray[np.bool_], weight: Floats) -> Err
         slope, intercept, rate = _read(parameters)
         return _loss(rate, slope, intercept, score, is_same, weight)
 
-    runs = [minimize(loss, start, method="Nelder-Mead", options={"maxiter": 300}) for start in STARTS]
+    runs = [
+        minimize(loss, start, method="Nelder-Mead", options={"maxiter": 300}) for start in STARTS
+    ]
     slope, intercept, rate = _read(min(runs, key=lambda run: run.fun).x)
     density = np.array([-_loss(e, slope, intercept, score, is_same, weight) for e in GRID])
     share = np.exp(density - density.max()).cumsum()

@@ -187,7 +187,8 @@ def _chain(
     # Two floors, joined by "different" alone: from i on the first to j on the second.
     n = known.n_samples
     different = pairs[is_believed & (answers == DIFFERENT)]
-    stairs = np.concatenate([different + [0, n], different[:, ::-1] + [0, n]])
+    up = np.array([0, n])
+    stairs = np.concatenate([different + up, different[:, ::-1] + up])
     path = _path(i, j + n, 2 * n, np.concatenate([same, same + n, stairs]))
     floor = [row >= n for row in path]
     if sum(a != b for a, b in pairwise(floor)) != 1:  # down again: "different" twice tells nothing

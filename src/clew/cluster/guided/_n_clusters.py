@@ -82,7 +82,10 @@ def _merit(n_clusters: int, views: Views, folds: Sequence[Fold], seed: int) -> f
     ways.append(Candidate("spread", spread, "neighbors", 20))
     scores = []
     for way in ways:
-        made = [answer_counts(way.partition(v, v.answers), f.held) for v, f in zip(led, folds, strict=True)]
+        made = [
+            answer_counts(way.partition(v, v.answers), f.held)
+            for v, f in zip(led, folds, strict=True)
+        ]
         counts = {kind: np.sum([part[kind] for part in made], axis=0) for kind in made[0]}
         scores.append(log_likelihood_of_counts(counts))
     return max(scores)

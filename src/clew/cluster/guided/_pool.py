@@ -98,7 +98,7 @@ def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candida
     cut = SpectralClustering(n_clusters, n_neighbors=None, n_init=N_INIT, random_state=seed)
     mixture = GaussianMixture(n_clusters, n_init=2, reg_covar=1e-3, random_state=seed)
     metric = SimilarityClustering(ITML(), kmeans, random_state=seed)
-    form = "dense" if n_samples <= MAX_DENSE_ROWS else "sparse"
+    form: Literal["dense", "sparse"] = "dense" if n_samples <= MAX_DENSE_ROWS else "sparse"
 
     def spread(alpha: float = 0.8) -> SimilarityClustering:
         return SimilarityClustering(
@@ -144,7 +144,7 @@ def checked_pool(pool: Any) -> list[Candidate]:
     InvalidParameterError
         If it is not that, or names are not different.
     """
-    given = [pool] if isinstance(pool, str) else list(pool)
+    given: list[Any] = [pool] if isinstance(pool, str) else list(pool)
     is_pair = [isinstance(entry, tuple | list) and len(entry) == 2 for entry in given]
     if not given or not all(is_pair):
         raise InvalidParameterError(
@@ -156,6 +156,7 @@ def checked_pool(pool: Any) -> list[Candidate]:
     for name, estimator in given:
         if not hasattr(estimator, "fit_predict"):
             raise InvalidParameterError(
-                f"{name!r} in the pool is no clusterer: {type(estimator).__name__} has no fit_predict"
+                f"{name!r} in the pool is no clusterer: {type(estimator).__name__} has no "
+                "fit_predict"
             )
     return [Candidate(name, estimator) for name, estimator in given]

@@ -36,9 +36,7 @@ class TiedRows:
 
     def __init__(self, known: Constraints, confusion: ConfusionMatrices) -> None:
         self.said = [said.select(_tells(said)) for said in said_in(known)]
-        factors = [
-            likelihoods(confusion, said, known) @ CASES[said.kind] for said in self.said
-        ]
+        factors = [likelihoods(confusion, said, known) @ CASES[said.kind] for said in self.said]
         self.n_samples = known.n_samples
         self.ties, self.row_of_end = _ties(self.said, factors, known.n_samples)
 
@@ -100,9 +98,7 @@ def _tells(said: Said) -> NDArray[np.bool_]:
     return np.asarray(tells)
 
 
-def _ties(
-    said: list[Said], factors: list[Floats], n_rows: int
-) -> tuple[Ties, NDArray[np.int64]]:
+def _ties(said: list[Said], factors: list[Floats], n_rows: int) -> tuple[Ties, NDArray[np.int64]]:
     """List the ends of all answers by row."""
     parts = []
     first_end = 0

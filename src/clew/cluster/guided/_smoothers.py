@@ -87,8 +87,8 @@ class RidgeSmoother:
     Notes
     -----
     A Gaussian kernel of which the squared width is half the median squared distance, a ridge of
-    .003 for each row, and a mean that is free. Of more than 400 rows, 400 drawn at random span the kernel
-    (200 of more than 5,000). Time O(n·r²) once and O(n·r·K) for each call; memory O(n·r).
+    .003 for each row, and a mean that is free. Of more than 400 rows, 400 drawn at random span the
+    kernel (200 of more than 5,000). Time O(n·r²) once and O(n·r·K) for each call; memory O(n·r).
 
     Examples
     --------

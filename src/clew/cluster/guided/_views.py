@@ -16,9 +16,7 @@ from clew.similarity._parts import graph_of
 
 __all__ = ["LED_VIEWS", "VIEWS", "Views"]
 
-View = Literal[
-    "features", "components", "neighbors", "trees", "forest", "led trees", "led forest"
-]
+View = Literal["features", "components", "neighbors", "trees", "forest", "led trees", "led forest"]
 #: Those that follow answers, and all.
 LED_VIEWS = ("led trees", "led forest")
 VIEWS = ("features", "components", "neighbors", "trees", "forest", *LED_VIEWS)
