@@ -69,10 +69,11 @@ class Beliefs:
 
     def settle(self, log_prior, damping, max_sweeps, tol):
         """Go through all rows until nothing changes; give memberships and the number of rounds."""
-        for sweep in range(1, max_sweeps + 1):
-            if self.sweep(log_prior, damping) < tol:
-                break
-        return [softmax(self.field(row, log_prior)) for row in range(len(log_prior))], sweep
+        sweeps, change = 0, math.inf
+        while sweeps < max_sweeps and change >= tol:
+            change = self.sweep(log_prior, damping)
+            sweeps += 1
+        return [softmax(self.field(row, log_prior)) for row in range(len(log_prior))], sweeps
 
 
 def marginals(log_prior, answers):
