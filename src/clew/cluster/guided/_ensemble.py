@@ -59,7 +59,12 @@ class Ensemble(NamedTuple):
 
     @classmethod
     def of(
-        cls, ways: Sequence[Way], folds: Sequence[Fold], callback: Progress | None = None
+        cls,
+        ways: Sequence[Way],
+        folds: Sequence[Fold],
+        callback: Progress | None = None,
+        *,
+        margin: float = MARGIN,
     ) -> Self:
         """Let ways to group compete.
 
@@ -71,6 +76,8 @@ class Ensemble(NamedTuple):
             Answers that judge. Without any, all ways count by what is known of them before.
         callback : callable, default=None
             Called with the number of partitions made, and of all.
+        margin : float, default=2.0
+            How far behind a way must be before the last fold to go no further, as a logarithm.
 
         Returns
         -------
@@ -89,7 +96,7 @@ class Ensemble(NamedTuple):
             told = {way.name: _told(way.name, of_folds, folds) for way in left}
             scores |= {name: total / max(weight, 1e-300) for name, (total, weight) in told.items()}
             totals = {name: total * len(folds) / (at + 1) for name, (total, _) in told.items()}
-            weights = _weights(totals, priors, slack=MARGIN if at + 1 < len(folds) else 0.0)
+            weights = _weights(totals, priors, slack=margin if at + 1 < len(folds) else 0.0)
             left = [way for way in left if weights[way.name] > 0]
         if not folds:
             weights = _weights(scores, priors)

@@ -197,7 +197,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         n_clusters = self.n_clusters or choose_n_clusters(views, folds, seeds[2])
         pool = self._pool(n_clusters, len(features), seeds[2])
         ridge = RidgeSmoother(views.X, seeds[3])
-        work = _Work(views, ridge, known, folds, n_clusters, seeds[3], callback)
+        work = self._steps()(views, ridge, known, folds, n_clusters, seeds[3], callback)
         first = work.grouped(pool)
         last = work.refined(first) if folds else first
         self._set(work, units, first, last)
@@ -258,6 +258,10 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         return explanation(
             (i, j), self.probabilities_, self._known, self.answer_posterior_, self._graph
         )
+
+    def _steps(self) -> type[_Work]:
+        """Give the steps; a study that leaves some of them out has others."""
+        return _Work
 
     def _pool(self, n_clusters: int, n_samples: int, seed: int) -> list[Candidate]:
         if isinstance(self.pool, str) and self.pool == "default":
@@ -331,7 +335,7 @@ class _Work(NamedTuple):
         views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
         views.append(self.views.given(known.as_pairs()))
         ways = [*unled, *(_led(candidate, views) for candidate in led)]
-        return self._join(Ensemble.of(ways, judges, self.callback), judges)
+        return self._join(self.raced(ways, judges, self.callback), judges)
 
     def _believed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
         """Weigh answers by their annotators, where ways that saw no answers can tell these apart."""
@@ -346,18 +350,25 @@ class _Work(NamedTuple):
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
             ways.append(Way(STEADY, lambda at: _of(first.ensemble, STEADY, at)))
-        smoothers: dict[str, Smoother] = {
-            "neighbors": NeighborSmoother(self.views.read("neighbors", 10)),
-            "ridge": self.ridge,
-        }
         parts = [*(fold.kept for fold in self.folds), self.known]
         tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
         starts = [*first.of_folds, first.labels]
-        for name, smoother in smoothers.items():
+        for name, smoother in self.smoothers().items():
             for strength in STRENGTHS:
                 run = partial(self._refine, starts, tied, smoother, strength)
                 ways.append(Way(f"refined by {name}, {strength:g}", run))
-        return self._join(Ensemble.of(ways, first.judges), first.judges)
+        return self._join(self.raced(ways, first.judges), first.judges)
+
+    def raced(
+        self, ways: list[Way], judges: list[Fold], callback: Progress | None = None
+    ) -> Ensemble:
+        """Let ways to group compete."""
+        return Ensemble.of(ways, judges, callback)
+
+    def smoothers(self) -> dict[str, Smoother]:
+        """Give what says which groups the rows around each row speak for."""
+        graph = self.views.read("neighbors", 10)
+        return {"neighbors": NeighborSmoother(graph), "ridge": self.ridge}
 
     def _refine(
         self,
