@@ -1,0 +1,121 @@
+"""
+Many ways to group, joined by answers
+=====================================
+
+Two moons beside two round blobs that overlap. One way to group is good at moons, another at blobs,
+and nobody knows beforehand which suits what. :class:`~clew.cluster.GuidedClustering` tries many,
+lets people's answers judge them, and joins them. One of the two people who answer errs often.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.datasets import make_moons
+
+from clew import Constraints, Question
+from clew.cluster import GuidedClustering
+from clew.cluster.guided import Views, consensus, default_pool
+from clew.metrics import adjusted_rand_score
+from clew.oracles import SimulatedOracle
+
+rng = np.random.default_rng(1)
+moons, side = make_moons(200, noise=0.1, random_state=1)
+blobs = [rng.normal(middle, 0.28, (80, 2)) for middle in ((3.1, 0.9), (3.25, -0.4))]
+X = np.vstack([moons, *blobs])
+X /= np.abs(X).max()
+y = np.r_[side, np.repeat([2, 3], 80)]
+
+# %%
+# 180 questions about random pairs of points: do these two belong together? Ann errs in three
+# answers of a hundred, Ben in seventeen.
+people = {"ann": 0.03, "ben": 0.17}
+oracle = SimulatedOracle(y, error=list(people.values()), annotators=list(people), random_state=0)
+questions = [
+    Question("pair", tuple(rng.choice(len(y), 2, replace=False).tolist())) for _ in range(180)
+]
+answers = Constraints.from_answers(oracle.answer_all(questions), n_samples=len(y))
+
+model = GuidedClustering(4, random_state=0).fit(X, constraints=answers)
+print(f"ARI {adjusted_rand_score(y, model.labels_):.2f}")
+
+# %%
+# Some ways of the pool, each with what it got. Those above know the points alone, those below
+# follow answers too. The score is the mean log-likelihood of answers that the way had not seen:
+# nearer to 0 is better. The bar shows how much the way counts. Ways that are far behind after a
+# third of the answers are out.
+COLOURS = np.array(["#2f6f7e", "#d99a2b", "#7b5a94", "#86a350"])
+GREY, LIGHT, DOUBT = "#555555", "#e6eaec", "#d1372c"
+
+
+def coloured(labels: np.ndarray) -> np.ndarray:
+    """Give like groups like colours, whatever their numbers are."""
+    shared = np.eye(4)[labels].T @ np.eye(4)[y]
+    return COLOURS[linear_sum_assignment(-shared)[1][labels]]
+
+
+def draw(ax: plt.Axes, colours: np.ndarray, title: str, size: float = 7) -> None:
+    """Draw the points, and nothing around them."""
+    ax.scatter(*X.T, c=colours, s=size, linewidths=0, zorder=3)
+    ax.set_title(title, fontsize=11)
+    ax.set(aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+views = Views(X, seed=0).given(answers)
+partitions = {way.name: way.partition(views, answers) for way in default_pool(4, len(X))}
+shown = ["k-means", "mixture", "neighbors", "forest"]
+shown += ["metric", "led forest", "forest, spread", "neighbors, spread"]
+fig, axes = plt.subplots(2, 4, figsize=(11, 4.6), layout="constrained")
+for ax, name in zip(axes.flat, shown, strict=True):
+    score, weight = model.scores_[name], model.weights_[name]
+    draw(ax, coloured(partitions[name]), name)
+    bar = ax.inset_axes((0.3, -0.04, 0.4, 0.035))
+    bar.barh([0, 0], [1, weight], color=[LIGHT, "#39616b"])
+    bar.set(xlim=(0, 1), xticks=[], yticks=[])
+    bar.spines[:].set_visible(False)
+    words = f"counts {weight:.2f}" if weight else "out"
+    ax.set_xlabel(f"\nscore −{-score:.2f} · {words}", fontsize=9, color=GREY)
+plt.show()
+
+# %%
+# What people said, the consensus of the pool, and what refining makes of it. Solid lines are
+# "same", dotted ones "different". Answers that the model takes for wrong are red; points are pale
+# where it is not sure of their group.
+counting = {name: groups for name, groups in partitions.items() if model.weights_[name] > 0}
+weights = [model.weights_[name] for name in counting]
+joined = consensus(list(counting.values()), weights, 4, random_state=0)
+doubted = model.answer_posterior_.pairs > 0.5
+
+
+def link(ax: plt.Axes, which: np.ndarray, **line: object) -> None:
+    """Draw lines between the points of answers."""
+    for (i, j), said in zip(answers.pairs[which], answers.pair_answers[which], strict=True):
+        ax.plot(*X[[i, j]].T, "-" if said == 1 else ":", **line)
+
+
+fig, axes = plt.subplots(1, 3, figsize=(11, 2.7), layout="constrained")
+link(axes[0], np.ones(len(doubted), dtype=bool), color="#39616b", lw=0.7, alpha=0.4)
+draw(axes[0], np.full(len(X), "#6d7c83"), f"{len(answers.pairs)} answers")
+draw(axes[1], coloured(joined), f"consensus: ARI {adjusted_rand_score(y, joined):.2f}", 9)
+draw(
+    axes[2], coloured(model.labels_), f"refined: ARI {adjusted_rand_score(y, model.labels_):.2f}", 9
+)
+axes[2].collections[0].set_alpha(0.25 + 0.75 * model.probabilities_.max(axis=1))
+link(axes[2], doubted, color=DOUBT, lw=1, alpha=0.8, marker="o", mfc="none", ms=5, zorder=4)
+plt.show()
+
+# %%
+# Here the truth is known, so that doubts can be checked, and who errs how.
+is_same = y[answers.pairs[:, 0]] == y[answers.pairs[:, 1]]
+wrong = is_same != (answers.pair_answers == 1)
+print(
+    f"{wrong.sum()} answers are wrong, {doubted.sum()} are doubted, {(wrong & doubted).sum()} both"
+)
+print(f"estimated share of wrong answers: {model.error_rate_:.2f}")
+for name, rate in zip(model.confusion_.annotators_, model.confusion_.error_rates_, strict=True):
+    print(f"{name} errs in {rate:.2f} of answers, in truth in {people[name]:.2f}")
+
+# %%
+# Why two points are where they are: one pair of which the answer is doubted.
+i, j = answers.pairs[np.argmax(model.answer_posterior_.pairs)]
+print(model.explain(int(i), int(j)))
