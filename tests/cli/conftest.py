@@ -18,7 +18,7 @@ Run = Callable[..., Result]
 Spawn = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: Small enough for a test.
-FAST = ("--n-trees", "20", "-j", "1")
+FAST = ("--method", "coprf", "--n-trees", "20", "-j", "1")
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_contradiction_under_hard_constraints_names_the_chain(run, X, answers):
 @pytest.mark.parametrize("method", ["clustrf", "spectral"])
 def test_method_without_answers_refuses_them(run, X, answers, method):
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "--method", method, fast=False)
-    assert_refused(done, f"--method {method}", "does not honour pairs", "--method coprf")
+    assert_refused(done, f"--method {method}", "does not honour pairs", "--method guided")
 
 
 def test_kind_of_answer_that_the_method_does_not_honour(run, X, here):
@@ -155,7 +155,7 @@ def test_kind_of_answer_that_the_method_does_not_honour(run, X, here):
     for method in ("coprf", "itml"):
         assert_refused(
             run(X, "-k", 3, "-c", "a.csv", "--method", method, fast=False),
-            "does not honour triplets", "--method dcrc", "leave such answers out",
+            "does not honour triplets", "--method guided", "leave such answers out",
         )  # fmt: skip
 
 
@@ -174,7 +174,8 @@ def test_more_groups_than_rows(run, X):
     [
         ("-k", "0"),
         ("-k", "auto"),
-        (),
+        ("--method", "coprf"),
+        ("-k", "3", "--mode", "hard"),
         ("-k", "3", "--method", "kmeans"),
         ("-k", "3", "--seed", "-1"),
         ("-k", "3", "-j", "0"),

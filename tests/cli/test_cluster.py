@@ -14,6 +14,7 @@ import pytest
 from clew import Constraints
 from clew.cli._models import features_for
 from clew.cli.cluster import METHODS
+from clew.constraints._truth import TRUTH
 from clew.metrics import adjusted_rand_score
 
 HEADER = ["id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers"]
@@ -50,7 +51,7 @@ def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
     assert adjusted_rand_score(BLOBS, _labels(done.stdout)) == 1
 
 
-@pytest.mark.parametrize("method", ["sklr", "dcrc"])
+@pytest.mark.parametrize("method", ["guided", "sklr", "dcrc"])
 def test_answers_about_three_rows_lead_from_either_kind_of_file(run, X, here, method):
     # Groups that the blobs do not show: by a feature that hardly varies beside the others.
     rows = np.load(X)
@@ -132,7 +133,7 @@ def test_answers_are_counted_and_the_doubted_ones_written_beside(run, X, here, a
     assert [row["n_answers"] for row in rows[:5]] == ["2", "1", "0", "1", "1"]
     assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
     assert (here / "doubtful.csv").read_text().splitlines()[0] == (
-        "i,j,id_i,id_j,answer,annotator,p_wrong"
+        "kind,i,j,k,id_i,id_j,id_k,answer,annotator,p_wrong"
     )
 
 
@@ -155,6 +156,32 @@ def test_wrong_answers_come_first_among_the_doubted(run, X, here):
     assert min(chances) > 0.5
     assert json.loads(done.stdout)["doubted"] == len(doubted)
     assert not (here / "doubtful.csv").exists()
+
+
+def test_guided_doubts_answers_of_all_kinds_and_chooses_the_number_of_groups(run, X, here):
+    known = Constraints.from_labels(
+        BLOBS, 60, n_triplets=60, n_odd_one_out=60, random_state=0, error=0.05
+    )
+    known.to_csv("said.csv")
+    done = run(X, "-c", "said.csv", "-o", "g.csv", "--json", fast=False)
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    assert (summary["method"], summary["sizes"]) == ("guided", [10, 10, 10])
+    assert 0 < summary["error_rate"] < 0.2
+    with open("doubtful.csv", newline="") as file:
+        doubted = list(csv.DictReader(file))
+    assert {row["kind"] for row in doubted} == {"pair", "triplet", "odd_one_out"}
+    for row in doubted:
+        assert (row["k"] == "") == (row["kind"] == "pair") == (row["id_k"] == "")
+    n_wrong = sum(
+        (said != TRUTH[kind](BLOBS, rows)).sum()
+        for kind, rows, said in (
+            ("pair", known.pairs, known.pair_answers),
+            ("triplet", known.triplets, known.triplet_answers),
+            ("odd_one_out", known.odd_one_out, known.odd_one_out_answers),
+        )
+    )
+    assert len(doubted) == n_wrong > 5
 
 
 def test_rows_that_go_against_an_answer_are_doubtful(run, X, answers):
@@ -199,9 +226,13 @@ def test_json_sums_up(run, X, answers):
 
 
 def test_the_same_seed_gives_the_same_file_whatever_the_threads(run, X):
-    first = run(X, "-k", 5, "--n-trees", 40, "-j", 1, fast=False).stdout
-    assert run(X, "-k", 5, "--n-trees", 40, "-j", 2, fast=False).stdout == first
-    assert run(X, "-k", 5, "--n-trees", 40, "--seed", 1, fast=False).stdout != first
+    forest = ("-k", 5, "--method", "coprf", "--n-trees", 40)
+    for options in (forest, ("-k", 5)):
+        first = run(X, *options, "-j", 1, fast=False).stdout
+        assert len(_table(first)) == 30
+        assert run(X, *options, "-j", 2, fast=False).stdout == first
+    first = run(X, *forest, "-j", 1, fast=False).stdout
+    assert run(X, *forest, "--seed", 1, fast=False).stdout != first
 
 
 def test_an_older_output_is_replaced(run, X, here):

@@ -21,7 +21,7 @@ from clew.cli.report._png import png
 from clew.datasets import load
 
 KEYS = ["ari_no_answers", "ari_ward", "ari", "answers", "wrong", "doubted", "doubted_wrong"]
-SMALL = ("--seeds", "1", "--n-answers", "200", "--n-trees", "50")
+SMALL = ("--seeds", "1", "--n-answers", "200")
 VOID = {"meta", "img", "link", "br", "hr", "input"}
 
 

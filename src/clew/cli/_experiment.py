@@ -31,7 +31,6 @@ class Setting:
     seeds: int = 5
     n_answers: int = 1000
     error: float = 0.1
-    n_trees: int = 1000
     jobs: int = -1
 
 
@@ -48,7 +47,7 @@ class Run(NamedTuple):
     """How likely clew takes each answer to be wrong, (n_answers,)."""
     groups: Groups
     affinity: NDArray[np.float32]
-    """(n_images, n_images)."""
+    """Chance that every two images are in one group, (n_images, n_images)."""
 
 
 class Outcome(NamedTuple):
@@ -87,11 +86,11 @@ def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome
     runs: list[Run] = []
     for seed in range(setting.seeds):
         scores["ari_ward"].append(ward)
-        without = _fitted("clustrf", X, setting, seed)
+        without = _fitted(X, setting, seed)
         scores["ari_no_answers"].append(adjusted_rand_score(y, without.labels_))
         advance(2 + 2 * seed, n_fits)
         known = ask(y, setting, seed)
-        model = _fitted("coprf", X, setting, seed, known)
+        model = _fitted(X, setting, seed, known)
         scores["ari"].append(adjusted_rand_score(y, model.labels_))
         advance(3 + 2 * seed, n_fits)
         if seed == 0:
@@ -115,23 +114,23 @@ def _ward(X: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _fitted(
-    method: str,
     X: NDArray[np.float64],
     setting: Setting,
     seed: int,
     known: Constraints | None = None,
 ) -> Any:
-    model = build_model(method, N_DIGITS, n_trees=setting.n_trees, seed=seed, jobs=setting.jobs)
-    return model.fit(X) if known is None else model.fit(X, constraints=known)
+    model = build_model("guided", N_DIGITS, seed=seed, jobs=setting.jobs)
+    return model.fit(X, constraints=known)
 
 
 def _run_of(model: Any, X: NDArray[np.float64], known: Constraints, y: NDArray[np.int64]) -> Run:
     is_same = y[known.pairs[:, 0]] == y[known.pairs[:, 1]]
+    chances = model.probabilities_
     return Run(
         known=known,
         wrong=is_same != (known.pair_answers == SAME),
-        doubted=doubted_answers(model),
-        p_wrong=model.similarity_.doubt_,
+        doubted=np.array([answer.at for answer in doubted_answers(model)], np.int64),
+        p_wrong=model.answer_posterior_.pairs,
         groups=find_groups(model, X, known),
-        affinity=model.similarity_.affinity_matrix_,
+        affinity=np.asarray(chances @ chances.T, dtype=np.float32),
     )

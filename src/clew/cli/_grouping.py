@@ -23,8 +23,12 @@ from clew.metrics import n_violated
 
 __all__ = ["Job", "run"]
 
-#: Methods that grow trees, which takes a while.
-GROWING = ("coprf", "clustrf")
+#: Methods that take a while, and what they do then.
+LONG_WORK = {
+    "guided": "Trying ways to group",
+    "coprf": "Growing trees",
+    "clustrf": "Growing trees",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Job:
     """What was asked of ``clew cluster``."""
 
     items: Path
-    n_clusters: int
+    n_clusters: int | None
     constraints: Path | None
     method: str
     output: Path | None
@@ -85,7 +89,7 @@ def _read(job: Job, words: Words) -> tuple[Items, Constraints]:
     items = items._replace(X=features_for(job.method, items.X))
     n = len(items.X)
     words.detail(f"{job.items}: {counted(n, 'row')}, {counted(items.X.shape[1], 'feature')}")
-    if job.n_clusters > n:
+    if job.n_clusters is not None and job.n_clusters > n:
         raise InvalidParameterError(
             f"--n-clusters {job.n_clusters} is too many: {job.items} has only {n} rows"
         )
@@ -116,8 +120,8 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> Any:
 def _fit(job: Job, items: Items, known: Constraints, words: Words, model: Any) -> None:
     if job.method == "spectral":
         model.fit(items.X)
-    elif job.method in GROWING:
-        with words.bar("Growing trees") as advance:
+    elif job.method in LONG_WORK:
+        with words.bar(LONG_WORK[job.method]) as advance:
             model.fit(items.X, constraints=known, callback=advance)
     else:
         model.fit(items.X, constraints=known)
@@ -128,10 +132,8 @@ def _check_support(job: Job, model: Any, known: Constraints) -> None:
     try:
         check_constraints(model, known, known.n_samples, getattr(model, "supports", Support()))
     except UnsupportedConstraintError as error:
-        about_three = len(known.triplets) or len(known.odd_one_out)
-        other = "dcrc or --method sklr" if about_three else "coprf"
         rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
-        hint = f"use --method {other}, or leave {rest} out"
+        hint = f"use --method guided, or leave {rest} out"
         raise UnsupportedConstraintError(f"--method {job.method}: {error}; {hint}") from error
 
 
@@ -143,7 +145,8 @@ def _results(
     files: dict[Path | None, str] = {job.output: clusters_csv(items.ids, groups)}
     if job.doubtful is not None:
         files[job.doubtful] = doubtful_csv(items.ids, known, model)
-    error_rate = getattr(getattr(model, "similarity_", None), "error_rate_", None)
+    of_similarity = getattr(getattr(model, "similarity_", None), "error_rate_", None)
+    error_rate = getattr(model, "error_rate_", of_similarity)
     summary = {
         "rows": len(items.X),
         "features": items.X.shape[1],
@@ -169,7 +172,7 @@ def _tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
         f"{counted(summary['rows'], 'row')} in {counted(n_groups, 'group')} of "
         f"{min(sizes):,} to {counted(max(sizes), 'row')}; {summary['doubtful_rows']:,} doubtful"
     )
-    if n_groups < job.n_clusters:
+    if job.n_clusters is not None and n_groups < job.n_clusters:
         words.say(f"only {n_groups} of {job.n_clusters} groups could be told apart")
     if job.constraints is not None:
         words.say(

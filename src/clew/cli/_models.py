@@ -11,6 +11,7 @@ from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
     COPKMeans,
+    GuidedClustering,
     KernelKMeans,
     MPCKMeans,
     PCKMeans,
@@ -59,7 +60,7 @@ def features_for(method: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def build_model(
     method: str,
-    n_clusters: int,
+    n_clusters: int | None,
     *,
     n_trees: int = 1000,
     mode: Any = "soft",
@@ -73,8 +74,8 @@ def build_model(
     ----------
     method : str
         A name of ``clew cluster --method``.
-    n_clusters : int
-        Number of groups.
+    n_clusters : int or None
+        Number of groups. None: "guided" chooses it.
     n_trees, mode, trust
         See `clew.similarity.COPRF`; `trust` may be "none" too.
     seed : int
@@ -86,6 +87,9 @@ def build_model(
     -------
     estimator
     """
+    if method == "guided":
+        return GuidedClustering(n_clusters, random_state=seed, n_jobs=jobs)
+    assert n_clusters is not None  # the command has seen to that
     if method == "spectral":
         return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
     if method in CLUSTERERS:

@@ -9,19 +9,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._graphs import local_scale_graph, resolved_n_neighbors
-from clew.answers import ANSWER_WORDS
+from clew.answers import ANSWER_WORDS, Kind
 from clew.cli._outputs import csv_text
+from clew.cluster import GuidedClustering
 from clew.constraints import Constraints
 from clew.metrics._violations import violations
+from clew.trust._cases import KINDS
 
-__all__ = ["Groups", "clusters_csv", "doubted_answers", "doubtful_csv", "find_groups"]
+__all__ = ["Doubted", "Groups", "clusters_csv", "doubted_answers", "doubtful_csv", "find_groups"]
 
 #: From this probability of being wrong an answer is doubted.
 DOUBT = 0.5
 #: Below this share of its affinity within its own group a row lies between groups.
 UNSURE = 0.5
 CLUSTER_COLUMNS = ("id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers")
-DOUBTFUL_COLUMNS = ("i", "j", "id_i", "id_j", "answer", "annotator", "p_wrong")
+DOUBTFUL_COLUMNS = (
+    "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "p_wrong"
+)  # fmt: skip
+
+
+class Doubted(NamedTuple):
+    """An answer that looks wrong."""
+
+    kind: Kind
+    at: int
+    """Its position among the answers of that kind."""
+    p_wrong: float
 
 
 class Groups(NamedTuple):
@@ -30,9 +43,10 @@ class Groups(NamedTuple):
     label: NDArray[np.int64]
     """Group, numbered in the order in which the groups' first rows come."""
     confidence: NDArray[np.float64]
-    """Share of a row's affinity to its nearest rows that goes to rows of its own group."""
+    """Chance of the row's group; where the method gives none, the share of the row's affinity to
+    its nearest rows that goes to rows of its own group."""
     is_between: NDArray[np.bool_]
-    """Whether less than half of it does."""
+    """Whether that is less than half."""
     is_contradicted: NDArray[np.bool_]
     """Whether an answer about the row that is not doubted says otherwise."""
     n_answers: NDArray[np.int64]
@@ -56,9 +70,13 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
     Groups
     """
     label = _by_first_row(model.labels_)
-    confidence = _confidence(_graph(model, X), label)
+    if isinstance(model, GuidedClustering):
+        confidence = model.probabilities_.max(axis=1)
+    else:
+        confidence = _confidence(_graph(model, X), label)
     violated = violations(label, known)
-    violated[0][doubted_answers(model)] = False
+    for of_kind, doubt in zip(violated, _doubts(model), strict=False):
+        of_kind[doubt > DOUBT] = False
     tables = (known.pairs, known.triplets, known.odd_one_out)
     against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
     n = known.n_samples
@@ -76,11 +94,14 @@ def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np
     return np.bincount(np.concatenate([rows.ravel() for rows in tables]), minlength=n_rows)
 
 
-def doubted_answers(model: Any) -> NDArray[np.int64]:
-    """Give the positions of the pairs whose answers look wrong, the most doubtful first."""
-    doubt = _doubt(model)
-    doubted = np.flatnonzero(doubt > DOUBT)
-    return doubted[np.argsort(-doubt[doubted], kind="stable")]
+def doubted_answers(model: Any) -> list[Doubted]:
+    """Give the answers that look wrong, the most doubtful first."""
+    doubted = [
+        Doubted(kind, at, float(doubt[at]))
+        for kind, doubt in zip(KINDS, _doubts(model), strict=False)
+        for at in np.flatnonzero(doubt > DOUBT).tolist()
+    ]
+    return sorted(doubted, key=lambda one: -one.p_wrong)
 
 
 def clusters_csv(ids: list[str], groups: Groups) -> str:
@@ -103,22 +124,32 @@ def clusters_csv(ids: list[str], groups: Groups) -> str:
 
 def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
     """Format the answers that look wrong, the most doubtful first."""
-    doubt = _doubt(model)
-    words = {code: word for word, code in ANSWER_WORDS["pair"].items()}
-    rows = []
-    for at in doubted_answers(model).tolist():
-        i, j = known.pairs[at].tolist()
-        said = words[int(known.pair_answers[at])]
-        who = known.annotators[known.pair_annotators[at]]
-        rows.append((i, j, ids[i], ids[j], said, who, float(doubt[at])))
-    return csv_text(DOUBTFUL_COLUMNS, rows)
+    tables = {
+        "pair": (known.pairs, known.pair_answers, known.pair_annotators),
+        "triplet": (known.triplets, known.triplet_answers, known.triplet_annotators),
+        "odd_one_out": (
+            known.odd_one_out,
+            known.odd_one_out_answers,
+            known.odd_one_out_annotators,
+        ),
+    }
+    lines = []
+    for kind, at, p_wrong in doubted_answers(model):
+        asked, answers, annotators = tables[kind]
+        words = {code: word for word, code in ANSWER_WORDS[kind].items()}
+        rows = asked[at].tolist()
+        blank = [""] * (3 - len(rows))
+        said, who = words[int(answers[at])], known.annotators[annotators[at]]
+        lines.append((kind, *rows, *blank, *(ids[i] for i in rows), *blank, said, who, p_wrong))
+    return csv_text(DOUBTFUL_COLUMNS, lines)
 
 
-def _doubt(model: Any) -> NDArray[np.float64]:
-    """Give P(wrong) of every pair; NaN, or nothing, where that was not estimated."""
+def _doubts(model: Any) -> tuple[NDArray[np.float64], ...]:
+    """Give P(wrong) of the answers by kind; NaN, or nothing, where that was not estimated."""
+    if isinstance(model, GuidedClustering):
+        return model.answer_posterior_
     similarity = getattr(model, "similarity_", None)
-    doubt: NDArray[np.float64] = getattr(similarity, "doubt_", np.empty(0))
-    return doubt
+    return (getattr(similarity, "doubt_", np.empty(0)),)
 
 
 def _by_first_row(labels: NDArray[np.int32]) -> NDArray[np.int64]:

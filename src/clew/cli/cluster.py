@@ -14,6 +14,7 @@ __all__ = ["cluster"]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.Path(path_type=Path)
 METHODS = (
+    "guided",
     "coprf",
     "e2cp",
     "copkmeans",
@@ -37,7 +38,10 @@ METHODS_OF = {
 @click.command()
 @click.argument("items", metavar="X.npy|X.csv|X.parquet", type=FILE)
 @click.option(
-    "-k", "--n-clusters", type=click.IntRange(min=1), required=True, help="Number of groups."
+    "-k",
+    "--n-clusters",
+    type=click.IntRange(min=1),
+    help="Number of groups.  [default: guided chooses it, by the answers; others want it]",
 )
 @click.option(
     "-c",
@@ -49,14 +53,14 @@ METHODS_OF = {
 @click.option(
     "--method",
     type=click.Choice(METHODS),
-    default="coprf",
+    default="guided",
     show_default=True,
-    help="coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans softly, in "
+    help="guided joins many ways to group by what answers say of them; coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans softly, in "
     "k-means; copkmeans and linkage keep every answer; sklr (a kernel) and itml (a metric) learn "
     "distances from them, for k-means; dcrc fits a model of groups; clustrf and spectral refuse "
-    "answers. sklr and dcrc take triplets and odd-one-out answers too. sklr, itml and dcrc "
-    "standardise the features; the forests coprf and clustrf do not mind units; all others take "
-    "features as they are.",
+    "answers. guided, sklr and dcrc take triplets and odd-one-out answers too. sklr, itml and dcrc "
+    "standardise the features, and guided does where their units differ; the forests coprf and "
+    "clustrf do not mind units; all others take features as they are.",
 )
 @click.option(
     "-o",
@@ -138,6 +142,8 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         if is_given and method not in methods:
             option = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{option} means nothing to the method {method}; leave it out")
+    if options["n_clusters"] is None and method != "guided":
+        raise click.UsageError(f"--n-clusters is missing: the method {method} does not choose it")
     if str(options["output"]) == "-":
         options["output"] = None
     if as_json and options["output"] is None:

@@ -29,7 +29,7 @@ MAX_ANSWERS = 1797 * 1796 // 2
     type=click.IntRange(1, 1000),
     default=5,
     show_default=True,
-    help="How many times to ask other questions and grow other trees.",
+    help="How many times to ask other questions.",
 )
 @click.option(
     "--n-answers",
@@ -45,7 +45,6 @@ MAX_ANSWERS = 1797 * 1796 // 2
     show_default=True,
     help="Chance that an answer is wrong.",
 )
-@click.option("--n-trees", type=click.IntRange(min=1), default=1000, hidden=True)
 @click.option(
     "-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is one a core."
 )

@@ -74,7 +74,7 @@ def _affinity(outcome: Outcome, order: list[NDArray[np.int64]]) -> str:
     picture = data_uri(np.concatenate([colour, alpha], axis=-1))
     sizes = " ".join(f"minmax(0,{len(rows)}fr)" for rows in order)
     digits = "".join(f"<span>{np.bincount(outcome.y[rows]).argmax()}</span>" for rows in order)
-    words = "Affinity of every two images in group order; each group is a square on the diagonal"
+    words = "Chance that every two images are in one group, in group order; each group is a square on the diagonal"
     return (
         '<figure class="affinity">'
         f'<div class="edge top" aria-hidden="true" style="grid-template-columns:{sizes}">{digits}'
@@ -92,11 +92,10 @@ def _made(setting: Setting) -> str:
         "Digits, test set)",
         "Answers": f"{setting.n_answers:,} random pairs, each asked once; each answer is wrong "
         f"with a chance of {100 * setting.error:g} %",
-        "clew": f"COPRF with {setting.n_trees:,} trees and its defaults, then SpectralClustering "
-        "into 10 groups",
-        "No answers": f"ClustRF with {setting.n_trees:,} trees, then the same",
+        "clew": "GuidedClustering with its defaults, into 10 groups",
+        "No answers": "the same without any answers",
         "Ward linkage": "scikit-learn's AgglomerativeClustering on the pixels, into 10 groups",
-        "Repeats": f"{seeds}, each with its own questions, errors and trees; the pictures are "
+        "Repeats": f"{seeds}, each with its own questions and errors; the pictures are "
         "those of seed 0",
         "Software": ", ".join(
             [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]

@@ -23,6 +23,9 @@ SCORE_RANGE = (0.02, 0.98)
 SLOPE_SD, INTERCEPT_SD = 1.0, 10**0.5
 STARTS = ((0.0, 0.0, -1.5), (0.5, 0.0, 0.0))
 GRID = np.linspace(0.001, MAX_RATE - 0.001, 200)
+#: Widths of cells of log odds in which answers are counted; steps of Fisher scoring, and how far one
+#: may go.
+CELL, N_STEPS, MAX_STEP = 0.1, 15, 1.0
 
 
 class ErrorRate(NamedTuple):
@@ -59,7 +62,8 @@ def error_rate(score: Floats, is_same: NDArray[np.bool_], weight: Floats) -> Err
     -----
     Rows are together with probability ``σ(slope·logit(score) + intercept)``, and an answer says the
     opposite with the probability that is sought: all three are found by maximum a posteriori. So
-    partitions that are poor do not make answers wrong.
+    partitions that are poor do not make answers wrong. For the interval, slope and intercept are
+    integrated out by Laplace's method.
     """
 
     def loss(parameters: Floats) -> float:
@@ -70,7 +74,7 @@ def error_rate(score: Floats, is_same: NDArray[np.bool_], weight: Floats) -> Err
         minimize(loss, start, method="Nelder-Mead", options={"maxiter": 300}) for start in STARTS
     ]
     slope, intercept, rate = _read(min(runs, key=lambda run: run.fun).x)
-    density = np.array([-_loss(e, slope, intercept, score, is_same, weight) for e in GRID])
+    density = _log_density(slope, intercept, score, is_same, weight)
     share = np.exp(density - density.max()).cumsum()
     tails = np.searchsorted(share / share[-1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     low, high = GRID[np.minimum(tails, len(GRID) - 1)]
@@ -99,3 +103,55 @@ def _loss(
     prior = (PRIOR[0] - 1) * np.log(rate) + (PRIOR[1] - 1) * np.log1p(-rate)
     prior -= (np.log(slope) / SLOPE_SD) ** 2 / 2 + (intercept / INTERCEPT_SD) ** 2 / 2
     return -float(weight @ np.log(chance) + prior)
+
+
+def _log_density(
+    slope: float,
+    intercept: float,
+    score: Floats,
+    is_same: NDArray[np.bool_],
+    weight: Floats,
+) -> Floats:
+    """Give the logarithm of the density of each rate in `GRID`, but for a constant."""
+    odds, count = _counted(score, is_same, weight)
+    free = np.tile([np.log(slope), intercept], (len(GRID), 1))
+    for _ in range(N_STEPS):
+        _, gradient, information = _quadratic(free, odds, count)
+        step = np.linalg.solve(information, gradient[..., None])[..., 0]
+        free += np.clip(step, -MAX_STEP, MAX_STEP)
+    fit, _, information = _quadratic(free, odds, count)
+    prior = (PRIOR[0] - 1) * np.log(GRID) + (PRIOR[1] - 1) * np.log1p(-GRID)
+    return np.asarray(fit + prior - np.linalg.slogdet(information)[1] / 2)
+
+
+def _counted(
+    score: Floats, is_same: NDArray[np.bool_], weight: Floats
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Count answers by cells of log odds: (n_cells,), of different and of same."""
+    cell = np.round(logit(np.clip(score, *SCORE_RANGE)) / CELL)
+    cells, at = np.unique(cell, return_inverse=True)
+    different, same = (
+        np.bincount(at, weight * (is_same == said), len(cells)) for said in (False, True)
+    )
+    return cells * CELL, (different, same)
+
+
+def _quadratic(
+    free: Floats, odds: Floats, count: tuple[Floats, Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """Give the log posterior of log slope and intercept for each rate, its gradient and information."""
+    log_slope, intercept = free.T[:, :, None]
+    rate = GRID[:, None]
+    steepness = np.exp(log_slope) * odds
+    together = expit(steepness + intercept)
+    same = np.clip(rate + (1 - 2 * rate) * together, 1e-9, 1 - 1e-9)
+    change = (1 - 2 * rate) * together * (1 - together)
+    different_count, same_count = count
+    value = (same_count * np.log(same) + different_count * np.log1p(-same)).sum(axis=1)
+    pull = change * (same_count / same - different_count / (1 - same))
+    known = change**2 / (same * (1 - same)) * (same_count + different_count)
+    by = np.stack([steepness, np.ones_like(steepness)])
+    precision = 1 / np.array([SLOPE_SD, INTERCEPT_SD]) ** 2
+    gradient = np.einsum("rc,prc->rp", pull, by) - precision * free
+    information = np.einsum("rc,prc,qrc->rpq", known, by, by) + np.diag(precision)
+    return value - (precision * free**2).sum(axis=1) / 2, gradient, information

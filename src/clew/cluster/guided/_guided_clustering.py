@@ -33,7 +33,7 @@ from clew.constraints import Constraints, Support
 from clew.constraints._folds import held_out_folds
 from clew.constraints._support import answers_for
 from clew.metrics import n_violated
-from clew.trust import AnswerDoubts, ConfusionMatrices, answer_posterior
+from clew.trust import answer_posterior
 
 __all__ = ["GuidedClustering"]
 
@@ -43,6 +43,9 @@ N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 STRENGTHS = (1.0, 3.0)
 #: The candidate that joins the last consensus, besides the first one and what came of it.
 STEADY = "led forest, spread"
+#: How much likelier groups without answers are right than any others, as a logarithm: where answers
+#: tell next to nothing, they are not followed.
+UNLED_PRIOR = 1.0
 
 
 class GuidedClustering(ClusterMixin, BaseEstimator):
@@ -312,6 +315,8 @@ class _Joined(NamedTuple):
     of_folds: list[Labels]
     chances: NDArray[np.float64]
     beliefs: Beliefs
+    unled: Labels | None = None
+    """The consensus of ways that saw no answers."""
 
 
 class _Work(NamedTuple):
@@ -327,7 +332,9 @@ class _Work(NamedTuple):
 
     def grouped(self, pool: list[Candidate]) -> _Joined:
         """Let the pool compete, and join it."""
-        unled = [_once(candidate, self.views) for candidate in pool if not candidate.follows_answers]
+        unled = [
+            _once(candidate, self.views) for candidate in pool if not candidate.follows_answers
+        ]
         led = [candidate for candidate in pool if candidate.follows_answers]
         if not self.folds:
             return self._join(Ensemble.of(unled, [], self.callback), [])
@@ -335,7 +342,11 @@ class _Work(NamedTuple):
         views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
         views.append(self.views.given(known.as_pairs()))
         ways = [*unled, *(_led(candidate, views) for candidate in led)]
-        return self._join(self.raced(ways, judges, self.callback), judges)
+        joined = self._join(self.raced(ways, judges, self.callback), judges)
+        if not unled:
+            return joined
+        alone, _ = Ensemble.of(unled, []).joined(self.n_clusters, self.seed)
+        return joined._replace(unled=alone)
 
     def _believed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
         """Weigh answers by their annotators, where ways that saw no answers can tell these apart."""
@@ -350,6 +361,8 @@ class _Work(NamedTuple):
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
             ways.append(Way(STEADY, lambda at: _of(first.ensemble, STEADY, at)))
+        if first.unled is not None:
+            ways.append(Way("no answers", lambda at: first.unled, UNLED_PRIOR))
         parts = [*(fold.kept for fold in self.folds), self.known]
         tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
         starts = [*first.of_folds, first.labels]
