@@ -35,9 +35,7 @@ def test_co_association_is_the_weighted_share_of_partitions():
     found = co_association(groups, weights, pairs)
     np.testing.assert_allclose(found, dense[pairs[:, 0], pairs[:, 1]])
     alike = dense_co_association(groups, np.ones(7))
-    np.testing.assert_allclose(
-        co_association(groups, None, pairs), alike[pairs[:, 0], pairs[:, 1]]
-    )
+    np.testing.assert_allclose(co_association(groups, None, pairs), alike[pairs[:, 0], pairs[:, 1]])
     assert co_association(groups, None, []).shape == (0,)
 
 

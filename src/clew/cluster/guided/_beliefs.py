@@ -58,7 +58,10 @@ def credit_of(ensemble: Ensemble, folds: Sequence[Fold]) -> dict[str, float]:
         In [-1, 1], the largest in size 1: near 0 for somebody who guesses, negative for somebody
         who says the opposite.
     """
-    confusion = beliefs_about(ensemble, folds).confusion
+    return _credit(beliefs_about(ensemble, folds).confusion)
+
+
+def _credit(confusion: ConfusionMatrices) -> dict[str, float]:
     edge = 1 - 2 * confusion.error_rates_
     credit = edge / (np.abs(edge).max() or 1.0)
     return dict(zip(confusion.annotators_, credit.tolist(), strict=True))
@@ -120,16 +123,32 @@ def beliefs_about(ensemble: Ensemble, folds: Sequence[Fold]) -> Beliefs:
     if not folds:
         return Beliefs(UNKNOWN, ConfusionMatrices.uniform(LEAST_RATE))
     held = [fold.held for fold in folds]
-    as_pairs = [of.as_pairs() for of in held]
-    score = ensemble.held_out_association([pairs.pairs for pairs in as_pairs])
-    said = sum(as_pairs[1:], as_pairs[0])
-    weight = np.where(said.is_dont_know, 0.0, said.pair_weights)
-    rate = error_rate(score, said.is_must_link, weight)
+    rate = _rate(held, ensemble)
     known = sum(held[1:], held[0])
     error = min(max(rate.rate, LEAST_RATE), MOST_RATE)
     expected = 2 * error / (1 + error)  # of three labels, one of which is don't-know
     if len(known.annotators) < 2:
         return Beliefs(rate, ConfusionMatrices.uniform(expected, known.annotators))
+    matrices = _matrices(held, ensemble, rate, expected)
+    # Partitions tell more than it seems where some say the opposite of others.
+    credit = _credit(matrices)
+    again = _rate([credited(part, credit) for part in held], ensemble)
+    return Beliefs(rate, _matrices(held, ensemble, again, expected))
+
+
+def _rate(held: Sequence[Constraints], ensemble: Ensemble) -> ErrorRate:
+    """Estimate the error rate of the answers held out in each fold."""
+    as_pairs = [of.as_pairs() for of in held]
+    score = ensemble.held_out_association([pairs.pairs for pairs in as_pairs])
+    said = sum(as_pairs[1:], as_pairs[0])
+    weight = np.where(said.is_dont_know, 0.0, said.pair_weights)
+    return error_rate(score, said.is_must_link, weight)
+
+
+def _matrices(
+    held: Sequence[Constraints], ensemble: Ensemble, rate: ErrorRate, expected: float
+) -> ConfusionMatrices:
+    """Estimate who errs how, where partitions tell of rows what `rate` says they do."""
     rows: dict[Kind, list[NDArray[np.int64]]] = {
         "pair": [of.pairs for of in held],
         "triplet": [of.triplets for of in held],
@@ -139,7 +158,7 @@ def beliefs_about(ensemble: Ensemble, folds: Sequence[Fold]) -> Beliefs:
     matrices = ConfusionMatrices(
         prior_error=expected, prior_strength=STRENGTH, pooling_strength=STRENGTH
     )
-    return Beliefs(rate, matrices.fit_chances(known, chances))
+    return matrices.fit_chances(sum(held[1:], held[0]), chances)
 
 
 def _chances(

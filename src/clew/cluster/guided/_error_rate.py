@@ -23,8 +23,8 @@ SCORE_RANGE = (0.02, 0.98)
 SLOPE_SD, INTERCEPT_SD = 1.0, 10**0.5
 STARTS = ((0.0, 0.0, -1.5), (0.5, 0.0, 0.0))
 GRID = np.linspace(0.001, MAX_RATE - 0.001, 200)
-#: Widths of cells of log odds in which answers are counted; steps of Fisher scoring, and how far one
-#: may go.
+#: Width of the cells of log odds in which answers are counted; steps of Fisher scoring, and how
+#: far one may go.
 CELL, N_STEPS, MAX_STEP = 0.1, 15, 1.0
 
 
@@ -139,7 +139,7 @@ def _counted(
 def _quadratic(
     free: Floats, odds: Floats, count: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats, Floats]:
-    """Give the log posterior of log slope and intercept for each rate, its gradient and information."""
+    """Give the log posterior of log slope and intercept for each rate, its slopes and curvature."""
     log_slope, intercept = free.T[:, :, None]
     rate = GRID[:, None]
     steepness = np.exp(log_slope) * odds
