@@ -95,7 +95,7 @@ def test_what_is_no_partitions_is_refused(given):
         consensus(given, None, 2)
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan]])
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan], [1.0, np.inf]])
 def test_what_is_no_weights_is_refused(weights):
     with pytest.raises(InvalidDataError, match="weights must be 2 numbers"):
         consensus([[0, 1, 1], [0, 0, 1]], weights, 2)

@@ -123,7 +123,7 @@ def _checked(
         )
     groups = np.stack([np.unique(labels, return_inverse=True)[1] for labels in given])
     weight = np.ones(len(groups)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if weight.shape != (len(groups),) or not (weight >= 0).all() or not weight.sum() > 0:
+    if weight.shape != (len(groups),) or not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
         raise InvalidDataError(
             f"weights must be {len(groups)} numbers, 0 at least and not all 0; got {weights!r}"
         )

@@ -19,8 +19,6 @@ from clew.similarity import E2CP, ITML
 
 __all__ = ["Candidate", "checked_pool", "default_pool"]
 
-#: Up to so many rows answers spread to all pairs; beyond, to those near the graph.
-MAX_DENSE_ROWS = 1_000
 #: Of more rows, ways that take long are left out.
 MANY_ROWS = 5_000
 N_INIT = 5
@@ -98,12 +96,10 @@ def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candida
     cut = SpectralClustering(n_clusters, n_neighbors=None, n_init=N_INIT, random_state=seed)
     mixture = GaussianMixture(n_clusters, n_init=2, reg_covar=1e-3, random_state=seed)
     metric = SimilarityClustering(ITML(), kmeans, random_state=seed)
-    form: Literal["dense", "sparse"] = "dense" if n_samples <= MAX_DENSE_ROWS else "sparse"
 
     def spread(alpha: float = 0.8) -> SimilarityClustering:
-        return SimilarityClustering(
-            E2CP("precomputed", alpha=alpha, n_neighbors=None, form=form), cut, random_state=seed
-        )
+        propagation = E2CP("precomputed", alpha=alpha, n_neighbors=None)
+        return SimilarityClustering(propagation, cut, random_state=seed)
 
     pool = [
         Candidate("k-means", kmeans),
@@ -144,7 +140,7 @@ def checked_pool(pool: Any) -> list[Candidate]:
     InvalidParameterError
         If it is not that, or names are not different.
     """
-    given: list[Any] = [pool] if isinstance(pool, str) else list(pool)
+    given: list[Any] = list(pool) if isinstance(pool, list | tuple) else [pool]
     is_pair = [isinstance(entry, tuple | list) and len(entry) == 2 for entry in given]
     if not given or not all(is_pair):
         raise InvalidParameterError(

@@ -1,0 +1,129 @@
+"""Ways to group race: answers held out say how much each counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from clew import Constraints
+from clew.cluster.guided import co_association
+from clew.cluster.guided._ensemble import Ensemble, Fold, Way, as_labels
+from clew.constraints._folds import held_out_folds
+from clew.metrics import answer_log_likelihood
+
+Y = np.arange(90) % 3
+
+
+class Recorded:
+    """A way to group that remembers what it was asked for."""
+
+    def __init__(self, name, moved, log_prior=0.0, seed=0):
+        self.asked, self._moved, self._random = [], moved, np.random.default_rng(seed)
+        self.way = Way(name, self.group, log_prior)
+
+    def group(self, at):
+        self.asked.append(at)
+        moved = self._random.uniform(size=len(Y)) < self._moved
+        return np.where(moved, self._random.integers(3, size=len(Y)), Y)
+
+
+def parted(n_answers=300, error=0.1):
+    known = Constraints.from_labels(Y, n_answers, error=error, random_state=0)
+    return [Fold(*parts) for parts in held_out_folds(known, 3, np.random.RandomState(0))]
+
+
+@pytest.fixture(scope="module")
+def race():
+    """A way that is right, two that are nearly so, and one that knows nothing."""
+    ways = [
+        Recorded("right", 0.05),
+        Recorded("near", 0.1, seed=1),
+        Recorded("nearer", 0.07, seed=3),
+        Recorded("hopeless", 1.0, seed=2),
+    ]
+    folds, heard = parted(), []
+    ensemble = Ensemble.of([r.way for r in ways], folds, lambda *now: heard.append(now))
+    return ensemble, {r.way.name: r for r in ways}, folds, heard
+
+
+def test_what_is_hopeless_goes_no_further_than_the_first_fold(race):
+    ensemble, ways, _, _ = race
+    assert ways["hopeless"].asked == [0]
+    assert ensemble.weights["hopeless"] == 0
+    assert "hopeless" not in ensemble.whole
+    assert ["hopeless" in fold for fold in ensemble.of_folds] == [True, False, False]
+    assert "hopeless" not in ensemble.best
+    assert ensemble.scores["hopeless"] < min(
+        score for name, score in ensemble.scores.items() if name != "hopeless"
+    )
+
+
+def test_the_others_are_made_of_each_fold_and_of_all_answers(race):
+    ensemble, ways, _, _ = race
+    assert max(ensemble.weights.values()) == 1
+    for name in ensemble.best:
+        assert ways[name].asked == [0, 1, 2, None]
+        assert name in ensemble.whole
+        assert all(name in fold for fold in ensemble.of_folds)
+
+
+def test_scores_are_mean_log_likelihoods_of_the_answers_held_out(race):
+    ensemble, _, folds, _ = race
+    # Ways that always give the same groups have the score of all answers.
+    fixed = Ensemble.of([Way("fixed", lambda at: Y)], folds)
+    known = sum((fold.held for fold in folds[1:]), folds[0].held)
+    assert fixed.scores["fixed"] == pytest.approx(answer_log_likelihood(Y, known) / 300)
+    assert all(score < 0 for score in ensemble.scores.values())
+    best = max(ensemble.scores, key=ensemble.scores.get)
+    assert ensemble.weights[best] == 1
+
+
+def test_progress_is_heard_of(race):
+    _, ways, _, heard = race
+    n_made = sum(len(r.asked) for r in ways.values())
+    assert heard == [(at + 1, 16) for at in range(n_made)]
+
+
+def test_consensus_of_all_and_of_each_fold(race):
+    ensemble, _, _, _ = race
+    whole, of_folds = ensemble.joined(3, seed=0)
+    assert len(of_folds) == 3
+    for labels in (whole, *of_folds):
+        assert adjusted_rand_score(Y, labels) > 0.7
+
+
+def test_held_out_association_is_that_of_each_fold(race):
+    ensemble, _, folds, _ = race
+    found = ensemble.held_out_association([fold.held.pairs for fold in folds])
+    names = ensemble.best
+    weight = [ensemble.weights[name] for name in names]
+    expected = [
+        co_association([of[name] for name in names], weight, fold.held.pairs)
+        for of, fold in zip(ensemble.of_folds, folds, strict=True)
+    ]
+    np.testing.assert_array_equal(found, np.concatenate(expected))
+
+
+def test_without_answers_what_was_known_before_counts():
+    ways = [Recorded("a", 0.1), Recorded("b", 0.5, seed=1), Recorded("c", 0.1, -0.7, 2)]
+    ensemble = Ensemble.of([r.way for r in ways], [])
+    assert all(r.asked == [None] for r in ways)
+    assert ensemble.of_folds == []
+    assert ensemble.weights == pytest.approx({"a": 1, "b": 1, "c": np.exp(-0.7)})
+    whole, of_folds = ensemble.joined(3, seed=0)
+    assert whole.shape == Y.shape
+    assert of_folds == []
+
+
+def test_what_is_known_before_decides_where_answers_do_not():
+    ways = [Way("one", lambda at: Y), Way("other", lambda at: Y, 0.5)]
+    assert Ensemble.of(ways, parted(9)).weights == pytest.approx({"one": np.exp(-0.5), "other": 1})
+
+
+def test_chances_are_read_as_the_likeliest_groups():
+    chances = np.eye(3)[Y] * 0.5 + 0.1
+    np.testing.assert_array_equal(as_labels(chances), Y)
+    ensemble = Ensemble.of([Way("chances", lambda at: chances)], parted())
+    np.testing.assert_array_equal(ensemble.of_folds[0]["chances"], Y)
+    np.testing.assert_array_equal(ensemble.whole["chances"], chances)

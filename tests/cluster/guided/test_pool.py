@@ -1,0 +1,102 @@
+"""Ways to group: what they are, which follow answers, and which are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
+
+from clew import Constraints
+from clew.cluster import PCKMeans
+from clew.cluster.guided import Candidate, Views, default_pool
+from clew.cluster.guided._pool import checked_pool
+from clew.exceptions import InvalidParameterError
+
+X, Y = make_blobs(60, centers=3, cluster_std=1.0, random_state=0)
+KNOWN = Constraints.from_labels(Y, 60, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def views():
+    return Views(X, 0).given(KNOWN)
+
+
+@pytest.mark.parametrize("candidate", default_pool(3, 60), ids=lambda candidate: candidate.name)
+def test_each_way_groups_the_rows(candidate, views):
+    labels = candidate.partition(views, views.answers)
+    assert labels.dtype == np.int64
+    assert set(labels) == {0, 1, 2}
+    assert adjusted_rand_score(Y, labels) > 0.3
+
+
+def test_names_differ_and_some_need_no_answers():
+    for n in (60, 10_000):
+        pool = default_pool(3, n)
+        names = [candidate.name for candidate in pool]
+        assert len(set(names)) == len(names)
+        follow = [candidate.follows_answers for candidate in pool]
+        assert any(follow)
+        assert not all(follow)
+    assert "ward" in {candidate.name for candidate in default_pool(3, 60)}
+    assert "ward" not in {candidate.name for candidate in default_pool(3, 10_000)}
+
+
+def test_led_are_those_that_take_answers_and_those_of_led_views():
+    assert Candidate("a", PCKMeans(3)).follows_answers
+    assert Candidate("b", KMeans(3), "led forest").follows_answers
+    assert not Candidate("c", KMeans(3), "forest").follows_answers
+
+
+def test_led_ways_get_answers_and_others_work_without():
+    against = Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=4)
+    rows = np.array([[0.0], [0.1], [5.0], [5.1]])
+    seen = []
+
+    class Spy(PCKMeans):
+        def fit(self, X, y=None, *, constraints=None):
+            seen.append(constraints)
+            return super().fit(X, constraints=constraints)
+
+    Candidate("spy", Spy(2)).partition(Views(rows, 0).given(against), against)
+    assert seen == [against]
+
+
+def test_labels_are_numbered_from_0():
+    rows = np.array([[0.0], [0.1], [5.0], [5.1], [99.0]])
+    labels = Candidate("noise", DBSCAN(1.0, min_samples=2)).partition(Views(rows, 0), None)
+    np.testing.assert_array_equal(np.unique(labels), [0, 1, 2])
+
+
+def test_what_was_given_is_not_changed():
+    given = [("ward", AgglomerativeClustering(3)), ["k-means", KMeans(3)]]
+    pool = checked_pool(given)
+    assert [candidate.name for candidate in pool] == ["ward", "k-means"]
+    pool[1].partition(Views(X, 0), None)
+    assert not hasattr(given[1][1], "labels_")
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        ("best", "list of names and clusterers"),
+        ([], "list of names and clusterers"),
+        ([KMeans(3)], "list of names and clusterers"),
+        ([("a", KMeans(3), 3)], "list of names and clusterers"),
+        ([("a", KMeans(3)), ("a", KMeans(2))], "different words"),
+        ([(1, KMeans(3))], "different words"),
+        ([("a", PCA())], "no clusterer: PCA"),
+        ([("a", "ward")], "no clusterer: str"),
+    ],
+)
+def test_what_is_no_pool_is_refused(pool, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        checked_pool(pool)
+
+
+@pytest.mark.parametrize("pool", [None, 3, KMeans(3)])
+def test_what_is_no_list_is_refused(pool):
+    with pytest.raises(InvalidParameterError, match="list of names and clusterers"):
+        checked_pool(pool)
