@@ -21,6 +21,7 @@ MODULES = (
     "clew.trust",
     "clew.similarity",
     "clew.cluster",
+    "clew.cluster.guided",
     "clew.questions",
     "clew.oracles",
     "clew.metrics",
