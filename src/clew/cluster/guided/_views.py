@@ -96,7 +96,8 @@ class Views:
 
     def _components(self) -> NDArray[np.float64]:
         n_components = min(MAX_COMPONENTS, *self.X.shape)
-        components = PCA(n_components, random_state=self._seed).fit_transform(self.X)
+        with np.errstate(invalid="ignore"):  # shares of variance, where nothing varies
+            components = PCA(n_components, random_state=self._seed).fit_transform(self.X)
         return np.asarray(components / (components.std() or 1.0))
 
     def _similarity(self, view: View) -> Any:

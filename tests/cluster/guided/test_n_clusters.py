@@ -1,0 +1,47 @@
+"""How many groups there are, with answers and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from clew import Constraints
+from clew.cluster.guided import Views
+from clew.cluster.guided._ensemble import Fold
+from clew.cluster.guided._n_clusters import choose_n_clusters
+from clew.constraints._folds import held_out_folds
+
+CENTERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+X, Y = make_blobs(60, centers=CENTERS, cluster_std=0.06, random_state=0)
+
+
+def folds_of(known, n_folds=2):
+    return [Fold(*parts) for parts in held_out_folds(known, n_folds, np.random.RandomState(0))]
+
+
+@pytest.fixture(scope="module")
+def views():
+    return Views(X, 0)
+
+
+def test_clear_groups_without_answers(views):
+    assert choose_n_clusters(views, [], 0) == 3
+
+
+@pytest.mark.parametrize("error", [0.0, 0.15])
+def test_clear_groups_with_answers(views, error):
+    known = Constraints.from_labels(Y, 100, error=error, random_state=0)
+    assert choose_n_clusters(views, folds_of(known), 0) == 3
+
+
+def test_answers_say_how_fine_groups_are(views):
+    # People tell only the first group from the other two.
+    known = Constraints.from_labels(np.minimum(Y, 1), 120, random_state=0)
+    assert choose_n_clusters(views, folds_of(known), 0) == 2
+
+
+@pytest.mark.parametrize(("n", "most"), [(2, 1), (3, 1), (4, 2), (6, 3)])
+def test_few_rows(n, most):
+    rows = np.arange(float(n))[:, None]
+    assert 1 <= choose_n_clusters(Views(rows, 0), [], 0) <= most

@@ -1,0 +1,91 @@
+"""What ways to group read: each made once, and shared where answers do not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from clew import Constraints
+from clew.cluster.guided import Views
+from clew.cluster.guided import _views as module
+from clew.cluster.guided._views import LED_VIEWS, VIEWS
+from clew.similarity import COPRF, AdaptiveKNN, ClustRF
+
+X, Y = make_blobs(50, 15, centers=3, cluster_std=3.0, random_state=0)
+KNOWN = Constraints.from_labels(Y, 60, random_state=0)
+UNLED = [view for view in VIEWS if view not in LED_VIEWS]
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Count the similarities that are fitted, and the answers that they get; of few trees."""
+    counts = []
+
+    def counted(similarity):
+        class Counted(similarity):
+            def fit(self, X, y=None, **given):
+                counts.append((similarity.__name__, given.get("constraints")))
+                return super().fit(X, **given)
+
+        Counted.__name__ = similarity.__name__
+        return Counted
+
+    for similarity in (COPRF, AdaptiveKNN, ClustRF):
+        monkeypatch.setattr(module, similarity.__name__, counted(similarity))
+    monkeypatch.setattr(module, "N_TREES", 10)
+    return counts
+
+
+def test_each_similarity_is_fitted_once(fits):
+    views = Views(X, 0)
+    led = views.given(KNOWN)
+    for _ in range(2):
+        for n_neighbors in (5, 10):
+            for view in VIEWS:
+                led.read(view, n_neighbors)
+            for view in UNLED:
+                views.read(view, n_neighbors)
+    assert sorted(fits, key=str) == sorted(
+        [("AdaptiveKNN", None), ("ClustRF", None), ("COPRF", None), ("COPRF", KNOWN)], key=str
+    )
+
+
+@pytest.mark.parametrize("view", UNLED)
+def test_views_without_answers_are_shared(fits, view):
+    views = Views(X, 0)
+    first, second = views.given(KNOWN), views.given(Constraints(50))
+    assert first.read(view, 5) is second.read(view, 5)
+    assert first.read(view, 5) is views.read(view, 5)
+    assert first.answers is KNOWN
+    assert views.answers is None
+
+
+@pytest.mark.parametrize("view", LED_VIEWS)
+def test_views_with_answers_are_not(fits, view):
+    views = Views(X, 0)
+    first = views.given(KNOWN)
+    second = views.given(Constraints.from_labels(Y[::-1], 60, random_state=1))
+    assert first.read(view, 5) is first.read(view, 5)
+    assert np.abs((first.read(view, 5) - second.read(view, 5)).toarray()).max() > 0.01
+
+
+def test_graphs_are_of_neighbours(fits):
+    views = Views(X, 0)
+    for view in ("neighbors", "trees", "forest"):
+        graph = views.read(view, 5)
+        assert graph.shape == (50, 50)
+        assert not graph.diagonal().any()
+        assert np.diff(graph.indptr).min() >= 1
+        assert graph.data.min() >= 0
+        assert abs(graph - graph.T).max() < 1e-12
+        assert views.read(view, 10).nnz > graph.nnz
+
+
+def test_features_and_their_components():
+    views = Views(X, 0)
+    assert views.read("features") is views.X
+    assert views.read("components").shape == (50, 10)
+    assert views.read("components").std() == pytest.approx(1.0)
+    assert Views(X[:4, :3], 0).read("components").shape == (4, 3)
+    assert not Views(np.ones((5, 2)), 0).read("components").any()
