@@ -58,6 +58,7 @@ numpydoc_validation_exclude = {
     r"\.Support\b",
     r"\.AnswerPosterior\b",
     r"\.AnswerDoubts\b",
+    r"\.Candidate\b",
     r"\.Explanation\b",
     r"\.Smoother\b",
     r"\._",

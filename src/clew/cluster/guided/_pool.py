@@ -26,27 +26,18 @@ SPREAD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
 
 class Candidate(NamedTuple):
-    """One way to group.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    estimator : estimator
-        A clusterer; it gets answers where it has `supports`.
-    view : str, default="features"
-        What it reads, see `Views`.
-    n_neighbors : int, "auto" or "paper", default=None
-        Neighbours in the graph that it reads.
-    log_prior : float, default=0.0
-        How much likelier than others it is taken to be right, as a logarithm.
-    """
+    """One way to group."""
 
     name: str
+    """What it is called."""
     estimator: Any
+    """A clusterer; it gets answers where it has `supports`."""
     view: View = "features"
+    """What it reads, see `Views`."""
     n_neighbors: int | Literal["auto", "paper"] | None = None
+    """Neighbours in the graph that it reads; not for features."""
     log_prior: float = 0.0
+    """How much likelier than others it is taken to be right, as a logarithm."""
 
     @property
     def follows_answers(self) -> bool:

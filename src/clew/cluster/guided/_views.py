@@ -59,7 +59,17 @@ class Views:
         self._parent: Views | None = None
 
     def given(self, answers: Constraints) -> Views:
-        """Give the views that follow these answers; the others stay those that are here."""
+        """Give the views that follow these answers; the others stay those that are here.
+
+        Parameters
+        ----------
+        answers : Constraints
+            Pairs alone.
+
+        Returns
+        -------
+        Views
+        """
         led = Views(self.X, self._seed, self._n_jobs)
         led.answers, led._parent = answers, self
         return led
