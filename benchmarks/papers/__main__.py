@@ -7,6 +7,7 @@ import click
 from benchmarks.papers.clustrf.command import command as clustrf
 from benchmarks.papers.cop_rf.command import command as cop_rf
 from benchmarks.papers.dcrc.command import command as dcrc
+from benchmarks.papers.guided.command import command as guided
 from benchmarks.papers.sklr.command import command as sklr
 
 
@@ -15,7 +16,7 @@ def main() -> None:
     """Run the tables and figures of the papers anew."""
 
 
-for command in (clustrf, cop_rf, dcrc, sklr):
+for command in (clustrf, cop_rf, dcrc, guided, sklr):
     main.add_command(command)
 
 if __name__ == "__main__":

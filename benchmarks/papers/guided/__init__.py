@@ -1,0 +1,1 @@
+"""Guided clustering against every method in the house: ``python -m benchmarks.papers guided``."""
