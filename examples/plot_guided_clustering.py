@@ -53,7 +53,7 @@ def coloured(labels: np.ndarray) -> np.ndarray:
     return COLOURS[linear_sum_assignment(-shared)[1][labels]]
 
 
-def draw(ax: plt.Axes, colours: np.ndarray, title: str, size: float = 7) -> None:
+def draw(ax: plt.Axes, colours: np.ndarray, title: str, size: float = 5) -> None:
     """Draw the points, and nothing around them."""
     ax.scatter(*X.T, c=colours, s=size, linewidths=0, zorder=3)
     ax.set_title(title, fontsize=11)
@@ -65,7 +65,7 @@ views = Views(X, seed=0).given(answers)
 partitions = {way.name: way.partition(views, answers) for way in default_pool(4, len(X))}
 shown = ["k-means", "mixture", "neighbors", "forest"]
 shown += ["metric", "led forest", "forest, spread", "neighbors, spread"]
-fig, axes = plt.subplots(2, 4, figsize=(11, 4.6), layout="constrained")
+fig, axes = plt.subplots(2, 4, figsize=(9, 4.3), layout="constrained")
 for ax, name in zip(axes.flat, shown, strict=True):
     score, weight = model.scores_[name], model.weights_[name]
     draw(ax, coloured(partitions[name]), name)
@@ -74,7 +74,7 @@ for ax, name in zip(axes.flat, shown, strict=True):
     bar.set(xlim=(0, 1), xticks=[], yticks=[])
     bar.spines[:].set_visible(False)
     words = f"counts {weight:.2f}" if weight else "out"
-    ax.set_xlabel(f"\nscore −{-score:.2f} · {words}", fontsize=9, color=GREY)
+    ax.set_xlabel(f"\nscore −{-score:.2f} · {words}", fontsize=8.5, color=GREY)
 plt.show()
 
 # %%
@@ -93,15 +93,15 @@ def link(ax: plt.Axes, which: np.ndarray, **line: object) -> None:
         ax.plot(*X[[i, j]].T, "-" if said == 1 else ":", **line)
 
 
-fig, axes = plt.subplots(1, 3, figsize=(11, 2.7), layout="constrained")
-link(axes[0], np.ones(len(doubted), dtype=bool), color="#39616b", lw=0.7, alpha=0.4)
+fig, axes = plt.subplots(1, 3, figsize=(9, 2.1), layout="constrained")
+link(axes[0], np.ones(len(doubted), dtype=bool), color="#39616b", lw=0.6, alpha=0.4)
 draw(axes[0], np.full(len(X), "#6d7c83"), f"{len(answers.pairs)} answers")
-draw(axes[1], coloured(joined), f"consensus: ARI {adjusted_rand_score(y, joined):.2f}", 9)
+draw(axes[1], coloured(joined), f"consensus: ARI {adjusted_rand_score(y, joined):.2f}", 6)
 draw(
     axes[2], coloured(model.labels_), f"refined: ARI {adjusted_rand_score(y, model.labels_):.2f}", 9
 )
 axes[2].collections[0].set_alpha(0.25 + 0.75 * model.probabilities_.max(axis=1))
-link(axes[2], doubted, color=DOUBT, lw=1, alpha=0.8, marker="o", mfc="none", ms=5, zorder=4)
+link(axes[2], doubted, color=DOUBT, lw=1, alpha=0.8, marker="o", mfc="none", ms=4.5, zorder=4)
 plt.show()
 
 # %%
