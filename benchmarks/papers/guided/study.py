@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackError
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import roc_auc_score
 
@@ -34,6 +35,9 @@ from clew.similarity import ClustRF
 __all__ = ["Drawn", "GuidedResults", "GuidedStudy"]
 
 Floats = NDArray[np.floating]
+
+#: Answers that are refused, and affinities of which no eigenvectors are found.
+REFUSALS = (InvalidConstraintsError, TooLargeError, ArpackError, np.linalg.LinAlgError)
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Drawn:
         start = time.process_time()
         try:
             labels = model.fit(X, **extra).labels_
-        except (InvalidConstraintsError, TooLargeError) as error:
+        except REFUSALS as error:
             labels = AgglomerativeClustering(self.problem.n_classes).fit(self.problem.X).labels_
             return {"failure": type(error).__name__, "ari": self._ari(labels)}
         found = {"ari": self._ari(labels), "fit_seconds": round(time.process_time() - start, 3)}
