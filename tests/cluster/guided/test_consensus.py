@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from clew.cluster.guided import co_association, consensus
@@ -87,6 +88,12 @@ def test_more_groups_than_partitions_have():
     found = consensus([np.repeat([0, 1], 10), np.tile([0, 1], 10)], None, 4, random_state=0)
     assert len(np.unique(found)) == 4
     assert set(consensus([[0, 0, 1, 1]], None, 1, random_state=0)) == {0}
+
+
+def test_too_few_groups_are_told_of():
+    with pytest.warns(ConvergenceWarning, match="2 groups at most: no 3"):
+        found = consensus([[0, 0, 1, 1], [1, 1, 0, 0]], None, 3, random_state=0)
+    assert adjusted_rand_score([0, 0, 1, 1], found) == 1.0
 
 
 @pytest.mark.parametrize("given", [[], [[]], [0, 1, 1]])

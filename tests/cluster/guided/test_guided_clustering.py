@@ -239,11 +239,12 @@ def test_three_rows(n_clusters):
             assert model.labels_[0] == model.labels_[1] != model.labels_[2]
 
 
-@pytest.mark.parametrize("X", [np.ones((20, 2)), np.repeat([[0.0], [1.0]], 10, axis=0)])
-def test_rows_that_are_all_alike(X):
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_fewer_different_rows_than_groups(n_clusters):
     known = Constraints.from_labels(np.repeat([0, 1], 10), 20, random_state=0)
+    X = np.repeat([[0.0], [n_clusters - 2.0]], 10, axis=0)
     for answers in (None, known):
-        model = fitted(X, answers, n_clusters=2)
+        model = fitted(X, answers, n_clusters=n_clusters)
         assert np.isfinite(model.probabilities_).all()
         assert model.predict(X).shape == (20,)
 

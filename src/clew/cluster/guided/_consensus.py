@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, hstack
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from clew._random import RandomState, derived_seeds
 from clew.exceptions import InvalidDataError, InvalidParameterError
@@ -49,6 +52,11 @@ def consensus(
     InvalidParameterError
         If there are more groups than rows.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If partitions part the rows into fewer groups than are wanted, all of them taken together.
+
     Notes
     -----
     Normalised spectral clustering of the weighted co-association, the share of partitions in which
@@ -77,6 +85,14 @@ def consensus(
             f"got {n_clusters!r}"
         )
     (seed,) = derived_seeds(random_state, 1)
+    n_parted = len(np.unique(groups[weight > 0], axis=1).T)
+    if n_parted < n_clusters:
+        warnings.warn(
+            f"partitions part the rows into {n_parted} groups at most: no {n_clusters} are found",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        n_clusters = n_parted
     rows = _embedding(groups[weight > 0], weight[weight > 0], n_clusters)
     found = KMeans(n_clusters, n_init=n_init, random_state=seed).fit_predict(rows)
     return np.asarray(found, dtype=np.int64)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from clew.cluster._similarity_clustering import SimilarityClustering
@@ -60,10 +62,13 @@ class Candidate(NamedTuple):
             Groups, numbered from 0.
         """
         estimator, rows = clone(self.estimator), views.read(self.view, self.n_neighbors)
-        if hasattr(estimator, "supports"):
-            labels = estimator.fit(rows, constraints=answers).labels_
-        else:
-            labels = estimator.fit_predict(rows)
+        with warnings.catch_warnings():
+            # Whatever it found: answers judge it, and `consensus` tells of too few groups.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            if hasattr(estimator, "supports"):
+                labels = estimator.fit(rows, constraints=answers).labels_
+            else:
+                labels = estimator.fit_predict(rows)
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
