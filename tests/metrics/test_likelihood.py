@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
-from clew import Constraints
+from clew import Constraints, Question
+from clew.answers import ANSWER_WORDS, Kind
 from clew.exceptions import InvalidDataError
 from clew.metrics import answer_log_likelihood
+from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
+from clew.oracles import SimulatedOracle
+
+CODES: dict[Kind, tuple[int, ...]] = {
+    kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()
+}
 
 
 def scored_by_hand(labels: np.ndarray, constraints: Constraints) -> float:
@@ -74,3 +83,129 @@ def test_no_answers_score_zero() -> None:
 def test_labels_of_another_length_are_refused() -> None:
     with pytest.raises(InvalidDataError, match=r"shape \(3,\)"):
         answer_log_likelihood([0, 1], Constraints(3))
+
+
+def true_answer(kind: str, groups: tuple[int, ...]) -> int:
+    """What somebody who never errs says of rows of these groups."""
+    if kind == "pair":
+        return int(groups[0] == groups[1])
+    a, b, c = groups
+    if kind == "triplet":
+        return -2 if (a == b) == (a == c) else 0 if a == b else 1
+    if a == b == c:
+        return -1
+    return 0 if b == c else 1 if a == c else 2 if a == b else -2
+
+
+def counted_by_hand(
+    kind: Kind, labels: np.ndarray, constraints: Constraints
+) -> dict[tuple[int, int], float]:
+    """Weights of answers by the true one and what was said."""
+    rows, said, weights = {
+        "pair": (constraints.pairs, constraints.pair_answers, constraints.pair_weights),
+        "triplet": (
+            constraints.triplets,
+            constraints.triplet_answers,
+            constraints.triplet_weights,
+        ),
+        "odd_one_out": (
+            constraints.odd_one_out,
+            constraints.odd_one_out_answers,
+            constraints.odd_one_out_weights,
+        ),
+    }[kind]
+    counts = dict.fromkeys(product(CODES[kind], repeat=2), 0.0)
+    for of, answer, weight in zip(rows, said, weights, strict=True):
+        if (kind, answer) != ("pair", -2):
+            counts[true_answer(kind, tuple(labels[of])), int(answer)] += weight
+    return counts
+
+
+def likelihood_by_hand(kind: Kind, counts: dict[tuple[int, int], float]) -> float:
+    """The definition, case by case: shares of answers, drawn to what is said overall."""
+    codes = sorted({said for _, said in counts})
+    total = sum(counts.values())
+    overall = {c: (sum(counts[t, c] for t in codes) + 1 / len(codes)) / (total + 1) for c in codes}
+    found = 0.0
+    for true in codes:
+        here = sum(counts[true, c] for c in codes)
+        chance = {c: (counts[true, c] + 2 * overall[c]) / (here + 2) for c in codes}
+        elsewhere = sum(counts[t, true] for t in codes if t != true) + 2 * overall[true]
+        is_against = chance[true] < elsewhere / (total - here + 2)
+        if is_against and (kind == "pair" or true != -2):
+            chance = overall
+        found += sum(counts[true, c] * np.log(min(max(chance[c], 1e-3), 1 - 1e-3)) for c in codes)
+    return found
+
+
+def any_answers(seed: int, n: int = 15, n_each: int = 80) -> Constraints:
+    """Answers of all kinds and any weights."""
+    rng = np.random.default_rng(seed)
+
+    def asked(kind: Kind, size: int) -> np.ndarray:
+        rows = np.array([rng.permutation(n)[:size] for _ in range(n_each)])
+        return np.column_stack([rows, rng.choice(CODES[kind], n_each)])
+
+    return Constraints(
+        n,
+        pairs=asked("pair", 2),
+        triplets=asked("triplet", 3),
+        odd_one_out=asked("odd_one_out", 3),
+        pair_weights=rng.uniform(size=n_each),
+        triplet_weights=rng.uniform(size=n_each),
+        odd_one_out_weights=rng.uniform(size=n_each),
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_groups", [1, 3, 8])
+def test_all_kinds_equal_the_definition(seed: int, n_groups: int) -> None:
+    c = any_answers(seed)
+    labels = np.random.default_rng(seed).integers(n_groups, size=15)
+    tables = answer_counts(labels, c)
+    expected = 0.0
+    for kind, codes in CODES.items():
+        counts = counted_by_hand(kind, labels, c)
+        given = [code for code in codes if (kind, code) != ("pair", -2)]
+        by_hand = [[counts[true, said] for said in given] for true in given]
+        np.testing.assert_allclose(tables[kind], by_hand)
+        if kind == "pair":
+            counts = {key: value for key, value in counts.items() if -2 not in key}
+        expected += likelihood_by_hand(kind, counts)
+    assert answer_log_likelihood(labels, c) == pytest.approx(expected)
+
+
+def test_tables_of_parts_add_up() -> None:
+    c, labels = any_answers(0), np.arange(15) % 3
+    is_first = np.arange(80) % 3 == 0
+    parts = [
+        c.select(pairs=which, triplets=which, odd_one_out=which) for which in (is_first, ~is_first)
+    ]
+    whole = answer_counts(labels, c)
+    tables = [answer_counts(labels, part) for part in parts]
+    added = {kind: sum(table[kind] for table in tables) for kind in whole}
+    for kind, table in whole.items():
+        np.testing.assert_allclose(added[kind], table)
+    assert log_likelihood_of_counts(added) == pytest.approx(answer_log_likelihood(labels, c))
+
+
+@pytest.mark.parametrize("kind", ["triplet", "odd_one_out"])
+@pytest.mark.parametrize("error", [0.0, 0.3])
+def test_truth_scores_above_chance_with_questions_about_three_rows(
+    kind: Kind, error: float
+) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=60)
+    oracle = SimulatedOracle(y, error=error, random_state=0)
+    asked = [Question(kind, tuple(rng.permutation(60)[:3].tolist())) for _ in range(300)]
+    c = Constraints.from_answers(oracle.answer_all(asked), n_samples=60)
+    others = [answer_log_likelihood(rng.permutation(y), c) for _ in range(30)]
+    assert answer_log_likelihood(y, c) > max(others) + 5
+
+
+def test_only_dont_knows_about_three_rows_count() -> None:
+    c = Constraints(4, pairs=[(0, 1, -2)], triplets=[(0, 1, 2, -2)], odd_one_out=[(0, 1, 2, -2)])
+    tables = answer_counts([0, 1, 2, 2], c)
+    assert not tables["pair"].any()
+    assert tables["triplet"][-1, -1] == tables["triplet"].sum() == 1
+    assert tables["odd_one_out"][-1, -1] == tables["odd_one_out"].sum() == 1
