@@ -130,9 +130,8 @@ def _counted(
     """Count answers by cells of log odds: (n_cells,), of different and of same."""
     cell = np.round(logit(np.clip(score, *SCORE_RANGE)) / CELL)
     cells, at = np.unique(cell, return_inverse=True)
-    different, same = (
-        np.bincount(at, weight * (is_same == said), len(cells)) for said in (False, True)
-    )
+    different = np.bincount(at, np.where(is_same, 0.0, weight), len(cells)).astype(np.float64)
+    same = np.bincount(at, np.where(is_same, weight, 0.0), len(cells)).astype(np.float64)
     return cells * CELL, (different, same)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clew._parallel import Progress
+from clew._parallel import Progress, one_blas_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
@@ -193,6 +193,13 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         if self.n_clusters is not None:
             check_n_clusters(self, len(features))
         known = answers_for(self, constraints, len(features))
+        with one_blas_thread():
+            self._solve(features, known, callback)
+        return self
+
+    def _solve(
+        self, features: NDArray[np.float64], known: Constraints, callback: Progress | None
+    ) -> None:
         seeds = derived_seeds(self.random_state, 4)
         units = Units.of(features, self.standardize)
         views = Views(units.applied(features), seeds[0], self.n_jobs)
@@ -204,7 +211,6 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         first = work.grouped(pool)
         last = work.refined(first) if folds else first
         self._set(work, units, first, last)
-        return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each group, by the rows that were fitted.
@@ -349,7 +355,7 @@ class _Work(NamedTuple):
         return joined._replace(unled=alone)
 
     def _believed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
-        """Weigh answers by their annotators, where ways that saw no answers can tell these apart."""
+        """Weigh answers by annotators, where ways that saw no answers can tell these apart."""
         if len(self.known.annotators) < 2 or not unled:
             return self.known, self.folds
         credit = credit_of(Ensemble.of(unled, self.folds), self.folds)
@@ -361,8 +367,8 @@ class _Work(NamedTuple):
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
             ways.append(Way(STEADY, lambda at: _of(first.ensemble, STEADY, at)))
-        if first.unled is not None:
-            ways.append(Way("no answers", lambda at: first.unled, UNLED_PRIOR))
+        if (unled := first.unled) is not None:
+            ways.append(Way("no answers", lambda at: unled, UNLED_PRIOR))
         parts = [*(fold.kept for fold in self.folds), self.known]
         tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
         starts = [*first.of_folds, first.labels]
