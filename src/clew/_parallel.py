@@ -6,11 +6,13 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import ThreadpoolController
 
-__all__ = ["Progress", "blocks", "in_threads"]
+__all__ = ["Progress", "blocks", "in_threads", "one_blas_thread"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -22,6 +24,21 @@ SECONDS_BETWEEN_REPORTS = 5.0
 def blocks(n: int, size: int) -> list[tuple[int, int]]:
     """Cut ``range(n)`` into blocks of `size`, the last one maybe smaller."""
     return [(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def one_blas_thread() -> Any:
+    """Hold linear algebra to one thread within a ``with`` block.
+
+    Where there are many small problems, BLAS's own threads wait for each other most of the time,
+    the more so where other programs run; and sums depend on their number.
+    """
+    return _blas_controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas_controller() -> ThreadpoolController:
+    """Look for the libraries once: that takes longer than many a problem."""
+    return ThreadpoolController()
 
 
 def in_threads(

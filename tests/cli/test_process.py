@@ -55,7 +55,21 @@ def test_installed_script(X):
 
 def test_json_is_the_only_thing_on_the_standard_output(spawn, X, answers):
     file = answers("0 1 same", "0 12 different")
-    done = spawn("cluster", X, "-k", 3, "-c", file, "--method", "coprf", "--n-trees", 20, "-o", "g.csv", "--json")
+    done = spawn(
+        "cluster",
+        X,
+        "-k",
+        3,
+        "-c",
+        file,
+        "--method",
+        "coprf",
+        "--n-trees",
+        20,
+        "-o",
+        "g.csv",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"] == 30
 
@@ -118,7 +132,19 @@ def test_ctrl_c_leaves_nothing_behind(here, jobs):
     np.save("X.npy", np.random.RandomState(0).normal(size=(3000, 20)))
     (here / "g.csv").write_text("old")
     before = sorted(here.iterdir())
-    options = ["-k", "5", "-o", "g.csv", "--method", "coprf", "--n-trees", "200000", "-j", jobs, "-v"]
+    options = [
+        "-k",
+        "5",
+        "-o",
+        "g.csv",
+        "--method",
+        "coprf",
+        "--n-trees",
+        "200000",
+        "-j",
+        jobs,
+        "-v",
+    ]
     status, words = _interrupted(["cluster", "X.npy", *options], "grouping by")
     assert status == 130, words
     assert words.splitlines()[-1] == "clew: interrupted, nothing was written"
@@ -149,7 +175,9 @@ def test_ctrl_c_in_the_demo_leaves_no_folder(here):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 def test_reader_that_leaves_early_is_no_error(X):
-    command = f"{sys.executable} -m clew.cli cluster {X} -k 3 --method coprf --n-trees 20 -q | head -n 1"
+    command = (
+        f"{sys.executable} -m clew.cli cluster {X} -k 3 --method coprf --n-trees 20 -q | head -n 1"
+    )
     done = subprocess.run(
         command, shell=True, capture_output=True, text=True, check=True, timeout=240
     )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._parallel import in_threads, one_blas_thread
 from clew.answers import SAME, Question
 from clew.cli._models import build_model
 from clew.cli._tables import Groups, doubted_answers, find_groups
@@ -82,20 +83,26 @@ def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome
     n_fits = 1 + 2 * setting.seeds
     ward = adjusted_rand_score(y, _ward(X))
     advance(1, n_fits)
-    scores: dict[str, list[float]] = {name: [] for name in METHODS}
-    runs: list[Run] = []
-    for seed in range(setting.seeds):
-        scores["ari_ward"].append(ward)
-        without = _fitted(X, setting, seed)
-        scores["ari_no_answers"].append(adjusted_rand_score(y, without.labels_))
-        advance(2 + 2 * seed, n_fits)
-        known = ask(y, setting, seed)
-        model = _fitted(X, setting, seed, known)
-        scores["ari"].append(adjusted_rand_score(y, model.labels_))
-        advance(3 + 2 * seed, n_fits)
-        if seed == 0:
-            runs.append(_run_of(model, X, known, y))
-    return Outcome(X, y, scores, runs[0])
+
+    def fitted(task: tuple[int, Constraints | None]) -> Any:
+        seed, known = task
+        return build_model("guided", N_DIGITS, seed=seed).fit(X, constraints=known)
+
+    asked = [ask(y, setting, seed) for seed in range(setting.seeds)]
+    tasks = [(seed, said) for seed, known in enumerate(asked) for said in (None, known)]
+    with one_blas_thread():
+        models = in_threads(
+            fitted,
+            tasks,
+            n_jobs=setting.jobs,
+            callback=lambda done, _: advance(done + 1, n_fits),
+        )
+    scores = {
+        "ari_no_answers": [adjusted_rand_score(y, model.labels_) for model in models[::2]],
+        "ari_ward": [ward] * setting.seeds,
+        "ari": [adjusted_rand_score(y, model.labels_) for model in models[1::2]],
+    }
+    return Outcome(X, y, scores, _run_of(models[1], X, asked[0], y))
 
 
 def ask(y: NDArray[np.int64], setting: Setting, seed: int) -> Constraints:
@@ -111,16 +118,6 @@ def _ward(X: NDArray[np.float64]) -> NDArray[np.int64]:
 
     labels: NDArray[np.int64] = AgglomerativeClustering(N_DIGITS, linkage="ward").fit_predict(X)
     return labels
-
-
-def _fitted(
-    X: NDArray[np.float64],
-    setting: Setting,
-    seed: int,
-    known: Constraints | None = None,
-) -> Any:
-    model = build_model("guided", N_DIGITS, seed=seed, jobs=setting.jobs)
-    return model.fit(X, constraints=known)
 
 
 def _run_of(model: Any, X: NDArray[np.float64], known: Constraints, y: NDArray[np.int64]) -> Run:

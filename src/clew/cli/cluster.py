@@ -55,12 +55,13 @@ METHODS_OF = {
     type=click.Choice(METHODS),
     default="guided",
     show_default=True,
-    help="guided joins many ways to group by what answers say of them; coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans softly, in "
-    "k-means; copkmeans and linkage keep every answer; sklr (a kernel) and itml (a metric) learn "
-    "distances from them, for k-means; dcrc fits a model of groups; clustrf and spectral refuse "
-    "answers. guided, sklr and dcrc take triplets and odd-one-out answers too. sklr, itml and dcrc "
-    "standardise the features, and guided does where their units differ; the forests coprf and "
-    "clustrf do not mind units; all others take features as they are.",
+    help="guided joins many ways to group by what answers say of them; coprf and e2cp follow "
+    "answers in a similarity; pckmeans and mpckmeans softly, in k-means; copkmeans and linkage "
+    "keep every answer; sklr (a kernel) and itml (a metric) learn distances from them, for "
+    "k-means; dcrc fits a model of groups; clustrf and spectral refuse answers. guided, sklr and "
+    "dcrc take triplets and odd-one-out answers too. sklr, itml and dcrc standardise the features, "
+    "and guided does where their units differ; the forests coprf and clustrf do not mind units; "
+    "all others take features as they are.",
 )
 @click.option(
     "-o",

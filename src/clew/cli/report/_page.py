@@ -74,7 +74,10 @@ def _affinity(outcome: Outcome, order: list[NDArray[np.int64]]) -> str:
     picture = data_uri(np.concatenate([colour, alpha], axis=-1))
     sizes = " ".join(f"minmax(0,{len(rows)}fr)" for rows in order)
     digits = "".join(f"<span>{np.bincount(outcome.y[rows]).argmax()}</span>" for rows in order)
-    words = "Chance that every two images are in one group, in group order; each group is a square on the diagonal"
+    words = (
+        "Chance that every two images are in one group, in group order; each group is a square on "
+        "the diagonal"
+    )
     return (
         '<figure class="affinity">'
         f'<div class="edge top" aria-hidden="true" style="grid-template-columns:{sizes}">{digits}'

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 LEAST_RATE, MOST_RATE = 0.02, 0.4
 #: Answers that weigh as much as what is expected of all, and of each.
 STRENGTH = 20.0
+#: Error rates of guesses about pairs, triplets and odd ones out.
+GUESSING = np.array([0.5, 0.5, 0.75])
 #: For each kind, which rows of an answer are together in its cases (`clew.trust._cases.CASES`):
 #: every way in which three rows can be parted, by the case that it makes.
 WAYS: dict[Kind, NDArray[np.int64]] = {
@@ -58,11 +60,17 @@ def credit_of(ensemble: Ensemble, folds: Sequence[Fold]) -> dict[str, float]:
         In [-1, 1], the largest in size 1: near 0 for somebody who guesses, negative for somebody
         who says the opposite.
     """
-    return _credit(beliefs_about(ensemble, folds).confusion)
+    held = [fold.held for fold in folds]
+    return _credit(beliefs_about(ensemble, folds).confusion, sum(held[1:], held[0]))
 
 
-def _credit(confusion: ConfusionMatrices) -> dict[str, float]:
-    edge = 1 - 2 * confusion.error_rates_
+def _credit(confusion: ConfusionMatrices, known: Constraints) -> dict[str, float]:
+    """Compare each annotator with somebody who guesses as many answers of each kind."""
+    n = len(known.annotators)
+    codes = (known.pair_annotators, known.triplet_annotators, known.odd_one_out_annotators)
+    counts = np.stack([np.bincount(of_kind, minlength=n) for of_kind in codes])
+    guessing = GUESSING @ counts / np.maximum(counts.sum(axis=0), 1)
+    edge = 1 - confusion.error_rates_ / np.where(guessing > 0, guessing, 0.5)
     credit = edge / (np.abs(edge).max() or 1.0)
     return dict(zip(confusion.annotators_, credit.tolist(), strict=True))
 
@@ -131,7 +139,7 @@ def beliefs_about(ensemble: Ensemble, folds: Sequence[Fold]) -> Beliefs:
         return Beliefs(rate, ConfusionMatrices.uniform(expected, known.annotators))
     matrices = _matrices(held, ensemble, rate, expected)
     # Partitions tell more than it seems where some say the opposite of others.
-    credit = _credit(matrices)
+    credit = _credit(matrices, known)
     again = _rate([credited(part, credit) for part in held], ensemble)
     return Beliefs(rate, _matrices(held, ensemble, again, expected))
 

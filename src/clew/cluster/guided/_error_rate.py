@@ -61,9 +61,10 @@ def error_rate(score: Floats, is_same: NDArray[np.bool_], weight: Floats) -> Err
     Notes
     -----
     Rows are together with probability ``σ(slope·logit(score) + intercept)``, and an answer says the
-    opposite with the probability that is sought: all three are found by maximum a posteriori. So
-    partitions that are poor do not make answers wrong. For the interval, slope and intercept are
-    integrated out by Laplace's method.
+    opposite with the probability that is sought. So partitions that are poor do not make answers
+    wrong. Slope and intercept are found by maximum a posteriori. The rate is the mean of what is
+    left once they are integrated out by Laplace's method: its mode is far too low where scores are
+    near 0 or 1, as a flat slope explains wrong answers as well.
     """
 
     def loss(parameters: Floats) -> float:
@@ -73,12 +74,14 @@ def error_rate(score: Floats, is_same: NDArray[np.bool_], weight: Floats) -> Err
     runs = [
         minimize(loss, start, method="Nelder-Mead", options={"maxiter": 300}) for start in STARTS
     ]
-    slope, intercept, rate = _read(min(runs, key=lambda run: run.fun).x)
-    density = _log_density(slope, intercept, score, is_same, weight)
-    share = np.exp(density - density.max()).cumsum()
-    tails = np.searchsorted(share / share[-1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    slope, intercept, _ = _read(min(runs, key=lambda run: run.fun).x)
+    logarithm = _log_density(slope, intercept, score, is_same, weight)
+    density = np.exp(logarithm - logarithm.max())
+    density /= density.sum()
+    tails = np.searchsorted(density.cumsum(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     low, high = GRID[np.minimum(tails, len(GRID) - 1)]
-    return ErrorRate(rate, (min(float(low), rate), max(float(high), rate)), slope, intercept)
+    mean = float(density @ GRID)
+    return ErrorRate(mean, (min(float(low), mean), max(float(high), mean)), slope, intercept)
 
 
 def _read(parameters: Floats) -> tuple[float, float, float]:

@@ -193,6 +193,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         if self.n_clusters is not None:
             check_n_clusters(self, len(features))
         known = answers_for(self, constraints, len(features))
+        self._pool(1, len(features), 0)  # refused before the work
         with one_blas_thread():
             self._solve(features, known, callback)
         return self
@@ -343,7 +344,8 @@ class _Work(NamedTuple):
         ]
         led = [candidate for candidate in pool if candidate.follows_answers]
         if not self.folds:
-            return self._join(Ensemble.of(unled, [], self.callback), [])
+            alone = unled or [_once(candidate, self.views) for candidate in pool]
+            return self._join(Ensemble.of(alone, [], self.callback), [])
         known, judges = self._believed(unled)
         views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
         views.append(self.views.given(known.as_pairs()))
@@ -351,8 +353,8 @@ class _Work(NamedTuple):
         joined = self._join(self.raced(ways, judges, self.callback), judges)
         if not unled:
             return joined
-        alone, _ = Ensemble.of(unled, []).joined(self.n_clusters, self.seed)
-        return joined._replace(unled=alone)
+        labels, _ = Ensemble.of(unled, []).joined(self.n_clusters, self.seed)
+        return joined._replace(unled=labels)
 
     def _believed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
         """Weigh answers by annotators, where ways that saw no answers can tell these apart."""
@@ -366,7 +368,7 @@ class _Work(NamedTuple):
         """Refine the consensus in several ways, and join what comes of it."""
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
-            ways.append(Way(STEADY, lambda at: _of(first.ensemble, STEADY, at)))
+            ways.append(Way(f"{STEADY}, again", lambda at: _of(first.ensemble, STEADY, at)))
         if (unled := first.unled) is not None:
             ways.append(Way("no answers", lambda at: unled, UNLED_PRIOR))
         parts = [*(fold.kept for fold in self.folds), self.known]
