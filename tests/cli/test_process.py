@@ -80,9 +80,13 @@ def test_json_is_the_only_thing_on_the_standard_output(spawn, X, answers):
         (("cluster", "X.npy", "-k", "31"), 1, "too many"),
         (("cluster", "bad.npy", "-k", "2"), 1, "row 1, column 0"),
         (("cluster", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
-        (("cluster", "X.npy", "-k", "3", "-c", "c.csv", "--mode=hard", "--trust=none"), 1, "0 = 1"),
+        (
+            ("cluster", "X.npy", "-k3", "-cc.csv", "--method=coprf", "--mode=hard", "--trust=none"),
+            1,
+            "0 = 1",
+        ),
         (("cluster", "X.npy", "-k", "0"), 2, "Usage"),
-        (("cluster", "X.npy"), 2, "--n-clusters"),
+        (("cluster", "X.npy", "--method", "coprf"), 2, "--n-clusters"),
         (("clutser",), 2, "No such command"),
         (("demo", "--seeds", "0"), 2, "Usage"),
         (("demo", "-o", "X.npy"), 1, "X.npy is a file"),
@@ -204,5 +208,5 @@ def test_bar_on_a_terminal_only(here, X):
             shown += part
     os.close(ours)
     assert process.wait(timeout=240) == 0, shown
-    assert b"Growing trees" in shown
+    assert b"Trying ways to group" in shown
     assert b"30 rows in 3 groups" in shown
