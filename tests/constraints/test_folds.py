@@ -22,3 +22,16 @@ def test_every_answer_is_held_out_once_and_learned_from_otherwise() -> None:
         for kept, part in folds:
             both = getattr(kept, kind).tolist() + getattr(part, kind).tolist()
             assert sorted(both) == everything
+
+
+def test_answers_to_one_question_stay_together():
+    asked = [(i, i + 1) for i in range(20)]
+    said = [(*pair, 1) for pair in asked] + [(j, i, 0) for i, j in asked]
+    known = Constraints(21, pairs=said, triplets=[(0, 1, 2, 0), (2, 0, 1, -2), (3, 4, 5, 1)])
+    for kept, held in held_out_folds(known, 3, np.random.RandomState(0)):
+        for kind in ("pairs", "triplets"):
+            learned, judged = (
+                {tuple(sorted(rows)) for rows in getattr(part, kind).tolist()}
+                for part in (kept, held)
+            )
+            assert not learned & judged

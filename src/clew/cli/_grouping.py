@@ -174,6 +174,9 @@ def _tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     )
     if job.n_clusters is not None and n_groups < job.n_clusters:
         words.say(f"only {n_groups} of {job.n_clusters} groups could be told apart")
+    if job.n_clusters is None:
+        how = "the answers" if summary["error_rate"] is not None else "how far they are apart"
+        words.say(f"chose {counted(n_groups, 'group')}, by {how}")
     if job.constraints is not None:
         words.say(
             f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} doubted; the groups "
@@ -181,7 +184,13 @@ def _tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
         )
         if summary["error_rate"] is None:
             how = f"--trust {job.trust}" if job.method == "coprf" else f"--method {job.method}"
-            words.say(f"no answer was judged one by one ({how})")
+            words.say(
+                "no answer tells anything"
+                if job.method == "guided"
+                else f"no answer was judged one by one ({how})"
+            )
+        else:
+            words.say(f"about {summary['error_rate']:.0%} of the answers look wrong")
     for path in (job.output, job.doubtful):
         if path is not None:
             words.say(f"wrote {path}")

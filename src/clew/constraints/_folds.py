@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clew.constraints._constraints import Constraints
 
@@ -14,7 +15,9 @@ __all__ = ["held_out_folds"]
 def held_out_folds(
     known: Constraints, n_folds: int, random: np.random.RandomState
 ) -> Iterator[tuple[Constraints, Constraints]]:
-    """Hold out each answer once.
+    """Hold out each answer once, together with all others to the same question.
+
+    Who has heard one answer to a question could else know another by heart.
 
     Parameters
     ----------
@@ -30,14 +33,28 @@ def held_out_folds(
     kept, held : Constraints
         The answers to learn from, and those held out.
     """
-    counts = {
-        "pairs": len(known.pairs),
-        "triplets": len(known.triplets),
-        "odd_one_out": len(known.odd_one_out),
+    asked = {
+        "pairs": known.pairs,
+        "triplets": known.triplets,
+        "odd_one_out": known.odd_one_out,
     }
-    fold = {kind: random.permutation(count) % n_folds for kind, count in counts.items()}
+    fold = {kind: _dealt(rows, n_folds, random) for kind, rows in asked.items()}
     for number in range(n_folds):
         yield (
             known.select(**{kind: of != number for kind, of in fold.items()}),
             known.select(**{kind: of == number for kind, of in fold.items()}),
         )
+
+
+def _dealt(
+    rows: NDArray[np.int64], n_folds: int, random: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Give each answer the number of its fold, by its question: its rows in any order."""
+    _, first, question = np.unique(
+        np.sort(rows, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    # Questions in the order in which they were first asked.
+    place = np.empty(len(first), np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    dealt = random.permutation(len(first)) % n_folds
+    return np.asarray(dealt[place[question.reshape(len(rows))]], dtype=np.int64)

@@ -82,7 +82,8 @@ def test_scores_are_mean_log_likelihoods_of_the_answers_held_out(race):
 def test_progress_is_heard_of(race):
     _, ways, _, heard = race
     n_made = sum(len(r.asked) for r in ways.values())
-    assert heard == [(at + 1, 16) for at in range(n_made)]
+    assert n_made < 16  # some ways were ended
+    assert heard == [*((at + 1, 16) for at in range(n_made)), (16, 16)]
 
 
 def test_consensus_of_all_and_of_each_fold(race):

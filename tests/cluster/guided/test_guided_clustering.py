@@ -307,3 +307,34 @@ def test_an_interrupted_fit_leaves_the_model_from_before(blobs, at):
     assert model.__dict__.keys() == state.keys()
     np.testing.assert_array_equal(model.predict(BLOBS), before.predict(BLOBS))
     assert model.scores_ == before.scores_
+
+
+def test_answers_and_annotators_that_tell_nothing_change_nothing(blobs):
+    model, known = blobs
+    said = np.column_stack([known.pairs, known.pair_answers])
+    other = Constraints.from_labels(GROUPS, 40, error=0.5, random_state=9)
+    more = np.column_stack([other.pairs, other.pair_answers])
+    both = Constraints(
+        60,
+        pairs=np.concatenate([said, more]),
+        pair_weights=[1.0] * len(said) + [0.0] * len(more),
+        pair_annotators=[""] * len(said) + ["ghost"] * len(more),
+    )
+    found = fitted(BLOBS, both)
+    same(found, model)
+    assert found.error_rate_ == model.error_rate_
+    assert np.isnan(found.answer_posterior_.pairs[len(said) :]).all()
+
+
+def test_answers_that_were_given_thrice_are_not_known_by_heart():
+    noise = np.random.default_rng(0).normal(size=(90, 4))
+    rows = Constraints.from_labels(np.zeros(90), 60, random_state=0).pairs
+    coins = np.random.default_rng(1).integers(0, 2, 60)
+    thrice = np.tile(np.column_stack([rows, coins]), (3, 1))
+    model = fitted(noise, Constraints(90, pairs=thrice))
+    assert model.error_rate_ > 0.2
+
+
+def test_named_dont_knows_alone_are_no_answers():
+    known = Constraints(60, pairs=[(0, 1, -2), (2, 3, -2)], pair_annotators=["ann", "ben"])
+    same(fitted(BLOBS, known), fitted(BLOBS))

@@ -88,7 +88,7 @@ def test_what_was_given_is_not_changed():
         ([("a", KMeans(3)), ("a", KMeans(2))], "different words"),
         ([(1, KMeans(3))], "different words"),
         ([("a", PCA())], "no clusterer: PCA"),
-        ([("a", "ward")], "no clusterer: str"),
+        ([("a", "ward")], "no estimator: 'ward'"),
     ],
 )
 def test_what_is_no_pool_is_refused(pool, words):

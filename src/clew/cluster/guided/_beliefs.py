@@ -14,7 +14,7 @@ from clew.cluster.guided._error_rate import ErrorRate, error_rate
 from clew.constraints import Constraints
 from clew.trust import ConfusionMatrices
 
-__all__ = ["Beliefs", "beliefs_about", "credit_of", "credited"]
+__all__ = ["Beliefs", "beliefs_about", "credit_of", "credited", "telling"]
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +114,19 @@ def _names(known: Constraints, annotators: NDArray[np.int64]) -> list[str]:
     return [known.annotators[code] for code in annotators]
 
 
-def beliefs_about(ensemble: Ensemble, folds: Sequence[Fold]) -> Beliefs:
+def telling(known: Constraints) -> Constraints:
+    """Leave out answers of weight 0, and annotators who gave no others."""
+    some = known.select(
+        pairs=known.pair_weights > 0,
+        triplets=known.triplet_weights > 0,
+        odd_one_out=known.odd_one_out_weights > 0,
+    )
+    return credited(some, dict.fromkeys(some.annotators, 1.0))
+
+
+def beliefs_about(
+    ensemble: Ensemble, folds: Sequence[Fold], annotators: Sequence[str] = ("",)
+) -> Beliefs:
     """Estimate how many answers are wrong, and who errs how.
 
     Parameters
@@ -123,20 +135,25 @@ def beliefs_about(ensemble: Ensemble, folds: Sequence[Fold]) -> Beliefs:
         Partitions.
     folds : sequence of Fold
         Answers held out.
+    annotators : sequence of str, default=("",)
+        Who answered, where no answer tells anything.
 
     Returns
     -------
     Beliefs
     """
     if not folds:
-        return Beliefs(UNKNOWN, ConfusionMatrices.uniform(LEAST_RATE))
+        return Beliefs(UNKNOWN, ConfusionMatrices.uniform(LEAST_RATE, annotators or ("",)))
     held = [fold.held for fold in folds]
     rate = _rate(held, ensemble)
     known = sum(held[1:], held[0])
     error = min(max(rate.rate, LEAST_RATE), MOST_RATE)
     expected = 2 * error / (1 + error)  # of three labels, one of which is don't-know
     if len(known.annotators) < 2:
-        return Beliefs(rate, ConfusionMatrices.uniform(expected, known.annotators))
+        confusion = ConfusionMatrices.uniform(expected, known.annotators)
+        confusion.error_rates_ = np.full(len(known.annotators), rate.rate)
+        confusion.error_intervals_ = np.tile(rate.interval, (len(known.annotators), 1))
+        return Beliefs(rate, confusion)
     matrices = _matrices(held, ensemble, rate, expected)
     # Partitions tell more than it seems where some say the opposite of others.
     credit = _credit(matrices, known)

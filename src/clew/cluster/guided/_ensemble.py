@@ -101,6 +101,7 @@ class Ensemble(NamedTuple):
         if not folds:
             weights = _weights(scores, priors)
         whole = {way.name: made.one(way, None) for way in left}
+        made.end()
         return cls(whole, of_folds, scores, dict.fromkeys(priors, 0.0) | weights)
 
     @property
@@ -150,6 +151,11 @@ class _Counter:
 
     def __init__(self, callback: Progress | None, total: int) -> None:
         self._callback, self._total, self._done = callback, total, 0
+
+    def end(self) -> None:
+        """Say that all is done: ways that were ended leave work undone."""
+        if self._callback is not None and self._done < self._total:
+            self._callback(self._total, self._total)
 
     def one(self, way: Way, at: int | None) -> Labels | Floats:
         groups = way.group(at)

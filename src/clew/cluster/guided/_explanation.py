@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order
 
 from clew._validation import Allowed
 from clew.answers import ANSWER_WORDS, DIFFERENT, SAME, Kind
 from clew.constraints import Constraints
-from clew.constraints._conflicts import neighbour_lists
 from clew.exceptions import InvalidParameterError
-from clew.kernels.shortest_paths import shortest_path
 from clew.trust import AnswerDoubts
 
 __all__ = ["Explanation", "explanation"]
@@ -183,17 +181,18 @@ def _chain(
     pairs, answers, is_believed = _believed_pairs(known, doubts)
     same = pairs[is_believed & (answers == SAME)]
     if together:
-        return _path(i, j, known.n_samples, same), -1
+        return _path(i, j, known.n_samples, np.concatenate([same, same[:, ::-1]])), -1
     # Two floors, joined by "different" alone: from i on the first to j on the second.
     n = known.n_samples
     different = pairs[is_believed & (answers == DIFFERENT)]
     up = np.array([0, n])
     stairs = np.concatenate([different + up, different[:, ::-1] + up])
-    path = _path(i, j + n, 2 * n, np.concatenate([same, same + n, stairs]))
-    floor = [row >= n for row in path]
-    if sum(a != b for a, b in pairwise(floor)) != 1:  # down again: "different" twice tells nothing
+    both = np.concatenate([same, same[:, ::-1]])
+    # Up alone: "different" twice tells nothing.
+    path = _path(i, j + n, 2 * n, np.concatenate([both, both + n, stairs]))
+    if not path:
         return (), -1
-    return tuple(row % n for row in path), floor.index(True) - 1
+    return tuple(row % n for row in path), [row >= n for row in path].index(True) - 1
 
 
 def _believed_pairs(
@@ -208,9 +207,13 @@ def _believed_pairs(
 
 
 def _path(i: int, j: int, n_nodes: int, edges: NDArray[np.int64]) -> tuple[int, ...]:
-    """Give the shortest path, or nothing."""
-    indptr, indices = neighbour_lists(n_nodes, edges.reshape(-1, 2))
-    visits, before = np.full(n_nodes, -1, np.int64), np.empty(n_nodes, np.int64)
-    queues = np.empty((2, n_nodes), np.int64)
-    path = shortest_path(indptr, indices, i, j, visits, before, queues, 0)
-    return tuple(int(row) for row in path)
+    """Give the shortest path along edges from the first to the second column, or nothing."""
+    entries = np.ones(len(edges), np.int8)
+    graph = coo_array((entries, tuple(edges.T)), shape=(n_nodes, n_nodes)).tocsr()
+    _, before = breadth_first_order(graph, i, directed=True, return_predecessors=True)
+    path = [j]
+    while path[-1] != i:
+        if before[path[-1]] < 0:
+            return ()
+        path.append(int(before[path[-1]]))
+    return tuple(path[::-1])

@@ -20,11 +20,19 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster.guided._beliefs import Beliefs, beliefs_about, credit_of, credited
+from clew.cluster.guided._beliefs import Beliefs, beliefs_about, credit_of, credited, telling
 from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
 from clew.cluster.guided._explanation import Explanation, explanation
 from clew.cluster.guided._n_clusters import choose_n_clusters
-from clew.cluster.guided._pool import MANY_ROWS, Candidate, checked_pool, default_pool
+from clew.cluster.guided._pool import (
+    AGAIN,
+    MANY_ROWS,
+    REFINED_BY,
+    STEADY,
+    Candidate,
+    checked_pool,
+    default_pool,
+)
 from clew.cluster.guided._refinement import TiedRows, refine
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._units import Units
@@ -32,8 +40,9 @@ from clew.cluster.guided._views import Views
 from clew.constraints import Constraints, Support
 from clew.constraints._folds import held_out_folds
 from clew.constraints._support import answers_for
+from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
-from clew.trust import answer_posterior
+from clew.trust import AnswerDoubts, answer_posterior
 
 __all__ = ["GuidedClustering"]
 
@@ -41,8 +50,6 @@ __all__ = ["GuidedClustering"]
 N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 #: How much smoothers count beside answers.
 STRENGTHS = (1.0, 3.0)
-#: The candidate that joins the last consensus, besides the first one and what came of it.
-STEADY = "led forest, spread"
 #: How much likelier groups without answers are right than any others, as a logarithm: where answers
 #: tell next to nothing, they are not followed.
 UNLED_PRIOR = 1.0
@@ -59,7 +66,8 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups. None: the number that gives answers held out best.
+        Number of groups. None: the number that gives answers held out best, or, without answers,
+        the one of the largest silhouette; from 2 to half of the rows, 100 at most.
     pool : "default" or list of (str, estimator), default="default"
         The ways to group: names, and clusterers of features. Those that have `supports` get the
         answers, read as pairs.
@@ -86,7 +94,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     confusion_ : ConfusionMatrices
         Who errs how.
     answer_posterior_ : AnswerDoubts
-        How likely each answer is wrong, by kind.
+        How likely each answer is wrong, by kind; NaN for a don't-know and for weight 0.
     scores_ : dict of str to float
         Mean log-likelihood of the answers held out, for each way to group, for the first consensus
         ("consensus") and for what came of refining it. Ways that were hopelessly behind after the
@@ -192,6 +200,10 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         features = check_features(self, X)
         if self.n_clusters is not None:
             check_n_clusters(self, len(features))
+        elif self.pool != "default":
+            raise InvalidParameterError(
+                "GuidedClustering chooses n_clusters for the default pool alone; give it"
+            )
         known = answers_for(self, constraints, len(features))
         self._pool(1, len(features), 0)  # refused before the work
         with one_blas_thread():
@@ -201,17 +213,17 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     def _solve(
         self, features: NDArray[np.float64], known: Constraints, callback: Progress | None
     ) -> None:
-        seeds = derived_seeds(self.random_state, 4)
+        seeds, told = derived_seeds(self.random_state, 4), telling(known)
         units = Units.of(features, self.standardize)
         views = Views(units.applied(features), seeds[0], self.n_jobs)
-        folds = _folds(known, seeds[1])
+        folds = _folds(told, seeds[1])
         n_clusters = self.n_clusters or choose_n_clusters(views, folds, seeds[2])
         pool = self._pool(n_clusters, len(features), seeds[2])
         ridge = RidgeSmoother(views.X, seeds[3])
-        work = self._steps()(views, ridge, known, folds, n_clusters, seeds[3], callback)
+        work = self._steps()(views, ridge, told, folds, n_clusters, seeds[3], callback)
         first = work.grouped(pool)
         last = work.refined(first) if folds else first
-        self._set(work, units, first, last)
+        self._set(known, work, units, first, last)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each group, by the rows that were fitted.
@@ -276,12 +288,14 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     def _pool(self, n_clusters: int, n_samples: int, seed: int) -> list[Candidate]:
         if isinstance(self.pool, str) and self.pool == "default":
             return default_pool(n_clusters, n_samples, seed)
-        return checked_pool(self.pool)
+        return checked_pool(self.pool, seed)
 
-    def _set(self, work: _Work, units: Units, first: _Joined, last: _Joined) -> None:
+    def _set(
+        self, known: Constraints, work: _Work, units: Units, first: _Joined, last: _Joined
+    ) -> None:
         """Set the fitted attributes, all at once after the work."""
-        chances, known = last.chances, work.known
-        doubts = answer_posterior(known, chances, last.beliefs.confusion)
+        chances = last.chances
+        doubts = answer_posterior(work.known, chances, last.beliefs.confusion)
         labels = np.asarray(chances.argmax(axis=1), dtype=np.int64)
         rate = last.beliefs.rate
         self.__dict__.update(
@@ -291,7 +305,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
             error_rate_=rate.rate,
             error_interval_=rate.interval,
             confusion_=last.beliefs.confusion,
-            answer_posterior_=doubts,
+            answer_posterior_=_of_all(known, doubts),
             scores_=first.ensemble.scores | last.ensemble.scores,
             weights_=first.ensemble.weights | last.ensemble.weights,
             n_violated_=n_violated(labels, known),
@@ -300,6 +314,15 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
             _graph=work.views.read("neighbors", 10),
             _smoother=work.ridge,
         )
+
+
+def _of_all(known: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
+    """Put doubts about answers that tell something where these stand; NaN for the others."""
+    weights = (known.pair_weights, known.triplet_weights, known.odd_one_out_weights)
+    every = [np.full(len(weight), np.nan) for weight in weights]
+    for of_all, weight, of_some in zip(every, weights, doubts, strict=True):
+        of_all[weight > 0] = of_some
+    return AnswerDoubts(*every)
 
 
 def _folds(known: Constraints, seed: int) -> list[Fold]:
@@ -368,7 +391,7 @@ class _Work(NamedTuple):
         """Refine the consensus in several ways, and join what comes of it."""
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
-            ways.append(Way(f"{STEADY}, again", lambda at: _of(first.ensemble, STEADY, at)))
+            ways.append(Way(AGAIN, lambda at: _of(first.ensemble, STEADY, at)))
         if (unled := first.unled) is not None:
             ways.append(Way("no answers", lambda at: unled, UNLED_PRIOR))
         parts = [*(fold.kept for fold in self.folds), self.known]
@@ -377,7 +400,7 @@ class _Work(NamedTuple):
         for name, smoother in self.smoothers().items():
             for strength in STRENGTHS:
                 run = partial(self._refine, starts, tied, smoother, strength)
-                ways.append(Way(f"refined by {name}, {strength:g}", run))
+                ways.append(Way(f"{REFINED_BY}{name}, {strength:g}", run))
         return self._join(self.raced(ways, first.judges), first.judges)
 
     def raced(
@@ -405,7 +428,7 @@ class _Work(NamedTuple):
     def _join(self, ensemble: Ensemble, judges: list[Fold]) -> _Joined:
         labels, of_folds = ensemble.joined(self.n_clusters, self.seed)
         chances = _voted(labels, self.n_clusters, ensemble)
-        beliefs = beliefs_about(ensemble, self.folds)
+        beliefs = beliefs_about(ensemble, self.folds, self.known.annotators)
         return _Joined(ensemble, judges, labels, of_folds, chances, beliefs)
 
 

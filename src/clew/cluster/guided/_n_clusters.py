@@ -82,9 +82,12 @@ def _merit(n_clusters: int, views: Views, folds: Sequence[Fold], seed: int) -> f
     ways.append(Candidate("spread", spread, "neighbors", 20))
     scores = []
     for way in ways:
+        if way.follows_answers:
+            partitions = [way.partition(of_fold, of_fold.answers) for of_fold in led]
+        else:
+            partitions = [way.partition(views, None)] * len(folds)
         made = [
-            answer_counts(way.partition(v, v.answers), f.held)
-            for v, f in zip(led, folds, strict=True)
+            answer_counts(labels, fold.held) for labels, fold in zip(partitions, folds, strict=True)
         ]
         counts = {kind: np.sum([part[kind] for part in made], axis=0) for kind in made[0]}
         scores.append(log_likelihood_of_counts(counts))

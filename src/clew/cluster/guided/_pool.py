@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -25,6 +25,12 @@ __all__ = ["Candidate", "checked_pool", "default_pool"]
 MANY_ROWS = 5_000
 N_INIT = 5
 SPREAD_PRIOR, BEST_PRIOR = 0.7, 1.4
+
+
+#: Names of steps that are scored beside the ways of a pool.
+STEADY, AGAIN = "led forest, spread", "led forest, spread, again"
+REFINED_BY = "refined by "
+TAKEN = ("consensus", "no answers", STEADY, AGAIN)
 
 
 class Candidate(NamedTuple):
@@ -119,13 +125,15 @@ def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candida
     return pool
 
 
-def checked_pool(pool: Any) -> list[Candidate]:
+def checked_pool(pool: Any, seed: int = 0) -> list[Candidate]:
     """Take ways to group that somebody gave.
 
     Parameters
     ----------
     pool : sequence of (str, estimator)
         Names and clusterers of features.
+    seed : int, default=0
+        Seed of those that have none.
 
     Returns
     -------
@@ -134,7 +142,7 @@ def checked_pool(pool: Any) -> list[Candidate]:
     Raises
     ------
     InvalidParameterError
-        If it is not that, or names are not different.
+        If it is not that, or names are not different, or taken.
     """
     given: list[Any] = list(pool) if isinstance(pool, list | tuple) else [pool]
     is_pair = [isinstance(entry, tuple | list) and len(entry) == 2 for entry in given]
@@ -145,10 +153,21 @@ def checked_pool(pool: Any) -> list[Candidate]:
     names = [name for name, _ in given]
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         raise InvalidParameterError(f"names in a pool must be different words, got {names}")
+    if taken := [name for name in names if name in TAKEN or name.startswith(REFINED_BY)]:
+        raise InvalidParameterError(f"{taken[0]!r} is the name of a step; call that way otherwise")
     for name, estimator in given:
+        if isinstance(estimator, type) or not isinstance(estimator, BaseEstimator):
+            raise InvalidParameterError(f"{name!r} in the pool is no estimator: {estimator!r}")
         if not hasattr(estimator, "fit_predict"):
             raise InvalidParameterError(
                 f"{name!r} in the pool is no clusterer: {type(estimator).__name__} has no "
                 "fit_predict"
             )
-    return [Candidate(name, estimator) for name, estimator in given]
+    return [Candidate(name, _seeded(estimator, seed)) for name, estimator in given]
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """Give a seed where there is none: the same model twice would else not be the same."""
+    if estimator.get_params(deep=False).get("random_state", seed) is None:
+        return clone(estimator).set_params(random_state=seed)
+    return estimator

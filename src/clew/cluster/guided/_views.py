@@ -95,9 +95,14 @@ class Views:
         if view == "components":
             return self._once(view, self._components)
         assert n_neighbors is not None
-        n = len(self.X)
-        k = resolved_n_neighbors(n_neighbors, n)
-        return self._once((view, k), lambda: graph_of(self._similarity(view), n, k))
+        k = resolved_n_neighbors(n_neighbors, len(self.X))
+        return self._once((view, k), lambda: self._graph(view, k))
+
+    def _graph(self, view: View, n_neighbors: int) -> Any:
+        similarity = self._similarity(view)
+        graph = graph_of(similarity, len(self.X), n_neighbors)
+        vars(similarity).pop("affinity_matrix_", None)  # large, and quickly made again
+        return graph
 
     def _once(self, key: object, make: Callable[[], Any]) -> Any:
         if key not in self._made:
