@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from benchmarks import _harness as harness
 
@@ -18,6 +18,7 @@ def opening(
     remedy: str,
     n_missing: int,
     is_quick: bool,
+    absent: Sequence[str] = (),
 ) -> list[str]:
     """Write the beginning of a report.
 
@@ -35,6 +36,8 @@ def opening(
         Results that are not there yet.
     is_quick : bool
         Whether to warn that the figures mean little.
+    absent : sequence of str, default=()
+        Data sets that were asked for and could not be had.
 
     Returns
     -------
@@ -55,4 +58,6 @@ def opening(
         ]
     if n_missing:
         lines += ["", f"**Not complete: {n_missing} results are missing.**"]
+    if absent:
+        lines += ["", f"Could not be had, and left out: {', '.join(absent)}."]
     return lines

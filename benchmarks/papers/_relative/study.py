@@ -15,10 +15,10 @@ from benchmarks._result_log import ResultLog
 from benchmarks.papers._relative.methods import Method
 from benchmarks.papers._running import run_missing
 from benchmarks.papers._scores import Score
-from clew import datasets
+from clew import Constraints, datasets
 from clew.exceptions import DatasetNotFoundError
 
-__all__ = ["KEY", "Cell", "Results", "Scene", "Study", "run"]
+__all__ = ["KEY", "Cell", "OfOneTrial", "Results", "Scene", "Study", "run"]
 
 KEY = ("set", "cell", "method", "trial", "version")
 Values = dict[int, float]
@@ -40,6 +40,21 @@ class Scene(Protocol):
 
 
 @dataclass(frozen=True)
+class OfOneTrial:
+    """A set and the answers of one trial, which studies know how to run methods on."""
+
+    problem: Any
+    cell: Any
+    trial: int
+
+    @cached_property
+    def answers(self) -> Constraints:
+        """What all methods may hear."""
+        found: Constraints = self.problem.answers(self.cell, self.trial)
+        return found
+
+
+@dataclass(frozen=True)
 class Study:
     """How large a study is, and where its results are kept; each says what there is to run."""
 
@@ -56,6 +71,11 @@ class Study:
     def found_sets(self) -> list[str]:
         """The sets that can be had."""
         return [name for name in self.sets if not missing(name)]
+
+    @property
+    def absent_sets(self) -> list[str]:
+        """The others."""
+        return [name for name in self.sets if missing(name)]
 
     def cells(self, name: str) -> list[Any]:
         """Give the points on a set, those that take longest first."""

@@ -21,7 +21,7 @@ from benchmarks.papers.dcrc.methods import (
     ONE_PERSON_PAIRS,
     SIX_PEOPLE,
 )
-from benchmarks.papers.dcrc.protocol import BIRDS, NO_ANSWERS, PEOPLE, SETS
+from benchmarks.papers.dcrc.protocol import BIRDS, NO_ANSWERS, PEOPLE
 from benchmarks.papers.dcrc.study import MORE, ONE, SIX, DcrcResults
 
 __all__ = ["report"]
@@ -84,11 +84,8 @@ def report(results: DcrcResults, *, is_quick: bool) -> str:
     lines = opening(
         "DCRC: Figures 2 and 4 to 7, Table V", NOTES, f"{study.n_trials} trials{fewer}, {shares}.",
         sources=results.sources(), remedy="`--fresh`", n_missing=results.n_missing(),
-        is_quick=is_quick,
+        is_quick=is_quick, absent=study.absent_sets,
     )  # fmt: skip
-    absent = [name for name in SETS if name in study.sets and name not in study.found_sets]
-    if absent:
-        lines += ["", f"Could not be had, and left out: {', '.join(absent)}."]
     lines += ["", "## In short", "", *in_short(results), ""]
     lines += ["## Figure 2: what an answer tells", "", INFORMATION_NOTES, ""]
     lines += [f"![Figure 2]({picture_name(study, 'information')})", ""]

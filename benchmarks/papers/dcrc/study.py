@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from benchmarks.papers._identity import seed_of
 from benchmarks.papers._relative.methods import Method, run_method, scores
-from benchmarks.papers._relative.study import Results, Study
+from benchmarks.papers._relative.study import OfOneTrial, Results, Study
 from benchmarks.papers.dcrc.methods import (
     DEFAULT,
     FREE,
@@ -28,10 +27,8 @@ from benchmarks.papers.dcrc.protocol import (
     SETS,
     SHARES,
     Cell,
-    Problem,
     problem_named,
 )
-from clew import Constraints
 
 __all__ = ["MORE", "MOST_TRIALS_OF_BIRDS", "ONE", "SIX", "DcrcResults", "DcrcStudy", "Drawn"]
 
@@ -82,17 +79,8 @@ DcrcResults = Results[DcrcStudy]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(OfOneTrial):
     """A set and the answers of one trial."""
-
-    problem: Problem
-    cell: Cell
-    trial: int
-
-    @cached_property
-    def answers(self) -> Constraints:
-        """What all methods may hear."""
-        return self.problem.answers(self.cell, self.trial)
 
     def run(self, method: Method) -> dict[str, Any]:
         """Score the groups of one method.

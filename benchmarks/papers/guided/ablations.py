@@ -12,10 +12,10 @@ from scipy.special import softmax
 from benchmarks.papers.guided.methods import Method
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._ensemble import Ensemble
-from clew.cluster.guided._guided_clustering import _Joined, _Work
 from clew.cluster.guided._pool import Candidate
 from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows
 from clew.cluster.guided._smoothers import Smoother
+from clew.cluster.guided._steps import Joined, Steps
 from clew.kernels.mean_field import NEVER, Messages, mean_field
 
 __all__ = ["ABLATIONS", "mean_field_refined", "messages_of"]
@@ -27,18 +27,18 @@ LEAST = 1e-12
 MAX_SWEEPS, TIE = 20, 1e-9
 
 
-class Unrefined(_Work):
+class Unrefined(Steps):
     """The first consensus is the last."""
 
-    def refined(self, first: _Joined) -> _Joined:
+    def refined(self, first: Joined) -> Joined:
         """Leave it."""
         return first
 
 
-class BestAlone(_Work):
+class BestAlone(Steps):
     """In place of the second consensus, what foretells most of the answers held out."""
 
-    def refined(self, first: _Joined) -> _Joined:
+    def refined(self, first: Joined) -> Joined:
         """Keep the best of what came of refining."""
         found = super().refined(first)
         scores, best = found.ensemble.scores, found.ensemble.best
@@ -47,7 +47,7 @@ class BestAlone(_Work):
         return self._join(found.ensemble._replace(weights=weights), found.judges)
 
 
-class NeighborsAlone(_Work):
+class NeighborsAlone(Steps):
     """One smoother: neighbours."""
 
     def smoothers(self) -> dict[str, Smoother]:
@@ -55,7 +55,7 @@ class NeighborsAlone(_Work):
         return {"neighbors": super().smoothers()["neighbors"]}
 
 
-class RidgeAlone(_Work):
+class RidgeAlone(Steps):
     """One smoother: kernel ridge regression."""
 
     def smoothers(self) -> dict[str, Smoother]:
@@ -63,15 +63,15 @@ class RidgeAlone(_Work):
         return {"ridge": super().smoothers()["ridge"]}
 
 
-class UnledPool(_Work):
+class UnledPool(Steps):
     """No way of the pool is led by answers."""
 
-    def grouped(self, pool: list[Candidate]) -> _Joined:
+    def grouped(self, pool: list[Candidate]) -> Joined:
         """Join those that are left."""
         return super().grouped([way for way in pool if not way.follows_answers])
 
 
-class NoRace(_Work):
+class NoRace(Steps):
     """All ways go through all folds."""
 
     def raced(self, ways: Any, judges: Any, callback: Any = None) -> Ensemble:
@@ -79,7 +79,7 @@ class NoRace(_Work):
         return Ensemble.of(ways, judges, callback, margin=np.inf)
 
 
-class MeanField(_Work):
+class MeanField(Steps):
     """Mean field in place of belief propagation."""
 
     def _refine(
@@ -137,13 +137,13 @@ def messages_of(tied: TiedRows) -> Messages:
 class Ablated(GuidedClustering):
     """Guided clustering with other steps."""
 
-    steps: ClassVar[type[_Work]] = _Work
+    steps: ClassVar[type[Steps]] = Steps
 
-    def _steps(self) -> type[_Work]:
+    def _steps(self) -> type[Steps]:
         return self.steps
 
 
-def _ablation(name: str, label: str, steps: type[_Work]) -> Method:
+def _ablation(name: str, label: str, steps: type[Steps]) -> Method:
     kind = type(f"Ablated_{name}", (Ablated,), {"steps": steps, "__module__": __name__})
     return Method(f"guided_{name}", label, lambda k: kind(k, standardize=False), "all")
 

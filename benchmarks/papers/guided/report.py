@@ -8,7 +8,7 @@ from benchmarks.papers.guided.figures import Figures
 from benchmarks.papers.guided.findings import findings
 from benchmarks.papers.guided.methods import METHODS, N_TREES
 from benchmarks.papers.guided.other_tables import ablations, annotators, kinds
-from benchmarks.papers.guided.protocol import PEOPLE, SETS
+from benchmarks.papers.guided.protocol import PEOPLE
 from benchmarks.papers.guided.study import GuidedResults
 from benchmarks.papers.guided.tables import (
     about_answers,
@@ -69,11 +69,8 @@ def report(results: GuidedResults, *, is_quick: bool) -> str:
         "Guided clustering against every method in the house", NOTES,
         f"{study.n_trials} trials, {len(study.found_sets)} sets.",
         sources=results.sources(), remedy="`--fresh`", n_missing=results.n_missing(),
-        is_quick=is_quick,
+        is_quick=is_quick, absent=study.absent_sets,
     )  # fmt: skip
-    absent = [name for name in SETS if name in study.sets and name not in study.found_sets]
-    if absent:
-        lines += ["", f"Could not be had, and left out: {', '.join(absent)}."]
     lines += ["", "## In short", "", *findings(figures), "", *_main(figures), *_others(figures)]
     return "\n".join(lines).rstrip() + "\n"
 

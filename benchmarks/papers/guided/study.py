@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.papers._identity import seed_of, seeded
-from benchmarks.papers._relative.study import Results, Study
+from benchmarks.papers._relative.study import OfOneTrial, Results, Study
 from benchmarks.papers.guided.methods import N_TREES, Method
 from benchmarks.papers.guided.parts import PARTS, Part, part_named
 from benchmarks.papers.guided.protocol import (
@@ -24,10 +24,8 @@ from benchmarks.papers.guided.protocol import (
     NO_ANSWERS,
     SETS,
     Cell,
-    Problem,
     problem_named,
 )
-from clew import Constraints
 from clew.exceptions import InvalidConstraintsError, TooLargeError
 from clew.metrics import adjusted_rand_score
 from clew.similarity import ClustRF
@@ -88,17 +86,8 @@ GuidedResults = Results[GuidedStudy]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(OfOneTrial):
     """A set and the answers of one trial."""
-
-    problem: Problem
-    cell: Cell
-    trial: int
-
-    @cached_property
-    def answers(self) -> Constraints:
-        """What all methods may hear."""
-        return self.problem.answers(self.cell, self.trial)
 
     def run(self, method: Method) -> dict[str, Any]:
         """Score the groups of one method.

@@ -28,7 +28,6 @@ from benchmarks.papers.sklr.protocol import (
     FIRST_ANSWERS,
     LABELLED,
     NO_ANSWERS,
-    SETS,
     USPS,
     WRONG,
     WRONG_SIZE,
@@ -91,11 +90,8 @@ def report(results: SklrResults, *, is_quick: bool) -> str:
     lines = opening(
         "SKLR: Figures 1 to 4", NOTES, f"{study.n_trials} trials, s = {sizes}.",
         sources=results.sources(), remedy="`--fresh`", n_missing=results.n_missing(),
-        is_quick=is_quick,
+        is_quick=is_quick, absent=study.absent_sets,
     )  # fmt: skip
-    absent = [name for name in SETS if name in study.sets and name not in study.found_sets]
-    if absent:
-        lines += ["", f"Could not be had, and left out: {', '.join(absent)}."]
     lines += ["", "## In short", "", *in_short(results), "", "## Figure 1", ""]
     lines += [f"![Figure 1]({picture_name(study, 'curves')})", "", *_curves(results)]
     for sampling, stem in list(CURVES.items())[1:]:

@@ -18,6 +18,7 @@ from clew.cluster import (
     SimilarityClustering,
     SpectralClustering,
 )
+from clew.cluster.guided._units import Units
 from clew.similarity import COPRF, E2CP, ITML, SKLR, ClustRF
 
 __all__ = ["build_model", "features_for"]
@@ -51,11 +52,7 @@ def features_for(method: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     if method not in STANDARDISED:
         return X
-    largest = np.abs(X).max(axis=0)
-    centred = X / np.where(largest > 0, largest, 1.0)
-    centred -= centred.mean(axis=0)
-    deviation = centred.std(axis=0)
-    return np.asarray(centred / np.where(deviation > 0, deviation, 1.0))
+    return Units.of(X, standardize=True).applied(X)
 
 
 def build_model(

@@ -124,22 +124,14 @@ def clusters_csv(ids: list[str], groups: Groups) -> str:
 
 def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
     """Format the answers that look wrong, the most doubtful first."""
-    tables = {
-        "pair": (known.pairs, known.pair_answers, known.pair_annotators),
-        "triplet": (known.triplets, known.triplet_answers, known.triplet_annotators),
-        "odd_one_out": (
-            known.odd_one_out,
-            known.odd_one_out_answers,
-            known.odd_one_out_annotators,
-        ),
-    }
+    tables = {table.kind: table for table in known._tables}
     lines = []
     for kind, at, p_wrong in doubted_answers(model):
-        asked, answers, annotators = tables[kind]
+        asked = tables[kind]
         words = {code: word for word, code in ANSWER_WORDS[kind].items()}
-        rows = asked[at].tolist()
+        rows = asked.rows[at].tolist()
         blank = [""] * (3 - len(rows))
-        said, who = words[int(answers[at])], known.annotators[annotators[at]]
+        said, who = words[int(asked.answers[at])], known.annotators[asked.annotators[at]]
         lines.append((kind, *rows, *blank, *(ids[i] for i in rows), *blank, said, who, p_wrong))
     return csv_text(DOUBTFUL_COLUMNS, lines)
 

@@ -25,7 +25,7 @@ from clew.cluster._dcrc_start import Fit, best_of
 from clew.cluster._dcrc_trial import Trial, best_trial
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.constraints import Constraints, Support
-from clew.constraints._support import answers_for, refuse_contradictions
+from clew.constraints._support import answers_for, of_some_weight, refuse_contradictions
 from clew.metrics import n_violated
 from clew.trust import ConfusionMatrices
 
@@ -259,7 +259,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         n = len(features)
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
-        heard = _of_some_weight(known)
+        heard = of_some_weight(known)
         if self.epsilon == 0:
             refuse_contradictions(heard.as_pairs())
         seeds = derived_seeds(self.random_state, 4)
@@ -339,7 +339,7 @@ class DCRC(ClusterMixin, BaseEstimator):
             probabilities_=chances,
             memberships_=memberships,
             confusion_=confusion,
-            conflicts_=_of_some_weight(known).as_pairs().conflicts(),
+            conflicts_=of_some_weight(known).as_pairs().conflicts(),
             n_violated_=n_violated(labels, known),
             lower_bound_=np.array(fit.found.bounds),
             n_iter_=len(fit.found.bounds),
@@ -352,12 +352,3 @@ class DCRC(ClusterMixin, BaseEstimator):
             intercept_=fit.found.weights[:, -1],
             _map=trial.map_,
         )
-
-
-def _of_some_weight(known: Constraints) -> Constraints:
-    """Leave out the answers of weight 0, which say nothing."""
-    return known.select(
-        pairs=known.pair_weights > 0,
-        triplets=known.triplet_weights > 0,
-        odd_one_out=known.odd_one_out_weights > 0,
-    )

@@ -8,15 +8,13 @@ from numpy.typing import NDArray
 from clew.answers import Kind
 from clew.constraints import Constraints
 from clew.kernels.mean_field import NEVER, Messages, mean_field
-from clew.trust._cases import CASES, LABELS, Said, case_chances, said_in, togetherness
+from clew.trust._cases import CASES, OTHERS, Said, case_chances, telling_in, togetherness
 from clew.trust._shrinkage import Matrices, counted
 
 __all__ = ["AnsweredRows"]
 
 #: How far below the most compatible group another may be, and be as compatible.
 TIE = 1e-9
-#: For each position of a row, the others, and the columns of `togetherness` that it shares.
-OTHERS = {0: (1, 2, 1, 2), 1: (0, 2, 1, 3), 2: (0, 1, 2, 3)}
 
 
 class AnsweredRows:
@@ -42,9 +40,7 @@ class AnsweredRows:
     """
 
     def __init__(self, known: Constraints, *, with_doubtful_pairs: bool, is_hard: bool) -> None:
-        given = [said.select(said.weight > 0) for said in said_in(known)]
-        if not with_doubtful_pairs:
-            given[0] = given[0].select(given[0].label != len(LABELS["pair"]) - 1)
+        given = telling_in(known, with_doubtful_pairs=with_doubtful_pairs)
         self.rows = np.unique(np.concatenate([said.rows.ravel() for said in given]))
         self.said = [
             said._replace(rows=np.searchsorted(self.rows, said.rows).astype(np.int64))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.constraints._constraints import Constraints
+from clew.constraints._validation import PARAMETER
 
 __all__ = ["held_out_folds"]
 
@@ -33,12 +34,7 @@ def held_out_folds(
     kept, held : Constraints
         The answers to learn from, and those held out.
     """
-    asked = {
-        "pairs": known.pairs,
-        "triplets": known.triplets,
-        "odd_one_out": known.odd_one_out,
-    }
-    fold = {kind: _dealt(rows, n_folds, random) for kind, rows in asked.items()}
+    fold = {PARAMETER[table.kind]: _dealt(table.rows, n_folds, random) for table in known._tables}
     for number in range(n_folds):
         yield (
             known.select(**{kind: of != number for kind, of in fold.items()}),

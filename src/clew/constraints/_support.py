@@ -11,7 +11,7 @@ from clew.exceptions import (
     UnsupportedConstraintError,
 )
 
-__all__ = ["Support", "check_constraints", "refuse_contradictions"]
+__all__ = ["Support", "check_constraints", "of_some_weight", "refuse_contradictions"]
 
 
 class Support(NamedTuple):
@@ -147,3 +147,9 @@ def refuse_contradictions(known: Constraints) -> None:
             "hold: correct the answers, or use a soft mode or method, which weighs them",
             conflicts[0].chain,
         )
+
+
+def of_some_weight(known: Constraints) -> Constraints:
+    """Leave out the answers of weight 0, which say nothing."""
+    pairs, triplets, odd_one_out = (table.weights > 0 for table in known._tables)
+    return known.select(pairs=pairs, triplets=triplets, odd_one_out=odd_one_out)

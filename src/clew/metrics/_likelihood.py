@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
 from clew.constraints import Constraints
+from clew.constraints._tables import AnswerTable
 from clew.constraints._truth import TRUTH, as_classes
 from clew.exceptions import InvalidDataError
 
@@ -89,29 +90,17 @@ def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, NDA
             f"labels must have shape ({constraints.n_samples},), one for each row that the "
             f"constraints speak of, got {group.shape}"
         )
-    classes, known = as_classes(group), constraints
-    said: dict[Kind, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = {
-        "pair": (known.pairs, known.pair_answers, known.pair_weights),
-        "triplet": (known.triplets, known.triplet_answers, known.triplet_weights),
-        "odd_one_out": (known.odd_one_out, known.odd_one_out_answers, known.odd_one_out_weights),
-    }
-    return {
-        kind: _table(kind, TRUTH[kind](classes, rows), answers, weights)
-        for kind, (rows, answers, weights) in said.items()
-    }
+    classes = as_classes(group)
+    return {said.kind: _counted(said, classes) for said in constraints._tables}
 
 
-def _table(
-    kind: Kind,
-    truth: NDArray[np.int64],
-    answers: NDArray[np.int64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    codes = [code for code in ANSWER_WORDS[kind].values() if kind != "pair" or code != DONT_KNOW]
+def _counted(said: AnswerTable, classes: NDArray[np.int64]) -> NDArray[np.float64]:
+    truth, words = TRUTH[said.kind](classes, said.rows), ANSWER_WORDS[said.kind]
+    codes = [code for code in words.values() if said.kind != "pair" or code != DONT_KNOW]
     table = np.zeros((len(codes), len(codes)))
     for row, true in enumerate(codes):
-        for column, said in enumerate(codes):
-            table[row, column] = weights[(truth == true) & (answers == said)].sum()
+        for column, given in enumerate(codes):
+            table[row, column] = said.weights[(truth == true) & (said.answers == given)].sum()
     return table
 
 

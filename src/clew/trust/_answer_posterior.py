@@ -18,7 +18,8 @@ from clew.trust._cases import (
     case_chances,
     said_in,
 )
-from clew.trust._confusion import ConfusionMatrices, answered_rows_of, likelihoods
+from clew.trust._confusion import ConfusionMatrices
+from clew.trust._heard import answered_rows_of, likelihoods
 
 __all__ = ["AnswerDoubts", "answer_posterior"]
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import ANSWER_WORDS, Kind
+from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
 from clew.constraints import Constraints
 from clew.exceptions import InvalidDataError
 
@@ -18,12 +18,14 @@ __all__ = [
     "IS_SETTLED",
     "KINDS",
     "LABELS",
+    "OTHERS",
     "TRUE_LABEL",
     "Said",
     "as_memberships",
     "case_chances",
     "said_in",
     "spoken_of",
+    "telling_in",
     "togetherness",
 ]
 
@@ -53,6 +55,12 @@ CASES: Final[Mapping[Kind, NDArray[np.float64]]] = MappingProxyType({
         float,
     ),
 })  # fmt: skip
+
+#: For each position of a row in a question, the positions of the others, and the columns of
+#: `togetherness` that it shares with them.
+OTHERS: Final[Mapping[int, tuple[int, int, int, int]]] = MappingProxyType(
+    {0: (1, 2, 1, 2), 1: (0, 2, 1, 3), 2: (0, 1, 2, 3)}
+)
 
 #: The label that each case would get from somebody who never errs.
 TRUE_LABEL: Final[Mapping[Kind, NDArray[np.int64]]] = MappingProxyType(
@@ -91,26 +99,19 @@ class Said(NamedTuple):
 
 def said_in(known: Constraints) -> tuple[Said, Said, Said]:
     """Collect the answers of each kind, in the order of `KINDS`."""
-    columns = (
-        (known.pairs, known.pair_answers, known.pair_weights, known.pair_annotators),
-        (
-            known.triplets,
-            known.triplet_answers,
-            known.triplet_weights,
-            known.triplet_annotators,
-        ),
-        (
-            known.odd_one_out,
-            known.odd_one_out_answers,
-            known.odd_one_out_weights,
-            known.odd_one_out_annotators,
-        ),
-    )
     pairs, triplets, odd = (
-        Said(kind, rows, _label(kind, answers), weights, annotators)
-        for kind, (rows, answers, weights, annotators) in zip(KINDS, columns, strict=True)
+        Said(t.kind, t.rows, _label(t.kind, t.answers), t.weights, t.annotators)
+        for t in known._tables
     )
     return pairs, triplets, odd
+
+
+def telling_in(known: Constraints, *, with_doubtful_pairs: bool) -> list[Said]:
+    """Collect the answers of some weight, with don't-knows about pairs or without."""
+    telling = [said.select(said.weight > 0) for said in said_in(known)]
+    if not with_doubtful_pairs:
+        telling[0] = telling[0].select(telling[0].label != LABELS["pair"].index(DONT_KNOW))
+    return telling
 
 
 def spoken_of(known: Constraints) -> NDArray[np.int64]:

@@ -12,16 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._validation import Allowed, check_parameters
 from clew.answers import Kind
-from clew.constraints import Constraints, Support, check_constraints
-from clew.exceptions import InvalidConstraintsError, InvalidParameterError
-from clew.trust._cases import (
-    KINDS,
-    Said,
-    as_memberships,
-    case_chances,
-    said_in,
-    spoken_of,
-)
+from clew.constraints import Constraints, Support
+from clew.exceptions import InvalidParameterError
+from clew.trust._cases import KINDS, Said, case_chances, said_in, telling_in
+from clew.trust._heard import EVERY_KIND, answered_rows_of, likelihoods
 from clew.trust._shrinkage import (
     Matrices,
     Prior,
@@ -30,16 +24,15 @@ from clew.trust._shrinkage import (
     error_rates_of,
     intervals_of,
     shrunk,
+    told_by_answers,
     uniform_matrix,
 )
 
-__all__ = ["ConfusionMatrices", "Matrices", "answered_rows_of", "likelihoods"]
+__all__ = ["ConfusionMatrices"]
 
 LEVEL = 0.95
 #: Where an expectation weighs more, intervals are too narrow to be computed.
 MAX_STRENGTH = 1e9
-#: Rounds of EM, and the least chance that is divided by.
-MAX_ROUNDS, TINY = 30, 1e-300
 
 
 class ConfusionMatrices(BaseEstimator):
@@ -120,9 +113,7 @@ class ConfusionMatrices(BaseEstimator):
     array([0.02, 0.38])
     """
 
-    supports: ClassVar[Support] = Support(
-        pairs=True, triplets=True, odd_one_out=True, dont_know=True
-    )
+    supports: ClassVar[Support] = EVERY_KIND
     _allowed: ClassVar[dict[str, Any]] = {
         "prior_error": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
         "prior_strength": Allowed(kind=float, low=0, high=MAX_STRENGTH, low_open=True),
@@ -218,7 +209,7 @@ class ConfusionMatrices(BaseEstimator):
         """
         check_parameters(self, self._allowed)
         known, q = answered_rows_of(self, constraints, memberships)
-        of_kind = [said.select(said.weight > 0) for said in said_in(known)]
+        of_kind = telling_in(known, with_doubtful_pairs=True)
         counts = {
             said.kind: counted(said, _chances(said, q), len(known.annotators)) for said in of_kind
         }
@@ -247,20 +238,11 @@ class ConfusionMatrices(BaseEstimator):
         By EM: answers tell which case is likely, and matrices follow from that.
         """
         check_parameters(self, self._allowed)
-        of_kind, n = list(said_in(constraints)), len(constraints.annotators)
-        found = {
-            said.kind: shrunk(said.kind, counted(said, chances[said.kind], n) * 0, self._prior)
-            for said in of_kind
-        }
-        for _ in range(MAX_ROUNDS):
-            counts = {}
-            for said in of_kind:
-                by_case = found[said.kind].matrices[said.annotator, :, said.label]
-                joint = chances[said.kind] * by_case
-                joint /= np.maximum(joint.sum(axis=1, keepdims=True), TINY)
-                counts[said.kind] = counted(said, joint, n)
-            found = {kind: shrunk(kind, table, self._prior) for kind, table in counts.items()}
-        self._set(constraints.annotators, [s.select(s.weight > 0) for s in of_kind], counts, found)
+        counts, found = told_by_answers(
+            said_in(constraints), chances, self._prior, len(constraints.annotators)
+        )
+        of_kind = telling_in(constraints, with_doubtful_pairs=True)
+        self._set(constraints.annotators, of_kind, counts, found)
         return self
 
     def of(self, annotator: str) -> dict[Kind, NDArray[np.float64]]:
@@ -345,65 +327,6 @@ class ConfusionMatrices(BaseEstimator):
         self.pooled_ = {kind: of.pooled for kind, of in found.items()}
         self.intervals_ = intervals
         self.error_rates_, self.error_intervals_ = rates, bounds
-
-
-def likelihoods(
-    confusion: ConfusionMatrices, said: Said, constraints: Constraints
-) -> NDArray[np.float64]:
-    """Give the chance of each answer in each of its cases.
-
-    Parameters
-    ----------
-    confusion : ConfusionMatrices
-        Fitted.
-    said : Said
-        The answers.
-    constraints : Constraints
-        Whose annotators the answers name.
-
-    Returns
-    -------
-    ndarray of shape (m, n_cases)
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If somebody answered of whom there is no matrix.
-    """
-    names, there = constraints.annotators, confusion.annotators_
-    missing = [names[code] for code in np.unique(said.annotator) if names[code] not in there]
-    if missing:
-        raise InvalidConstraintsError(
-            f"there is no confusion matrix of {missing[0]!r}; there are those of "
-            f"{', '.join(map(repr, there))}"
-        )
-    place = np.array([there.index(name) if name in there else -1 for name in names], np.int64)
-    return np.asarray(confusion.matrices_[said.kind][place[said.annotator], :, said.label])
-
-
-def answered_rows_of(
-    method: object, constraints: Constraints, memberships: ArrayLike
-) -> tuple[Constraints, NDArray[np.float64]]:
-    """Check answers and memberships, and leave out the rows that no answer names.
-
-    Parameters
-    ----------
-    method : object
-        Whose name goes into messages.
-    constraints : Constraints
-        What people said.
-    memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
-        The groups.
-
-    Returns
-    -------
-    Constraints, ndarray of shape (n_rows, n_groups)
-        The answers about the rows that are left, in the same order, and the memberships of these.
-    """
-    n = constraints.n_samples if isinstance(constraints, Constraints) else 0
-    check_constraints(method, constraints, n, ConfusionMatrices.supports)
-    rows = spoken_of(constraints)
-    return constraints.subset(rows), as_memberships(memberships, n, rows)
 
 
 def _chances(said: Said, q: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +21,12 @@ __all__ = [
     "error_rates_of",
     "intervals_of",
     "shrunk",
+    "told_by_answers",
     "uniform_matrix",
 ]
+
+#: Rounds of EM, and the least chance that is divided by.
+MAX_ROUNDS, TINY = 30, 1e-300
 
 #: For each kind of answers an array, such as one of shape (n_annotators, cases, labels).
 Matrices = Mapping[Kind, NDArray[np.float64]]
@@ -129,6 +133,40 @@ def shrunk(
     matrices = _mean(pseudo)
     penalty = -prior.pooling * float(rel_entr(pooled, matrices).sum())
     return Shrunk(matrices, pooled, penalty, pseudo)
+
+
+def told_by_answers(
+    of_kind: Iterable[Said], chances: Matrices, prior: Prior, n_annotators: int
+) -> tuple[dict[Kind, NDArray[np.float64]], dict[Kind, Shrunk]]:
+    """Estimate matrices by EM: answers tell which case is likely, and matrices follow from that.
+
+    Parameters
+    ----------
+    of_kind : iterable of Said
+        The answers of each kind.
+    chances : dict of str to ndarray of shape (m, n_cases)
+        For each kind the chances of the cases of each answer, as found without it.
+    prior : Prior
+        What is expected.
+    n_annotators : int
+        How many there are.
+
+    Returns
+    -------
+    counts, found : dict
+        What is expected to have happened (`counted`), and the matrices, by kind.
+    """
+    counts, found = {}, {}
+    for said in of_kind:
+        expected = chances[said.kind]
+        table = np.zeros((n_annotators, expected.shape[1], len(LABELS[said.kind])))
+        for _ in range(MAX_ROUNDS):
+            matrices = shrunk(said.kind, table, prior).matrices
+            joint = expected * matrices[said.annotator, :, said.label]
+            joint /= np.maximum(joint.sum(axis=1, keepdims=True), TINY)
+            table = counted(said, joint, n_annotators)
+        counts[said.kind], found[said.kind] = table, shrunk(said.kind, table, prior)
+    return counts, found
 
 
 def _mean(pseudo: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from clew.answers import DIFFERENT, SAME, Kind
 from clew.cluster.guided._ensemble import Ensemble, Fold
 from clew.cluster.guided._error_rate import ErrorRate, error_rate
 from clew.constraints import Constraints
+from clew.constraints._support import of_some_weight
 from clew.trust import ConfusionMatrices
 
 __all__ = ["Beliefs", "beliefs_about", "credit_of", "credited", "telling"]
@@ -67,8 +69,7 @@ def credit_of(ensemble: Ensemble, folds: Sequence[Fold]) -> dict[str, float]:
 def _credit(confusion: ConfusionMatrices, known: Constraints) -> dict[str, float]:
     """Compare each annotator with somebody who guesses as many answers of each kind."""
     n = len(known.annotators)
-    codes = (known.pair_annotators, known.triplet_annotators, known.odd_one_out_annotators)
-    counts = np.stack([np.bincount(of_kind, minlength=n) for of_kind in codes])
+    counts = np.stack([np.bincount(table.annotators, minlength=n) for table in known._tables])
     guessing = GUESSING @ counts / np.maximum(counts.sum(axis=0), 1)
     edge = 1 - confusion.error_rates_ / np.where(guessing > 0, guessing, 0.5)
     credit = edge / (np.abs(edge).max() or 1.0)
@@ -91,37 +92,34 @@ def credited(known: Constraints, credit: Mapping[str, float]) -> Constraints:
         Pairs of those who say the opposite are turned round; of them other answers weigh nothing.
     """
     of_each = np.array([credit[name] for name in known.annotators])
-    of_pairs = of_each[known.pair_annotators]
-    answers = known.pair_answers.copy()
+    pairs, *about_three = known._tables
+    of_pairs = of_each[pairs.annotators]
     is_turned = (of_pairs < 0) & ~known.is_dont_know
-    answers[is_turned] = np.where(answers[is_turned] == SAME, DIFFERENT, SAME)
-    believed = np.maximum(of_each, 0.0)
-    return Constraints(
-        known.n_samples,
-        pairs=np.column_stack([known.pairs, answers]),
-        pair_weights=known.pair_weights * np.abs(of_pairs),
-        pair_annotators=_names(known, known.pair_annotators),
-        triplets=np.column_stack([known.triplets, known.triplet_answers]),
-        triplet_weights=known.triplet_weights * believed[known.triplet_annotators],
-        triplet_annotators=_names(known, known.triplet_annotators),
-        odd_one_out=np.column_stack([known.odd_one_out, known.odd_one_out_answers]),
-        odd_one_out_weights=known.odd_one_out_weights * believed[known.odd_one_out_annotators],
-        odd_one_out_annotators=_names(known, known.odd_one_out_annotators),
+    turned = np.where(pairs.answers == SAME, DIFFERENT, SAME)
+    tables = (
+        replace(
+            pairs,
+            answers=np.where(is_turned, turned, pairs.answers),
+            weights=pairs.weights * np.abs(of_pairs),
+        ),
+        *(
+            table.with_weights(table.weights * np.maximum(of_each[table.annotators], 0.0))
+            for table in about_three
+        ),
     )
-
-
-def _names(known: Constraints, annotators: NDArray[np.int64]) -> list[str]:
-    return [known.annotators[code] for code in annotators]
+    return known._from_tables(known.n_samples, tables, known.annotators)
 
 
 def telling(known: Constraints) -> Constraints:
     """Leave out answers of weight 0, and annotators who gave no others."""
-    some = known.select(
-        pairs=known.pair_weights > 0,
-        triplets=known.triplet_weights > 0,
-        odd_one_out=known.odd_one_out_weights > 0,
+    some = of_some_weight(known)
+    heard = np.unique(np.concatenate([table.annotators for table in some._tables]))
+    tables = tuple(
+        replace(table, annotators=np.searchsorted(heard, table.annotators))
+        for table in some._tables
     )
-    return credited(some, dict.fromkeys(some.annotators, 1.0))
+    names = tuple(known.annotators[code] for code in heard)
+    return known._from_tables(known.n_samples, tables, names)
 
 
 def beliefs_about(
@@ -174,12 +172,12 @@ def _matrices(
     held: Sequence[Constraints], ensemble: Ensemble, rate: ErrorRate, expected: float
 ) -> ConfusionMatrices:
     """Estimate who errs how, where partitions tell of rows what `rate` says they do."""
-    rows: dict[Kind, list[NDArray[np.int64]]] = {
-        "pair": [of.pairs for of in held],
-        "triplet": [of.triplets for of in held],
-        "odd_one_out": [of.odd_one_out for of in held],
+    chances = {
+        of_kind[0].kind: _chances(
+            of_kind[0].kind, [table.rows for table in of_kind], ensemble, rate
+        )
+        for of_kind in zip(*(known._tables for known in held), strict=True)
     }
-    chances = {kind: _chances(kind, asked, ensemble, rate) for kind, asked in rows.items()}
     matrices = ConfusionMatrices(
         prior_error=expected, prior_strength=STRENGTH, pooling_strength=STRENGTH
     )

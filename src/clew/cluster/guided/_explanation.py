@@ -153,24 +153,15 @@ def _nearest(graph: csr_array, row: int) -> NDArray[np.int64]:
 
 
 def _said(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> list[Said]:
-    tables: list[tuple[Kind, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = [
-        ("pair", known.pairs, known.pair_answers, known.pair_annotators),
-        ("triplet", known.triplets, known.triplet_answers, known.triplet_annotators),
-        (
-            "odd_one_out",
-            known.odd_one_out,
-            known.odd_one_out_answers,
-            known.odd_one_out_annotators,
-        ),
-    ]
     found = []
-    for (kind, asked, answers, annotators), p_wrong in zip(tables, doubts, strict=True):
-        words = {code: word for word, code in ANSWER_WORDS[kind].items()}
-        about = (asked == i).any(axis=1) & (asked == j).any(axis=1)
+    for table, p_wrong in zip(known._tables, doubts, strict=True):
+        words = {code: word for word, code in ANSWER_WORDS[table.kind].items()}
+        about = (table.rows == i).any(axis=1) & (table.rows == j).any(axis=1)
         for at in np.flatnonzero(about):
-            who = known.annotators[annotators[at]]
-            rows = tuple(asked[at].tolist())
-            found.append(Said(kind, rows, words[int(answers[at])], str(who), float(p_wrong[at])))
+            said = words[int(table.answers[at])]
+            who = known.annotators[table.annotators[at]]
+            rows = tuple(table.rows[at].tolist())
+            found.append(Said(table.kind, rows, said, who, float(p_wrong[at])))
     return found
 
 

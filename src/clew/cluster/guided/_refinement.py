@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import DONT_KNOW
-from clew.cluster._dcrc_answers import OTHERS
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import Constraints
 from clew.kernels.belief_propagation import Ties, believe, tell_all
 from clew.trust import ConfusionMatrices
-from clew.trust._cases import CASES, LABELS, Said, said_in
-from clew.trust._confusion import likelihoods
+from clew.trust._cases import CASES, OTHERS, Said, telling_in
+from clew.trust._heard import likelihoods
 
 __all__ = ["TiedRows", "refine"]
 
@@ -35,7 +33,7 @@ class TiedRows:
     """
 
     def __init__(self, known: Constraints, confusion: ConfusionMatrices) -> None:
-        self.said = [said.select(_tells(said)) for said in said_in(known)]
+        self.said = telling_in(known, with_doubtful_pairs=False)
         factors = [likelihoods(confusion, said, known) @ CASES[said.kind] for said in self.said]
         self.n_samples = known.n_samples
         self.ties, self.row_of_end = _ties(self.said, factors, known.n_samples)
@@ -89,13 +87,6 @@ def refine(
         if np.abs(q - before).max() < TOL:
             break
     return q
-
-
-def _tells(said: Said) -> NDArray[np.bool_]:
-    tells = said.weight > 0
-    if said.kind == "pair":
-        tells &= said.label != LABELS["pair"].index(DONT_KNOW)
-    return np.asarray(tells)
 
 
 def _ties(said: list[Said], factors: list[Floats], n_rows: int) -> tuple[Ties, NDArray[np.int64]]:
