@@ -47,6 +47,7 @@ def carry_out(
     fields: Sequence[str],
     report: Callable[..., str],
     draw: Callable[[Any], list[Path]],
+    part: Study | None = None,
 ) -> None:
     """Run what is missing of a study, and write its report, its figures and its pictures.
 
@@ -64,6 +65,8 @@ def carry_out(
         Writes the results down: gets them and `is_quick`.
     draw : callable
         Draws them.
+    part : Study, optional
+        What to run of it; everything if not given.
     """
     start = time.perf_counter()
     if not study.found_sets:
@@ -72,7 +75,7 @@ def carry_out(
     if (is_fresh or is_quick) and not is_report_only:
         study.log.keep(lambda record: record["set"] not in study.sets)
     if not is_report_only:
-        run(study, jobs)
+        run(part or study, jobs)
     results = Results(study)
     text = report(results, is_quick=is_quick)
     harness.write_text(harness.RESULTS / f"{study.stem}.md", text)

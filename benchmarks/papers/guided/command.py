@@ -7,7 +7,6 @@ from dataclasses import replace
 import click
 
 from benchmarks.papers._relative.command import carry_out, options
-from benchmarks.papers._relative.study import Results, run
 from benchmarks.papers.guided.figures import Figures
 from benchmarks.papers.guided.parts import PARTS
 from benchmarks.papers.guided.pictures import draw
@@ -45,21 +44,14 @@ def command(
     study = GuidedStudy(trials, sets or SETS)
     if quick:
         study = GuidedStudy(1, sets or QUICK_SETS, "guided_quick", amounts=("N",))
-    if study.found_sets and not report_only:
-        if fresh or quick:
-            study.log.keep(lambda record: record["set"] not in study.sets)
-        run(replace(study, parts=parts or study.parts), jobs)
     carry_out(
         study,
         jobs=jobs,
         is_quick=quick,
-        is_fresh=False,
-        is_report_only=True,
+        is_fresh=fresh,
+        is_report_only=report_only,
         fields=("ari", "fit_seconds", "auc", "error_rate", "is_held"),
         report=report,
-        draw=_drawn,
+        draw=lambda results: draw(Figures(results)),
+        part=replace(study, parts=parts or study.parts),
     )
-
-
-def _drawn(results: Results[GuidedStudy]) -> object:
-    return draw(Figures(results))
