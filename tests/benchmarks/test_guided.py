@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,20 @@ def test_wrong_answers_strike_the_same_questions() -> None:
     assert not len(problem.answers(NO_ANSWERS, 0))
 
 
+def test_what_is_run_again_is_one_method_of_one_part(small: GuidedStudy) -> None:
+    again = replace(small, parts=("kinds",), methods=("guided",))
+    assert {method.name for method in again.methods_at("iris", Cell("mixture", "N"))} == {"guided"}
+    record = {
+        "set": "iris",
+        "cell": Cell("mixture", "N").name,
+        "method": "guided",
+        "version": "old",
+    }
+    others = {"set": "digits", "cell": NO_ANSWERS.name, "method": "sklr"}
+    assert again.is_of(record)
+    assert not any(again.is_of(record | {key: other}) for key, other in others.items())
+
+
 def test_kinds_have_the_same_number_of_answers() -> None:
     problem = Problem("iris")
     found = {kind: problem.answers(Cell(kind, "N", 0.15), 0) for kind in KINDS}
@@ -117,7 +132,7 @@ def test_methods_differ_and_every_part_has_guided_clustering(small: GuidedStudy)
 
 
 def test_a_tiny_study_runs(small: GuidedStudy) -> None:
-    tiny = GuidedStudy(1, ("iris",), "tiny", ("main",), ("N",), (0.15,))
+    tiny = GuidedStudy(1, ("iris",), "tiny", ("main",), amounts=("N",), errors=(0.15,))
     run(tiny, 1)
     results = Results(tiny)
     assert results.n_missing() == 0

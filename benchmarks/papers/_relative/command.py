@@ -25,7 +25,7 @@ def options(sets: Sequence[str], trials: int, quick: str) -> Callable[[Command],
         click.option("--jobs", default=2, show_default=True, help="Processes, one thread each."),
         click.option("--quick", is_flag=True, help=f"{quick}; own files."),
         click.option("--sets", multiple=True, type=click.Choice(sets), help="Only these."),
-        click.option("--fresh", is_flag=True, help="Forget all results of the sets first."),
+        click.option("--fresh", is_flag=True, help="Forget what is to run first."),
         click.option("--report-only", is_flag=True, help="Run nothing; write what there is."),
     ]  # fmt: skip
 
@@ -71,11 +71,12 @@ def carry_out(
     start = time.perf_counter()
     if not study.found_sets:
         raise click.ClickException("none of the data sets is here; set CLEW_DATA to their folder")
+    wanted = part or study
     # A quick run is a trial of the programme, not a study to go on with.
     if (is_fresh or is_quick) and not is_report_only:
-        study.log.keep(lambda record: record["set"] not in study.sets)
+        study.log.keep(lambda record: not wanted.is_of(record))
     if not is_report_only:
-        run(part or study, jobs)
+        run(wanted, jobs)
     results = Results(study)
     text = report(results, is_quick=is_quick)
     harness.write_text(harness.RESULTS / f"{study.stem}.md", text)

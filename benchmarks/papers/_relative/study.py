@@ -77,6 +77,10 @@ class Study:
         """The others."""
         return [name for name in self.sets if missing(name)]
 
+    def is_of(self, record: dict[str, Any]) -> bool:
+        """Whether a result of the log is of what there is to run, be it of another version."""
+        return record["set"] in self.sets
+
     def cells(self, name: str) -> list[Any]:
         """Give the points on a set, those that take longest first."""
         raise NotImplementedError

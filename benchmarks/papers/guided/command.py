@@ -7,7 +7,9 @@ from dataclasses import replace
 import click
 
 from benchmarks.papers._relative.command import carry_out, options
+from benchmarks.papers.guided.ablations import ABLATIONS
 from benchmarks.papers.guided.figures import Figures
+from benchmarks.papers.guided.methods import METHODS
 from benchmarks.papers.guided.parts import PARTS
 from benchmarks.papers.guided.pictures import draw
 from benchmarks.papers.guided.protocol import SETS
@@ -28,6 +30,12 @@ QUICK_SETS = ("glass", "iris")
     type=click.Choice([part.name for part in PARTS]),
     help="Run only these; the report has all.",
 )
+@click.option(
+    "--methods",
+    multiple=True,
+    type=click.Choice([method.name for method in (*METHODS, *ABLATIONS)]),
+    help="Run only these; the report has all.",
+)
 def command(
     trials: int,
     jobs: int,
@@ -36,6 +44,7 @@ def command(
     fresh: bool,
     report_only: bool,
     parts: tuple[str, ...],
+    methods: tuple[str, ...],
 ) -> None:
     """Run guided clustering against every method; a run that was stopped goes on where it was.
 
@@ -53,5 +62,5 @@ def command(
         fields=("ari", "fit_seconds", "auc", "error_rate", "is_held"),
         report=report,
         draw=lambda results: draw(Figures(results)),
-        part=replace(study, parts=parts or study.parts),
+        part=replace(study, parts=parts or study.parts, methods=methods),
     )

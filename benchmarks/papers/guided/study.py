@@ -47,6 +47,8 @@ class GuidedStudy(Study):
     stem: str = "guided"
     parts: tuple[str, ...] = tuple(part.name for part in PARTS)
     """Names: processes have their own methods."""
+    methods: tuple[str, ...] = ()
+    """Names of those that are run; none given: all."""
     amounts: tuple[str, ...] = AMOUNTS
     errors: tuple[float, ...] = ERRORS
 
@@ -64,9 +66,15 @@ class GuidedStudy(Study):
             for part in map(part_named, self.parts)
             if cell in self.cells_of(part, name)
             for method in part.methods(cell)
-            if method.is_run(*size)
+            if method.is_run(*size) and (not self.methods or method.name in self.methods)
         }
         return tuple(found)
+
+    def is_of(self, record: dict[str, Any]) -> bool:
+        """Whether a result of the log is of these methods and parts, too."""
+        if not super().is_of(record) or (self.methods and record["method"] not in self.methods):
+            return False
+        return record["cell"] in {cell.name for cell in self.cells(record["set"])}
 
     def scene(self, name: str, cell: Cell, trial: int) -> Drawn:
         """Draw the answers of a trial."""
