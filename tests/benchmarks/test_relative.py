@@ -165,8 +165,9 @@ def test_interval_is_students() -> None:
 def test_standing_names_what_is_lost() -> None:
     ahead, behind, even = Score(0.2, 0.01), Score(-0.1, 0.02), Score(0.001, 0.01)
     assert standing({"A": ahead}) == "yes; least A +0.200 ± 0.010"
-    assert standing({"A": ahead, "B": behind}) == "**no**: behind B -0.100 ± 0.020"
-    assert standing({"A": ahead, "B": even}) == "level: B +0.001 ± 0.010"
+    lost = "**no**: 1 above, 1 behind; least B -0.100 ± 0.020"
+    assert standing({"A": ahead, "B": behind}) == lost
+    assert standing({"A": ahead, "B": even}) == "level: 1 above, 1 level; least B +0.001 ± 0.010"
     assert standing({"A": ahead, "B": difference({}, {})}) == "not complete"
     assert in_order({"A": behind, "B": ahead, "C": Score.of({})}) == "B 0.20 > A -0.10"
 

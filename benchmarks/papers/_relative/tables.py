@@ -59,7 +59,7 @@ def signed(score: Score) -> str:
 
 
 def standing(gaps: Mapping[str, Score]) -> str:
-    """Say whether all differences are above nothing, and name those that are not.
+    """Say whether all differences are above nothing, how many are not, and which is the least.
 
     Parameters
     ----------
@@ -69,21 +69,22 @@ def standing(gaps: Mapping[str, Score]) -> str:
     Returns
     -------
     str
-        "yes", "**no**" or "level" with the cases that make it so, or "not complete".
+        "yes", "**no**" or "level", or "not complete".
     """
-    said = {label: verdict(gap) for label, gap in gaps.items()}
-    if not said or "not complete" in said.values():
+    said = [verdict(gap) for gap in gaps.values()]
+    if not said or "not complete" in said:
         return "not complete"
-    lost = [f"{label} {signed(gaps[label])}" for label, word in said.items() if word == "**no**"]
-    level = [f"{label} {signed(gaps[label])}" for label, word in said.items() if word == "level"]
-    least = min(gaps, key=lambda label: gaps[label].mean)
-    if lost:
-        return f"**no**: behind {'; '.join(lost)}" + (
-            f". Level: {'; '.join(level)}" if level else ""
-        )
-    if level:
-        return f"level: {'; '.join(level)}"
-    return f"yes; least {least} {signed(gaps[least])}"
+    name = min(gaps, key=lambda label: gaps[label].mean)
+    least = f"least {name} {signed(gaps[name])}"
+    n_of = {
+        "above": said.count("yes"),
+        "level": said.count("level"),
+        "behind": said.count("**no**"),
+    }
+    if n_of["above"] == len(said):
+        return f"yes; {least}"
+    counts = ", ".join(f"{n} {word}" for word, n in n_of.items() if n)
+    return f"{'**no**' if n_of['behind'] else 'level'}: {counts}; {least}"
 
 
 def in_order(scores: Mapping[str, Score]) -> str:
