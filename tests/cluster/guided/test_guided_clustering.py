@@ -79,6 +79,18 @@ def score(model, y):
     return adjusted_rand_score(y, model.labels_)
 
 
+def test_answers_that_are_guesses_do_not_lead():
+    asked = Constraints.from_labels(CULTIVARS, 178, random_state=1).pairs
+    guesses = np.random.default_rng(0).integers(0, 2, len(asked))
+    model = fitted(WINE, Constraints(178, pairs=np.column_stack([asked, guesses])))
+    same(model, fitted(WINE))
+    assert {name: model.weights_[name] for name in ("no answers", "consensus")} == {
+        "no answers": 1.0,
+        "consensus": 0.0,
+    }
+    assert model.error_rate_ > 0.3
+
+
 def test_right_answers_beat_what_knows_none(wine, iris):
     for X, y, model in ((WINE, CULTIVARS, wine[0.0]), (IRIS, SPECIES, iris[0.0])):
         for rows in (X, (X - X.mean(axis=0)) / X.std(axis=0)):

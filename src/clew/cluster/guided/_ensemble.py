@@ -56,6 +56,8 @@ class Ensemble(NamedTuple):
     """Mean log-likelihood of the answers held out; of ways that were ended, those of one fold."""
     weights: Weights
     """How much each way counts, the most 1; of those that were ended 0."""
+    n_held: float = 0.0
+    """Weight of the answers held out."""
 
     @classmethod
     def of(
@@ -91,6 +93,7 @@ class Ensemble(NamedTuple):
         of_folds: list[dict[str, Labels]] = []
         priors = {way.name: way.log_prior for way in ways}
         left, scores = list(ways), dict.fromkeys(priors, 0.0)
+        told: dict[str, tuple[float, float]] = {}
         for at in range(len(folds)):
             of_folds.append({way.name: as_labels(made.one(way, at)) for way in left})
             told = {way.name: _told(way.name, of_folds, folds) for way in left}
@@ -102,12 +105,19 @@ class Ensemble(NamedTuple):
             weights = _weights(scores, priors)
         whole = {way.name: made.one(way, None) for way in left}
         made.end()
-        return cls(whole, of_folds, scores, dict.fromkeys(priors, 0.0) | weights)
+        n_held = max((weight for _, weight in told.values()), default=0.0)
+        return cls(whole, of_folds, scores, dict.fromkeys(priors, 0.0) | weights, n_held)
 
     @property
     def best(self) -> list[str]:
         """Names of the ways that count."""
         return [name for name, weight in self.weights.items() if weight > 0]
+
+    def lead_over(self, name: str) -> float:
+        """Give the log-likelihood of all answers held out by which the best is ahead of a way."""
+        if name not in self.best:
+            return np.inf
+        return self.n_held * (max(self.scores[other] for other in self.best) - self.scores[name])
 
     def joined(self, n_clusters: int, seed: int) -> tuple[Labels, list[Labels]]:
         """Give the consensus of all answers, and that of each fold."""

@@ -30,7 +30,8 @@ SPREAD_PRIOR, BEST_PRIOR = 0.7, 1.4
 #: Names of steps that are scored beside the ways of a pool.
 STEADY, AGAIN = "led forest, spread", "led forest, spread, again"
 REFINED_BY = "refined by "
-TAKEN = ("consensus", "no answers", STEADY, AGAIN)
+UNLED = "no answers"
+TAKEN = ("consensus", UNLED, STEADY, AGAIN)
 
 
 class Candidate(NamedTuple):

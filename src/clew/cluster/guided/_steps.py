@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clew._parallel import Progress
 from clew.cluster.guided._beliefs import Beliefs, beliefs_about, credit_of, credited
 from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
-from clew.cluster.guided._pool import AGAIN, MANY_ROWS, REFINED_BY, STEADY, Candidate
+from clew.cluster.guided._pool import AGAIN, MANY_ROWS, REFINED_BY, STEADY, UNLED, Candidate
 from clew.cluster.guided._refinement import TiedRows, refine
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._views import Views
@@ -24,9 +24,11 @@ __all__ = ["Joined", "Steps", "folds_of"]
 N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 #: How much smoothers count beside answers.
 STRENGTHS = (1.0, 3.0)
-#: How much likelier groups without answers are right than any others, as a logarithm: where answers
-#: tell next to nothing, they are not followed.
-UNLED_PRIOR = 1.0
+#: How much likelier groups without answers are right than any others, as a logarithm.
+UNLED_PRIOR = 0.5
+#: With this share of wrong answers, groups without answers stand, unless others foretell answers
+#: held out better by so much, as a logarithm.
+DOUBTFUL_RATE, LEAST_EVIDENCE = 0.3, 4.0
 
 
 def folds_of(known: Constraints, seed: int) -> list[Fold]:
@@ -39,6 +41,13 @@ def folds_of(known: Constraints, seed: int) -> list[Fold]:
     return [Fold(*parts) for parts in held_out_folds(known, n_folds, random)]
 
 
+class Unled(NamedTuple):
+    """The consensus of ways that saw no answers."""
+
+    labels: Labels
+    chances: NDArray[np.float64]
+
+
 class Joined(NamedTuple):
     """A consensus, and what it was made of."""
 
@@ -49,8 +58,7 @@ class Joined(NamedTuple):
     of_folds: list[Labels]
     chances: NDArray[np.float64]
     beliefs: Beliefs
-    unled: Labels | None = None
-    """The consensus of ways that saw no answers."""
+    unled: Unled | None = None
 
 
 class Steps(NamedTuple):
@@ -80,8 +88,9 @@ class Steps(NamedTuple):
         joined = self._join(self.raced(ways, judges, self.callback), judges)
         if not unled:
             return joined
-        labels, _ = Ensemble.of(unled, []).joined(self.n_clusters, self.seed)
-        return joined._replace(unled=labels)
+        without = Ensemble.of(unled, [])
+        labels, _ = without.joined(self.n_clusters, self.seed)
+        return joined._replace(unled=Unled(labels, _voted(labels, self.n_clusters, without)))
 
     def _believed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
         """Weigh answers by annotators, where ways that saw no answers can tell these apart."""
@@ -92,12 +101,16 @@ class Steps(NamedTuple):
         return credited(self.known, credit), folds
 
     def refined(self, first: Joined) -> Joined:
-        """Refine the consensus in several ways, and join what comes of it."""
+        """Refine the consensus in several ways, and join what comes of it.
+
+        Where many answers seem wrong, and following the others foretells next to nothing, groups
+        without answers stand.
+        """
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
             ways.append(Way(AGAIN, lambda at: _of(first.ensemble, STEADY, at)))
         if (unled := first.unled) is not None:
-            ways.append(Way("no answers", lambda at: unled, UNLED_PRIOR))
+            ways.append(Way(UNLED, lambda at: unled.labels, UNLED_PRIOR))
         parts = [*(fold.kept for fold in self.folds), self.known]
         tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
         starts = [*first.of_folds, first.labels]
@@ -105,7 +118,16 @@ class Steps(NamedTuple):
             for strength in STRENGTHS:
                 run = partial(self._refine, starts, tied, smoother, strength)
                 ways.append(Way(f"{REFINED_BY}{name}, {strength:g}", run))
-        return self._join(self.raced(ways, first.judges), first.judges)
+        last = self._join(self.raced(ways, first.judges), first.judges)
+        is_doubtful = last.beliefs.rate.rate > DOUBTFUL_RATE
+        if unled is None or not is_doubtful or last.ensemble.lead_over(UNLED) >= LEAST_EVIDENCE:
+            return last
+        weights = dict.fromkeys(last.ensemble.weights, 0.0) | {UNLED: 1.0}
+        return last._replace(
+            ensemble=last.ensemble._replace(weights=weights),
+            labels=unled.labels,
+            chances=unled.chances,
+        )
 
     def raced(
         self, ways: list[Way], judges: list[Fold], callback: Progress | None = None
