@@ -112,13 +112,13 @@ def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candida
         Candidate("forest", cut, "forest", 20),
         Candidate("metric", metric),
         Candidate("led forest", cut, "led forest", 20),
-        Candidate("neighbors, spread", spread(), "neighbors", 20, SPREAD_PRIOR),
+        Candidate("close neighbors, spread", spread(0.9), "neighbors", 10, SPREAD_PRIOR),
         Candidate("led forest, spread", spread(), "led forest", 20, BEST_PRIOR),
     ]
     if n_samples <= MANY_ROWS:
         pool += [
             Candidate("ward", AgglomerativeClustering(n_clusters)),
-            Candidate("close neighbors, spread", spread(0.9), "neighbors", 10, SPREAD_PRIOR),
+            Candidate("neighbors, spread", spread(), "neighbors", 20, SPREAD_PRIOR),
             Candidate("trees, spread", spread(), "trees", 20, SPREAD_PRIOR),
             Candidate("forest, spread", spread(), "forest", 20, BEST_PRIOR),
             Candidate("led trees, spread", spread(), "led trees", 20, SPREAD_PRIOR),
