@@ -183,7 +183,7 @@ def _adjusted_on(pattern: csr_array, graph: csr_array, found: csr_array) -> csr_
 
 def _adjusted(affinity: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
     """Draw affinities up where what was found is positive, and down where it is negative."""
-    most = float(np.abs(found).max(initial=0.0))
+    most = max(float(found.max(initial=0.0)), -float(found.min(initial=0.0)))
     strength = found / most if most > 0 else found
-    up, down = 1 - (1 - strength) * (1 - affinity), (1 + strength) * affinity
-    return np.where(strength >= 0, up, down)
+    # Written as a change of w, 1 - (1 - f)(1 - w) is w + f(1 - w).
+    return np.asarray(affinity + strength * np.where(strength >= 0, 1 - affinity, affinity))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, triu
 from sklearn.exceptions import ConvergenceWarning
 
@@ -25,6 +26,8 @@ BLOCKS_PER_WAVE = 8
 MAX_STORED = 1 << 27
 MAX_ITER = 1_000
 TOLERANCE = 1e-3
+#: From this part of all rows on, all rows of an inverse cost less than solving for some.
+INVERT_FROM = 3
 #: Entries that must-links may add to a graph, for each row of it.
 MAX_ADDED_PER_ROW = 200
 
@@ -60,14 +63,29 @@ def spread_densely(spread: Spread) -> NDArray[np.float64]:
     ndarray of shape (n, n)
         Symmetric, nothing on the diagonal.
     """
-    n = spread.graph.shape[0]
-    system = np.eye(n) - spread.alpha * spread.graph.toarray()
-    asked = np.zeros((n, len(spread.rows)), order="F")
-    asked[spread.rows, np.arange(len(spread.rows))] = 1.0
-    reached = cho_solve(cho_factor(system, overwrite_a=True), asked, overwrite_b=True)
-    found = (spread.said @ reached.T).T @ reached.T
+    system = spread.graph.toarray()
+    system *= -spread.alpha
+    system[np.diag_indices_from(system)] += 1.0
+    reached = _rows_of_inverse(system, spread.rows)
+    found = (spread.said @ reached).T @ reached
     np.fill_diagonal(found, 0.0)  # no answer is about a row and itself
     return np.asarray((found + found.T) / 2)
+
+
+def _rows_of_inverse(system: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give rows of the inverse of a positive definite matrix, which is overwritten."""
+    n = len(system)
+    if len(rows) < n / INVERT_FROM:
+        asked = np.zeros((n, len(rows)), order="F")
+        asked[rows, np.arange(len(rows))] = 1.0
+        found = cho_solve(cho_factor(system, overwrite_a=True), asked, overwrite_b=True)
+        return np.asarray(found.T)
+    # Symmetric, so its transpose is the same matrix, laid out as LAPACK has it.
+    root, failed = dpotrf(system.T, overwrite_a=True)
+    assert not failed, "alpha is below 1, so the matrix is positive definite"
+    half, failed = dpotri(root, overwrite_c=True)
+    assert not failed
+    return np.asarray((np.triu(half) + np.triu(half, 1).T)[rows])
 
 
 def reach(graph: csr_array, known: Constraints) -> csr_array:
