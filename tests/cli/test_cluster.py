@@ -89,6 +89,24 @@ def test_standardised_features_have_mean_0_and_variance_1():
     assert features_for("e2cp", rows) is rows
 
 
+def test_guided_tells_how_many_answers_of_whom_look_wrong(run, X, here):
+    pairs = Constraints.from_labels(BLOBS, 120, random_state=0).pairs
+    truth = BLOBS[pairs[:, 0]] == BLOBS[pairs[:, 1]]
+    is_hasty = np.arange(120) % 2 == 1
+    answers = np.where(is_hasty & (np.arange(120) % 6 == 1), ~truth, truth)
+    who = ["hasty" if hasty else "careful" for hasty in is_hasty]
+    said = Constraints(30, pairs=np.column_stack([pairs, answers]), pair_annotators=who)
+    said.to_csv("said.csv")
+    done = run(X, "-k", 3, "-c", "said.csv", "-o", "g.csv", "--json", fast=False)
+    summary = json.loads(done.stdout)
+    low, high = summary["error_interval"]
+    assert 0 < low < summary["error_rate"] < high < 0.45
+    rates = summary["annotators"]
+    assert rates["careful"] < 0.1 < 0.2 < rates["hasty"] < 0.45
+    assert f"{low:.0%} to {high:.0%} with confidence 95%" in done.stderr
+    assert f"of hasty {rates['hasty']:.0%}, careful {rates['careful']:.0%}" in done.stderr
+
+
 def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
     lines = ["triplet,0,25,1,first", "odd,10,11,26,third", "odd,5,15,6,none"]
     lines += ["triplet,3,4,13,dont_know"]
@@ -220,6 +238,8 @@ def test_json_sums_up(run, X, answers):
         "answers": 2,
         "violated": 0,
         "doubted": 0,
+        "error_interval": None,
+        "annotators": None,
         "clusters_file": "g.csv",
         "doubtful_file": "doubtful.csv",
     }

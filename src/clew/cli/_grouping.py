@@ -31,6 +31,10 @@ LONG_WORK = {
 }
 
 
+#: Annotators who are named in words, those who err most; JSON has all.
+MOST_NAMED = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What was asked of ``clew cluster``."""
@@ -158,6 +162,8 @@ def _results(
         "violated": n_violated(groups.label, known),
         "doubted": len(doubted_answers(model)),
         "error_rate": _rounded(error_rate),
+        "error_interval": _interval(model),
+        "annotators": _rates_of_annotators(model),
         "clusters_file": None if job.output is None else str(job.output),
         "doubtful_file": None if job.doubtful is None else str(job.doubtful),
     }
@@ -190,10 +196,38 @@ def _tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
                 else f"no answer was judged one by one ({how})"
             )
         else:
-            words.say(f"about {summary['error_rate']:.0%} of the answers look wrong")
+            words.say(_about_wrong_answers(summary))
     for path in (job.output, job.doubtful):
         if path is not None:
             words.say(f"wrote {path}")
+
+
+def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
+    text = f"about {summary['error_rate']:.0%} of the answers look wrong"
+    if (interval := summary["error_interval"]) is not None:
+        text += f", {interval[0]:.0%} to {interval[1]:.0%} with confidence 95%"
+    if rates := summary["annotators"]:
+        worst_first = sorted(rates.items(), key=lambda item: -item[1])
+        told = ", ".join(f"{name} {rate:.0%}" for name, rate in worst_first[:MOST_NAMED])
+        n_more = len(rates) - MOST_NAMED
+        text += f"; of {told}" + (f", of {n_more} others fewer" if n_more > 0 else "")
+    return text
+
+
+def _interval(model: Any) -> list[float] | None:
+    interval = getattr(model, "error_interval_", None)
+    if interval is None or not np.isfinite(model.error_rate_):
+        return None
+    return [round(float(bound), 4) for bound in interval]
+
+
+def _rates_of_annotators(model: Any) -> dict[str, float] | None:
+    """Give the share of wrong answers of each annotator, where it was estimated of several."""
+    if _interval(model) is None or len(model.confusion_.annotators_) < 2:
+        return None
+    confusion = model.confusion_
+    rates = zip(confusion.annotators_, confusion.error_rates_, strict=True)
+    return {name: round(float(rate), 4) for name, rate in rates}
 
 
 def _rounded(number: float | None) -> float | None:
