@@ -47,6 +47,8 @@ class Candidate(NamedTuple):
     """Neighbours in the graph that it reads; not for features."""
     log_prior: float = 0.0
     """How much likelier than others it is taken to be right, as a logarithm."""
+    alone_prior: float = 0.0
+    """The same among ways that follow no answers, where these are joined alone."""
 
     @property
     def follows_answers(self) -> bool:
@@ -108,8 +110,8 @@ def default_pool(n_clusters: int, n_samples: int, seed: int = 0) -> list[Candida
         Candidate("k-means", kmeans),
         Candidate("mixture", mixture, "components"),
         Candidate("neighbors", cut, "neighbors", 20),
-        Candidate("trees", cut, "trees", 20),
-        Candidate("forest", cut, "forest", 20),
+        Candidate("trees", cut, "trees", 20, alone_prior=SPREAD_PRIOR),
+        Candidate("forest", cut, "forest", 20, alone_prior=BEST_PRIOR),
         Candidate("metric", metric),
         Candidate("led forest", cut, "led forest", 20),
         Candidate("close neighbors, spread", spread(0.9), "neighbors", 10, SPREAD_PRIOR),

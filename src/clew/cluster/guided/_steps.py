@@ -74,21 +74,22 @@ class Steps(NamedTuple):
 
     def grouped(self, pool: list[Candidate]) -> Joined:
         """Let the pool compete, and join it."""
-        unled = [
-            _once(candidate, self.views) for candidate in pool if not candidate.follows_answers
-        ]
         led = [candidate for candidate in pool if candidate.follows_answers]
+        others = [candidate for candidate in pool if not candidate.follows_answers]
+        unled = [_once(candidate, self.views) for candidate in others]
+        priors = [candidate.alone_prior for candidate in others]
+        alone = [way._replace(log_prior=prior) for way, prior in zip(unled, priors, strict=True)]
         if not self.folds:
-            alone = unled or [_once(candidate, self.views) for candidate in pool]
-            return self._join(Ensemble.of(alone, [], self.callback), [])
-        known, judges = self._believed(unled)
+            every = alone or [_once(candidate, self.views) for candidate in led]
+            return self._join(Ensemble.of(every, [], self.callback), [])
+        known, judges = self._believed(alone)
         views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
         views.append(self.views.given(known.as_pairs()))
         ways = [*unled, *(_led(candidate, views) for candidate in led)]
         joined = self._join(self.raced(ways, judges, self.callback), judges)
-        if not unled:
+        if not alone:
             return joined
-        without = Ensemble.of(unled, [])
+        without = Ensemble.of(alone, [])
         labels, _ = without.joined(self.n_clusters, self.seed)
         return joined._replace(unled=Unled(labels, _voted(labels, self.n_clusters, without)))
 
