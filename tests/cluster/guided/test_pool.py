@@ -100,3 +100,17 @@ def test_what_is_no_pool_is_refused(pool, words):
 def test_what_is_no_list_is_refused(pool):
     with pytest.raises(InvalidParameterError, match="list of names and clusterers"):
         checked_pool(pool)
+
+
+def test_a_way_that_fails_is_named():
+    rows = X[:12]
+    (way,) = checked_pool([("mine", KMeans(20))])
+    with pytest.raises(ValueError, match="n_samples=12") as failure:
+        way.partition(Views(rows, 0), None)
+    assert failure.value.__notes__ == ["This came of 'mine', a way to group of the pool."]
+
+
+def test_rows_that_are_left_out_are_one_group():
+    rows = np.r_[np.zeros((5, 2)), np.ones((5, 2)), [[9.0, 9.0], [20.0, 20.0]]]
+    (way,) = checked_pool([("dense", DBSCAN(0.5, min_samples=3))])
+    assert way.partition(Views(rows, 0), None).tolist() == [1] * 5 + [2] * 5 + [0] * 2

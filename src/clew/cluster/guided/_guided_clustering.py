@@ -52,7 +52,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         the one of the largest silhouette; from 2 to half of the rows, 100 at most.
     pool : "default" or list of (str, estimator), default="default"
         The ways to group: names, and clusterers of features. Those that have `supports` get the
-        answers, read as pairs.
+        answers, read as pairs. Rows that one leaves out (-1) are one group to it.
     standardize : bool or "auto", default="auto"
         Whether to divide features by their standard deviations. "auto" does so where the largest
         is more than five times the median: units differ.

@@ -68,16 +68,25 @@ class Candidate(NamedTuple):
         Returns
         -------
         ndarray of shape (n_samples,), int64
-            Groups, numbered from 0.
+            Groups, numbered from 0; rows that a way leaves out (-1) are one group.
+
+        Raises
+        ------
+        Exception
+            Whatever the estimator raises, with a note that names the way.
         """
         estimator, rows = clone(self.estimator), views.read(self.view, self.n_neighbors)
         with warnings.catch_warnings():
             # Whatever it found: answers judge it, and `consensus` tells of too few groups.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            if hasattr(estimator, "supports"):
-                labels = estimator.fit(rows, constraints=answers).labels_
-            else:
-                labels = estimator.fit_predict(rows)
+            try:
+                if hasattr(estimator, "supports"):
+                    labels = estimator.fit(rows, constraints=answers).labels_
+                else:
+                    labels = estimator.fit_predict(rows)
+            except Exception as error:
+                error.add_note(f"This came of {self.name!r}, a way to group of the pool.")
+                raise
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
