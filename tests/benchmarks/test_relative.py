@@ -187,9 +187,6 @@ class Small(Study):
     def methods_at(self, name: str, cell: Point) -> tuple[Method, ...]:
         return (PLAIN, METRIC)
 
-    def n_trials_of(self, name: str) -> int:
-        return 1 if name == "wine" else self.n_trials
-
     def scene(self, name: str, cell: Point, trial: int) -> Any:
         return Given(cell, trial)
 
@@ -217,7 +214,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
 def test_run_goes_on_where_it_stopped(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
     run(small, n_jobs=1)
     complete = small.log.read()
-    assert len(complete) == 2 * 2 * (2 + 1)
+    assert len(complete) == 2 * 2 * 2 * 2
     said = capsys.readouterr().out
     assert "left out" in said
     assert "no_such_set" in said
@@ -226,13 +223,13 @@ def test_run_goes_on_where_it_stopped(small: Small, capsys: pytest.CaptureFixtur
     run(small, n_jobs=1)
     after = small.log.path.read_text(encoding="utf-8")
     assert after.startswith(before)
-    assert len(after.splitlines()) == len(before.splitlines()) + 2
-    assert "2 parts to run" in capsys.readouterr().out
+    assert len(after.splitlines()) == len(before.splitlines()) + 4
+    assert "4 parts to run" in capsys.readouterr().out
 
 
 def test_results_count_refusals_and_what_is_missing(small: Small) -> None:
     results = Results(small)
-    assert results.n_missing() == 12
+    assert results.n_missing() == 16
     run(small, n_jobs=1)
     results = Results(small)
     assert results.n_missing() == 0

@@ -89,10 +89,6 @@ class Study:
         """Give the methods that are measured at a point."""
         raise NotImplementedError
 
-    def n_trials_of(self, name: str) -> int:
-        """Give the number of trials of a set."""
-        return self.n_trials
-
     def scene(self, name: str, cell: Any, trial: int) -> Scene:
         """Draw the rows and the answers of a trial."""
         raise NotImplementedError
@@ -107,7 +103,7 @@ class Study:
             self.key(name, cell, method, trial)
             for cell in self.cells(name)
             for method in self.methods_at(name, cell)
-            for trial in range(self.n_trials_of(name))
+            for trial in range(self.n_trials)
         ]
 
 
@@ -147,8 +143,6 @@ def _units(study: Study, done: dict[tuple[Any, ...], Any]) -> list[Unit]:
     units: list[Unit] = []
     for trial in range(study.n_trials):
         for name in study.found_sets:
-            if trial >= study.n_trials_of(name):
-                continue
             for cell in study.cells(name):
                 left = [
                     method.name

@@ -80,9 +80,8 @@ def report(results: DcrcResults, *, is_quick: bool) -> str:
     """
     study = results.study
     shares = ", ".join(f"{share:g} N" for share in study.shares)
-    fewer = f" ({study.n_trials_of(BIRDS)} of {BIRDS})" if BIRDS in study.found_sets else ""
     lines = opening(
-        "DCRC: Figures 2 and 4 to 7, Table V", NOTES, f"{study.n_trials} trials{fewer}, {shares}.",
+        "DCRC: Figures 2 and 4 to 7, Table V", NOTES, f"{study.n_trials} trials, {shares}.",
         sources=results.sources(), remedy="`--fresh`", n_missing=results.n_missing(),
         is_quick=is_quick, absent=study.absent_sets,
     )  # fmt: skip

@@ -30,10 +30,8 @@ from benchmarks.papers.dcrc.protocol import (
     problem_named,
 )
 
-__all__ = ["MORE", "MOST_TRIALS_OF_BIRDS", "ONE", "SIX", "DcrcResults", "DcrcStudy", "Drawn"]
+__all__ = ["MORE", "ONE", "SIX", "DcrcResults", "DcrcStudy", "Drawn"]
 
-#: A trial of birds takes longer than one of all other sets together.
-MOST_TRIALS_OF_BIRDS = 12
 ONE, MORE, SIX = Cell("one person"), Cell("one person", n_pairs=MORE_PAIRS), Cell("six people")
 
 
@@ -65,10 +63,6 @@ class DcrcStudy(Study):
             return ONE_PERSON_PAIRS
         people = {ONE: ONE_PERSON, SIX: SIX_PEOPLE}
         return people.get(cell) or tuple(m for m in METHODS if m.uses_answers)
-
-    def n_trials_of(self, name: str) -> int:
-        """Give the number of trials of a set."""
-        return min(self.n_trials, MOST_TRIALS_OF_BIRDS) if name == BIRDS else self.n_trials
 
     def scene(self, name: str, cell: Cell, trial: int) -> Drawn:
         """Draw the answers of a trial."""
