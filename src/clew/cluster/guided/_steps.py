@@ -26,9 +26,9 @@ N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 STRENGTHS = (1.0, 3.0)
 #: How much likelier groups without answers are right than any others, as a logarithm.
 UNLED_PRIOR = 0.5
-#: With this share of wrong answers, groups without answers stand, unless others foretell answers
-#: held out better by so much, as a logarithm.
-DOUBTFUL_RATE, LEAST_EVIDENCE = 0.3, 4.0
+#: By how much groups must foretell the answers held out better than groups without answers do, as
+#: a logarithm; else the latter stand.
+LEAST_LEAD = 1.0
 
 
 def folds_of(known: Constraints, seed: int) -> list[Fold]:
@@ -104,8 +104,7 @@ class Steps(NamedTuple):
     def refined(self, first: Joined) -> Joined:
         """Refine the consensus in several ways, and join what comes of it.
 
-        Where many answers seem wrong, and following the others foretells next to nothing, groups
-        without answers stand.
+        Where nothing foretells answers better than groups without answers, these stand.
         """
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
@@ -120,8 +119,7 @@ class Steps(NamedTuple):
                 run = partial(self._refine, starts, tied, smoother, strength)
                 ways.append(Way(f"{REFINED_BY}{name}, {strength:g}", run))
         last = self._join(self.raced(ways, first.judges), first.judges)
-        is_doubtful = last.beliefs.rate.rate > DOUBTFUL_RATE
-        if unled is None or not is_doubtful or last.ensemble.lead_over(UNLED) >= LEAST_EVIDENCE:
+        if unled is None or last.ensemble.lead_over(UNLED) >= LEAST_LEAD:
             return last
         weights = dict.fromkeys(last.ensemble.weights, 0.0) | {UNLED: 1.0}
         return last._replace(
