@@ -69,7 +69,7 @@ def spread_densely(spread: Spread) -> NDArray[np.float64]:
     reached = _rows_of_inverse(system, spread.rows)
     found = (spread.said @ reached).T @ reached
     np.fill_diagonal(found, 0.0)  # no answer is about a row and itself
-    return np.asarray((found + found.T) / 2)
+    return np.asarray(found + found.T)
 
 
 def _rows_of_inverse(system: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -85,7 +85,9 @@ def _rows_of_inverse(system: NDArray[np.float64], rows: NDArray[np.int64]) -> ND
     assert not failed, "alpha is below 1, so the matrix is positive definite"
     half, failed = dpotri(root, overwrite_c=True)
     assert not failed
-    return np.asarray((np.triu(half) + np.triu(half, 1).T)[rows])
+    whole = half + half.T  # the other half is 0
+    whole[np.diag_indices(n)] /= 2
+    return np.asarray(whole[rows])
 
 
 def reach(graph: csr_array, known: Constraints) -> csr_array:
