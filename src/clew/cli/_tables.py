@@ -77,6 +77,8 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
     violated = violations(label, known)
     for of_kind, doubt in zip(violated, _doubts(model), strict=False):
         of_kind[doubt > DOUBT] = False
+    for of_kind, table in zip(violated, known._tables, strict=True):
+        of_kind[table.weights == 0] = False
     tables = (known.pairs, known.triplets, known.odd_one_out)
     against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
     n = known.n_samples

@@ -7,12 +7,15 @@ import pytest
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints, Question
 from clew.cluster import GuidedClustering, PCKMeans
 from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
 from clew.oracles import SimulatedOracle
+from clew.trust import answer_posterior
 
 SIZES = {"pair": 2, "triplet": 3, "odd_one_out": 3}
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -352,3 +355,35 @@ def test_named_dont_knows_alone_are_no_answers():
     model, unasked = fitted(BLOBS, known), fitted(BLOBS)
     assert np.array_equal(model.probabilities_, unasked.probabilities_)
     assert np.isnan(model.error_rate_)
+
+
+def test_a_pipeline_in_a_pool_is_seeded(blobs):
+    known = Constraints.from_labels(GROUPS, 40, random_state=0)
+    steps = make_pipeline(StandardScaler(), KMeans(9, n_init=1, init="random"))
+    pool = [("steps", steps), ("ward", AgglomerativeClustering(3))]
+    same(fitted(BLOBS, known, pool=pool), fitted(BLOBS, known, pool=pool))
+
+
+def test_answers_of_weight_0_are_not_violated():
+    known = Constraints.from_labels(GROUPS, 60, random_state=0)
+    answers = np.r_[known.pair_answers, 1 - known.pair_answers]
+    said = np.column_stack([np.r_[known.pairs, known.pairs], answers])
+    weights = np.r_[np.ones(60), np.zeros(60)]
+    weighed = fitted(BLOBS, Constraints(60, pairs=said, pair_weights=weights))
+    assert weighed.n_violated_ == fitted(BLOBS, known).n_violated_
+
+
+def test_nothing_is_scored_without_answers(blobs):
+    model = fitted(BLOBS)
+    assert np.isnan(list(model.scores_.values())).all()
+    assert set(model.scores_) == set(model.weights_)
+
+
+def test_doubts_are_those_of_groups_that_saw_no_answers_where_these_stand():
+    asked = Constraints.from_labels(CULTIVARS, 178, random_state=1).pairs
+    guesses = np.random.default_rng(0).integers(0, 2, len(asked))
+    known = Constraints(178, pairs=np.column_stack([asked, guesses]))
+    model = fitted(WINE, known)
+    doubts = answer_posterior(known, model.probabilities_, model.confusion_, saw_answers=False)
+    assert model.weights_["no answers"] == 1.0 > model.weights_["consensus"]
+    np.testing.assert_array_equal(model.answer_posterior_.pairs, doubts.pairs)

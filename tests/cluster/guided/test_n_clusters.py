@@ -41,6 +41,36 @@ def test_answers_say_how_fine_groups_are(views):
     assert choose_n_clusters(views, folds_of(known), 0) == 2
 
 
+def test_few_answers_and_guesses_do_not_change_it(views):
+    for n_answers in (1, 3):
+        known = Constraints.from_labels(Y, n_answers, random_state=0)
+        assert choose_n_clusters(views, folds_of(known), 0) == 3
+    pairs = Constraints.from_labels(Y, 150, random_state=0).pairs
+    for seed in range(3):
+        guesses = np.random.default_rng(seed).integers(0, 2, len(pairs))
+        known = Constraints(60, pairs=np.column_stack([pairs, guesses]))
+        assert choose_n_clusters(views, folds_of(known), 0) == 3
+
+
+def test_people_who_say_the_opposite_are_told_apart():
+    rows, classes = make_blobs(120, centers=5, cluster_std=2.0, random_state=3)
+    pairs = Constraints.from_labels(classes, 400, random_state=0).pairs
+    is_same = classes[pairs[:, 0]] == classes[pairs[:, 1]]
+    is_swapped = np.arange(len(pairs)) % 2 == 1
+    said = np.column_stack([pairs, is_same ^ is_swapped])
+    who = np.where(is_swapped, "swapped", "good").tolist()
+    named = Constraints(120, pairs=said, pair_annotators=who)
+    views = Views(rows, 0)
+    assert choose_n_clusters(views, [], 0) == 2  # far groups of near ones
+    assert choose_n_clusters(views, folds_of(named), 0) == 5
+
+
+def test_a_rare_group_is_no_error_in_a_sample():
+    rng = np.random.default_rng(0)
+    rows = np.r_[rng.normal(size=(1_500, 2)), [[400.0, 400.0]]]
+    assert 2 <= choose_n_clusters(Views(rows, 0), [], 0) <= 100
+
+
 @pytest.mark.parametrize(("n", "most"), [(2, 1), (3, 1), (4, 2), (6, 3)])
 def test_few_rows(n, most):
     rows = np.arange(float(n))[:, None]

@@ -53,7 +53,8 @@ class Ensemble(NamedTuple):
     of_folds: list[dict[str, Labels]]
     """Groups that saw only a fold's part of the answers."""
     scores: dict[str, float]
-    """Mean log-likelihood of the answers held out; of ways that were ended, those of one fold."""
+    """Mean log-likelihood of the answers held out, of ways that were ended in the folds before; NaN
+    without folds."""
     weights: Weights
     """How much each way counts, the most 1; of those that were ended 0."""
     n_held: float = 0.0
@@ -103,6 +104,7 @@ class Ensemble(NamedTuple):
             left = [way for way in left if weights[way.name] > 0]
         if not folds:
             weights = _weights(scores, priors)
+            scores = dict.fromkeys(priors, np.nan)
         whole = {way.name: made.one(way, None) for way in left}
         made.end()
         n_held = max((weight for _, weight in told.values()), default=0.0)

@@ -48,8 +48,8 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups. None: the number that gives answers held out best, or, without answers,
-        the one of the largest silhouette; from 2 to half of the rows, 100 at most.
+        Number of groups. None: the one of the largest silhouette, or another one where answers held
+        out are clearly better foretold with it; from 2 to half of the rows, 100 at most.
     pool : "default" or list of (str, estimator), default="default"
         The ways to group: names, and clusterers of features. Those that have `supports` get the
         answers, read as pairs. Rows that one leaves out (-1) are one group to it.
@@ -79,12 +79,12 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         How likely each answer is wrong, by kind; NaN for a don't-know and for weight 0.
     scores_ : dict of str to float
         Mean log-likelihood of the answers held out, for each way to group, for the first consensus
-        ("consensus") and for what came of refining it. Ways that were hopelessly behind after the
-        first third of the answers went no further.
+        ("consensus") and for what came of refining it. Ways that were hopelessly behind after some
+        parts of the answers went no further. NaN without answers.
     weights_ : dict of str to float
         How much each counted in the consensus that it went into, the most 1.
     n_violated_ : int
-        Answers that `labels_` go against.
+        Answers that `labels_` go against; those of weight 0 are not counted.
     n_features_in_ : int
         Number of features.
 
@@ -283,7 +283,9 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     ) -> None:
         """Set the fitted attributes, all at once after the work."""
         chances = last.chances
-        doubts = answer_posterior(work.known, chances, last.beliefs.confusion)
+        doubts = answer_posterior(
+            work.known, chances, last.beliefs.confusion, saw_answers=last.saw_answers
+        )
         labels = np.asarray(chances.argmax(axis=1), dtype=np.int64)
         rate = last.beliefs.rate
         self.__dict__.update(
@@ -296,7 +298,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
             answer_posterior_=_of_all(known, doubts),
             scores_=first.ensemble.scores | last.ensemble.scores,
             weights_=first.ensemble.weights | last.ensemble.weights,
-            n_violated_=n_violated(labels, known),
+            n_violated_=n_violated(labels, work.known),
             _known=known,
             _units=units,
             _graph=work.views.read("neighbors", 10),

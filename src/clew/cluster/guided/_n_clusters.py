@@ -1,17 +1,20 @@
-"""How many groups there are, by answers held out, or by how far groups are apart."""
+"""How many groups there are, by how far groups are apart, and by answers held out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
-from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.metrics import silhouette_score
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, ward
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances, silhouette_score
 
-from clew.cluster._similarity_clustering import SimilarityClustering
 from clew.cluster._spectral import SpectralClustering
-from clew.cluster.guided._ensemble import Fold
-from clew.cluster.guided._pool import MANY_ROWS, Candidate
+from clew.cluster.guided._beliefs import credit_of, credited
+from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
+from clew.cluster.guided._pool import MANY_ROWS
 from clew.cluster.guided._views import Views
 from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 from clew.similarity import E2CP
@@ -21,7 +24,12 @@ __all__ = ["choose_n_clusters"]
 #: Numbers that are tried first; then those between the best and its neighbours.
 FEWEST, MOST, STEP = 2, 100, 1.4
 MAX_TRIED_BETWEEN = 6
-SAMPLE_ROWS = 2_000
+#: Rows that tell how far groups are apart.
+SAMPLE_ROWS = 1_000
+N_INIT = 3
+#: By how much a number must foretell answers held out better than the one of groups that are
+#: farthest apart, as a logarithm: the best of many numbers is ahead by some of that on guesses.
+LEAST_LEAD = 3.0
 
 
 def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int) -> int:
@@ -42,60 +50,129 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int) -> int:
 
     Notes
     -----
-    Two to five ways to group are tried with each number. With answers the number wins that gives
-    those held out best; without, the one of the largest mean silhouette.
+    Without answers, the number of the largest mean silhouette: of Ward's groups (beyond 5,000 rows
+    k-means') and of a spectral cut of the neighbours' graph. With answers, another one if these and
+    a cut that is led by answers foretell those held out clearly better with it. Annotators count as
+    far as all these groups, which saw no answers, have them believed.
     """
     n = len(views.X)
     most = min(MOST, max(n // 2, 1))
     if most < FEWEST:
         return 1
-    merit: dict[int, float] = {}
+    tried = _Tried(views, seed)
+    numbers = np.unique(np.round(FEWEST * STEP ** np.arange(40)).astype(int))
+    coarse = [int(k) for k in numbers if k <= most]
+    apart = _best(tried.silhouette, coarse)
+    if not folds:
+        return apart
+    judged = _Judged(tried, tried.believed(folds))
+    told = _best(judged.log_likelihood, coarse)
+    lead = judged.log_likelihood(told) - judged.log_likelihood(apart)
+    return told if lead >= LEAST_LEAD else apart
+
+
+def _best(merit: Callable[[int], float], coarse: Sequence[int]) -> int:
+    """Give the number of the largest merit, the smallest of these."""
+    found: dict[int, float] = {}
 
     def try_all(numbers: Sequence[int]) -> int:
         for k in numbers:
-            if k not in merit:
-                merit[k] = _merit(k, views, folds, seed)
-        return max(merit, key=lambda k: (merit[k], -k))
+            if k not in found:
+                found[k] = merit(k)
+        return max(found, key=lambda k: (found[k], -k))
 
-    coarse = np.unique(np.round(FEWEST * STEP ** np.arange(40)).astype(int))
-    best = try_all([int(k) for k in coarse if k <= most])
-    tried = sorted(merit)
-    at = tried.index(best)
-    low, high = tried[max(at - 1, 0)], tried[min(at + 1, len(tried) - 1)]
+    best = try_all(coarse)
+    at = coarse.index(best)
+    low, high = coarse[max(at - 1, 0)], coarse[min(at + 1, len(coarse) - 1)]
     between = np.unique(np.round(np.linspace(low, high, MAX_TRIED_BETWEEN + 2)).astype(int))
     return try_all(between.tolist())
 
 
-def _merit(n_clusters: int, views: Views, folds: Sequence[Fold], seed: int) -> float:
-    cut = SpectralClustering(n_clusters, n_neighbors=None, n_init=5, random_state=seed)
-    spread = SimilarityClustering(
-        E2CP("precomputed", n_neighbors=None, form="sparse"), cut, random_state=seed
-    )
-    ways = [Candidate("neighbors", cut, "neighbors", 20)]
-    if len(views.X) <= MANY_ROWS:
-        ways.append(Candidate("ward", AgglomerativeClustering(n_clusters)))
-    else:
-        ways.append(Candidate("k-means", KMeans(n_clusters, n_init=3, random_state=seed)))
-    if not folds:
-        return max(_silhouette(way.partition(views, None), views, seed) for way in ways)
-    led = [views.given(fold.kept.as_pairs()) for fold in folds]
-    ways.append(Candidate("spread", spread, "neighbors", 20))
-    scores = []
-    for way in ways:
-        if way.follows_answers:
-            partitions = [way.partition(of_fold, of_fold.answers) for of_fold in led]
-        else:
-            partitions = [way.partition(views, None)] * len(folds)
+class _Tried:
+    """Groups that saw no answers, by their number, and how far they are apart."""
+
+    def __init__(self, views: Views, seed: int) -> None:
+        self.views, self.seed = views, seed
+        self._made: dict[int, list[Labels]] = {}
+
+    def partitions(self, n_clusters: int) -> list[Labels]:
+        """Group in so many groups, in two ways."""
+        if n_clusters not in self._made:
+            graph = self.views.read("neighbors", 20)
+            self._made[n_clusters] = [self._by_distance(n_clusters), self.cut(graph, n_clusters)]
+        return self._made[n_clusters]
+
+    def cut(self, graph: object, n_clusters: int) -> Labels:
+        """Cut a graph."""
+        cut = SpectralClustering(
+            n_clusters, n_neighbors=None, n_init=N_INIT, random_state=self.seed
+        )
+        return np.asarray(cut.fit_predict(graph), dtype=np.int64)
+
+    def silhouette(self, n_clusters: int) -> float:
+        """Give the larger mean silhouette of a sample of rows."""
+        rows, distances = self._sample
+        found = [-1.0]
+        for labels in self.partitions(n_clusters):
+            if 1 < len(np.unique(labels[rows])) < len(rows):
+                found.append(silhouette_score(distances, labels[rows], metric="precomputed"))
+        return float(max(found))
+
+    def believed(self, folds: Sequence[Fold]) -> list[Fold]:
+        """Weigh answers by annotators, as far as all groups so far tell these apart."""
+        if len(folds[0].held.annotators) < 2:
+            return list(folds)
+        ways = [
+            Way(f"{k}, {at}", lambda _, labels=labels: labels)  # type: ignore[misc]
+            for k, made in self._made.items()
+            for at, labels in enumerate(made)
+        ]
+        credit = credit_of(Ensemble.of(ways, folds), folds)
+        return [Fold(*(credited(part, credit) for part in fold)) for fold in folds]
+
+    @cached_property
+    def _sample(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        n = len(self.views.X)
+        rows = np.arange(n)
+        if n > SAMPLE_ROWS:
+            rows = np.random.RandomState(self.seed).choice(n, SAMPLE_ROWS, replace=False)
+        return rows, pairwise_distances(self.views.X[rows])
+
+    @cached_property
+    def _tree(self) -> NDArray[np.float64]:
+        return np.asarray(ward(self.views.X))
+
+    def _by_distance(self, n_clusters: int) -> Labels:
+        if len(self.views.X) > MANY_ROWS:
+            kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=self.seed)
+            return np.asarray(kmeans.fit_predict(self.views.X), dtype=np.int64)
+        return np.asarray(fcluster(self._tree, n_clusters, "maxclust"), dtype=np.int64)
+
+
+class _Judged:
+    """How well so many groups foretell answers held out."""
+
+    def __init__(self, tried: _Tried, folds: Sequence[Fold]) -> None:
+        self._tried, self._folds = tried, folds
+        graph = tried.views.read("neighbors", 20)
+        spread = E2CP("precomputed", n_neighbors=None, form="sparse")
+        self._led = [
+            spread.fit(graph, constraints=fold.kept.as_pairs()).affinity_matrix_ for fold in folds
+        ]
+        self._found: dict[int, float] = {}
+
+    def log_likelihood(self, n_clusters: int) -> float:
+        """Give that of the best of three ways to group."""
+        if n_clusters not in self._found:
+            unled = [[made] * len(self._led) for made in self._tried.partitions(n_clusters)]
+            led = [self._tried.cut(graph, n_clusters) for graph in self._led]
+            self._found[n_clusters] = max(self._told(parts) for parts in [*unled, led])
+        return self._found[n_clusters]
+
+    def _told(self, partitions: Sequence[Labels]) -> float:
         made = [
-            answer_counts(labels, fold.held) for labels, fold in zip(partitions, folds, strict=True)
+            answer_counts(labels, fold.held)
+            for labels, fold in zip(partitions, self._folds, strict=True)
         ]
         counts = {kind: np.sum([part[kind] for part in made], axis=0) for kind in made[0]}
-        scores.append(log_likelihood_of_counts(counts))
-    return max(scores)
-
-
-def _silhouette(labels: np.ndarray, views: Views, seed: int) -> float:
-    if not 1 < len(np.unique(labels)) < len(labels):
-        return -1.0
-    size = min(SAMPLE_ROWS, len(labels))
-    return float(silhouette_score(views.X, labels, sample_size=size, random_state=seed))
+        return log_likelihood_of_counts(counts)

@@ -180,6 +180,9 @@ def checked_pool(pool: Any, seed: int = 0) -> list[Candidate]:
 
 def _seeded(estimator: Any, seed: int) -> Any:
     """Give a seed where there is none: the same model twice would else not be the same."""
-    if estimator.get_params(deep=False).get("random_state", seed) is None:
-        return clone(estimator).set_params(random_state=seed)
-    return estimator
+    unset = {
+        name: seed
+        for name, value in estimator.get_params().items()
+        if value is None and name.split("__")[-1] == "random_state"
+    }
+    return clone(estimator).set_params(**unset) if unset else estimator

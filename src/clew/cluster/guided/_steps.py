@@ -59,6 +59,7 @@ class Joined(NamedTuple):
     chances: NDArray[np.float64]
     beliefs: Beliefs
     unled: Unled | None = None
+    saw_answers: bool = True
 
 
 class Steps(NamedTuple):
@@ -126,6 +127,7 @@ class Steps(NamedTuple):
             ensemble=last.ensemble._replace(weights=weights),
             labels=unled.labels,
             chances=unled.chances,
+            saw_answers=False,
         )
 
     def raced(
