@@ -114,3 +114,15 @@ def test_what_is_no_weights_is_refused(weights):
 def test_impossible_numbers_of_groups_are_refused(n_clusters):
     with pytest.raises(InvalidParameterError, match=r"n_clusters must be .*\[1, 3\]"):
         consensus([[0, 1, 1]], None, n_clusters)
+
+
+@pytest.mark.parametrize("n_clusters", [2.0, "2", True])
+def test_a_number_of_groups_is_a_whole_number(n_clusters):
+    with pytest.raises(InvalidParameterError, match="must be an integer"):
+        consensus([[0, 0, 1]], None, n_clusters)
+
+
+@pytest.mark.parametrize("pairs", [[(0, -1)], [(0, 3)], [(0, 1.7)], [(0, 1, 2)]])
+def test_pairs_are_rows(pairs):
+    with pytest.raises(InvalidDataError, match="rows from 0 to 2"):
+        co_association([[0, 0, 1]], None, pairs)

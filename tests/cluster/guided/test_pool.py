@@ -114,3 +114,8 @@ def test_rows_that_are_left_out_are_one_group():
     rows = np.r_[np.zeros((5, 2)), np.ones((5, 2)), [[9.0, 9.0], [20.0, 20.0]]]
     (way,) = checked_pool([("dense", DBSCAN(0.5, min_samples=3))])
     assert way.partition(Views(rows, 0), None).tolist() == [1] * 5 + [2] * 5 + [0] * 2
+
+
+def test_names_are_words():
+    with pytest.raises(InvalidParameterError, match="different words"):
+        checked_pool([(["a"], KMeans(3))])

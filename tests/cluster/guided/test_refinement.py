@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints, Question
 from clew.cluster.guided import RidgeSmoother, TiedRows, refine
+from clew.exceptions import InvalidDataError
 from clew.oracles import SimulatedOracle
 from clew.trust import ConfusionMatrices
 
@@ -108,3 +109,11 @@ def test_one_group_and_groups_without_rows():
     q = refine(LABELS, 5, tied, RidgeSmoother(X), 1.0)
     assert q.shape == (12, 5)
     assert np.isfinite(q).all()
+
+
+@pytest.mark.parametrize("labels", [[0, 1, -1], [0, 1, 2], [0, 1], [0.0, 1.0, 1.0]])
+def test_what_are_no_groups_is_refused(labels):
+    tied = TiedRows(Constraints(3, pairs=[(0, 1, 1)]), ConfusionMatrices.uniform(0.1))
+    rows = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(InvalidDataError, match="3 groups from 0 to 1"):
+        refine(np.array(labels), 2, tied, RidgeSmoother(rows), 1.0)

@@ -10,6 +10,7 @@ from clew import Constraints
 from clew.cluster.guided import Views
 from clew.cluster.guided import _views as module
 from clew.cluster.guided._views import LED_VIEWS, VIEWS
+from clew.exceptions import InvalidParameterError
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
 
 X, Y = make_blobs(50, 15, centers=3, cluster_std=3.0, random_state=0)
@@ -89,3 +90,16 @@ def test_features_and_their_components():
     assert views.read("components").std() == pytest.approx(1.0)
     assert Views(X[:4, :3], 0).read("components").shape == (4, 3)
     assert not Views(np.ones((5, 2)), 0).read("components").any()
+
+
+@pytest.mark.parametrize(
+    ("view", "n_neighbors", "words"),
+    [
+        ("foo", 10, "one of features, components"),
+        ("neighbors", None, "give n_neighbors"),
+        ("led forest", 10, "follows answers"),
+    ],
+)
+def test_what_is_no_view_is_refused(view, n_neighbors, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        Views(np.arange(20.0).reshape(10, 2), 0).read(view, n_neighbors)

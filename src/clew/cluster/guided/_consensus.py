@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,7 +80,9 @@ def consensus(
     """
     groups, weight = _checked(partitions, weights)
     n_samples = groups.shape[1]
-    if not 1 <= n_clusters <= n_samples:
+    wanted: object = n_clusters
+    is_number = isinstance(wanted, Integral) and not isinstance(wanted, bool)
+    if not is_number or not 1 <= n_clusters <= n_samples:
         raise InvalidParameterError(
             f"n_clusters must be an integer in [1, {n_samples}] for {n_samples} rows, "
             f"got {n_clusters!r}"
@@ -120,10 +123,17 @@ def co_association(
     Raises
     ------
     InvalidDataError
-        As from `consensus`.
+        As from `consensus`, or if pairs do not name rows.
     """
     groups, weight = _checked(partitions, weights)
-    first, second = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
+    asked = np.asarray(pairs)
+    n_samples = groups.shape[1]
+    is_rows = asked.dtype.kind in "iu" and asked.ndim == 2 and asked.shape[1] == 2
+    if asked.size and not (is_rows and asked.min() >= 0 and asked.max() < n_samples):
+        raise InvalidDataError(
+            f"pairs must have shape (n_pairs, 2) and hold rows from 0 to {n_samples - 1}"
+        )
+    first, second = asked.astype(np.int64).reshape(-1, 2).T
     together = (groups[:, first] == groups[:, second]).astype(np.float64)
     return np.asarray(weight @ together / weight.sum())
 

@@ -163,7 +163,7 @@ def checked_pool(pool: Any, seed: int = 0) -> list[Candidate]:
             f"pool must be 'default', or a list of names and clusterers; got {pool!r}"
         )
     names = [name for name, _ in given]
-    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidParameterError(f"names in a pool must be different words, got {names}")
     if taken := [name for name in names if name in TAKEN or name.startswith(REFINED_BY)]:
         raise InvalidParameterError(f"{taken[0]!r} is the name of a step; call that way otherwise")

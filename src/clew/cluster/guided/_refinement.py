@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import Constraints
+from clew.exceptions import InvalidDataError
 from clew.kernels.belief_propagation import Ties, believe, tell_all
 from clew.trust import ConfusionMatrices
 from clew.trust._cases import CASES, OTHERS, Said, telling_in
@@ -66,6 +67,11 @@ def refine(
     ndarray of shape (n_samples, n_clusters)
         Chances of groups.
 
+    Raises
+    ------
+    InvalidDataError
+        If `labels` are not that.
+
     Notes
     -----
     In turn: each row's chance of each group is what the smoother predicts, plus .03, to the power
@@ -73,8 +79,14 @@ def refine(
     changes by .01, eight times at most.
     """
     n = tied.n_samples
+    group = np.asarray(labels)
+    is_group = group.dtype.kind in "iu" and group.shape == (n,)
+    if not (is_group and group.min() >= 0 and group.max() < n_clusters):
+        raise InvalidDataError(
+            f"labels must be {n} groups from 0 to {n_clusters - 1}, one for each row"
+        )
     q = np.full((n, n_clusters), (1 - START) / n_clusters)
-    q[np.arange(n), labels] += START
+    q[np.arange(n), group] += START
     others = q[tied.row_of_end]
     told = np.zeros_like(others)
     tell_all(tied.ties, others, told)

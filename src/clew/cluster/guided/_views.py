@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA
 
 from clew._graphs import resolved_n_neighbors
 from clew.constraints import Constraints
+from clew.exceptions import InvalidParameterError
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
 from clew.similarity._parts import graph_of
 
@@ -87,14 +88,24 @@ class Views:
         Returns
         -------
         ndarray of shape (n_samples, n_columns) or csr_array of shape (n_samples, n_samples)
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no such view, it follows answers and has none, or `n_neighbors` is missing.
         """
+        if view not in VIEWS:
+            raise InvalidParameterError(f"view must be one of {', '.join(VIEWS)}; got {view!r}")
+        if view in LED_VIEWS and self.answers is None:
+            raise InvalidParameterError(f"{view!r} follows answers: read it off `given(answers)`")
         if self._parent is not None and view not in LED_VIEWS:
             return self._parent.read(view, n_neighbors)
         if view == "features":
             return self.X
         if view == "components":
             return self._once(view, self._components)
-        assert n_neighbors is not None
+        if n_neighbors is None:
+            raise InvalidParameterError(f"{view!r} is a graph: give n_neighbors")
         k = resolved_n_neighbors(n_neighbors, len(self.X))
         return self._once((view, k), lambda: self._graph(view, k))
 
