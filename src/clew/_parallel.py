@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Progress", "blocks", "in_threads", "one_blas_thread"]
+__all__ = ["Progress", "blocks", "in_threads", "one_library_thread"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,17 +26,17 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def one_blas_thread() -> Any:
-    """Hold linear algebra to one thread within a ``with`` block.
+def one_library_thread() -> Any:
+    """Hold the libraries' own threads, BLAS's and OpenMP's, to one within a ``with`` block.
 
-    Where there are many small problems, BLAS's own threads wait for each other most of the time,
-    the more so where other programs run; and sums depend on their number.
+    Where there are many small problems, these threads wait for each other most of the time, the
+    more so where other programs run; and sums depend on their number.
     """
-    return _blas_controller().limit(limits=1, user_api="blas")
+    return _controller().limit(limits=1)
 
 
 @cache
-def _blas_controller() -> ThreadpoolController:
+def _controller() -> ThreadpoolController:
     """Look for the libraries once: that takes longer than many a problem."""
     return ThreadpoolController()
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew._parallel import in_threads, one_blas_thread
+from clew._parallel import in_threads, one_library_thread
 from clew.answers import SAME, Question
 from clew.cli._models import build_model
 from clew.cli._tables import Groups, doubted_answers, find_groups
@@ -90,7 +90,7 @@ def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome
 
     asked = [ask(y, setting, seed) for seed in range(setting.seeds)]
     tasks = [(seed, said) for seed, known in enumerate(asked) for said in (None, known)]
-    with one_blas_thread():
+    with one_library_thread():
         models = in_threads(
             fitted,
             tasks,

@@ -24,7 +24,7 @@ Weights = dict[str, float]
 TEMPER = 0.25
 #: Ways of less than this share of the largest weight are left out.
 LEAST_WEIGHT = 0.02
-#: How much less than that, as a logarithm, the first fold must foretell to end a way there.
+#: How much less than that, as a logarithm, the folds so far must foretell to end a way there.
 MARGIN = 2.0
 
 
@@ -88,7 +88,7 @@ class Ensemble(NamedTuple):
 
         Notes
         -----
-        Ways that are hopelessly behind after the first fold go no further.
+        Ways that are hopelessly behind after a fold go no further.
         """
         made = _Counter(callback, len(ways) * (len(folds) + 1))
         of_folds: list[dict[str, Labels]] = []

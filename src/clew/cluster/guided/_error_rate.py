@@ -1,4 +1,4 @@
-"""How many answers are wrong, and whose, judged by partitions that did not see them."""
+"""How many answers are wrong, judged by partitions that did not see them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ErrorRate", "error_rate"]
 
 Floats = NDArray[np.float64]
 
-#: Of each two answers, as many are expected to be wrong as in a Beta distribution of these.
+#: The share of wrong answers is expected to be as in a Beta distribution of these.
 PRIOR = (2.0, 10.0)
 MAX_RATE = 0.45
 SCORE_RANGE = (0.02, 0.98)

@@ -31,7 +31,7 @@ class Said(NamedTuple):
     annotator: str
     """Who said it."""
     p_wrong: float
-    """How likely it is wrong; NaN for a don't-know."""
+    """How likely it is wrong; NaN for a don't-know and for weight 0."""
 
     def __str__(self) -> str:
         who = self.annotator or "somebody"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clew._parallel import Progress, one_blas_thread
+from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
@@ -190,7 +190,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
                     "GuidedClustering chooses n_clusters for the default pool alone; give it"
                 )
         known = answers_for(self, constraints, len(features))
-        with one_blas_thread():
+        with one_library_thread():
             self._solve(features, known, callback)
         return self
 
