@@ -197,6 +197,7 @@ def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words:
     lines = findings(Figures(Results(small)))
     assert f"Ahead by {lead:+.3f} ± 0.000" in lines[0]
     assert words in lines[0]
+    assert lines[-1].startswith("- Of the other methods that run on all sets the best is ")
     n_behind = 0 if lead > 0 else 2
     assert f"{n_behind} of 2 ({n_behind} of 2) at 30 %" in lines[2]
     assert ("in 3 of 3 cells" in lines[1]) == (lead > 0)

@@ -1,1 +1,1 @@
-"""Guided clustering against every method in the house: ``python -m benchmarks.papers guided``."""
+"""Guided clustering against the other methods: ``python -m benchmarks.papers guided``."""

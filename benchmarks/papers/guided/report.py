@@ -36,7 +36,8 @@ Adjusted Rand index (ARI), mean ± standard error over trials; the best of each 
   spectral clustering. Hard COP-RF is as published, with the wrong answers that its inconsistency
   finds left out. Forests of comparators have {N_TREES} trees.
 - A method that refuses contradicting answers, or finds no groups, counts with Ward's groups.
-- Methods that hear no answers are run once for each trial."""
+- Methods that hear no answers are run once for each trial.
+- Not here: SKMS, LSML, SparseLP, SSSVaD, MMC with a full matrix, kernel mean shift."""
 KIND_NOTES = """\
 The same number of questions, random ones: many about three rows have no answer but don't-know.
 E2CP, COP-RF and ITML hear them as the pairs that they imply."""
@@ -66,7 +67,7 @@ def report(results: GuidedResults, *, is_quick: bool) -> str:
     """
     study, figures = results.study, Figures(results)
     lines = opening(
-        "Guided clustering against every method in the house", NOTES,
+        "Guided clustering against the other methods", NOTES,
         f"{study.n_trials} trials, {len(study.found_sets)} sets.",
         sources=results.sources(), remedy="`--fresh`", n_missing=results.n_missing(),
         is_quick=is_quick, absent=study.absent_sets,
