@@ -34,6 +34,7 @@ CELLAR = frozenset(
         "_forest",
         "_graphs",
         "_scales",
+        "_units",
         "exceptions",
     }
 )

@@ -29,8 +29,6 @@ LONG_WORK = {
     "coprf": "Growing trees",
     "clustrf": "Growing trees",
 }
-
-
 #: Annotators who are named in words, those who err most; JSON has all.
 MOST_NAMED = 5
 

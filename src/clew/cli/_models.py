@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._units import Units
 from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
@@ -18,7 +19,6 @@ from clew.cluster import (
     SimilarityClustering,
     SpectralClustering,
 )
-from clew.cluster.guided._units import Units
 from clew.similarity import COPRF, E2CP, ITML, SKLR, ClustRF
 
 __all__ = ["build_model", "features_for"]

@@ -14,12 +14,11 @@ from clew.cli._outputs import csv_text
 from clew.cluster import GuidedClustering
 from clew.constraints import Constraints
 from clew.metrics._violations import violations
+from clew.trust._answer_posterior import DOUBT
 from clew.trust._cases import KINDS
 
 __all__ = ["Doubted", "Groups", "clusters_csv", "doubted_answers", "doubtful_csv", "find_groups"]
 
-#: From this probability of being wrong an answer is doubted.
-DOUBT = 0.5
 #: Below this share of its affinity within its own group a row lies between groups.
 UNSURE = 0.5
 CLUSTER_COLUMNS = ("id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers")

@@ -21,8 +21,10 @@ from clew.trust._cases import (
 from clew.trust._confusion import ConfusionMatrices
 from clew.trust._heard import answered_rows_of, likelihoods
 
-__all__ = ["AnswerDoubts", "answer_posterior"]
+__all__ = ["DOUBT", "AnswerDoubts", "answer_posterior"]
 
+#: From this probability of being wrong an answer is doubted.
+DOUBT = 0.5
 #: The least chance of an answer: its logarithm is a number.
 TINY = 1e-300
 

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import DIFFERENT, SAME, Kind
-from clew.cluster.guided._ensemble import Ensemble, Fold
+from clew.cluster.guided._ensemble import Ensemble, Fold, Way
 from clew.cluster.guided._error_rate import ErrorRate, error_rate
 from clew.constraints import Constraints
 from clew.constraints._support import of_some_weight
 from clew.trust import ConfusionMatrices
+from clew.trust._cases import CASES
 
-__all__ = ["Beliefs", "beliefs_about", "credit_of", "credited", "telling"]
+__all__ = ["Beliefs", "beliefs_about", "believed", "credit_of", "credited", "telling"]
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,6 @@ WAYS: dict[Kind, NDArray[np.int64]] = {
     "triplet": np.array([0, 1, 2, 2, 2]),
     "odd_one_out": np.array([2, 1, 0, 3, 4]),
 }
-N_CASES = {"triplet": 3, "odd_one_out": 5}
 
 
 #: What is known of errors without answers.
@@ -122,6 +122,27 @@ def telling(known: Constraints) -> Constraints:
     return known._from_tables(known.n_samples, tables, names)
 
 
+def believed(folds: Sequence[Fold], ways: Sequence[Way]) -> tuple[list[Fold], dict[str, float]]:
+    """Weigh the answers of folds by how far ways that saw none let their annotators be believed.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        All answers.
+    ways : sequence of Way
+        Ways to group that follow no answers.
+
+    Returns
+    -------
+    folds : list of Fold
+        As from `credited`.
+    credit : dict of str to float
+        As from `credit_of`.
+    """
+    credit = credit_of(Ensemble.of(ways, folds), folds)
+    return [Fold(*(credited(part, credit) for part in fold)) for fold in folds], credit
+
+
 def beliefs_about(
     ensemble: Ensemble, folds: Sequence[Fold], annotators: Sequence[str] = ("",)
 ) -> Beliefs:
@@ -205,7 +226,7 @@ def _chances(
         ab * ac * bc, apart,
     ])  # fmt: skip
     ways /= np.maximum(ways.sum(axis=1, keepdims=True), 1e-300)
-    cases = np.zeros((len(ways), N_CASES[kind]))
+    cases = np.zeros((len(ways), len(CASES[kind])))
     for way, case in enumerate(WAYS[kind]):
         cases[:, case] += ways[:, way]
     return cases

@@ -13,7 +13,7 @@ from clew.cluster.guided._consensus import co_association, consensus
 from clew.constraints import Constraints
 from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 
-__all__ = ["Ensemble", "Fold", "Labels", "Way", "Weights"]
+__all__ = ["Ensemble", "Fold", "Labels", "Way", "Weights", "foretold"]
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -97,7 +97,10 @@ class Ensemble(NamedTuple):
         told: dict[str, tuple[float, float]] = {}
         for at in range(len(folds)):
             of_folds.append({way.name: as_labels(made.one(way, at)) for way in left})
-            told = {way.name: _told(way.name, of_folds, folds) for way in left}
+            told = {
+                way.name: foretold([made_of[way.name] for made_of in of_folds], folds)
+                for way in left
+            }
             scores |= {name: total / max(weight, 1e-300) for name, (total, weight) in told.items()}
             totals = {name: total * len(folds) / (at + 1) for name, (total, _) in told.items()}
             weights = _weights(totals, priors, slack=margin if at + 1 < len(folds) else 0.0)
@@ -177,13 +180,18 @@ class _Counter:
         return groups
 
 
-def _told(
-    name: str, of_folds: Sequence[Mapping[str, Labels]], folds: Sequence[Fold]
-) -> tuple[float, float]:
-    """Give the log-likelihood of the answers held out so far, and their weight."""
+def foretold(partitions: Sequence[Labels], folds: Sequence[Fold]) -> tuple[float, float]:
+    """Give the log-likelihood of the answers held out, and their weight.
+
+    Parameters
+    ----------
+    partitions : sequence of ndarray of shape (n_samples,)
+        Groups that saw the answers of each fold, of the first ones at least.
+    folds : sequence of Fold
+        The answers.
+    """
     parts = [
-        answer_counts(partitions[name], fold.held)
-        for partitions, fold in zip(of_folds, folds, strict=False)
+        answer_counts(labels, fold.held) for labels, fold in zip(partitions, folds, strict=False)
     ]
     counts = {kind: np.sum([part[kind] for part in parts], axis=0) for kind in parts[0]}
     return log_likelihood_of_counts(counts), float(sum(t.sum() for t in counts.values()))

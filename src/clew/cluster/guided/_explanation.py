@@ -14,10 +14,9 @@ from clew.answers import ANSWER_WORDS, DIFFERENT, SAME, Kind
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerDoubts
+from clew.trust._answer_posterior import DOUBT
 
 __all__ = ["Explanation", "explanation"]
-
-DOUBT = 0.5
 
 
 class Said(NamedTuple):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import (
     Allowed,
     all_or_nothing,
@@ -26,7 +27,6 @@ from clew.cluster.guided._n_clusters import choose_n_clusters
 from clew.cluster.guided._pool import Candidate, checked_pool, default_pool
 from clew.cluster.guided._smoothers import RidgeSmoother
 from clew.cluster.guided._steps import Joined, Steps, folds_of
-from clew.cluster.guided._units import Units
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for

@@ -12,11 +12,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from clew.cluster._spectral import SpectralClustering
-from clew.cluster.guided._beliefs import credit_of, credited
-from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
+from clew.cluster.guided._beliefs import believed
+from clew.cluster.guided._ensemble import Fold, Labels, Way, foretold
 from clew.cluster.guided._pool import MANY_ROWS
 from clew.cluster.guided._views import Views
-from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 from clew.similarity import E2CP
 
 __all__ = ["choose_n_clusters"]
@@ -127,8 +126,7 @@ class _Tried:
             for k, made in self._made.items()
             for at, labels in enumerate(made)
         ]
-        credit = credit_of(Ensemble.of(ways, folds), folds)
-        return [Fold(*(credited(part, credit) for part in fold)) for fold in folds]
+        return believed(folds, ways)[0]
 
     @cached_property
     def _sample(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -166,13 +164,6 @@ class _Judged:
         if n_clusters not in self._found:
             unled = [[made] * len(self._led) for made in self._tried.partitions(n_clusters)]
             led = [self._tried.cut(graph, n_clusters) for graph in self._led]
-            self._found[n_clusters] = max(self._told(parts) for parts in [*unled, led])
+            told = [foretold(partitions, self._folds) for partitions in (*unled, led)]
+            self._found[n_clusters] = max(likelihood for likelihood, _ in told)
         return self._found[n_clusters]
-
-    def _told(self, partitions: Sequence[Labels]) -> float:
-        made = [
-            answer_counts(labels, fold.held)
-            for labels, fold in zip(partitions, self._folds, strict=True)
-        ]
-        counts = {kind: np.sum([part[kind] for part in made], axis=0) for kind in made[0]}
-        return log_likelihood_of_counts(counts)

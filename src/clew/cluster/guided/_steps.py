@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
-from clew.cluster.guided._beliefs import Beliefs, beliefs_about, credit_of, credited
+from clew.cluster.guided._beliefs import Beliefs, beliefs_about, believed, credited
 from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
 from clew.cluster.guided._pool import AGAIN, MANY_ROWS, REFINED_BY, STEADY, UNLED, Candidate
 from clew.cluster.guided._refinement import TiedRows, refine
@@ -98,8 +98,7 @@ class Steps(NamedTuple):
         """Weigh answers by annotators, where ways that saw no answers can tell these apart."""
         if len(self.known.annotators) < 2 or not unled:
             return self.known, self.folds
-        credit = credit_of(Ensemble.of(unled, self.folds), self.folds)
-        folds = [Fold(*(credited(part, credit) for part in fold)) for fold in self.folds]
+        folds, credit = believed(self.folds, unled)
         return credited(self.known, credit), folds
 
     def refined(self, first: Joined) -> Joined:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clew.cluster.guided._units import MOST_SPREAD, Units
+from clew._units import MOST_SPREAD, Units
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 
