@@ -328,6 +328,21 @@ def test_an_interrupted_fit_leaves_the_model_from_before(blobs, at):
     assert model.scores_ == before.scores_
 
 
+@pytest.mark.parametrize("n_clusters", [None, 3])
+@pytest.mark.parametrize("n_answers", [0, 40])
+def test_progress_goes_through_all_steps_to_the_end(n_clusters, n_answers):
+    known = Constraints.from_labels(GROUPS, n_answers, random_state=0)
+    heard = []
+    model = GuidedClustering(n_clusters, random_state=0)
+    model.fit(BLOBS, constraints=known, callback=lambda *at: heard.append(at))
+    done, n = zip(*heard, strict=True)
+    assert set(n) == {n[0]}
+    assert list(done[:-1]) == list(range(1, len(done)))
+    assert done[-2] < done[-1] == n[0]
+    # Most is said step by step; what is left out at the end is what was not needed.
+    assert len(done) > n[0] / 2
+
+
 def test_answers_and_annotators_that_tell_nothing_change_nothing(blobs):
     model, known = blobs
     said = np.column_stack([known.pairs, known.pair_answers])

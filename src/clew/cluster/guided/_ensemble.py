@@ -8,8 +8,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clew._parallel import Progress
 from clew.cluster.guided._consensus import co_association, consensus
+from clew.cluster.guided._progress import Step, no_step
 from clew.constraints import Constraints
 from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 
@@ -65,7 +65,7 @@ class Ensemble(NamedTuple):
         cls,
         ways: Sequence[Way],
         folds: Sequence[Fold],
-        callback: Progress | None = None,
+        step: Step = no_step,
         *,
         margin: float = MARGIN,
     ) -> Self:
@@ -77,8 +77,8 @@ class Ensemble(NamedTuple):
             The ways.
         folds : sequence of Fold
             Answers that judge. Without any, all ways count by what is known of them before.
-        callback : callable, default=None
-            Called with the number of partitions made, and of all.
+        step : callable
+            Called after each partition that was made.
         margin : float, default=2.0
             How far behind a way must be before the last fold to go no further, as a logarithm.
 
@@ -90,13 +90,18 @@ class Ensemble(NamedTuple):
         -----
         Ways that are hopelessly behind after a fold go no further.
         """
-        made = _Counter(callback, len(ways) * (len(folds) + 1))
+
+        def made(way: Way, at: int | None) -> Labels | Floats:
+            groups = way.group(at)
+            step()
+            return groups
+
         of_folds: list[dict[str, Labels]] = []
         priors = {way.name: way.log_prior for way in ways}
         left, scores = list(ways), dict.fromkeys(priors, 0.0)
         told: dict[str, tuple[float, float]] = {}
         for at in range(len(folds)):
-            of_folds.append({way.name: as_labels(made.one(way, at)) for way in left})
+            of_folds.append({way.name: as_labels(made(way, at)) for way in left})
             told = {
                 way.name: foretold([made_of[way.name] for made_of in of_folds], folds)
                 for way in left
@@ -108,8 +113,7 @@ class Ensemble(NamedTuple):
         if not folds:
             weights = _weights(scores, priors)
             scores = dict.fromkeys(priors, np.nan)
-        whole = {way.name: made.one(way, None) for way in left}
-        made.end()
+        whole = {way.name: made(way, None) for way in left}
         n_held = max((weight for _, weight in told.values()), default=0.0)
         return cls(whole, of_folds, scores, dict.fromkeys(priors, 0.0) | weights, n_held)
 
@@ -159,25 +163,6 @@ def as_labels(groups: Labels | Floats) -> Labels:
     """Take the likeliest groups where there are chances."""
     likeliest = groups.argmax(axis=1) if groups.ndim == 2 else groups
     return np.asarray(likeliest, dtype=np.int64)
-
-
-class _Counter:
-    """Counts what was made, and says so."""
-
-    def __init__(self, callback: Progress | None, total: int) -> None:
-        self._callback, self._total, self._done = callback, total, 0
-
-    def end(self) -> None:
-        """Say that all is done: ways that were ended leave work undone."""
-        if self._callback is not None and self._done < self._total:
-            self._callback(self._total, self._total)
-
-    def one(self, way: Way, at: int | None) -> Labels | Floats:
-        groups = way.group(at)
-        self._done += 1
-        if self._callback is not None:
-            self._callback(self._done, self._total)
-        return groups
 
 
 def foretold(partitions: Sequence[Labels], folds: Sequence[Fold]) -> tuple[float, float]:

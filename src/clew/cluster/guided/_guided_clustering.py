@@ -23,10 +23,11 @@ from clew._validation import (
 from clew.cluster.guided._beliefs import telling
 from clew.cluster.guided._ensemble import Labels
 from clew.cluster.guided._explanation import Explanation, explanation
-from clew.cluster.guided._n_clusters import choose_n_clusters
+from clew.cluster.guided._n_clusters import choose_n_clusters, most_tried
 from clew.cluster.guided._pool import Candidate, checked_pool, default_pool
+from clew.cluster.guided._progress import Counter
 from clew.cluster.guided._smoothers import RidgeSmoother
-from clew.cluster.guided._steps import Joined, Steps, folds_of
+from clew.cluster.guided._steps import MOST_REFINED, Joined, Steps, folds_of
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -70,7 +71,8 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of groups that was given or chosen.
     error_rate_ : float
-        Estimated share of wrong answers; NaN without answers.
+        Estimated share of wrong answers, those about three rows counted as the pairs that they
+        say; NaN without answers.
     error_interval_ : tuple of float
         Bounds between which it lies with probability 0.95.
     confusion_ : ConfusionMatrices
@@ -173,7 +175,8 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         constraints : Constraints, default=None
             What people said; None is nothing.
         callback : callable, default=None
-            Called after each way to group with the number of those that are done and of all.
+            Called after each grouping that was made with the number of those that are done and of
+            all; those that are not needed are done at the end.
 
         Returns
         -------
@@ -201,13 +204,23 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         units = Units.of(features, self.standardize)
         views = Views(units.applied(features), seeds[0], self.n_jobs)
         folds = folds_of(told, seeds[1])
-        n_clusters = self.n_clusters or choose_n_clusters(views, folds, seeds[2])
+        count = Counter(callback, self._n_steps(len(features), len(folds)))
+        n_clusters = self.n_clusters or choose_n_clusters(views, folds, seeds[2], count.step)
         pool = self._pool(n_clusters, len(features), seeds[2])
         ridge = RidgeSmoother(views.X, seeds[3])
-        work = self._steps()(views, ridge, told, folds, n_clusters, seeds[3], callback)
+        work = self._steps()(views, ridge, told, folds, n_clusters, seeds[3], count.step)
         first = work.grouped(pool)
         last = work.refined(first) if folds else first
         self._set(known, work, units, first, last)
+        count.end()
+
+    def _n_steps(self, n_samples: int, n_folds: int) -> int:
+        """Give the most groupings that a fit makes."""
+        n_tried = 0 if self.n_clusters else most_tried(n_samples, n_folds)
+        pool = self._pool(1, n_samples, 0)
+        n_unled = sum(not candidate.follows_answers for candidate in pool)
+        n_ways = len(pool) + MOST_REFINED if n_folds else n_unled or len(pool)
+        return n_tried + n_ways * (n_folds + 1)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each group, by the rows that were fitted.

@@ -15,10 +15,11 @@ from clew.cluster._spectral import SpectralClustering
 from clew.cluster.guided._beliefs import believed
 from clew.cluster.guided._ensemble import Fold, Labels, Way, foretold
 from clew.cluster.guided._pool import MANY_ROWS
+from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
 from clew.similarity import E2CP
 
-__all__ = ["choose_n_clusters"]
+__all__ = ["choose_n_clusters", "most_tried"]
 
 #: Numbers that are tried first; then those between the best and its neighbours.
 FEWEST, MOST, STEP = 2, 100, 1.4
@@ -31,7 +32,7 @@ N_INIT = 3
 LEAST_LEAD = 3.0
 
 
-def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int) -> int:
+def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step = no_step) -> int:
     """Choose the number of groups.
 
     Parameters
@@ -42,6 +43,8 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int) -> int:
         Answers to learn from and answers held out; none where there are no answers.
     seed : int
         Seed of k-means.
+    step : callable
+        Called after each number that was tried, `most_tried` times at most.
 
     Returns
     -------
@@ -54,23 +57,32 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int) -> int:
     a cut that is led by answers foretell those held out clearly better with it. Annotators count as
     far as all these groups, which saw no answers, have them believed.
     """
-    n = len(views.X)
-    most = min(MOST, max(n // 2, 1))
-    if most < FEWEST:
+    coarse = _coarse(len(views.X))
+    if not coarse:
         return 1
     tried = _Tried(views, seed)
-    numbers = np.unique(np.round(FEWEST * STEP ** np.arange(40)).astype(int))
-    coarse = [int(k) for k in numbers if k <= most]
-    apart = _best(tried.silhouette, coarse)
+    apart = _best(tried.silhouette, coarse, step)
     if not folds:
         return apart
     judged = _Judged(tried, tried.believed(folds))
-    told = _best(judged.log_likelihood, coarse)
+    told = _best(judged.log_likelihood, coarse, step)
     lead = judged.log_likelihood(told) - judged.log_likelihood(apart)
     return told if lead >= LEAST_LEAD else apart
 
 
-def _best(merit: Callable[[int], float], coarse: Sequence[int]) -> int:
+def most_tried(n_samples: int, n_folds: int) -> int:
+    """Give the most numbers that are tried, those that answers judge twice."""
+    return (len(_coarse(n_samples)) + MAX_TRIED_BETWEEN) * (2 if n_folds else 1)
+
+
+def _coarse(n_samples: int) -> list[int]:
+    """Give the numbers that are tried first; none of too few rows."""
+    most = min(MOST, n_samples // 2)
+    numbers = np.unique(np.round(FEWEST * STEP ** np.arange(40)).astype(int))
+    return [int(k) for k in numbers if k <= most]
+
+
+def _best(merit: Callable[[int], float], coarse: Sequence[int], step: Step) -> int:
     """Give the number of the largest merit, the smallest of these."""
     found: dict[int, float] = {}
 
@@ -78,6 +90,7 @@ def _best(merit: Callable[[int], float], coarse: Sequence[int]) -> int:
         for k in numbers:
             if k not in found:
                 found[k] = merit(k)
+                step()
         return max(found, key=lambda k: (found[k], -k))
 
     best = try_all(coarse)

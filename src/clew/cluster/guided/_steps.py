@@ -8,22 +8,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew._parallel import Progress
 from clew.cluster.guided._beliefs import Beliefs, beliefs_about, believed, credited
 from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
 from clew.cluster.guided._pool import AGAIN, MANY_ROWS, REFINED_BY, STEADY, UNLED, Candidate
+from clew.cluster.guided._progress import Step
 from clew.cluster.guided._refinement import TiedRows, refine
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.constraints._folds import held_out_folds
 
-__all__ = ["Joined", "Steps", "folds_of"]
+__all__ = ["MOST_REFINED", "Joined", "Steps", "folds_of"]
 
 #: Parts of the answers; fewer of many rows, with which each takes long.
 N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 #: How much smoothers count beside answers.
 STRENGTHS = (1.0, 3.0)
+#: Ways in the second consensus, at most: two smoothers with two strengths, and three from before.
+MOST_REFINED = 7
 #: How much likelier groups without answers are right than any others, as a logarithm.
 UNLED_PRIOR = 0.5
 #: By how much groups must foretell the answers held out better than groups without answers do, as
@@ -71,7 +73,7 @@ class Steps(NamedTuple):
     folds: list[Fold]
     n_clusters: int
     seed: int
-    callback: Progress | None
+    step: Step
 
     def grouped(self, pool: list[Candidate]) -> Joined:
         """Let the pool compete, and join it."""
@@ -82,12 +84,12 @@ class Steps(NamedTuple):
         alone = [way._replace(log_prior=prior) for way, prior in zip(unled, priors, strict=True)]
         if not self.folds:
             every = alone or [_once(candidate, self.views) for candidate in led]
-            return self._join(Ensemble.of(every, [], self.callback), [])
+            return self._join(Ensemble.of(every, [], self.step), [])
         known, judges = self._believed(alone)
         views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
         views.append(self.views.given(known.as_pairs()))
         ways = [*unled, *(_led(candidate, views) for candidate in led)]
-        joined = self._join(self.raced(ways, judges, self.callback), judges)
+        joined = self._join(self.raced(ways, judges), judges)
         if not alone:
             return joined
         without = Ensemble.of(alone, [])
@@ -129,11 +131,9 @@ class Steps(NamedTuple):
             saw_answers=False,
         )
 
-    def raced(
-        self, ways: list[Way], judges: list[Fold], callback: Progress | None = None
-    ) -> Ensemble:
+    def raced(self, ways: list[Way], judges: list[Fold]) -> Ensemble:
         """Let ways to group compete."""
-        return Ensemble.of(ways, judges, callback)
+        return Ensemble.of(ways, judges, self.step)
 
     def smoothers(self) -> dict[str, Smoother]:
         """Give what says which groups the rows around each row speak for."""
