@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,15 @@ from scipy.special import softmax
 
 from benchmarks.papers.guided.methods import Method
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._ensemble import Ensemble
+from clew.cluster.guided._ensemble import Ensemble, Fold, Way
 from clew.cluster.guided._pool import Candidate
 from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows
 from clew.cluster.guided._smoothers import Smoother
-from clew.cluster.guided._steps import Joined, Steps
+from clew.cluster.guided._steps import Joined, Steps, Unled
+from clew.constraints import Constraints
 from clew.kernels.mean_field import NEVER, Messages, mean_field
 
-__all__ = ["ABLATIONS", "mean_field_refined", "messages_of"]
+__all__ = ["ABLATIONS", "UNCREDITED", "mean_field_refined", "messages_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,11 +29,11 @@ MAX_SWEEPS, TIE = 20, 1e-9
 
 
 class Unrefined(Steps):
-    """The first consensus is the last."""
+    """Nothing is refined: the second consensus is of the first and of groups without answers."""
 
-    def refined(self, first: Joined) -> Joined:
-        """Leave it."""
-        return first
+    def smoothers(self) -> dict[str, Smoother]:
+        """Give none."""
+        return {}
 
 
 class BestAlone(Steps):
@@ -74,9 +75,33 @@ class UnledPool(Steps):
 class NoRace(Steps):
     """All ways go through all folds."""
 
-    def raced(self, ways: Any, judges: Any, callback: Any = None) -> Ensemble:
+    def raced(self, ways: list[Way], judges: list[Fold]) -> Ensemble:
         """End none before the last fold."""
-        return Ensemble.of(ways, judges, callback, margin=np.inf)
+        return Ensemble.of(ways, judges, self.step, margin=np.inf)
+
+
+class NoPriors(Steps):
+    """Answers alone say how much ways count."""
+
+    def raced(self, ways: list[Way], judges: list[Fold]) -> Ensemble:
+        """Take all for as likely."""
+        return super().raced([way._replace(log_prior=0.0) for way in ways], judges)
+
+
+class Unguarded(Steps):
+    """Groups without answers vote with the others."""
+
+    def guarded(self, last: Joined, unled: Unled) -> Joined:
+        """Leave the consensus."""
+        return last
+
+
+class Uncredited(Steps):
+    """All annotators count alike for the ways of the pool."""
+
+    def weighed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
+        """Leave answers as they are."""
+        return self.known, self.folds
 
 
 class MeanField(Steps):
@@ -155,5 +180,9 @@ ABLATIONS: Sequence[Method] = (
     _ablation("ridge", "ridge as the only smoother", RidgeAlone),
     _ablation("unled", "no led candidates", UnledPool),
     _ablation("no_race", "no race", NoRace),
+    _ablation("no_priors", "no priors", NoPriors),
+    _ablation("unguarded", "no guard", Unguarded),
     _ablation("mean_field", "mean field", MeanField),
 )
+#: Of several annotators alone.
+UNCREDITED = _ablation("uncredited", "annotators alike", Uncredited)

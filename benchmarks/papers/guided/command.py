@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 
 from benchmarks.papers._relative.command import carry_out, options
-from benchmarks.papers.guided.ablations import ABLATIONS
+from benchmarks.papers.guided.ablations import ABLATIONS, UNCREDITED
 from benchmarks.papers.guided.figures import Figures
 from benchmarks.papers.guided.methods import METHODS
 from benchmarks.papers.guided.parts import PARTS
@@ -33,7 +33,7 @@ QUICK_SETS = ("glass", "iris")
 @click.option(
     "--methods",
     multiple=True,
-    type=click.Choice([method.name for method in (*METHODS, *ABLATIONS)]),
+    type=click.Choice([method.name for method in (*METHODS, *ABLATIONS, UNCREDITED)]),
     help="Run only these; the report has all.",
 )
 def command(

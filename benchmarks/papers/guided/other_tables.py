@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import _harness as harness
 from benchmarks.papers._relative.tables import marked, signed
 from benchmarks.papers._scores import Score, difference
-from benchmarks.papers.guided.ablations import ABLATIONS
+from benchmarks.papers.guided.ablations import ABLATIONS, UNCREDITED
 from benchmarks.papers.guided.figures import Figures
 from benchmarks.papers.guided.methods import COMPARATORS, GUIDED, Method
 from benchmarks.papers.guided.parts import ABLATION, ANNOTATORS, KIND_METHODS, KINDS_PART
@@ -44,11 +44,13 @@ def annotators(figures: Figures, people: str, amount: str) -> str:
     cells = [Cell(people, amount, 0.0, is_named) for is_named in (True, False)]
     rows: list[list[object]] = []
     for label, of in [*((name, [name]) for name in names), ("mean", names)]:
-        scores = [Score.of(figures.over(of, [cell], GUIDED, (GUIDED,))) for cell in cells]
+        variants = [(cells[0], GUIDED), (cells[0], UNCREDITED), (cells[1], GUIDED)]
+        scores = [Score.of(figures.over(of, [cell], m, (m,))) for cell, m in variants]
         best = figures.best(lambda method, of=of: _better(figures, of, cells, method))
         theirs = best[1] if best else Score(np.nan, np.nan)
         rows.append([label, *map(str, scores), best[0].label if best else "–", str(theirs)])
-    header = [f"{people}, {amount}", "names known", "names dropped", "best comparator", "its"]
+    columns = ["names known", "alike at first", "names dropped", "best comparator", "its"]
+    header = [f"{people}, {amount}", *columns]
     return harness.markdown_table(header, rows)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from benchmarks.papers.guided.ablations import ABLATIONS
+from benchmarks.papers.guided.ablations import ABLATIONS, UNCREDITED
 from benchmarks.papers.guided.methods import COMPARATORS, GUIDED, HEARS_ALL, METHODS, Method
 from benchmarks.papers.guided.protocol import AMOUNTS, ERRORS, KINDS, NO_ANSWERS, PEOPLE, SETS, Cell
 
@@ -41,7 +41,11 @@ def _main(cell: Cell) -> Sequence[Method]:
 
 
 def _led(cell: Cell) -> Sequence[Method]:
-    return [GUIDED, *(method for method in COMPARATORS if method.hears != "nothing")]
+    return [
+        GUIDED,
+        *([UNCREDITED] if cell.is_named else []),
+        *(method for method in COMPARATORS if method.hears != "nothing"),
+    ]
 
 
 #: Of answers about three rows, methods that hear pairs alone get the pairs that they imply.

@@ -44,8 +44,8 @@ E2CP, COP-RF and ITML hear them as the pairs that they imply."""
 PEOPLE_NOTES = f"""\
 Pairs, asked of people in turn. Four people are wrong as often as this:
 {", ".join(f"{name} {100 * rate:g} %" for name, rate in PEOPLE["four people"].items())}; two good
-people {100 * PEOPLE["two good people"]["good"]:g} %. Of comparators the better of names known
-and names dropped."""
+people {100 * PEOPLE["two good people"]["good"]:g} %. "Alike at first": names are known, but the
+ways of the pool hear everybody alike. Of comparators the better of names known and dropped."""
 ABLATION_NOTES = """\
 One step left out, or replaced. Means over eight sets of fewer than 900 rows, N/4 and N answers."""
 

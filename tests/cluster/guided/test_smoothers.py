@@ -118,6 +118,14 @@ def test_few_pivots_do_nearly_as_well(monkeypatch):
         assert (found.argmax(axis=1) == whole.argmax(axis=1)).mean() > 0.97
 
 
+@pytest.mark.parametrize(
+    ("X", "words"), [([[0.0], [np.nan]], "NaN"), ([[0.0], [np.inf]], "infinity"), ([], "2D")]
+)
+def test_ridge_of_rows_that_are_none_is_refused(X, words):
+    with pytest.raises(ValueError, match=words):
+        RidgeSmoother(X)
+
+
 def test_neighbors_vote_by_affinity():
     graph = csr_array(np.array([[0, 3, 1], [1, 0, 0], [0, 0, 0]], float))
     smoother: Smoother = NeighborSmoother(graph)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array
 from sklearn.metrics import euclidean_distances
+
+from clew._validation import check_matrix
 
 __all__ = ["NeighborSmoother", "RidgeSmoother", "Smoother"]
 
@@ -79,10 +81,15 @@ class RidgeSmoother:
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features)
         Features.
     seed : int, default=0
         Samples the rows that span the kernel, where there are many.
+
+    Raises
+    ------
+    ValueError
+        If features are missing, infinite or no numbers.
 
     Notes
     -----
@@ -101,10 +108,11 @@ class RidgeSmoother:
     True
     """
 
-    def __init__(self, X: Floats, seed: int = 0) -> None:
-        self._sorted = np.sort(X, axis=0)
-        n = len(X)
-        ranks = self._ranks(X)
+    def __init__(self, X: ArrayLike, seed: int = 0) -> None:
+        rows = check_matrix(X)
+        self._sorted = np.sort(rows, axis=0)
+        n = len(rows)
+        ranks = self._ranks(rows)
         self._width = WIDTH * _median_squared_distance(ranks, seed)
         n_pivots = min(n, FEWER_PIVOTS if n > LARGE else MAX_PIVOTS)
         chosen = np.random.RandomState(seed).choice(n, n_pivots, replace=False)

@@ -85,7 +85,7 @@ class Steps(NamedTuple):
         if not self.folds:
             every = alone or [_once(candidate, self.views) for candidate in led]
             return self._join(Ensemble.of(every, [], self.step), [])
-        known, judges = self._believed(alone)
+        known, judges = self.weighed(alone)
         views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
         views.append(self.views.given(known.as_pairs()))
         ways = [*unled, *(_led(candidate, views) for candidate in led)]
@@ -96,7 +96,7 @@ class Steps(NamedTuple):
         labels, _ = without.joined(self.n_clusters, self.seed)
         return joined._replace(unled=Unled(labels, _voted(labels, self.n_clusters, without)))
 
-    def _believed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
+    def weighed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
         """Weigh answers by annotators, where ways that saw no answers can tell these apart."""
         if len(self.known.annotators) < 2 or not unled:
             return self.known, self.folds
@@ -104,10 +104,7 @@ class Steps(NamedTuple):
         return credited(self.known, credit), folds
 
     def refined(self, first: Joined) -> Joined:
-        """Refine the consensus in several ways, and join what comes of it.
-
-        Where nothing foretells answers better than groups without answers, these stand.
-        """
+        """Refine the consensus in several ways, and join what comes of it."""
         ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
         if first.ensemble.weights.get(STEADY):
             ways.append(Way(AGAIN, lambda at: _of(first.ensemble, STEADY, at)))
@@ -121,7 +118,11 @@ class Steps(NamedTuple):
                 run = partial(self._refine, starts, tied, smoother, strength)
                 ways.append(Way(f"{REFINED_BY}{name}, {strength:g}", run))
         last = self._join(self.raced(ways, first.judges), first.judges)
-        if unled is None or last.ensemble.lead_over(UNLED) >= LEAST_LEAD:
+        return last if unled is None else self.guarded(last, unled)
+
+    def guarded(self, last: Joined, unled: Unled) -> Joined:
+        """Let groups without answers stand where nothing foretells answers clearly better."""
+        if last.ensemble.lead_over(UNLED) >= LEAST_LEAD:
             return last
         weights = dict.fromkeys(last.ensemble.weights, 0.0) | {UNLED: 1.0}
         return last._replace(

@@ -1,0 +1,43 @@
+"""Guided clustering of more rows than matrices of all pairs are made for."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from clew import Constraints
+from clew.cluster import GuidedClustering
+from clew.cluster.guided._pool import MANY_ROWS
+
+N_ROWS = 8_000
+X, Y = make_blobs(N_ROWS, n_features=5, centers=4, cluster_std=3.0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A model, and the most bytes that its fit held."""
+    few = Constraints.from_labels(Y[:100], 50, random_state=0)
+    GuidedClustering(4, random_state=0).fit(X[:100], constraints=few)  # compiled
+    known = Constraints.from_labels(Y, 800, error=0.1, random_state=0)
+    tracemalloc.start()
+    model = GuidedClustering(4, random_state=0).fit(X, constraints=known)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return model, most
+
+
+def test_no_matrix_of_all_pairs_is_made(fitted):
+    assert N_ROWS > MANY_ROWS
+    # Single precision would take four bytes a pair.
+    assert fitted[1] < 4 * N_ROWS**2
+
+
+def test_answers_lead_many_rows_too(fitted):
+    model, _ = fitted
+    assert adjusted_rand_score(Y, model.labels_) > 0.8
+    assert "ward" not in model.weights_
+    low, high = model.error_interval_
+    assert low < 0.1 < high
