@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
+from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances, silhouette_score
+from sklearn.preprocessing import normalize
 
-from clew.cluster._spectral import SpectralClustering
+from clew.cluster._spectral import spectral_embedding
 from clew.cluster.guided._beliefs import believed
 from clew.cluster.guided._ensemble import Fold, Labels, Way, foretold
 from clew.cluster.guided._pool import MANY_ROWS
@@ -29,7 +33,7 @@ SAMPLE_ROWS = 1_000
 N_INIT = 3
 #: By how much a number must foretell answers held out better than the one of groups that are
 #: farthest apart, as a logarithm: the best of many numbers is ahead by some of that on guesses.
-LEAST_LEAD = 3.0
+LEAST_LEAD = 4.0
 
 
 def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step = no_step) -> int:
@@ -60,7 +64,7 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
     coarse = _coarse(len(views.X))
     if not coarse:
         return 1
-    tried = _Tried(views, seed)
+    tried = _Tried(views, coarse[-1], seed)
     apart = _best(tried.silhouette, coarse, step)
     if not folds:
         return apart
@@ -103,23 +107,28 @@ def _best(merit: Callable[[int], float], coarse: Sequence[int], step: Step) -> i
 class _Tried:
     """Groups that saw no answers, by their number, and how far they are apart."""
 
-    def __init__(self, views: Views, seed: int) -> None:
-        self.views, self.seed = views, seed
+    def __init__(self, views: Views, most: int, seed: int) -> None:
+        self.views = views
+        self._most, self._seed = most, seed
+        self._cut = self.cuts(views.read("neighbors", 20))
         self._made: dict[int, list[Labels]] = {}
 
     def partitions(self, n_clusters: int) -> list[Labels]:
         """Group in so many groups, in two ways."""
         if n_clusters not in self._made:
-            graph = self.views.read("neighbors", 20)
-            self._made[n_clusters] = [self._by_distance(n_clusters), self.cut(graph, n_clusters)]
+            self._made[n_clusters] = [self._by_distance(n_clusters), self._cut(n_clusters)]
         return self._made[n_clusters]
 
-    def cut(self, graph: object, n_clusters: int) -> Labels:
-        """Cut a graph."""
-        cut = SpectralClustering(
-            n_clusters, n_neighbors=None, n_init=N_INIT, random_state=self.seed
-        )
-        return np.asarray(cut.fit_predict(graph), dtype=np.int64)
+    def cuts(self, graph: csr_array) -> Callable[[int], Labels]:
+        """Find the eigenvectors of a graph, once for all numbers of groups.
+
+        Returns
+        -------
+        callable
+            Gives spectral groups for a number of groups.
+        """
+        embedding = spectral_embedding(graph, self._most, self._seed)
+        return lambda n_clusters: self._means(normalize(embedding[:, -n_clusters:]), n_clusters)
 
     def silhouette(self, n_clusters: int) -> float:
         """Give the larger mean silhouette of a sample of rows."""
@@ -146,7 +155,7 @@ class _Tried:
         n = len(self.views.X)
         rows = np.arange(n)
         if n > SAMPLE_ROWS:
-            rows = np.random.RandomState(self.seed).choice(n, SAMPLE_ROWS, replace=False)
+            rows = np.random.RandomState(self._seed).choice(n, SAMPLE_ROWS, replace=False)
         return rows, pairwise_distances(self.views.X[rows])
 
     @cached_property
@@ -155,9 +164,14 @@ class _Tried:
 
     def _by_distance(self, n_clusters: int) -> Labels:
         if len(self.views.X) > MANY_ROWS:
-            kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=self.seed)
-            return np.asarray(kmeans.fit_predict(self.views.X), dtype=np.int64)
+            return self._means(self.views.X, n_clusters)
         return np.asarray(fcluster(self._tree, n_clusters, "maxclust"), dtype=np.int64)
+
+    def _means(self, rows: NDArray[np.float64], n_clusters: int) -> Labels:
+        kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=self._seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than groups
+            return np.asarray(kmeans.fit_predict(rows), dtype=np.int64)
 
 
 class _Judged:
@@ -168,7 +182,8 @@ class _Judged:
         graph = tried.views.read("neighbors", 20)
         spread = E2CP("precomputed", n_neighbors=None, form="sparse")
         self._led = [
-            spread.fit(graph, constraints=fold.kept.as_pairs()).affinity_matrix_ for fold in folds
+            tried.cuts(spread.fit(graph, constraints=fold.kept.as_pairs()).affinity_matrix_)
+            for fold in folds
         ]
         self._found: dict[int, float] = {}
 
@@ -176,7 +191,7 @@ class _Judged:
         """Give that of the best of three ways to group."""
         if n_clusters not in self._found:
             unled = [[made] * len(self._led) for made in self._tried.partitions(n_clusters)]
-            led = [self._tried.cut(graph, n_clusters) for graph in self._led]
+            led = [cut(n_clusters) for cut in self._led]
             told = [foretold(partitions, self._folds) for partitions in (*unled, led)]
             self._found[n_clusters] = max(likelihood for likelihood, _ in told)
         return self._found[n_clusters]
