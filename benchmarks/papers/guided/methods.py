@@ -15,23 +15,28 @@ from clew.cluster import (
     COPKMeans,
     GuidedClustering,
     KernelKMeans,
+    KernelMeanShift,
     MPCKMeans,
     PCKMeans,
     SimilarityClustering,
     SpectralClustering,
+    SSSVaD,
 )
 from clew.similarity import (
     COPRF,
     E2CP,
     ITML,
+    LSML,
     MMC,
     SKLR,
+    SKMS,
     AdaptiveKNN,
     LinkedAffinity,
+    SparseLP,
     SpectralLearning,
 )
 
-__all__ = ["COMPARATORS", "GUIDED", "HEARS_ALL", "METHODS", "N_TREES", "Method"]
+__all__ = ["COMPARATORS", "GUIDED", "HEARS_ALL", "HEARS_THREES", "METHODS", "N_TREES", "Method"]
 
 N_TREES = 500
 
@@ -44,8 +49,8 @@ class Method:
     label: str
     make: Callable[[int], Any]
     """Gives a clusterer for a number of groups."""
-    hears: Literal["nothing", "pairs", "all"] = "pairs"
-    """What it is told: nothing, all answers, or all read as pairs."""
+    hears: Literal["nothing", "pairs", "threes", "all"] = "pairs"
+    """What it is told: nothing, all answers, all read as pairs, or those about three rows."""
     sees: Literal["features", "forest"] = "features"
     """What it reads: features, or affinities of the forest that all cells of a trial share."""
     max_rows: int = 10_000
@@ -71,6 +76,10 @@ def _means(similarity: Any) -> Callable[[int], Any]:
     return lambda k: SimilarityClustering(similarity, KMeans(k, n_init=10))
 
 
+def _kernel_means(similarity: Any) -> Callable[[int], Any]:
+    return lambda k: SimilarityClustering(similarity, KernelKMeans(k))
+
+
 def _published(k: int) -> Any:
     forest = COPRF(N_TREES, mode="hard", trust="inconsistency")
     return SimilarityClustering(forest, SpectralClustering(k, n_neighbors="paper"))
@@ -89,10 +98,18 @@ METHODS = (
     Method("itml", "ITML", _means(ITML())),
     Method("constrained_linkage", "constrained linkage", ConstrainedLinkage),
     Method("mmc", "MMC diagonal", _means(MMC(diagonal=True))),
+    Method("mmc_full", "MMC", _means(MMC())),
+    Method("skms", "SKMS", _kernel_means(SKMS()), max_rows=1000),
+    Method(
+        "skms_shift",
+        "SKMS, mean shift",
+        lambda k: SimilarityClustering(SKMS(), KernelMeanShift()),
+        max_rows=1000,
+    ),
     Method(
         "sklr",
         "SKLR",
-        lambda k: SimilarityClustering(SKLR(), KernelKMeans(k)),
+        _kernel_means(SKLR()),
         "all",
         max_rows=1000,
     ),
@@ -117,5 +134,10 @@ def _named(*names: str) -> tuple[Method, ...]:
 COMPARATORS = _named(
     "e2cp", "coprf", "coprf_hard", "rf_e2cp", "itml", "constrained_linkage", "ward", "spectral"
 )
-#: Those that take answers of all kinds as they are.
+#: Those that take answers of all kinds as they are, and those that take no pairs.
 HEARS_ALL = _named("sklr", "dcrc")
+HEARS_THREES = (
+    Method("lsml", "LSML", _means(LSML()), "threes"),
+    Method("sparse_lp", "SparseLP", _means(SparseLP()), "threes"),
+    Method("sssvad", "SSSVaD", SSSVaD, "threes"),
+)

@@ -11,7 +11,7 @@ from benchmarks.papers._relative.tables import marked, signed
 from benchmarks.papers._scores import Score, difference
 from benchmarks.papers.guided.ablations import ABLATIONS, UNCREDITED
 from benchmarks.papers.guided.figures import Figures
-from benchmarks.papers.guided.methods import COMPARATORS, GUIDED, Method
+from benchmarks.papers.guided.methods import COMPARATORS, GUIDED, HEARS_THREES, Method
 from benchmarks.papers.guided.parts import ABLATION, ANNOTATORS, KIND_METHODS, KINDS_PART
 from benchmarks.papers.guided.protocol import KINDS, Cell
 
@@ -31,7 +31,7 @@ def kinds(figures: Figures, amount: str, error: float) -> str:
         )
     for i, method in enumerate(everywhere):
         rows.append([method.label, *(column[i] for column in columns)])
-    for method in KIND_METHODS:
+    for method in (*KIND_METHODS, *HEARS_THREES):
         if method not in everywhere:
             gaps = [figures.gap(names, [Cell(kind, amount, error)], method) for kind in KINDS]
             rows.append([f"guided ahead of {method.label}", *map(signed, gaps)])

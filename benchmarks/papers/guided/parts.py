@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from itertools import product
 
 from benchmarks.papers.guided.ablations import ABLATIONS, UNCREDITED
-from benchmarks.papers.guided.methods import COMPARATORS, GUIDED, HEARS_ALL, METHODS, Method
+from benchmarks.papers.guided.methods import (
+    COMPARATORS,
+    GUIDED,
+    HEARS_ALL,
+    HEARS_THREES,
+    METHODS,
+    Method,
+)
 from benchmarks.papers.guided.protocol import AMOUNTS, ERRORS, KINDS, NO_ANSWERS, PEOPLE, SETS, Cell
 
 __all__ = [
@@ -65,7 +72,7 @@ KINDS_PART = Part(
     "kinds",
     FEW_SETS,
     tuple(Cell(*at) for at in product(KINDS, ("N/4", "N"), (0.0, 0.15))),
-    lambda cell: KIND_METHODS,
+    lambda cell: KIND_METHODS if cell.kind == "pairs" else (*KIND_METHODS, *HEARS_THREES),
 )
 ANNOTATORS = Part(
     "annotators",

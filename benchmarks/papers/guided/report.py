@@ -36,11 +36,12 @@ Adjusted Rand index (ARI), mean ± standard error over trials; the best of each 
   spectral clustering. Hard COP-RF is as published, with the wrong answers that its inconsistency
   finds left out. Forests of comparators have {N_TREES} trees.
 - A method that refuses contradicting answers, or finds no groups, counts with Ward's groups.
-- Methods that hear no answers are run once for each trial.
-- Not here: SKMS, LSML, SparseLP, SSSVaD, MMC with a full matrix, kernel mean shift."""
+- Methods that hear no answers are run once for each trial. LSML, SparseLP and SSSVaD take no pairs:
+  they are in the tables of kinds."""
 KIND_NOTES = """\
 The same number of questions, random ones: many about three rows have no answer but don't-know.
-E2CP, COP-RF and ITML hear them as the pairs that they imply."""
+E2CP, COP-RF and ITML hear them as the pairs that they imply; LSML, SparseLP and SSSVaD take no
+pairs, and hear two thirds of a mixture."""
 PEOPLE_NOTES = f"""\
 Pairs, asked of people in turn. Four people are wrong as often as this:
 {", ".join(f"{name} {100 * rate:g} %" for name, rate in PEOPLE["four people"].items())}; two good

@@ -26,6 +26,7 @@ from benchmarks.papers.guided.protocol import (
     Cell,
     problem_named,
 )
+from clew import Constraints
 from clew.exceptions import InvalidConstraintsError, TooLargeError
 from clew.metrics import adjusted_rand_score
 from clew.similarity import ClustRF
@@ -121,8 +122,7 @@ class Drawn(OfOneTrial):
     def _scored(self, model: Any, X: Floats, method: Method) -> dict[str, Any]:
         extra = {}
         if method.hears != "nothing" and self.cell != NO_ANSWERS:
-            answers = self.answers
-            extra["constraints"] = answers.as_pairs() if method.hears == "pairs" else answers
+            extra["constraints"] = _heard(self.answers, method)
         start = time.process_time()
         try:
             labels = model.fit(X, **extra).labels_
@@ -153,6 +153,13 @@ class Drawn(OfOneTrial):
         if 0 < share < 1:
             found["auc"] = float(roc_auc_score(is_wrong, model.answer_posterior_.pairs))
         return found
+
+
+def _heard(answers: Constraints, method: Method) -> Constraints:
+    """Give the answers that a method takes, in the form that it takes."""
+    if method.hears == "threes":
+        return answers.select(pairs=[])
+    return answers.as_pairs() if method.hears == "pairs" else answers
 
 
 @lru_cache(maxsize=2)
