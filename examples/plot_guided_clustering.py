@@ -42,7 +42,8 @@ print(f"ARI {adjusted_rand_score(y, model.labels_):.2f}")
 # Some ways of the pool, each with what it got. Those above know the points alone, those below
 # follow answers too. The score is the mean log-likelihood of answers that the way had not seen:
 # nearer to 0 is better. The bar shows how much the way counts. Ways that are far behind after a
-# third of the answers are out.
+# third of the answers are out. The groups are made anew here, and hear Ann and Ben alike; the model
+# hears Ben less.
 COLOURS = np.array(["#2f6f7e", "#d99a2b", "#7b5a94", "#86a350"])
 GREY, LIGHT, DOUBT = "#555555", "#e6eaec", "#d1372c"
 
