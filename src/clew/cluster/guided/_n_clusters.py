@@ -21,6 +21,7 @@ from clew.cluster.guided._ensemble import Fold, Labels, Way, foretold
 from clew.cluster.guided._pool import MANY_ROWS
 from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
+from clew.constraints import Constraints
 from clew.similarity import E2CP
 
 __all__ = ["choose_n_clusters", "most_tried"]
@@ -58,8 +59,8 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
     -----
     Without answers, the number of the largest mean silhouette: of Ward's groups (beyond 5,000 rows
     k-means') and of a spectral cut of the neighbours' graph. With answers, another one if these and
-    a cut that is led by answers foretell those held out clearly better with it. Annotators count as
-    far as all these groups, which saw no answers, have them believed.
+    (up to 5,000 rows) a cut that is led by answers foretell those held out clearly better with it.
+    Annotators count as far as all these groups, which saw no answers, have them believed.
     """
     coarse = _coarse(len(views.X))
     if not coarse:
@@ -179,19 +180,23 @@ class _Judged:
 
     def __init__(self, tried: _Tried, folds: Sequence[Fold]) -> None:
         self._tried, self._folds = tried, folds
-        graph = tried.views.read("neighbors", 20)
-        spread = E2CP("precomputed", n_neighbors=None, form="sparse")
-        self._led = [
-            tried.cuts(spread.fit(graph, constraints=fold.kept.as_pairs()).affinity_matrix_)
-            for fold in folds
-        ]
+        has_time = len(tried.views.X) <= MANY_ROWS
+        self._led = [self._led_by(fold.kept.as_pairs()) for fold in folds if has_time]
         self._found: dict[int, float] = {}
 
     def log_likelihood(self, n_clusters: int) -> float:
-        """Give that of the best of three ways to group."""
+        """Give that of the best way to group."""
         if n_clusters not in self._found:
-            unled = [[made] * len(self._led) for made in self._tried.partitions(n_clusters)]
-            led = [cut(n_clusters) for cut in self._led]
-            told = [foretold(partitions, self._folds) for partitions in (*unled, led)]
+            unled = self._tried.partitions(n_clusters)
+            made = [[labels] * len(self._folds) for labels in unled]
+            if self._led:
+                made.append([cut(n_clusters) for cut in self._led])
+            told = [foretold(partitions, self._folds) for partitions in made]
             self._found[n_clusters] = max(likelihood for likelihood, _ in told)
         return self._found[n_clusters]
+
+    def _led_by(self, answers: Constraints) -> Callable[[int], Labels]:
+        """Spread answers over the neighbours' graph, to be cut."""
+        spread = E2CP("precomputed", n_neighbors=None, form="sparse")
+        graph = self._tried.views.read("neighbors", 20)
+        return self._tried.cuts(spread.fit(graph, constraints=answers).affinity_matrix_)
