@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.cluster.guided._beliefs import Beliefs, beliefs_about, believed, credited
-from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way
+from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way, as_labels
 from clew.cluster.guided._pool import AGAIN, MANY_ROWS, REFINED_BY, STEADY, UNLED, Candidate
 from clew.cluster.guided._progress import Step
 from clew.cluster.guided._refinement import TiedRows, refine
@@ -189,6 +189,13 @@ def _voted(labels: Labels, n_clusters: int, ensemble: Ensemble) -> NDArray[np.fl
 
 
 def _translated(partition: Any, groups: NDArray[np.float64]) -> NDArray[np.float64]:
-    members = np.eye(partition.max() + 1)[partition] if partition.ndim == 1 else partition
-    shared = members.T @ groups
-    return np.asarray(members @ (shared / np.maximum(shared.sum(axis=1, keepdims=True), 1e-12)))
+    """Give rows, by their chances in a partition, the groups that its groups' rows have.
+
+    Whose rows these are is told by the likeliest groups: chances would mix what they are unsure of,
+    until all rows went to the largest group.
+    """
+    n_groups = partition.shape[1] if partition.ndim == 2 else partition.max() + 1
+    likeliest = np.eye(n_groups)[as_labels(partition)]
+    members = partition if partition.ndim == 2 else likeliest
+    shared = likeliest.T @ groups
+    return np.asarray(members @ (shared / np.maximum(shared.sum(axis=1, keepdims=True), 1.0)))
