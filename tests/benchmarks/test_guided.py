@@ -27,7 +27,9 @@ from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
 from clew import Constraints
-from clew.cluster.guided import TiedRows
+from clew.cluster.guided import RidgeSmoother, TiedRows, Views, default_pool
+from clew.cluster.guided._ensemble import Way
+from clew.cluster.guided._steps import Steps, folds_of
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 from clew.trust import ConfusionMatrices
@@ -169,7 +171,44 @@ def test_steps_are_left_out() -> None:
     assert not led & ways("guided_unled")
     assert refined <= ways("guided_unled")
     weights = found["guided_best_alone"].weights_
-    assert sum(weights[name] > 0 for name in refined) <= 1
+    last = refined | {"consensus", "no answers", "led forest, spread, again"}
+    assert sum(weights[name] > 0 for name in last & ways("guided_best_alone")) == 1
+    of_beliefs, of_mean_field = (
+        found[name].probabilities_ for name in ("guided", "guided_mean_field")
+    )
+    assert np.abs(of_beliefs - of_mean_field).max() > 0.01
+
+
+def _steps(name: str, known: Constraints) -> Steps:
+    kind = next(m for m in (*ABLATIONS, UNCREDITED) if m.name == name).make(3)._steps()
+    X = Problem("iris").X
+    return kind(Views(X, 0), RidgeSmoother(X), known, folds_of(known, 0), 3, 0, lambda: None)
+
+
+def test_rules_are_left_out() -> None:
+    known = Problem("iris").answers(Cell("pairs", "2N", 0.0), 0)
+    y = Problem("iris").y
+    ways = [
+        Way("right", lambda at: y),
+        Way("likely", lambda at: y, 1.4),
+        Way("poor", lambda at: np.arange(len(y)) % 3),
+    ]
+    raced = {
+        name: _steps(f"guided_{name}", known)
+        for name in ("no_race", "no_priors", "unguarded", "uncredited")
+    }
+    every, some = (raced[name].raced(ways, raced[name].folds) for name in ("no_race", "no_priors"))
+    assert [set(fold) for fold in every.of_folds] == [{"right", "likely", "poor"}] * 3
+    assert some.weights["right"] == 1 > every.weights["right"]
+    assert "poor" not in some.of_folds[-1]
+    last = raced["unguarded"].grouped(default_pool(3, len(y)))
+    assert last.unled is not None
+    assert raced["unguarded"].guarded(last, last.unled) is last
+    people = Problem("iris").answers(Cell("four people", "N", 0.0), 0)
+    alike = _steps("guided_uncredited", people)
+    assert alike.weighed(ways) == (people, alike.folds)
+    credited, _ = _steps("guided_no_race", people).weighed(ways)
+    assert credited.pair_weights.min() < people.pair_weights.min()
 
 
 def test_mean_field_hears_the_logarithm_of_the_likelihood() -> None:
@@ -213,6 +252,7 @@ def test_report_shows_what_the_log_holds(small: GuidedStudy) -> None:
     assert re.search(r"\| GuidedClustering +\| \*\*0\.610 ± 0\.010\*\* ", text)
     assert re.search(r"\| guided ahead by +\| +\+0\.100 ± 0\.000 ", text)
     assert re.search(r"\| no refinement +\| 0\.510 ± 0\.010 .* -0\.100 ± 0\.000 ", text)
+    assert re.search(r"\| iris +\| +0\.610 ± 0\.010 \| +0\.510 ± 0\.010 ", text)  # four people
     assert not re.search(r"\bnan\b", text)
 
 

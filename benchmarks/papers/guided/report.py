@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks.papers._opening import opening
 from benchmarks.papers._pictures import picture_name
 from benchmarks.papers.guided.figures import Figures
@@ -38,6 +40,7 @@ Adjusted Rand index (ARI), mean ± standard error over trials; the best of each 
 - A method that refuses contradicting answers, or finds no groups, counts with Ward's groups.
 - Methods that hear no answers are run once for each trial. LSML, SparseLP and SSSVaD take no pairs:
   they are in the tables of kinds."""
+TIME_NOTES = "CPU seconds of a fit, on one thread; SKLR's and DCRC's within their limits."
 KIND_NOTES = """\
 The same number of questions, random ones: many about three rows have no answer but don't-know.
 E2CP, COP-RF and ITML hear them as the pairs that they imply; LSML, SparseLP and SSSVaD take no
@@ -91,22 +94,25 @@ def _main(figures: Figures) -> list[str]:
     lines += ["## What is said of the answers", "", about_answers(figures), ""]
     worst = max(study.errors)
     lines += ["## Beside no answers at all", "", below_no_answers(figures, worst), ""]
-    lines += ["## Time", "", "CPU seconds of a fit, on one thread.", ""]
+    lines += ["## Time", "", TIME_NOTES, ""]
     return [*lines, seconds(figures, [m for m in METHODS if m.name in SLOW]), ""]
 
 
 def _others(figures: Figures) -> list[str]:
     study = figures.results.study
-    amounts = [amount for amount in ("N/4", "N", "2N") if amount in study.amounts]
     lines = ["## Kinds of answers", "", KIND_NOTES, ""]
-    for amount in amounts[:2]:
+    for amount in _among(("N/4", "N"), study.amounts):
         for error in (0.0, 0.15):
             if error in study.errors:
                 lines += [kinds(figures, amount, error), ""]
     lines += ["## Annotators who differ", "", PEOPLE_NOTES, ""]
     for people in PEOPLE:
-        for amount in amounts[1:]:
+        for amount in _among(("N", "2N"), study.amounts):
             lines += [annotators(figures, people, amount), ""]
     lines += ["## Ablations", "", ABLATION_NOTES, ""]
     lines += [f"![Ablations]({picture_name(study, 'ablations')})", ""]
     return [*lines, ablations(figures)]
+
+
+def _among(wanted: Sequence[str], present: Sequence[str]) -> list[str]:
+    return [amount for amount in wanted if amount in present]

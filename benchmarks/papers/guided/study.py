@@ -75,7 +75,8 @@ class GuidedStudy(Study):
         """Whether a result of the log is of these methods and parts, too."""
         if not super().is_of(record) or (self.methods and record["method"] not in self.methods):
             return False
-        return record["cell"] in {cell.name for cell in self.cells(record["set"])}
+        parts = (self.cells_of(part_named(part), record["set"]) for part in self.parts)
+        return record["cell"] in {cell.name for cells in parts for cell in cells}
 
     def scene(self, name: str, cell: Cell, trial: int) -> Drawn:
         """Draw the answers of a trial."""
@@ -148,9 +149,9 @@ class Drawn(OfOneTrial):
             "error_rate": float(model.error_rate_),
             "error_low": float(low),
             "error_high": float(high),
-            "is_held": float(low <= share <= high),
         }
         if 0 < share < 1:
+            found["is_held"] = float(low <= share <= high)
             found["auc"] = float(roc_auc_score(is_wrong, model.answer_posterior_.pairs))
         return found
 

@@ -181,7 +181,7 @@ def _gain(figures: Figures, names: Sequence[str], cell: Cell) -> Score:
 
 
 def seconds(figures: Figures, methods: Sequence[Method]) -> str:
-    """Lay out CPU seconds of a fit by set, with the most answers of the study."""
+    """Lay out CPU seconds of a fit by set, the mean over the cells that each method is run on."""
     cells = main_cells(figures.results)
     rows: list[list[object]] = []
     for name in figures.results.study.found_sets:

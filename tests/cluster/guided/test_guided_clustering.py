@@ -105,7 +105,7 @@ def test_right_answers_beat_what_knows_none(wine, iris):
 def test_wrong_answers_do_little_harm(wine):
     without = score(wine[None], CULTIVARS)
     assert score(wine[0.15], CULTIVARS) > without - 0.02
-    assert score(wine[0.3], CULTIVARS) > without - 0.05
+    assert score(wine[0.3], CULTIVARS) > without - 0.02
 
 
 def test_without_answers_it_is_better_than_its_pool(wine, iris):

@@ -71,6 +71,15 @@ def test_a_rare_group_is_no_error_in_a_sample():
     assert 2 <= choose_n_clusters(Views(rows, 0), [], 0) <= 100
 
 
+@pytest.mark.parametrize(("n_groups", "n_each", "slack"), [(90, 6, 3), (10, 2, 0), (3, 2, 0)])
+def test_very_many_groups_and_half_as_many_as_rows(n_groups, n_each, slack):
+    middles = 20 * np.arange(n_groups, dtype=float)[:, None]
+    rng = np.random.default_rng(0)
+    rows = np.repeat(middles, n_each, axis=0) + rng.normal(0, 0.1, (n_groups * n_each, 1))
+    # Of large numbers not each is tried.
+    assert abs(choose_n_clusters(Views(rows, 0), [], 0) - n_groups) <= slack
+
+
 @pytest.mark.parametrize(("n", "most"), [(2, 1), (3, 1), (4, 2), (6, 3)])
 def test_few_rows(n, most):
     rows = np.arange(float(n))[:, None]

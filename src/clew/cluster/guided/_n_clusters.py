@@ -83,8 +83,8 @@ def most_tried(n_samples: int, n_folds: int) -> int:
 def _coarse(n_samples: int) -> list[int]:
     """Give the numbers that are tried first; none of too few rows."""
     most = min(MOST, n_samples // 2)
-    numbers = np.unique(np.round(FEWEST * STEP ** np.arange(40)).astype(int))
-    return [int(k) for k in numbers if k <= most]
+    numbers = np.round(FEWEST * STEP ** np.arange(40))
+    return np.unique(np.minimum(numbers, most)).astype(int).tolist() if most >= FEWEST else []
 
 
 def _best(merit: Callable[[int], float], coarse: Sequence[int], step: Step) -> int:
