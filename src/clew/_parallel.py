@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Progress", "blocks", "in_threads", "one_library_thread"]
+__all__ = ["Progress", "Teller", "blocks", "in_threads", "one_library_thread"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -103,13 +103,36 @@ def _reported(
     results: Iterable[R], n: int, verbose: int, what: str, callback: Progress | None
 ) -> Iterator[R]:
     """Pass results on, and say how far they are."""
-    logger = logging.getLogger("clew")
-    last = time.monotonic()
+    tell = Teller(n, verbose=verbose, what=what, callback=callback)
     for done, result in enumerate(results, start=1):
-        is_time = verbose > 1 or time.monotonic() - last > SECONDS_BETWEEN_REPORTS
-        if verbose and (is_time or done == n):
-            logger.info("%s: %d of %d done", what, done, n)
-            last = time.monotonic()
-        if callback is not None:
-            callback(done, n)
+        tell(done)
         yield result
+
+
+class Teller:
+    """Tells a callback and the log how far work is.
+
+    Parameters
+    ----------
+    n : int
+        How much work there is.
+    verbose : int
+        0 keeps quiet; 1 logs progress every few seconds; 2 logs each step.
+    what : str
+        What the steps are called in the log.
+    callback : callable or None
+        Called with what is done and with `n`.
+    """
+
+    def __init__(self, n: int, *, verbose: int, what: str, callback: Progress | None) -> None:
+        self._n, self._verbose, self._what, self._callback = n, verbose, what, callback
+        self._logger, self._last = logging.getLogger("clew"), time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        """Say that so much is done."""
+        is_time = self._verbose > 1 or time.monotonic() - self._last > SECONDS_BETWEEN_REPORTS
+        if self._verbose and (is_time or done == self._n):
+            self._logger.info("%s: %d of %d done", self._what, done, self._n)
+            self._last = time.monotonic()
+        if self._callback is not None:
+            self._callback(done, self._n)

@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 from clew import Constraints
-from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.cluster import GuidedClustering, SimilarityClustering, SpectralClustering
 from clew.similarity import COPRF, ClustRF
 
 X, y = make_blobs(60, 4, centers=3, random_state=0)
@@ -90,8 +90,9 @@ def test_callback_hears_of_all_blocks(number, n_jobs):
 
 
 @pytest.mark.parametrize("verbose", [0, 1, 2])
-def test_progress_goes_to_the_log_and_nowhere_else(caplog, capsys, verbose):
+@pytest.mark.parametrize("model", [COPRF(n_trees=40, random_state=0), GuidedClustering(2)])
+def test_progress_goes_to_the_log_and_nowhere_else(caplog, capsys, model, verbose):
     with caplog.at_level(logging.DEBUG, logger="clew"):
-        COPRF(n_trees=40, verbose=verbose, random_state=0).fit(X, constraints=ANSWERS)
+        clone(model).set_params(verbose=verbose).fit(X, constraints=ANSWERS)
     assert bool(caplog.records) == bool(verbose)
     assert capsys.readouterr() == ("", "")

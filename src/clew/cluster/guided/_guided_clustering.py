@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clew._parallel import Progress, one_library_thread
+from clew._parallel import Progress, Teller, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
 from clew._validation import (
@@ -50,7 +50,8 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int or None, default=None
         Number of groups. None: the one of the largest silhouette, or another one where answers held
-        out are clearly better foretold with it; from 2 to half of the rows, 100 at most.
+        out are clearly better foretold with it; from 2 to half of the rows, 100 at most, and 1 of
+        fewer than 4 rows. A pool of one's own needs the number.
     pool : "default" or list of (str, estimator), default="default"
         The ways to group: names, and clusterers of features. Those that have `supports` get the
         answers, read as pairs. Rows that one leaves out (-1) are one group to it.
@@ -61,6 +62,8 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         Seed.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
+    verbose : int, default=0
+        1 logs progress to the logger "clew" every few seconds, 2 logs each step.
 
     Attributes
     ----------
@@ -148,12 +151,14 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         standardize: bool | Literal["auto"] = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.pool = pool
         self.standardize = standardize
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -204,7 +209,9 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         units = Units.of(features, self.standardize)
         views = Views(units.applied(features), seeds[0], self.n_jobs)
         folds = folds_of(told, seeds[1])
-        count = Counter(callback, self._n_steps(len(features), len(folds)))
+        n_steps = self._n_steps(len(features), len(folds))
+        tell = Teller(n_steps, verbose=self.verbose, what="groupings", callback=callback)
+        count = Counter(n_steps, tell)
         n_clusters = self.n_clusters or choose_n_clusters(views, folds, seeds[2], count.step)
         pool = self._pool(n_clusters, len(features), seeds[2])
         ridge = RidgeSmoother(views.X, seeds[3])

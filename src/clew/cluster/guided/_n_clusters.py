@@ -31,7 +31,8 @@ FEWEST, MOST, STEP = 2, 100, 1.4
 MAX_TRIED_BETWEEN = 6
 #: Rows that tell how far groups are apart.
 SAMPLE_ROWS = 1_000
-N_INIT = 3
+#: Starts of k-means; of many rows, with which each takes long.
+N_INIT, N_INIT_OF_MANY = 3, 1
 #: By how much a number must foretell answers held out better than the one of groups that are
 #: farthest apart, as a logarithm: the best of many numbers is ahead by some of that on guesses.
 LEAST_LEAD = 4.0
@@ -169,7 +170,8 @@ class _Tried:
         return np.asarray(fcluster(self._tree, n_clusters, "maxclust"), dtype=np.int64)
 
     def _means(self, rows: NDArray[np.float64], n_clusters: int) -> Labels:
-        kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=self._seed)
+        n_init = N_INIT_OF_MANY if len(rows) > MANY_ROWS else N_INIT
+        kmeans = KMeans(n_clusters, n_init=n_init, random_state=self._seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than groups
             return np.asarray(kmeans.fit_predict(rows), dtype=np.int64)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew._parallel import Progress
-
 __all__ = ["Counter", "Step", "no_step"]
 
 #: Called after each step.
@@ -21,25 +19,21 @@ class Counter:
 
     Parameters
     ----------
-    callback : callable or None
-        Called with the number of steps that are done and of all.
     n_steps : int
         The most that there can be: ways that are left behind leave theirs undone.
+    tell : callable
+        Called with the number of steps that are done.
     """
 
-    def __init__(self, callback: Progress | None, n_steps: int) -> None:
-        self._callback, self._n_steps, self._done = callback, n_steps, 0
+    def __init__(self, n_steps: int, tell: Callable[[int], None]) -> None:
+        self._n_steps, self._tell, self._done = n_steps, tell, 0
 
     def step(self) -> None:
         """Say that one more is done."""
-        self._say(self._done + 1)
+        self._done += 1
+        self._tell(self._done)
 
     def end(self) -> None:
         """Say that all is done."""
         if self._done < self._n_steps:
-            self._say(self._n_steps)
-
-    def _say(self, done: int) -> None:
-        self._done = done
-        if self._callback is not None:
-            self._callback(done, self._n_steps)
+            self._tell(self._n_steps)
