@@ -31,6 +31,8 @@ from clew.similarity import (
     SKLR,
     SKMS,
     AdaptiveKNN,
+    ConsensusKNN,
+    DominantNeighbors,
     LinkedAffinity,
     SparseLP,
     SpectralLearning,
@@ -123,6 +125,8 @@ METHODS = (
     Method("kmeans", "k-means", lambda k: KMeans(k, n_init=10), "nothing"),
     Method("spectral", "Euclidean spectral", _cut(AdaptiveKNN()), "nothing"),
     Method("clustrf", "ClustRF", SpectralClustering, "nothing", "forest"),
+    Method("consensus_knn", "ConsensusKNN", _cut(ConsensusKNN()), "nothing"),
+    Method("dominant_neighbors", "DominantNeighbors", _cut(DominantNeighbors()), "nothing"),
 )
 
 

@@ -19,7 +19,7 @@ from clew.trust._answer_posterior import DOUBT
 __all__ = ["Explanation", "explanation"]
 
 
-class Said(NamedTuple):
+class Heard(NamedTuple):
     """An answer about both rows."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class Explanation(NamedTuple):
     """Group of each."""
     p_together: float
     """Chance that they are in one group."""
-    said: list[Said]
+    said: list[Heard]
     """Answers about both."""
     chain: tuple[int, ...]
     """Rows from the first to the second: each follows from an answer that is not doubted, all
@@ -151,7 +151,7 @@ def _nearest(graph: csr_array, row: int) -> NDArray[np.int64]:
     return np.asarray(graph.indices[here][order], dtype=np.int64)
 
 
-def _said(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> list[Said]:
+def _said(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> list[Heard]:
     found = []
     for table, p_wrong in zip(known._tables, doubts, strict=True):
         words = {code: word for word, code in ANSWER_WORDS[table.kind].items()}
@@ -160,7 +160,7 @@ def _said(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> list[Said
             said = words[int(table.answers[at])]
             who = known.annotators[table.annotators[at]]
             rows = tuple(table.rows[at].tolist())
-            found.append(Said(table.kind, rows, said, who, float(p_wrong[at])))
+            found.append(Heard(table.kind, rows, said, who, float(p_wrong[at])))
     return found
 
 
