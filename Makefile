@@ -54,6 +54,7 @@ bench: $(STAMP) $(KERNELS)
 	$(BIN)/python -m benchmarks.kernels.constrained --quick
 	$(BIN)/python -m benchmarks.kernels.metrics --quick
 	$(BIN)/python -m benchmarks.kernels.relative --quick
+	$(BIN)/python -m benchmarks.kernels.guided --quick
 	$(BIN)/python -m benchmarks.papers cop_rf --quick
 
 clean:

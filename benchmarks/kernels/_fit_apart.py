@@ -1,4 +1,4 @@
-"""One fit in a process of its own: ``python -m benchmarks.kernels._relative_apart JOB``."""
+"""One fit in a process of its own: ``python -m benchmarks.kernels._fit_apart JOB``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from benchmarks import _harness as harness
 from benchmarks.kernels._forest_problems import gaussian_mixture
 from clew import Constraints
-from clew.cluster import DCRC, KernelKMeans
+from clew.cluster import DCRC, GuidedClustering, KernelKMeans
 from clew.similarity import SKLR
 
 __all__ = ["FITS", "fitted"]
@@ -27,6 +27,8 @@ __all__ = ["FITS", "fitted"]
 #: Starts of k-means on what SKLR learned from very many rows: mini-batches of so many.
 BATCH = 4_096
 MANY_ROWS = 20_000
+#: Standard deviation of the noise of digits that are drawn again.
+NOISE = 3.0
 
 
 def _sklr(X: Any, known: Constraints, n_clusters: int, options: Mapping[str, Any]) -> Any:
@@ -40,11 +42,18 @@ def _dcrc(X: Any, known: Constraints, n_clusters: int, options: Mapping[str, Any
     return DCRC(n_clusters, random_state=0, **options).fit(X, constraints=known).labels_
 
 
+def _guided(X: Any, known: Constraints, n_clusters: int, options: Mapping[str, Any]) -> Any:
+    model = GuidedClustering(n_clusters, random_state=0, **options)
+    return model.fit(X, constraints=known).labels_
+
+
 def _kmeans(X: Any, known: Constraints, n_clusters: int, options: Mapping[str, Any]) -> Any:
     return KMeans(n_clusters, random_state=0, **options).fit_predict(X)
 
 
-FITS: dict[str, Callable[..., Any]] = {"SKLR": _sklr, "DCRC": _dcrc, "k-means": _kmeans}
+FITS: dict[str, Callable[..., Any]] = {
+    "SKLR": _sklr, "DCRC": _dcrc, "guided": _guided, "k-means": _kmeans,
+}  # fmt: skip
 
 
 def fitted(job: Mapping[str, Any]) -> dict[str, float]:
@@ -79,12 +88,22 @@ def fitted(job: Mapping[str, Any]) -> dict[str, float]:
 def _inputs(job: Mapping[str, Any]) -> tuple[Any, Constraints, Any]:
     n = job["n_samples"]
     if job["data"] == "digits":
-        X, y = (column[:n] for column in load_digits(return_X_y=True))
+        X, y = _digits(n)
     else:
         X, y = gaussian_mixture(n, job["n_features"], n_clusters=job["n_clusters"], seed=0)
     answers = {f"n_{job['kind']}": job["n_answers"]}
     known = Constraints.from_labels(y, **answers, error=job["error"], random_state=0)
     return np.ascontiguousarray(scale(X)), known, y
+
+
+def _digits(n: int) -> tuple[Any, Any]:
+    """Give the first digits; of more than there are, draw them again and add noise."""
+    X, y = load_digits(return_X_y=True)
+    if n <= len(y):
+        return X[:n], y[:n]
+    random = np.random.RandomState(0)
+    rows = random.randint(0, len(y), n)
+    return X[rows] + random.normal(0, NOISE, (n, X.shape[1])), y[rows]
 
 
 if __name__ == "__main__":
