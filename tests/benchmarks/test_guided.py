@@ -151,6 +151,17 @@ def test_a_tiny_study_runs(small: GuidedStudy) -> None:
     assert len(tiny.log.path.read_text().splitlines()) == len(results.records)
 
 
+@pytest.mark.parametrize("kind", ["triplets", "odd-one-out", "mixture"])
+def test_methods_of_three_rows_hear_what_compares(small: GuidedStudy, kind: str) -> None:
+    drawn = small.scene("iris", Cell(kind, "N", 0.15), 0)
+    for method in HEARS_THREES:
+        assert drawn.run(method)["ari"] > 0.2, method.name
+    heard = guided_study._heard(drawn.answers, HEARS_THREES[0])
+    assert len(heard.pairs) == 0
+    assert len(heard.triplets) == len(drawn.answers.triplets)
+    assert len(heard.triplets) + len(heard.odd_one_out) > 0
+
+
 def test_steps_are_left_out() -> None:
     problem = Problem("iris")
     known = problem.answers(Cell("pairs", "N", 0.15), 0)

@@ -52,7 +52,7 @@ class Method:
     make: Callable[[int], Any]
     """Gives a clusterer for a number of groups."""
     hears: Literal["nothing", "pairs", "threes", "all"] = "pairs"
-    """What it is told: nothing, all answers, all read as pairs, or those about three rows."""
+    """What it is told: nothing, all answers, all read as pairs, or what compares three rows."""
     sees: Literal["features", "forest"] = "features"
     """What it reads: features, or affinities of the forest that all cells of a trial share."""
     max_rows: int = 10_000

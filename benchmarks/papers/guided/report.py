@@ -43,8 +43,8 @@ Adjusted Rand index (ARI), mean ± standard error over trials; the best of each 
 TIME_NOTES = "CPU seconds of a fit, on one thread; SKLR's and DCRC's within their limits."
 KIND_NOTES = """\
 The same number of questions, random ones: many about three rows have no answer but don't-know.
-E2CP, COP-RF and ITML hear them as the pairs that they imply; LSML, SparseLP and SSSVaD take no
-pairs, and hear two thirds of a mixture."""
+E2CP, COP-RF and ITML hear them as the pairs that they imply; LSML, SparseLP and SSSVaD hear what
+compares: no pairs, and no "none differs"."""
 PEOPLE_NOTES = f"""\
 Pairs, asked of people in turn. Four people are wrong as often as this:
 {", ".join(f"{name} {100 * rate:g} %" for name, rate in PEOPLE["four people"].items())}; two good

@@ -27,6 +27,7 @@ from benchmarks.papers.guided.protocol import (
     problem_named,
 )
 from clew import Constraints
+from clew.answers import NONE_DIFFERS
 from clew.exceptions import InvalidConstraintsError, TooLargeError
 from clew.metrics import adjusted_rand_score
 from clew.similarity import ClustRF
@@ -159,7 +160,8 @@ class Drawn(OfOneTrial):
 def _heard(answers: Constraints, method: Method) -> Constraints:
     """Give the answers that a method takes, in the form that it takes."""
     if method.hears == "threes":
-        return answers.select(pairs=[])
+        compares = answers.odd_one_out_answers != NONE_DIFFERS
+        return answers.select(pairs=[], odd_one_out=compares)
     return answers.as_pairs() if method.hears == "pairs" else answers
 
 
