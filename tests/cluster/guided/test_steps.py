@@ -19,6 +19,7 @@ from clew.cluster.guided._steps import (
     Joined,
     Steps,
     Unled,
+    _voted,
     folds_of,
 )
 
@@ -86,6 +87,17 @@ def test_groups_without_answers_stand_where_no_others_are_clearly_ahead(lead, st
     np.testing.assert_array_equal(found.chances.argmax(axis=1), found.labels)
     assert found.saw_answers is not stand
     assert found.ensemble.best == (["no answers"] if stand else ["consensus", "no answers"])
+
+
+def test_votes_of_groups_that_are_unsure_of_every_row():
+    # Nine tenths of the rows are in one group, and chances are all but even.
+    labels = np.repeat([2, 0, 1], [54, 4, 2])
+    unsure = np.full((60, 3), 0.33) + 0.01 * np.eye(3)[labels]
+    ensemble = Ensemble({"unsure": unsure}, [], {"unsure": -0.5}, {"unsure": 1.0}, N_HELD)
+    consensus_labels = (labels + 1) % 3  # the same groups by other numbers
+    votes = _voted(consensus_labels, 3, ensemble)
+    np.testing.assert_allclose(votes, np.roll(unsure, 1, axis=1))
+    np.testing.assert_array_equal(votes.argmax(axis=1), consensus_labels)
 
 
 def test_unheard_groups_without_answers_are_no_hindrance():
