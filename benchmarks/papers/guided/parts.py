@@ -95,7 +95,7 @@ ABLATION = Part(
         "wine",
         "iris",
     ),
-    tuple(Cell("pairs", amount, error) for amount, error in product(("N/4", "N"), ERRORS)),
+    tuple(Cell("pairs", amount, error) for amount, error in product(("N/4", "N", "2N"), ERRORS)),
     lambda cell: (GUIDED, *ABLATIONS),
 )
 PARTS = (MAIN, KINDS_PART, ANNOTATORS, ABLATION)
