@@ -51,7 +51,7 @@ Pairs, asked of people in turn. Four people are wrong as often as this:
 people {100 * PEOPLE["two good people"]["good"]:g} %. "Alike at first": names are known, but the
 ways of the pool hear everybody alike. Of comparators the better of names known and dropped."""
 ABLATION_NOTES = """\
-One step left out, or replaced. Means over eight sets of fewer than 900 rows, N/4, N and 2N answers."""
+One step left out, or replaced. Means over eight sets of fewer than 900 rows; N/4, N, 2N answers."""
 
 
 def report(results: GuidedResults, *, is_quick: bool) -> str:
