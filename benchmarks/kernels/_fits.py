@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
+import click
+
 from benchmarks import _harness as harness
 
-__all__ = ["Benchmark", "Case", "carry_out", "markdown", "measured"]
+__all__ = ["Benchmark", "Case", "command", "markdown", "measured"]
 
 MODULE = "benchmarks.kernels._fit_apart"
 N_RUNS = 3
@@ -104,8 +106,7 @@ def markdown(
     return "\n".join([*lines, "## Figures to reach", "", *_reached(rows), ""])
 
 
-def carry_out(benchmark: Benchmark, *, is_quick: bool) -> None:
-    """Measure all cases, or the small ones into files of their own."""
+def _carry_out(benchmark: Benchmark, *, is_quick: bool) -> None:
     about, rows = harness.provenance(), []
     for case in benchmark.quick if is_quick else benchmark.cases:
         rows.append(measured(case, 1 if is_quick else N_RUNS))
@@ -115,3 +116,15 @@ def carry_out(benchmark: Benchmark, *, is_quick: bool) -> None:
     harness.write_json(harness.RESULTS / f"{stem}.json", content)
     page = markdown(benchmark, rows, about, is_quick=is_quick)
     harness.write_text(harness.RESULTS / f"{stem}.md", page)
+
+
+def command(benchmark: Benchmark) -> click.Command:
+    """Make the command that measures all cases, or the small ones into files of their own."""
+    few = f"{len(benchmark.quick)} small fits, one run each, files of their own."
+
+    @click.command(help=f"Measure fits: {benchmark.title}.")
+    @click.option("--quick", is_flag=True, help=few)
+    def main(quick: bool) -> None:
+        _carry_out(benchmark, is_quick=quick)
+
+    return main

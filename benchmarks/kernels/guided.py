@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from benchmarks.kernels._fits import Benchmark, Case, carry_out
+from benchmarks.kernels._fits import Benchmark, Case, command
 
 __all__ = ["BENCHMARK", "main"]
 
@@ -32,14 +30,7 @@ def _case(n_clusters: int | None, n_rows: int, most_s: float, most_mib: float | 
 CASES = tuple(_case(n_clusters, *size) for size in SIZES for n_clusters in (10, None))
 QUICK = tuple(case._replace(n_samples=300, n_answers=100) for case in CASES[:2])
 BENCHMARK = Benchmark("guided_cost", "Guided clustering", NOTE, CASES, QUICK)
-
-
-@click.command()
-@click.option("--quick", is_flag=True, help="Two small fits, one run each, files of their own.")
-def main(quick: bool) -> None:
-    """Measure fits with the number of groups given, and chosen."""
-    carry_out(BENCHMARK, is_quick=quick)
-
+main = command(BENCHMARK)
 
 if __name__ == "__main__":
     main()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
-from benchmarks.kernels._fits import Benchmark, Case, carry_out
+from benchmarks.kernels._fits import Benchmark, Case, command
 
 __all__ = ["BENCHMARK", "main"]
 
@@ -56,14 +54,7 @@ CASES = (
 )
 QUICK = tuple(case._replace(n_samples=500, n_answers=200) for case in CASES[:2] + CASES[7:8])
 BENCHMARK = Benchmark("relative", "SKLR and DCRC", NOTE, CASES, QUICK)
-
-
-@click.command()
-@click.option("--quick", is_flag=True, help="Three small fits, one run each, files of their own.")
-def main(quick: bool) -> None:
-    """Measure fits from answers about three rows."""
-    carry_out(BENCHMARK, is_quick=quick)
-
+main = command(BENCHMARK)
 
 if __name__ == "__main__":
     main()

@@ -5,6 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = str(Path(__file__).parents[2])
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
+
+
+@pytest.fixture(scope="session")
+def about():
+    """What a page says of a machine on which nothing was measured."""
+    machine = {"processor": "P", "cores": 2, "memory_gib": 8}
+    return {"date": "-", "machine": machine, "load": 0.0, "versions": {}, "source": "-"}

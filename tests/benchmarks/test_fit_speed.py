@@ -9,11 +9,6 @@ from benchmarks.kernels import guided, relative
 from benchmarks.kernels._fit_apart import FITS, fitted
 from benchmarks.kernels._fits import markdown
 
-ABOUT = {
-    "date": "-", "machine": {"processor": "P", "cores": 2, "memory_gib": 8}, "load": 0.0,
-    "versions": {}, "source": "-",
-}  # fmt: skip
-
 
 @pytest.mark.parametrize("name", FITS)
 def test_every_fit_finds_the_groups_of_its_data(name):
@@ -46,10 +41,10 @@ def test_the_figures_to_reach_are_asked_of_the_sizes_they_are_for():
     }
 
 
-def test_the_page_says_what_was_missed():
+def test_the_page_says_what_was_missed(about):
     case = relative.BENCHMARK.cases[0]._asdict()
     row = case | {"cpu_s": 2.5, "wall_s": 2.6, "peak_mib": 300.0, "ari": 0.9, "runs_cpu_s": [2.5]}
-    page = markdown(relative.BENCHMARK, [row, row | {"cpu_s": 1.5}], ABOUT, is_quick=False)
+    page = markdown(relative.BENCHMARK, [row, row | {"cpu_s": 1.5}], about, is_quick=False)
     assert "**missed**: SKLR, rank 300, C = .2, 1,000 rows, 2,500 odd-one-out: 2.5 s" in page
     assert "- reached: SKLR, rank 300, C = .2, 1,000 rows, 2,500 odd-one-out: 1.5 s" in page
 

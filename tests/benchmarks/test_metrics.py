@@ -14,10 +14,6 @@ from benchmarks.kernels._peers import PEERS, PeerMissingError
 
 SMALL = Problem("iris", 60, 0.1)
 INPUTS = SMALL.inputs()
-ABOUT = {
-    "date": "-", "machine": {"processor": "P", "cores": 2, "memory_gib": 8}, "load": 0.0,
-    "versions": {}, "source": "-",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -72,7 +68,7 @@ def test_a_peer_s_script_gives_metric_and_times(tmp_path: Path, monkeypatch):
     assert (y == 1).sum() == len(INPUTS.pairs.must_link)
 
 
-def test_what_does_not_run_is_said(monkeypatch):
+def test_what_does_not_run_is_said(about, monkeypatch):
     def run_peer(python, path, job, seconds):
         if job["options"]:
             raise PeerMissingError("not done after 300 s")
@@ -83,7 +79,7 @@ def test_what_does_not_run_is_said(monkeypatch):
     assert [row["peer"] for row in rows] == ["defaults", "to the end"]
     assert rows[0]["peer_s"] == 2.0
     assert rows[0]["peer_objective"] >= rows[0]["clew_objective"]
-    page = metrics.markdown(rows, ABOUT, is_quick=True)
+    page = metrics.markdown(rows, about, is_quick=True)
     assert "not done after 300 s" in page
     assert "no worse in 1 comparisons" in page
     better = rows[0] | {"peer_objective": rows[0]["clew_objective"] * 0.9}

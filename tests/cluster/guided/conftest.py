@@ -1,0 +1,39 @@
+"""Guided clustering fitted, and groups to fit it to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from clew import Constraints
+from clew.cluster import GuidedClustering
+
+
+class Blobs(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    known: Constraints
+    model: GuidedClustering
+    """Fitted to rows and answers."""
+
+
+@pytest.fixture(scope="session")
+def fitted():
+    """Fit with three groups and seed 0, or what is given."""
+
+    def fit(X, known=None, **given):
+        model = GuidedClustering(**{"n_clusters": 3, "random_state": 0} | given)
+        return model.fit(X, constraints=known)
+
+    return fit
+
+
+@pytest.fixture(scope="session")
+def blobs(fitted):
+    """Sixty rows of groups that lie across each other, and 120 answers, a tenth of them wrong."""
+    X, y = make_blobs(60, centers=3, cluster_std=2.5, random_state=5)
+    known = Constraints.from_labels(y, 120, error=0.1, random_state=0)
+    return Blobs(X, y, known, fitted(X, known))

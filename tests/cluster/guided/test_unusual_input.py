@@ -1,0 +1,153 @@
+"""Guided clustering of few rows, of bad input, with a pool of one's own, and stopped half-way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from clew import Constraints
+from clew.cluster import GuidedClustering, PCKMeans
+from clew.exceptions import InvalidParameterError
+
+
+def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
+    model, known = blobs.model, blobs.known
+    for n_jobs in (1, 2):
+        other = fitted(blobs.X, known, n_jobs=n_jobs)
+        np.testing.assert_array_equal(model.probabilities_, other.probabilities_)
+        assert model.scores_ == other.scores_
+        assert model.error_interval_ == other.error_interval_
+
+
+@pytest.mark.parametrize("with_answers", [False, True])
+def test_it_finds_how_many_groups_there_are(fitted, blobs, with_answers):
+    X, y = make_blobs(60, centers=3, cluster_std=0.3, random_state=0)
+    known = Constraints.from_labels(y, 60, random_state=0) if with_answers else None
+    model = fitted(X, known, n_clusters=None)
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_one_group(fitted, blobs):
+    known = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(2, 3)], n_samples=60)
+    for answers in (None, known):
+        model = fitted(blobs.X, answers, n_clusters=1)
+        assert set(model.labels_) == {0}
+        np.testing.assert_array_equal(model.predict(blobs.X[:3]), 0)
+        np.testing.assert_allclose(model.probabilities_, 1.0)
+
+
+@pytest.mark.parametrize("n_clusters", [None, 1, 2, 3])
+def test_three_rows(fitted, n_clusters):
+    X = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0]])
+    known = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(1, 2)], n_samples=3)
+    for answers in (None, known):
+        model = fitted(X, answers, n_clusters=n_clusters)
+        assert model.labels_.shape == (3,)
+        if n_clusters == 2:
+            assert model.labels_[0] == model.labels_[1] != model.labels_[2]
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_fewer_different_rows_than_groups(fitted, n_clusters):
+    known = Constraints.from_labels(np.repeat([0, 1], 10), 20, random_state=0)
+    X = np.repeat([[0.0], [n_clusters - 2.0]], 10, axis=0)
+    for answers in (None, known):
+        model = fitted(X, answers, n_clusters=n_clusters)
+        assert np.isfinite(model.probabilities_).all()
+        # Groups may be split, but hold no rows of both kinds.
+        for group in np.unique(model.labels_):
+            assert len(np.unique(X[model.labels_ == group])) == 1
+        assert set(model.predict(X)) <= set(range(n_clusters))
+
+
+def test_units_of_features_do_not_matter(fitted, blobs):
+    model, known = blobs.model, blobs.known
+    rows = np.column_stack([blobs.X, np.random.default_rng(0).normal(size=60)])
+    scaled = rows * [1.0, 1000.0, 30.0]
+    first, other = (fitted(X, known, standardize=True) for X in (rows, scaled))
+    np.testing.assert_array_equal(first.labels_, other.labels_)
+    million = fitted(blobs.X * 1e6, known)
+    np.testing.assert_array_equal(million.labels_, model.labels_)
+
+
+def test_a_pool_of_ones_own(fitted, blobs):
+    known = blobs.known
+    pool = [("k-means", KMeans(3, n_init=1, random_state=0)), ("led", PCKMeans(3, random_state=0))]
+    model = fitted(blobs.X, known, pool=pool)
+    assert {"k-means", "led", "consensus"} <= model.scores_.keys()
+    assert "ward" not in model.scores_
+    assert fitted(blobs.X, pool=pool).weights_ == {"k-means": 1.0}
+    assert adjusted_rand_score(blobs.y, fitted(blobs.X, known, pool=pool[1:]).labels_) > 0.4
+
+
+def test_a_pipeline_in_a_pool_is_seeded(fitted, blobs):
+    known = Constraints.from_labels(blobs.y, 40, random_state=0)
+    steps = make_pipeline(StandardScaler(), KMeans(9, n_init=1, init="random"))
+    pool = [("steps", steps), ("ward", AgglomerativeClustering(3))]
+    first, again = fitted(blobs.X, known, pool=pool), fitted(blobs.X, known, pool=pool)
+    assert np.array_equal(first.labels_, again.labels_)
+    assert np.array_equal(first.probabilities_, again.probabilities_)
+    # In themselves these groups differ from run to run: that is what a seed is for.
+    assert len({tuple(steps.fit_predict(blobs.X)) for _ in range(5)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"pool": []}, "pool must be"),
+        ({"pool": "best"}, "pool must be"),
+        ({"n_clusters": 0}, "n_clusters"),
+        ({"n_clusters": 61}, "n_clusters"),
+        ({"standardize": "yes"}, "standardize"),
+    ],
+)
+def test_bad_parameters_are_refused(fitted, blobs, given, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        fitted(blobs.X, **given)
+
+
+def test_missing_values_are_refused(fitted, blobs):
+    rows = blobs.X.copy()
+    rows[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        fitted(rows)
+
+
+@pytest.mark.parametrize("at", [1, 9, 30])
+def test_an_interrupted_fit_leaves_the_model_from_before(fitted, blobs, at):
+    before, known = blobs.model, blobs.known
+    model = fitted(blobs.X, known)
+    state = {name: model.__dict__[name] for name in model.__dict__}
+
+    def stop(done, n):
+        if done >= at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(random_state=1).fit(blobs.X + 100, constraints=known, callback=stop)
+    model.set_params(random_state=0)
+    np.testing.assert_array_equal(before.probabilities_, model.probabilities_)
+    assert model.__dict__.keys() == state.keys()
+    np.testing.assert_array_equal(model.predict(blobs.X), before.predict(blobs.X))
+    assert model.scores_ == before.scores_
+
+
+@pytest.mark.parametrize("n_clusters", [None, 3])
+@pytest.mark.parametrize("n_answers", [0, 40])
+def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers):
+    known = Constraints.from_labels(blobs.y, n_answers, random_state=0)
+    heard = []
+    model = GuidedClustering(n_clusters, random_state=0)
+    model.fit(blobs.X, constraints=known, callback=lambda *at: heard.append(at))
+    done, n = zip(*heard, strict=True)
+    assert set(n) == {n[0]}
+    assert list(done[:-1]) == list(range(1, len(done)))
+    assert done[-2] < done[-1] == n[0]
+    # Most is said step by step; what is left out at the end is what was not needed.
+    assert len(done) > n[0] / 2
