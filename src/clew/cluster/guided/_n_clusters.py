@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
+from scipy.linalg import qr
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -31,8 +33,6 @@ FEWEST, MOST, STEP = 2, 100, 1.4
 MAX_TRIED_BETWEEN = 6
 #: Rows that tell how far groups are apart.
 SAMPLE_ROWS = 1_000
-#: Starts of k-means; of many rows, with which each takes long.
-N_INIT, N_INIT_OF_MANY = 3, 1
 #: By how much a number must foretell answers held out better than the one of groups that are
 #: farthest apart, as a logarithm: the best of many numbers is ahead by some of that on guesses.
 LEAST_LEAD = 4.0
@@ -62,6 +62,14 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
     k-means') and of a spectral cut of the neighbours' graph. With answers, another one if these and
     (up to 5,000 rows) a cut that is led by answers foretell those held out clearly better with it.
     Annotators count as far as all these groups, which saw no answers, have them believed.
+
+    All cuts of a graph share their eigenvectors. k-means starts at the rows that QR with pivoting
+    puts first: one start is as good as several random ones, and takes half of the time.
+
+    References
+    ----------
+    A. Damle, V. Minden and L. Ying, "Simple, direct, and efficient multi-way spectral clustering",
+    Information and Inference 8, 2019.
     """
     coarse = _coarse(len(views.X))
     if not coarse:
@@ -130,7 +138,12 @@ class _Tried:
             Gives spectral groups for a number of groups.
         """
         embedding = spectral_embedding(graph, self._most, self._seed)
-        return lambda n_clusters: self._means(normalize(embedding[:, -n_clusters:]), n_clusters)
+
+        def cut(n_clusters: int) -> Labels:
+            rows = normalize(embedding[:, -n_clusters:])
+            return self._means(rows, n_clusters, init=rows[_far_apart(rows)])
+
+        return cut
 
     def silhouette(self, n_clusters: int) -> float:
         """Give the larger mean silhouette of a sample of rows."""
@@ -169,12 +182,17 @@ class _Tried:
             return self._means(self.views.X, n_clusters)
         return np.asarray(fcluster(self._tree, n_clusters, "maxclust"), dtype=np.int64)
 
-    def _means(self, rows: NDArray[np.float64], n_clusters: int) -> Labels:
-        n_init = N_INIT_OF_MANY if len(rows) > MANY_ROWS else N_INIT
-        kmeans = KMeans(n_clusters, n_init=n_init, random_state=self._seed)
+    def _means(self, rows: NDArray[np.float64], n_clusters: int, init: Any = "k-means++") -> Labels:
+        kmeans = KMeans(n_clusters, init=init, n_init=1, random_state=self._seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than groups
             return np.asarray(kmeans.fit_predict(rows), dtype=np.int64)
+
+
+def _far_apart(rows: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Give as many rows as there are columns, each as far as can be from what those before span."""
+    _, order = qr(rows.T, mode="r", pivoting=True, check_finite=False)
+    return np.asarray(order[: rows.shape[1]])
 
 
 class _Judged:
