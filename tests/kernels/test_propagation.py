@@ -8,7 +8,7 @@ from scipy.sparse import random_array
 from scipy.stats import ortho_group
 from tests.reference.propagation import solved
 
-from clew.kernels.propagation import add_edge_products, diffuse
+from clew.kernels.propagation import add_symmetric_products, diffuse
 
 
 def solve(S, alpha, right, tol=1e-4, max_iter=500):
@@ -71,13 +71,15 @@ def test_edge_products_are_entries_of_a_matrix_product():
     left, right = generator.normal(size=(2, 20, 7)).astype(np.float32)
     row, column = generator.randint(0, 20, (2, 50)).astype(np.int32)
     total = np.ones(50)
-    add_edge_products(row, column, left, right, total)
-    np.testing.assert_allclose(total, 1 + (left @ right.T)[row, column], rtol=1e-5, atol=1e-5)
+    add_symmetric_products(row, column, left, right, total)
+    product = left @ right.T
+    expected = 1 + (product + product.T)[row, column]
+    np.testing.assert_allclose(total, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_orthogonal_factors_have_no_product():
     Q = ortho_group.rvs(6, random_state=0).astype(np.float32)
     i, j = (np.triu_indices(6, 1)[side].astype(np.int32) for side in (0, 1))
     total = np.zeros(len(i))
-    add_edge_products(i, j, Q, Q, total)
+    add_symmetric_products(i, j, Q, Q, total)
     np.testing.assert_allclose(total, 0, atol=1e-6)

@@ -16,6 +16,7 @@ from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeErr
 from clew.metrics import adjusted_rand_score
 from clew.similarity import COPRF, E2CP, AdaptiveKNN, ClustRF, _propagation
 from clew.similarity._parts import graph_of
+from clew.similarity._propagation import Spread
 
 X, y = load_iris(return_X_y=True)
 N = len(X)
@@ -61,6 +62,14 @@ def test_forms_agree_where_many_answers_are_about_one_row(kind):
     thick = E2CP(n_neighbors=5, form="dense").fit(X, constraints=known).affinity_matrix_
     thin = E2CP(n_neighbors=5, form="sparse").fit(X, constraints=known).affinity_matrix_.toarray()
     np.testing.assert_allclose(thin[thin != 0], thick[thin != 0], atol=5e-3)
+
+
+def test_answers_about_one_row_are_put_at_that_row():
+    known = Constraints.from_pairs(must_link=[(0, 7), (3, 7)], cannot_link=[(7, 9)], n_samples=N)
+    spread = Spread.over(graph_of(AdaptiveKNN().fit(X), N, 5), known, 0.8)
+    assert spread.rows.tolist() == [0, 3, 7, 9]
+    assert spread.rows[spread.heads].tolist() == [7]
+    assert spread.said.toarray().tolist() == [[1, 1, 0, -1]]
 
 
 def test_sparse_form_holds_the_pairs_that_matter():

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["add_edge_products", "diffuse"]
+__all__ = ["add_symmetric_products", "diffuse"]
 
 
 @kernel
@@ -116,14 +116,14 @@ def diffuse(
 
 
 @kernel
-def add_edge_products(
+def add_symmetric_products(
     row: NDArray[np.int32],
     column: NDArray[np.int32],
     left: NDArray[np.float32],
     right: NDArray[np.float32],
     total: NDArray[np.float64],
 ) -> None:
-    """Add to each edge (i, j) the inner product of row i on the left and row j on the right.
+    """Add to each edge its entry of ``left @ right.T + right @ left.T``.
 
     Parameters
     ----------
@@ -139,5 +139,5 @@ def add_edge_products(
         i, j = row[edge], column[edge]
         product = np.float32(0.0)
         for c in range(width):
-            product += left[i, c] * right[j, c]
+            product += left[i, c] * right[j, c] + right[i, c] * left[j, c]
         total[edge] += product

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clew._graphs import largest_stored
 from clew._parallel import Progress, blocks, in_threads
 from clew.constraints import Constraints
-from clew.kernels.propagation import add_edge_products, diffuse
+from clew.kernels.propagation import add_symmetric_products, diffuse
 from clew.similarity._links import net_links
 
 __all__ = ["Spread", "reach", "spread_densely", "spread_on"]
@@ -33,15 +33,20 @@ MAX_ADDED_PER_ROW = 200
 
 
 class Spread(NamedTuple):
-    """What is spread: the answers among the rows that were asked about, and over which graph."""
+    """What is spread: each answer once, at that of its rows of which more was said; and where.
+
+    So there are few heads, about half of the rows that were asked about.
+    """
 
     graph: csr_array
     """Normalised affinities S, (n, n)."""
     alpha: float
     rows: NDArray[np.int64]
     """Rows that some answer is about, (r,)."""
+    heads: NDArray[np.int64]
+    """Where those stand in `rows` that answers are put at, (h,)."""
     said: csr_array
-    """Strength of what was said of each two of them, in [-1, 1], (r, r)."""
+    """Strength of what was said of each head and each row, in [-1, 1], (h, r)."""
 
     @classmethod
     def over(cls, graph: csr_array, known: Constraints, alpha: float) -> Self:
@@ -50,9 +55,14 @@ class Spread(NamedTuple):
         root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
         scale = diags_array(root)
         pairs, strength = net_links(known)
-        rows, place = np.unique(pairs, return_inverse=True)
-        half = coo_array((strength, tuple(place.reshape(-1, 2).T)), shape=(len(rows),) * 2).tocsr()
-        return cls(csr_array(scale @ graph @ scale), alpha, rows, csr_array(half + half.T))
+        rows, place, n_said = np.unique(pairs, return_inverse=True, return_counts=True)
+        place = place.reshape(-1, 2)
+        at_second = n_said[place[:, 0]] < n_said[place[:, 1]]
+        head = place[np.arange(len(place)), at_second.astype(int)]
+        other = place.sum(axis=1) - head
+        heads, at = np.unique(head, return_inverse=True)
+        said = coo_array((strength, (at.ravel(), other)), shape=(len(heads), len(rows)))
+        return cls(csr_array(scale @ graph @ scale), alpha, rows, heads, said.tocsr())
 
 
 def spread_densely(spread: Spread) -> NDArray[np.float64]:
@@ -66,12 +76,8 @@ def spread_densely(spread: Spread) -> NDArray[np.float64]:
     system = spread.graph.toarray()
     system *= -spread.alpha
     system[np.diag_indices_from(system)] += 1.0
-    # Each answer once, at the row that more answers are about: fewer rows are multiplied.
-    most_asked = np.argsort(-np.diff(spread.said.indptr), kind="stable")
-    once = triu(spread.said[most_asked][:, most_asked], format="csr")
-    reached = _rows_of_inverse(system, spread.rows[most_asked])
-    heads = np.flatnonzero(np.diff(once.indptr))
-    found = (once[heads] @ reached).T @ reached[heads]
+    reached = _rows_of_inverse(system, spread.rows)
+    found = (spread.said @ reached).T @ reached[spread.heads]
     np.fill_diagonal(found, 0.0)  # no answer is about a row and itself
     return np.asarray(found + found.T)
 
@@ -163,10 +169,10 @@ def spread_on(
 
     def products(block: tuple[int, int]) -> NDArray[np.float64]:
         part = np.zeros(len(row))
-        add_edge_products(row, column, diffusion.said(block), diffusion.reached(block), part)
+        add_symmetric_products(row, column, diffusion.said(block), diffusion.reached(block), part)
         return part
 
-    parts = blocks(len(spread.rows), COLUMNS_PER_BLOCK)
+    parts = blocks(len(spread.heads), COLUMNS_PER_BLOCK)
     waves = blocks(len(parts), BLOCKS_PER_WAVE)
     for done, (start, stop) in enumerate(waves, start=1):
         for part in in_threads(products, parts[start:stop], n_jobs=n_jobs):
@@ -178,7 +184,7 @@ def spread_on(
 
 
 class _Diffusion:
-    """Columns of ``(I - αS)⁻¹`` for the rows asked about: kept where they fit, else made again."""
+    """Columns of ``(I - αS)⁻¹`` for the rows asked about: kept where they fit, else made anew."""
 
     def __init__(self, spread: Spread, n_jobs: int | None) -> None:
         self._spread = spread
@@ -192,28 +198,29 @@ class _Diffusion:
             kept = np.empty((r, n), np.float32)
 
             def keep(block: tuple[int, int]) -> None:
-                kept[slice(*block)] = self._solved(self._asked, block).T
+                kept[slice(*block)] = self._solved(self._asked[:, slice(*block)]).T
 
             in_threads(keep, blocks(r, COLUMNS_PER_BLOCK), n_jobs=n_jobs)
             self._kept = kept
 
     def reached(self, block: tuple[int, int]) -> NDArray[np.float32]:
-        """Give how far each row is reached from the rows of a block, (n, width)."""
+        """Give how far each row is reached from the heads of a block, (n, width)."""
+        heads = self._spread.heads[slice(*block)]
         if self._kept is None:
-            return self._solved(self._asked, block)
-        return np.ascontiguousarray(self._kept[slice(*block)].T)
+            return self._solved(self._asked[:, heads])
+        return np.ascontiguousarray(self._kept[heads].T)
 
     def said(self, block: tuple[int, int]) -> NDArray[np.float32]:
-        """Give what reaches each row of the answers about the rows of a block, (n, width)."""
-        said = self._spread.said
+        """Give what reaches each row of the answers at the heads of a block, (n, width)."""
+        said = self._spread.said[slice(*block)]
         if self._kept is None:
-            return self._solved((self._asked @ said).tocsc(), block)
-        product: NDArray[np.float32] = said[slice(*block)].astype(np.float32) @ self._kept
+            return self._solved(self._asked @ said.T)
+        product: NDArray[np.float32] = said.astype(np.float32) @ self._kept
         return np.ascontiguousarray(product.T)
 
-    def _solved(self, right: Any, block: tuple[int, int]) -> NDArray[np.float32]:
+    def _solved(self, right: Any) -> NDArray[np.float32]:
         residual: NDArray[np.float32]
-        residual = right[:, slice(*block)].toarray(order="C").astype(np.float32)
+        residual = right.toarray(order="C").astype(np.float32)
         solution, direction, image = (np.empty_like(residual) for _ in range(3))
         is_solved = diffuse(
             *self._csr, self._spread.alpha, TOLERANCE, MAX_ITER,
