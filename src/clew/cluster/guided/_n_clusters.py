@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,9 @@ from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.similarity import E2CP
+from clew.trust._cases import telling_in
 
-__all__ = ["choose_n_clusters", "most_tried"]
+__all__ = ["choose_n_clusters", "most_tried", "rows_of_many"]
 
 #: Numbers that are tried first; then those between the best and its neighbours.
 FEWEST, MOST, STEP = 2, 100, 1.4
@@ -58,10 +58,12 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
 
     Notes
     -----
-    Without answers, the number of the largest mean silhouette: of Ward's groups (beyond 5,000 rows
-    k-means') and of a spectral cut of the neighbours' graph. With answers, another one if these and
-    (up to 5,000 rows) a cut that is led by answers foretell those held out clearly better with it.
-    Annotators count as far as all these groups, which saw no answers, have them believed.
+    Without answers, the number of the largest mean silhouette: of Ward's groups and of a spectral
+    cut of the neighbours' graph. With answers, another one if these and a cut that is led by
+    answers foretell those held out clearly better with it. Annotators count as far as all these
+    groups, which saw no answers, have them believed.
+
+    Of more than 5,000 rows so many take part: those that random answers are about, then any.
 
     All cuts of a graph share their eigenvectors. k-means starts at the rows that QR with pivoting
     puts first: one start is as good as several random ones, and takes half of the time.
@@ -74,6 +76,10 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
     coarse = _coarse(len(views.X))
     if not coarse:
         return 1
+    if len(views.X) > MANY_ROWS:
+        rows = rows_of_many(folds, len(views.X), seed)
+        views = Views(views.X[rows], seed)
+        folds = [Fold(*(part.subset(rows) for part in fold)) for fold in folds]
     tried = _Tried(views, coarse[-1], seed)
     apart = _best(tried.silhouette, coarse, step)
     if not folds:
@@ -87,6 +93,33 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
 def most_tried(n_samples: int, n_folds: int) -> int:
     """Give the most numbers that are tried, those that answers judge twice."""
     return (len(_coarse(n_samples)) + MAX_TRIED_BETWEEN) * (2 if n_folds else 1)
+
+
+def rows_of_many(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.int64]:
+    """Choose so many of more than 5,000 rows: those that random answers are about, then any.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        All answers, or nothing.
+    n_rows : int
+        How many rows there are.
+    seed : int
+        Seed of the choice.
+
+    Returns
+    -------
+    ndarray of shape (5_000,)
+        Ascending.
+    """
+    random = np.random.RandomState(seed)
+    listed = [random.permutation(n_rows)]
+    if folds:
+        answers = telling_in(folds[0].kept + folds[0].held, with_doubtful_pairs=False)
+        ends = [said.rows[:, [0, 1, -1]] for said in answers]  # the last of a pair's two twice
+        listed.insert(0, random.permutation(np.concatenate(ends)).ravel())
+    rows, first = np.unique(np.concatenate(listed), return_index=True)
+    return np.sort(rows[np.argsort(first)[:MANY_ROWS]])
 
 
 def _coarse(n_samples: int) -> list[int]:
@@ -141,7 +174,11 @@ class _Tried:
 
         def cut(n_clusters: int) -> Labels:
             rows = normalize(embedding[:, -n_clusters:])
-            return self._means(rows, n_clusters, init=rows[_far_apart(rows)])
+            kmeans = KMeans(n_clusters, init=rows[_far_apart(rows)], n_init=1)
+            with warnings.catch_warnings():
+                # There may be fewer different rows than groups.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                return np.asarray(kmeans.fit_predict(rows), dtype=np.int64)
 
         return cut
 
@@ -178,15 +215,7 @@ class _Tried:
         return np.asarray(ward(self.views.X))
 
     def _by_distance(self, n_clusters: int) -> Labels:
-        if len(self.views.X) > MANY_ROWS:
-            return self._means(self.views.X, n_clusters)
         return np.asarray(fcluster(self._tree, n_clusters, "maxclust"), dtype=np.int64)
-
-    def _means(self, rows: NDArray[np.float64], n_clusters: int, init: Any = "k-means++") -> Labels:
-        kmeans = KMeans(n_clusters, init=init, n_init=1, random_state=self._seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than groups
-            return np.asarray(kmeans.fit_predict(rows), dtype=np.int64)
 
 
 def _far_apart(rows: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -200,8 +229,7 @@ class _Judged:
 
     def __init__(self, tried: _Tried, folds: Sequence[Fold]) -> None:
         self._tried, self._folds = tried, folds
-        has_time = len(tried.views.X) <= MANY_ROWS
-        self._led = [self._led_by(fold.kept.as_pairs()) for fold in folds if has_time]
+        self._led = [self._led_by(fold.kept.as_pairs()) for fold in folds]
         self._found: dict[int, float] = {}
 
     def log_likelihood(self, n_clusters: int) -> float:
@@ -209,8 +237,7 @@ class _Judged:
         if n_clusters not in self._found:
             unled = self._tried.partitions(n_clusters)
             made = [[labels] * len(self._folds) for labels in unled]
-            if self._led:
-                made.append([cut(n_clusters) for cut in self._led])
+            made.append([cut(n_clusters) for cut in self._led])
             told = [foretold(partitions, self._folds) for partitions in made]
             self._found[n_clusters] = max(likelihood for likelihood, _ in told)
         return self._found[n_clusters]
