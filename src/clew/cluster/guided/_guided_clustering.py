@@ -115,8 +115,8 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
 
     Without answers, ways that need none are joined, forests foremost, and nothing is refined.
 
-    Time: about 2 s for 600 rows, 10 to 12 s for 2,000, 125 to 135 s for 20,000. Beyond 5,000 rows
-    no matrix of all pairs is made.
+    Time: about 2 s for 600 rows, 10 s for 2,000, 2 min for 20,000. Beyond 5,000 rows no matrix of
+    all pairs is made.
 
     References
     ----------
