@@ -48,7 +48,7 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
     folds : sequence of Fold
         Answers to learn from and answers held out; none where there are no answers.
     seed : int
-        Seed of k-means.
+        Seed of eigenvectors, and of the rows that take part.
     step : callable
         Called after each number that was tried, `most_tried` times at most.
 
@@ -63,7 +63,7 @@ def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step
     answers foretell those held out clearly better with it. Annotators count as far as all these
     groups, which saw no answers, have them believed.
 
-    Of more than 5,000 rows so many take part: those that random answers are about, then any.
+    Of many rows 5,000 take part: those that random answers are about, then any.
 
     All cuts of a graph share their eigenvectors. k-means starts at the rows that QR with pivoting
     puts first: one start is as good as several random ones, and takes half of the time.
@@ -96,7 +96,7 @@ def most_tried(n_samples: int, n_folds: int) -> int:
 
 
 def rows_of_many(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.int64]:
-    """Choose so many of more than 5,000 rows: those that random answers are about, then any.
+    """Choose 5,000 of more rows: those that random answers are about, then any.
 
     Parameters
     ----------
