@@ -26,8 +26,8 @@ $(STAMP): pyproject.toml Makefile
 	@touch $(STAMP)
 
 # Numba's cache looks at a kernel's own file only, not at the kernels that it calls.
-$(KERNELS): $(wildcard src/clew/kernels/*.py) $(STAMP)
-	@rm -f src/clew/kernels/__pycache__/*.nb[ic]
+$(KERNELS): $(wildcard src/clew/kernels/*.py src/clew/kernels/*/*.py) $(STAMP)
+	@find src/clew/kernels -name "*.nb[ic]" -delete
 	@touch $(KERNELS)
 
 demo: $(STAMP) $(KERNELS)

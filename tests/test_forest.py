@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew._forest import Growth, bin_columns, bin_edges, grow_forest, links_of, marginal_twin
+from clew.forest import Growth, bin_columns, bin_edges, grow_forest, links_of, marginal_twin
 
 
 def grow(seed=0, n_trees=60, n_jobs=None, links=None):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array, csr_matrix, issparse
 
-from clew._graphs import local_scale_graph, nearest_graph
 from clew.cluster import SpectralClustering
+from clew.graphs import local_scale_graph, nearest_graph
 
 
 @st.composite

@@ -15,7 +15,7 @@ from benchmarks.kernels._forest_problems import gaussian_mixture
 from clew import Constraints, datasets
 from clew.constraints._truth import TRUTH
 from clew.similarity import ITML, LSML, MMC
-from clew.similarity._relations import inequalities_of
+from clew.similarity._comparisons import inequalities_of
 
 __all__ = ["METHODS", "PROBLEMS", "QUICK", "Inputs", "Method", "Problem", "save"]
 

@@ -18,13 +18,13 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
-from clew.cluster._similarity_clustering import MAX_DENSE_ROWS
+from clew.cluster.similarity_clustering import MAX_DENSE_ROWS
 from clew.constraints import Support
 from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF, ClustRF
-from clew.similarity._forest_similarity import ForestSimilarity
-from clew.similarity._learned_space import LearnedSpace
+from clew.similarity._embedding import LearnedSpace
+from clew.similarity.forests._base import ForestSimilarity
 
 X, y = load_iris(return_X_y=True)
 ANSWERS = Constraints.from_labels(y, 80, random_state=0)

@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from clew._graphs import local_scale_graph, nearest_graph, resolved_n_neighbors
 from clew.cluster import SpectralClustering
-from clew.cluster._spectral import spectral_embedding
+from clew.cluster.spectral import spectral_embedding
 from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.graphs import local_scale_graph, nearest_graph, resolved_n_neighbors
 
 
 def blocks(sizes: list[int], seed: int = 0) -> np.ndarray:

@@ -155,7 +155,7 @@ def test_readme_table_says_what_the_estimator_honours(estimator: str) -> None:
 
 @pytest.mark.parametrize("estimator", _estimators())
 def test_estimator_has_a_page(estimator: str) -> None:
-    pages = (DOCS / "methods").glob("*.md")
+    pages = (DOCS / "methods").rglob("*.md")
     assert any(
         re.search(rf"\{{py:class\}}`clew\.\w+\.{estimator}`", p.read_text("utf-8")) for p in pages
     )

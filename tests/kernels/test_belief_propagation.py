@@ -11,11 +11,11 @@ from tests.reference import belief_propagation as reference
 
 from clew import Constraints
 from clew.answers import ANSWER_WORDS, DONT_KNOW
-from clew.cluster._dcrc_answers import AnsweredRows
+from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.guided import TiedRows
 from clew.kernels.belief_propagation import believe, tell_all
 from clew.trust import ConfusionMatrices
-from clew.trust._cases import said_in
+from clew.trust.groups._outcomes import said_in
 
 CODES = {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
 SIZES = {"pair": 2, "triplet": 3, "odd_one_out": 3}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.reference import soft_groups as reference
 
 from clew import Constraints
-from clew.cluster._soft_kmeans import answers_of
+from clew.cluster.kmeans._soft import answers_of
 from clew.kernels.soft_groups import best_to_part, settle
 
 

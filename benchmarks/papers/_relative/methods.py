@@ -19,7 +19,7 @@ from clew.answers import DONT_KNOW
 from clew.constraints._folds import held_out_folds
 from clew.exceptions import InvalidConstraintsError, TooLargeError
 from clew.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_f_score
-from clew.similarity._relations import inequalities_of
+from clew.similarity._comparisons import inequalities_of
 
 __all__ = ["Hears", "Method", "Outcome", "heard", "k_means", "run_method", "scores"]
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.papers._identity import parameters_of, tag_of
 from benchmarks.papers.clustrf.protocol import M
-from clew._graphs import nearest_graph
+from clew.graphs import nearest_graph
 from clew.similarity import AdaptiveKNN, ClustRF, ConsensusKNN, DominantNeighbors
 
 __all__ = [

@@ -1,6 +1,6 @@
 """What to ask next, and what an answer is worth."""
 
-from clew.questions._information import (
+from clew.questions.information import (
     odd_one_out_information,
     pair_information,
     triplet_information,

@@ -1,19 +1,19 @@
 """How alike are two items, given data and answers; one method a file."""
 
-from clew.similarity._adaptive_knn import AdaptiveKNN
-from clew.similarity._clustrf import ClustRF
-from clew.similarity._consensus_knn import ConsensusKNN
-from clew.similarity._coprf import COPRF
-from clew.similarity._dominant_neighbors import DominantNeighbors
-from clew.similarity._e2cp import E2CP
-from clew.similarity._itml import ITML
-from clew.similarity._linked_affinity import LinkedAffinity
-from clew.similarity._lsml import LSML
-from clew.similarity._mmc import MMC
-from clew.similarity._sklr import SKLR
-from clew.similarity._skms import SKMS
-from clew.similarity._sparse_lp import SparseLP
-from clew.similarity._spectral_learning import SpectralLearning
+from clew.similarity.adaptive_knn import AdaptiveKNN
+from clew.similarity.forests.clustrf import ClustRF
+from clew.similarity.forests.coprf import COPRF
+from clew.similarity.graphs.consensus_knn import ConsensusKNN
+from clew.similarity.graphs.dominant_neighbors import DominantNeighbors
+from clew.similarity.graphs.e2cp import E2CP
+from clew.similarity.graphs.linked_affinity import LinkedAffinity
+from clew.similarity.graphs.spectral_learning import SpectralLearning
+from clew.similarity.kernels.sklr import SKLR
+from clew.similarity.kernels.skms import SKMS
+from clew.similarity.metrics.itml import ITML
+from clew.similarity.metrics.lsml import LSML
+from clew.similarity.metrics.mmc import MMC
+from clew.similarity.metrics.sparse_lp import SparseLP
 
 __all__ = [
     "COPRF",

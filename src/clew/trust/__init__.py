@@ -1,10 +1,10 @@
 """How far to believe an answer and an answerer."""
 
-from clew.trust._answer_posterior import AnswerDoubts, answer_posterior
-from clew.trust._confusion import ConfusionMatrices
-from clew.trust._inconsistency import constraint_inconsistency
-from clew.trust._posterior import AnswerPosterior, answer_evidence, posterior
-from clew.trust._vote import out_of_bag_vote
+from clew.trust.features.inconsistency import constraint_inconsistency
+from clew.trust.features.out_of_bag_vote import out_of_bag_vote
+from clew.trust.features.posterior import AnswerPosterior, answer_evidence, posterior
+from clew.trust.groups.confusion import ConfusionMatrices
+from clew.trust.groups.posterior import AnswerDoubts, answer_posterior
 
 __all__ = [
     "AnswerDoubts",

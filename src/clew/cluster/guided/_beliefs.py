@@ -15,7 +15,7 @@ from clew.cluster.guided._error_rate import ErrorRate, error_rate
 from clew.constraints import Constraints
 from clew.constraints._support import of_some_weight
 from clew.trust import ConfusionMatrices
-from clew.trust._cases import CASES
+from clew.trust.groups._outcomes import CASES
 
 __all__ = ["Beliefs", "beliefs_about", "believed", "credit_of", "credited", "telling"]
 
@@ -26,7 +26,7 @@ LEAST_RATE, MOST_RATE = 0.02, 0.4
 STRENGTH = 20.0
 #: Error rates of guesses about pairs, triplets and odd ones out.
 GUESSING = np.array([0.5, 0.5, 0.75])
-#: For each kind, which rows of an answer are together in its cases (`clew.trust._cases.CASES`):
+#: For each kind, which rows of an answer are together in its cases (`_outcomes.CASES`):
 #: every way in which three rows can be parted, by the case that it makes.
 WAYS: dict[Kind, NDArray[np.int64]] = {
     # Together: 1 and 2 alone, 1 and 3 alone, 2 and 3 alone, all, none.

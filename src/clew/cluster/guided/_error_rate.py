@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from clew.trust._confusion import LEVEL
+from clew.trust.groups.confusion import LEVEL
 
 __all__ = ["ErrorRate", "error_rate"]
 

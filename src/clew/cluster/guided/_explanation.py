@@ -14,7 +14,7 @@ from clew.answers import ANSWER_WORDS, DIFFERENT, SAME, Kind
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerDoubts
-from clew.trust._answer_posterior import DOUBT
+from clew.trust.groups.posterior import DOUBT
 
 __all__ = ["Explanation", "explanation"]
 

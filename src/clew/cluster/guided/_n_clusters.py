@@ -16,15 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.preprocessing import normalize
 
-from clew.cluster._spectral import spectral_embedding
 from clew.cluster.guided._beliefs import believed
 from clew.cluster.guided._ensemble import Fold, Labels, Way, foretold
 from clew.cluster.guided._pool import MANY_ROWS
 from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
+from clew.cluster.spectral import spectral_embedding
 from clew.constraints import Constraints
 from clew.similarity import E2CP
-from clew.trust._cases import telling_in
+from clew.trust.groups._outcomes import telling_in
 
 __all__ = ["choose_n_clusters", "most_tried", "rows_of_many"]
 

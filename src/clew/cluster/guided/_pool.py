@@ -12,9 +12,9 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from clew.cluster._similarity_clustering import SimilarityClustering
-from clew.cluster._spectral import SpectralClustering
 from clew.cluster.guided._views import LED_VIEWS, View, Views
+from clew.cluster.similarity_clustering import SimilarityClustering
+from clew.cluster.spectral import SpectralClustering
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.similarity import E2CP, ITML

@@ -10,8 +10,8 @@ from clew.constraints import Constraints
 from clew.exceptions import InvalidDataError
 from clew.kernels.belief_propagation import Ties, believe, tell_all
 from clew.trust import ConfusionMatrices
-from clew.trust._cases import CASES, OTHERS, Said, telling_in
-from clew.trust._heard import likelihoods
+from clew.trust.groups._heard import likelihoods
+from clew.trust.groups._outcomes import CASES, OTHERS, Said, telling_in
 
 __all__ = ["TiedRows", "refine"]
 

@@ -1,0 +1,1 @@
+"""Constrained agglomerative clustering."""

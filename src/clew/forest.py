@@ -1,0 +1,295 @@
+"""Forests of two-class trees: bins, threads and memory around the kernels that grow and read them.
+
+Both `clew.trust` and `clew.similarity` stand on this. Features are cut at no more than 255
+places: between the distinct values of a feature if there are few, at quantiles otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from clew._parallel import Progress, blocks, in_threads
+from clew.kernels.forest.layout import Links, Problem, Rules, Trees, make_sample, make_scratch
+from clew.kernels.forest.paths import measure_paths, route
+from clew.kernels.forest.trees import grow_trees
+
+__all__ = [
+    "Forest",
+    "Growth",
+    "bin_columns",
+    "bin_edges",
+    "grow_forest",
+    "links_of",
+    "marginal_twin",
+]
+
+MAX_BINS = 256
+TREES_PER_BLOCK = 25
+#: Where sorting a node's rows beats counting bins, as measured.
+SORTED_ROWS, BINS_PER_SORTED_ROW = 20, 2
+#: Fixed-point weight of one whole link.
+LINK_UNIT = 1 << 20
+#: Weight of a must-link that no reward can outbid: that of four million cannot-links. The sum of
+#: two million must-links still fits an integer.
+NEVER = -(1 << 42)
+
+AffinityKind = Literal["adaptive", "uniform", "leaf"]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a forest is grown; see `clew.kernels.forest.layout.Rules` for the kernel's view of it."""
+
+    n_trees: int
+    n_draws: int
+    n_candidates: int
+    min_samples_leaf: int = 1
+    share: float = 1.0
+    reward: float = 0.0
+    is_relative: bool = False
+
+
+class Forest(NamedTuple):
+    """A grown forest."""
+
+    trees: Trees
+    leaf: NDArray[np.int32]
+    """Leaf of each row in each tree, a node counted from the tree's root, (n_trees, n_rows)."""
+    order: NDArray[np.int32]
+    """Rows of each tree, those of any node side by side, (n_trees, n_rows)."""
+    n_violated: NDArray[np.int64]
+    """Drawn links that each tree does not honour, (n_trees,)."""
+    draws: NDArray[np.uint8]
+    """How often each tree drew each row, (n_trees, n_rows); (0, 0) unless asked for."""
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.leaf)
+
+    @property
+    def largest_tree(self) -> int:
+        """Number of nodes of the largest tree."""
+        return int(np.diff(self.trees.offset).max())
+
+    def paths(
+        self, kind: AffinityKind
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+        """Measure the path to each node: parent, depth and mass, as `kind` weighs nodes."""
+        n = len(self.trees.feature)
+        parent, depth = np.empty(n, np.int32), np.empty(n, np.int32)
+        mass = np.empty(n, np.float32)
+        measure_paths(self.trees, 0, self.n_trees, kind == "adaptive", parent, depth, mass)
+        return parent, depth, mass
+
+    def leaves_of(self, bins: NDArray[np.uint8], n_jobs: int | None) -> NDArray[np.int32]:
+        """Lead binned rows to their leaves, (n_trees, n_rows)."""
+        leaf = np.empty((self.n_trees, bins.shape[1]), np.int32)
+        in_threads(
+            lambda block: route(self.trees, *block, bins, leaf),
+            blocks(self.n_trees, TREES_PER_BLOCK),
+            n_jobs=n_jobs,
+        )
+        return leaf
+
+
+def bin_edges(X: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Choose where each feature may be cut.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    list of ndarray
+        For each feature at most 255 rising thresholds: a value belongs to the bin whose number is
+        the count of thresholds below it.
+    """
+    return [_edges_of_column(column) for column in X.T]
+
+
+def _edges_of_column(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    values, counts = np.unique(column, return_counts=True)
+    below, above = values[:-1], values[1:]
+    if len(values) > MAX_BINS:
+        # A value that fills several bins on its own would leave few for the rest.
+        mass = np.minimum(counts, len(column) / MAX_BINS).cumsum()
+        quantiles = mass[-1] * np.arange(1, MAX_BINS) / MAX_BINS
+        cut = np.unique(np.searchsorted(mass, quantiles))
+        cut = cut[cut < len(below)]
+        below, above = below[cut], above[cut]
+    middle = below / 2 + above / 2
+    return np.where(middle < above, middle, below)
+
+
+def bin_columns(X: NDArray[np.float64], edges: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
+    """Give the bin of every value, (n_features, n_samples)."""
+    bins = np.empty(X.T.shape, np.uint8)
+    for column, thresholds, out in zip(X.T, edges, bins, strict=True):
+        out[:] = np.searchsorted(thresholds, column, side="left")
+    return bins
+
+
+def marginal_twin(bins: NDArray[np.uint8], random: np.random.RandomState) -> NDArray[np.uint8]:
+    """Draw as many pseudo rows as there are rows, each feature from its marginal distribution."""
+    n = bins.shape[1]
+    return np.stack([column[random.randint(n, size=n)] for column in bins])
+
+
+def links_of(
+    must_link: NDArray[np.int64],
+    cannot_link: NDArray[np.int64],
+    weight: NDArray[np.float64] | None = None,
+    *,
+    is_hard: bool = False,
+) -> Links:
+    """Translate must-links and cannot-links for the kernels.
+
+    Parameters
+    ----------
+    must_link, cannot_link : ndarray of shape (m, 2)
+        Pairs of rows.
+    weight : ndarray of shape (n_must + n_cannot,), default=None
+        Weight of each link, must-links first; None is 1 everywhere.
+    is_hard : bool, default=False
+        Whether no reward outweighs a separated must-link.
+
+    Returns
+    -------
+    Links
+    """
+    rows = np.concatenate([must_link, cannot_link]).astype(np.int32).reshape(-1, 2)
+    whole = np.ones(len(rows)) if weight is None else weight
+    fixed = np.round(whole * LINK_UNIT).astype(np.int64)
+    is_must = np.arange(len(rows)) < len(must_link)
+    return Links(rows, np.where(is_must, NEVER if is_hard else -fixed, fixed))
+
+
+NO_LINKS = links_of(np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
+
+
+def grow_forest(
+    bins: NDArray[np.uint8],
+    n_bins: NDArray[np.int64],
+    is_one: NDArray[np.uint8],
+    growth: Growth,
+    *,
+    n_rows: int,
+    seed: int,
+    links: Links | None = None,
+    wants_draws: bool = False,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    callback: Progress | None = None,
+) -> Forest:
+    """Grow a forest that tells class one from class zero.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n_features, n_total)
+        Bin of every value.
+    n_bins : ndarray of shape (n_features,)
+        Number of bins of each feature.
+    is_one : ndarray of shape (n_total,)
+        Class of every row, 0 or 1.
+    growth : Growth
+        How to grow it.
+    n_rows : int
+        The first `n_rows` rows are led to the leaves.
+    seed : int
+        Tree ``t`` depends on the seed and on ``t`` alone.
+    links : Links, default=None
+        What steers the cuts; None is nothing.
+    wants_draws : bool
+        Whether to note which tree drew which row.
+    n_jobs, verbose, callback
+        See `clew._parallel.in_threads`.
+
+    Returns
+    -------
+    Forest
+    """
+    problem = Problem(np.ascontiguousarray(bins), n_bins, is_one, n_rows)
+    rules = Rules(
+        seed, growth.n_draws, growth.n_candidates, growth.min_samples_leaf,
+        growth.share, growth.reward, float(LINK_UNIT), growth.is_relative,
+        SORTED_ROWS, BINS_PER_SORTED_ROW,
+    )  # fmt: skip
+    leaf = np.empty((growth.n_trees, n_rows), np.int32)
+    order = np.empty_like(leaf)
+    n_violated = np.empty(growth.n_trees, np.int64)
+    draws = np.empty(leaf.shape if wants_draws else (0, 0), np.uint8)
+    grow = partial(
+        _grow_block,
+        problem,
+        NO_LINKS if links is None else links,
+        rules,
+        leaf,
+        order,
+        n_violated,
+        draws,
+    )
+    size = max(1, min(TREES_PER_BLOCK, growth.n_trees // (4 * effective_n_jobs(n_jobs))))
+    parts = in_threads(
+        grow, blocks(growth.n_trees, size),
+        n_jobs=n_jobs, verbose=verbose, what="blocks of trees", callback=callback,
+    )  # fmt: skip
+    return Forest(_joined(parts), leaf, order, n_violated, draws)
+
+
+def _grow_block(
+    problem: Problem,
+    links: Links,
+    rules: Rules,
+    leaf: NDArray[np.int32],
+    order: NDArray[np.int32],
+    n_violated: NDArray[np.int64],
+    draws: NDArray[np.uint8],
+    block: tuple[int, int],
+) -> Trees:
+    """Grow the trees of one block, in as many goes as their nodes need room."""
+    first, last = block
+    n_features, n_total = problem.bins.shape
+    sample = make_sample(n_total, problem.n_rows, len(links.weight), n_features)
+    scratch, state = make_scratch(n_total), np.empty(1, np.uint64)
+    room = 2 * min(n_total, rules.n_draws) + 1
+    parts = []
+    while first < last:
+        trees = _empty_trees(last - first, max(room, room * (last - first) // 2))
+        done = slice(first, last)
+        n_grown = grow_trees(
+            problem, links, rules, first, leaf[done], order[done], n_violated[done],
+            draws[done], trees, sample, scratch, state,
+        )  # fmt: skip
+        parts.append(_trimmed(trees, n_grown))
+        first += n_grown
+    return _joined(parts)
+
+
+def _empty_trees(n_trees: int, n_nodes: int) -> Trees:
+    int32 = [np.empty(n_nodes, np.int32) for _ in range(4)]
+    offset = np.zeros(n_trees + 1, np.int64)
+    return Trees(offset, int32[0], np.empty(n_nodes, np.uint8), *int32[1:])
+
+
+def _trimmed(trees: Trees, n_trees: int) -> Trees:
+    used = trees.offset[n_trees]
+    columns: list[Any] = [column[:used].copy() for column in trees[1:]]
+    return Trees(trees.offset[: n_trees + 1].copy(), *columns)
+
+
+def _joined(parts: list[Trees]) -> Trees:
+    """Put the trees of several blocks one after the other."""
+    sizes = np.concatenate([np.diff(part.offset) for part in parts])
+    offset = np.concatenate([[0], sizes.cumsum()])
+    columns: list[Any] = [
+        np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True)
+    ]
+    return Trees(offset, *columns)

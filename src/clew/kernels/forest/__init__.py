@@ -1,0 +1,1 @@
+"""Growing forests of two-class trees, and reading affinities off them."""

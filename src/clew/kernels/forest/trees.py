@@ -1,0 +1,214 @@
+"""Grow two-class trees, each from its own random stream.
+
+A tree's bootstrap is drawn from all binned rows, real and pseudo. The first `n_rows` of them, the
+real ones, are led down to the leaves whether drawn or not. Nodes are written in preorder, so the
+left child of a node is the next node, and the real rows of any node are one slice of the tree's
+`order`.
+
+Links between real rows steer the cuts (see `cuts.best_cut_links`): a cannot-link has a positive
+weight, a must-link a negative one, and each tree draws its own share of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import bare_kernel
+from clew.kernels.forest.best_split import best_cut, pack
+from clew.kernels.forest.layout import Links, Node, Problem, Rules, Sample, Scratch, Trees
+from clew.kernels.forest.partition import split_drawn, split_links, split_real
+from clew.kernels.forest.random_bits import State, random_below, random_unit, seed_stream
+
+__all__ = ["grow_trees"]
+
+MAX_DRAWS_OF_A_ROW = 127
+
+
+@bare_kernel
+def draw_rows(problem: Problem, n_draws: int, state: State, sample: Sample) -> int:
+    """Draw the bootstrap with replacement; give the number of distinct rows."""
+    n_total = problem.is_one.shape[0]
+    draws = sample.draws
+    draws[:] = 0
+    for _ in range(n_draws):
+        row = random_below(state, n_total)
+        if draws[row] < MAX_DRAWS_OF_A_ROW:
+            draws[row] += 1
+    n = 0
+    for row in range(n_total):
+        sample.drawn[0, n] = (
+            (np.uint64(row) << np.uint64(8)) | (problem.is_one[row] << 7) | draws[row]
+        )
+        n += draws[row] > 0
+    return n
+
+
+@bare_kernel
+def draw_links(links: Links, share: float, state: State, sample: Sample) -> int:
+    """Draw each link with probability `share`; give how many were drawn."""
+    n = 0
+    for link in range(links.weight.shape[0]):
+        sample.link[n] = link
+        n += random_unit(state) < share
+    return n
+
+
+@bare_kernel
+def push(stack: NDArray[np.int32], height: int, node: Node, parent: int) -> int:
+    """Put a node that waits to be split on the stack; give the new height."""
+    stack[height, 0] = node.drawn_start
+    stack[height, 1] = node.drawn_stop
+    stack[height, 2] = node.start
+    stack[height, 3] = node.stop
+    stack[height, 4] = node.link_start
+    stack[height, 5] = node.link_stop
+    stack[height, 6] = node.side
+    stack[height, 7] = parent
+    return height + 1
+
+
+@bare_kernel
+def pop(
+    stack: NDArray[np.int32], height: int, sample: Sample, scratch: Scratch
+) -> tuple[Node, int]:
+    """Take the top node off the stack, with its parent if it is a right child, else -1."""
+    side, drawn_start, drawn_stop = stack[height, 6], stack[height, 0], stack[height, 1]
+    total, ones = pack(sample, side, drawn_start, drawn_stop, scratch)
+    node = Node(
+        side, drawn_start, drawn_stop, stack[height, 2], stack[height, 3],
+        stack[height, 4], stack[height, 5], total, ones,
+    )  # fmt: skip
+    return node, stack[height, 7]
+
+
+@bare_kernel
+def start_tree(
+    problem: Problem,
+    links: Links,
+    rules: Rules,
+    number: int,
+    sample: Sample,
+    state: State,
+) -> Node:
+    """Draw links and rows, each from a stream of its own; give the root."""
+    seed_stream(state, rules.seed, 2 * number + 1)
+    n_links = draw_links(links, rules.share, state, sample)
+    seed_stream(state, rules.seed, 2 * number)
+    n_drawn = draw_rows(problem, rules.n_draws, state, sample)
+    for k in range(problem.n_rows):
+        sample.real[0, k] = k
+    for feature in range(sample.features.shape[0]):
+        sample.features[feature] = feature
+    return Node(0, 0, n_drawn, 0, problem.n_rows, 0, n_links, 0, 0)
+
+
+@bare_kernel
+def grow_tree(
+    problem: Problem,
+    links: Links,
+    rules: Rules,
+    number: int,
+    trees: Trees,
+    tree: int,
+    leaf: NDArray[np.int32],
+    order: NDArray[np.int32],
+    sample: Sample,
+    scratch: Scratch,
+    state: State,
+) -> int:
+    """Grow tree `number` at place `tree`, after the one before; give its violated links."""
+    root = start_tree(problem, links, rules, number, sample, state)
+    height = push(sample.stack, 0, root, -1)
+    base = trees.offset[tree]
+    here = base - 1
+    n_violated = 0
+    while height > 0:
+        height -= 1
+        node, parent = pop(sample.stack, height, sample, scratch)
+        here += 1
+        if parent >= 0:
+            trees.right[base + parent] = here - base
+        feature, cut = best_cut(problem, links, rules, node, sample, scratch, state)
+        trees.feature[here] = feature
+        trees.cut[here] = max(cut, 0)
+        trees.right[here] = -1
+        trees.start[here] = node.start
+        trees.stop[here] = node.stop
+        if feature < 0:
+            for k in range(node.start, node.stop):
+                row = sample.real[node.side, k]
+                order[tree, k] = row
+                leaf[tree, row] = here - base
+            for k in range(node.link_start, node.link_stop):
+                n_violated += links.weight[sample.link[k]] > 0
+            continue
+        drawn = split_drawn(problem, feature, cut, node, sample)
+        real = split_real(problem, feature, cut, node, sample)
+        link, end, n_separated = split_links(
+            problem, links, feature, cut, node.link_start, node.link_stop, sample
+        )
+        n_violated += n_separated
+        side = 1 - node.side
+        right = Node(side, drawn, node.drawn_stop, real, node.stop, link, end, 0, 0)
+        height = push(sample.stack, height, right, here - base)
+        left = Node(side, node.drawn_start, drawn, node.start, real, node.link_start, link, 0, 0)
+        height = push(sample.stack, height, left, -1)
+    trees.offset[tree + 1] = here + 1
+    return n_violated
+
+
+@bare_kernel
+def grow_trees(
+    problem: Problem,
+    links: Links,
+    rules: Rules,
+    first_tree: int,
+    leaf: NDArray[np.int32],
+    order: NDArray[np.int32],
+    n_violated: NDArray[np.int64],
+    draws: NDArray[np.uint8],
+    trees: Trees,
+    sample: Sample,
+    scratch: Scratch,
+    state: State,
+) -> int:
+    """Grow ``leaf.shape[0]`` trees, numbered from `first_tree`.
+
+    Parameters
+    ----------
+    problem, links, rules
+        What to grow on, and how.
+    first_tree : int
+        Number of the first tree; with the seed it decides the random stream.
+    leaf : ndarray of shape (n_trees, n_rows)
+        OUT: leaf of every real row, a node counted from the tree's root.
+    order : ndarray of shape (n_trees, n_rows)
+        OUT: real rows, those of any node side by side.
+    n_violated : ndarray of shape (n_trees,)
+        OUT: drawn links that the tree does not honour.
+    draws : ndarray of shape (n_trees, n_rows) or (0, 0)
+        OUT: how often a real row was drawn; empty when nobody asks.
+    """
+    n_trees, n_rows = leaf.shape
+    most = 2 * min(problem.is_one.shape[0], rules.n_draws) + 1
+    for tree in range(n_trees):
+        if trees.offset[tree] + most > trees.feature.shape[0]:
+            return tree
+        n_violated[tree] = grow_tree(
+            problem,
+            links,
+            rules,
+            first_tree + tree,
+            trees,
+            tree,
+            leaf,
+            order,
+            sample,
+            scratch,
+            state,
+        )
+        if draws.shape[0] > 0:
+            for row in range(n_rows):
+                draws[tree, row] = sample.draws[row]
+    return n_trees

@@ -1,0 +1,220 @@
+"""Estimators made of other estimators: how a part is seeded and fitted, and what it must have."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import InputTags, get_tags
+from sklearn.utils.validation import validate_data
+
+from clew._parallel import Progress
+from clew.constraints import Constraints, Support
+from clew.exceptions import InvalidParameterError
+from clew.graphs import check_n_neighbors, largest_stored, nearest_graph
+
+__all__ = [
+    "FittedSimilarity",
+    "Precomputed",
+    "affinity_to_fitted",
+    "believed_by",
+    "check_part",
+    "check_rows",
+    "fit_part",
+    "graph_of",
+    "input_tags_of",
+    "seeded_part",
+    "support_of",
+]
+
+#: Beyond this many rows a graph is read off a similarity without its dense matrix.
+MAX_DENSE_ROWS = 5_000
+
+
+class FittedSimilarity(Protocol):
+    """What a fitted similarity offers to others."""
+
+    @property
+    def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:
+        """Affinity of every two rows."""
+
+    def kneighbors_graph(self, n_neighbors: int) -> csr_array:
+        """Link each row to its most similar rows."""
+
+
+class Precomputed:
+    """Affinities that were given, in the form of a fitted similarity.
+
+    Parameters
+    ----------
+    affinity : ndarray or csr_array of shape (n_samples, n_samples)
+        The affinities.
+    """
+
+    def __init__(self, affinity: NDArray[np.floating] | csr_array) -> None:
+        self.affinity_matrix_ = affinity
+
+    def kneighbors_graph(self, n_neighbors: int) -> csr_array:
+        """Link each row to its most similar rows."""
+        check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
+        if isinstance(self.affinity_matrix_, np.ndarray):
+            return nearest_graph(self.affinity_matrix_, n_neighbors)
+        return largest_stored(self.affinity_matrix_, n_neighbors)
+
+
+def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...] = ()) -> None:
+    """Refuse what is no estimator.
+
+    Parameters
+    ----------
+    owner : estimator
+        Who was given the part.
+    name : str
+        Parameter under which it was given.
+    part : object
+        An estimator; None is none given.
+    names : tuple of str, default=()
+        Names that will do in place of an estimator.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it is neither.
+    """
+    is_name = isinstance(part, str) and part in names
+    if part is None or is_name or (isinstance(part, BaseEstimator) and hasattr(part, "fit")):
+        return
+    choices = " or ".join(["an estimator, not its class,", *map(repr, names), "or None"])
+    raise InvalidParameterError(
+        f"{type(owner).__name__}({name}={part!r}): {name} must be {choices}"
+    )
+
+
+def affinity_to_fitted(similarity: Any, X: NDArray[Any]) -> NDArray[np.floating]:
+    """Measure the affinity of rows to every fitted row, (n_rows, n_samples).
+
+    Similarities that learn affinities give them by `transform`; those that learn features give
+    features there, and affinities by `affinity_to_fitted`.
+    """
+    measure = getattr(similarity, "affinity_to_fitted", similarity.transform)
+    affinity: NDArray[np.floating] = measure(X)
+    return affinity
+
+
+def input_tags_of(part: Any) -> InputTags:
+    """Tell what a part takes; one that is not given takes features."""
+    return get_tags(part).input_tags if isinstance(part, BaseEstimator) else InputTags()
+
+
+def believed_by(similarity: Any, known: Constraints) -> Constraints:
+    """Weigh answers by what a fitted similarity believes, where it says so."""
+    weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+    return known.with_weights(pair_weights=getattr(similarity, "constraint_weight_", weight))
+
+
+def check_rows(owner: BaseEstimator, X: Any, part: Any, *, reset: bool = True) -> Any:
+    """Validate what goes to a part: features, or a square matrix, sparse if it takes such.
+
+    Parameters
+    ----------
+    owner : estimator
+        Whose `fit` got `X`.
+    X : array-like or sparse array
+        What it got.
+    part : estimator or None
+        Who will use it.
+    reset : bool, default=True
+        Whether this is a fit.
+
+    Returns
+    -------
+    ndarray or csr_array, float64
+    """
+    return validate_data(
+        owner,
+        X,
+        reset=reset,
+        accept_sparse="csr" if input_tags_of(part).sparse else False,
+        dtype=np.float64,
+        ensure_min_samples=2 if reset else 1,
+    )
+
+
+def support_of(part: Any) -> Support:
+    """Give the kinds of answers that a part honours; none where it does not say."""
+    support: Support = getattr(part, "supports", Support())
+    return support
+
+
+def seeded_part(given: Any, seed: int, *, is_seeded: bool) -> Any:
+    """Clone a part, and seed it where it has no seed and its owner has one.
+
+    Parameters
+    ----------
+    given : estimator
+        The part.
+    seed : int
+        Seed that it may get.
+    is_seeded : bool
+        Whether the owner has a seed.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+    """
+    part = clone(given)
+    if is_seeded and part.get_params().get("random_state", 0) is None:
+        part.set_params(random_state=seed)
+    return part
+
+
+def fit_part(part: Any, X: NDArray[Any], known: Constraints, callback: Progress | None) -> Any:
+    """Fit a similarity, with the answers where it honours answers.
+
+    Parameters
+    ----------
+    part : estimator
+        The similarity.
+    X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
+        What it takes.
+    known : Constraints
+        The answers.
+    callback : callable or None
+        Handed on.
+
+    Returns
+    -------
+    estimator
+        `part`, fitted.
+    """
+    extra: dict[str, Any] = {"constraints": known} if any(support_of(part)) else {}
+    if callback is not None:
+        extra["callback"] = callback
+    return part.fit(X, **extra)
+
+
+def graph_of(similarity: FittedSimilarity, n_samples: int, n_neighbors: int) -> csr_array:
+    """Link each row to its most similar rows, symmetrically.
+
+    Parameters
+    ----------
+    similarity : fitted similarity
+        Where affinities come from; beyond 5,000 rows never densely.
+    n_samples : int
+        Number of fitted rows.
+    n_neighbors : int
+        How many to keep in each row.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples), float64
+        The larger of both directions where rows disagree; nothing on the diagonal.
+    """
+    if n_samples <= MAX_DENSE_ROWS:
+        return nearest_graph(similarity.affinity_matrix_, n_neighbors)
+    graph = largest_stored(similarity.kneighbors_graph(n_neighbors), n_neighbors)
+    return csr_array(graph.maximum(graph.T))

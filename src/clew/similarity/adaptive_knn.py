@@ -1,0 +1,282 @@
+"""AdaptiveKNN: Gaussian affinities whose scale follows the density around both rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from clew._parallel import Progress, blocks
+from clew._validation import Allowed, all_or_nothing, check_features, check_parameters
+from clew.graphs import check_dense_size, check_distances, check_n_neighbors, largest_stored
+
+__all__ = ["AdaptiveKNN"]
+
+ROWS_PER_BLOCK = 1024
+#: Rows that distances propose, for each that is kept and at least: affinity ranks them a little
+#: differently.
+CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
+#: Squared distances up to so many times the squared lengths of both rows may be rounding alone.
+ROUNDING = 8 * np.finfo(np.float64).eps
+Floats = NDArray[np.float64]
+
+
+class Unit(NamedTuple):
+    """Affinities are the same in any unit and from any origin; in these no square overflows."""
+
+    origin: Floats
+    length: float
+
+    @classmethod
+    def of(cls, rows: Floats) -> Self:
+        """Choose them such that most rows are near the origin, and none far."""
+        origin = np.median(rows, axis=0)
+        half = float(np.abs(rows / 2 - origin / 2).max())
+        return cls(origin, min(half, np.finfo(np.float64).max / 2) * 2 or 1.0)
+
+    def inside(self, rows: Floats) -> Floats:
+        """Change into them."""
+        return np.asarray(rows / self.length - self.origin / self.length)
+
+
+class Distinct(NamedTuple):
+    """The fitted rows, copies taken together."""
+
+    rows: Floats
+    copies: NDArray[np.int64]
+    search: NearestNeighbors
+
+    @classmethod
+    def of(cls, rows: Floats) -> Self:
+        """Find copies."""
+        distinct, copies = np.unique(rows, axis=0, return_counts=True)
+        return cls(distinct, copies, NearestNeighbors().fit(distinct))
+
+    def nearest(self, rows: Floats, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Give distances to the nearest distinct rows, and how many rows each of these is.
+
+        A row that coincides with the one that looks stands for none.
+        """
+        # One more than asked for: a row that was fitted meets itself.
+        distance, which = self.search.kneighbors(rows, min(n_neighbors + 1, len(self.copies)))
+        length = (rows**2).sum(axis=1)[:, None] + (self.rows**2).sum(axis=1)[which]
+        return distance, np.where(distance**2 > ROUNDING * length, self.copies[which], 0)
+
+
+class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Gaussian affinities with local scales: how alike are two rows, judged by all features.
+
+    Parameters
+    ----------
+    scale_neighbors : int, default=20
+        The scale of a row is its mean distance to so many nearest rows (M in the papers). Rows
+        that coincide with it do not count.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What `fit` gets: features, or distances of every two rows.
+
+    Attributes
+    ----------
+    affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
+        Affinity of every two rows, in [0, 1]; computed when first asked for.
+    scale_ : ndarray of shape (n_samples,)
+        Scale of each row, in the unit of the features or distances.
+    n_features_in_ : int
+        Number of columns given to `fit`.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is outside its range.
+    InvalidDataError
+        If precomputed distances are not square and symmetric, or have negative entries.
+    TooLargeError
+        From `affinity_matrix_`, past 20,000 rows.
+
+    See Also
+    --------
+    ClustRF : Affinities that leave out features that tell nothing.
+
+    Notes
+    -----
+    `affinity_matrix_` takes O(d·n²) time and O(n²) memory; `kneighbors_graph` takes O(n·k) memory.
+    All features count alike: put them on one scale before.
+
+    References
+    ----------
+    J. Wang, S.-F. Chang, X. Zhou and S. Wong, "Active microscopic cellular image annotation by
+    superposable graph transduction with imbalanced labels", CVPR 2008, as X. Zhu, C. C. Loy and
+    S. Gong use it in "Constructing robust affinity graphs for spectral clustering", CVPR 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clew.similarity import AdaptiveKNN
+    >>> X, y = load_iris(return_X_y=True)
+    >>> A = AdaptiveKNN().fit(X).affinity_matrix_
+    >>> A.shape
+    (150, 150)
+    >>> bool(A[:50, :50].mean() > 100 * A[:50, 50:].mean())
+    True
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {
+        "scale_neighbors": Allowed(kind=int, low=1),
+        "metric": Allowed(names=("euclidean", "precomputed")),
+    }
+
+    def __init__(
+        self,
+        scale_neighbors: int = 20,
+        *,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
+    ) -> None:
+        self.scale_neighbors = scale_neighbors
+        self.metric = metric
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.positive_only = self.metric == "precomputed"
+        tags.transformer_tags.preserves_dtype = []  # affinities are float32
+        return tags
+
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: object = None, *, callback: Progress | None = None) -> Self:
+        """Measure the scales of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Features, or distances.
+        y : ignored
+            Present by convention.
+        callback : callable, default=None
+            Called with 1 and 1 when all is done.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._allowed)
+        rows = check_features(self, X)
+        if self.metric == "precomputed":
+            check_distances(rows)
+        is_euclidean = self.metric == "euclidean"
+        unit = Unit.of(rows) if is_euclidean else Unit(np.zeros(1), float(rows.max()) or 1.0)
+        inside = unit.inside(rows)
+        around = Distinct.of(inside) if is_euclidean else None
+        scale = _scales(inside, around, self.scale_neighbors)
+        # All at once: who interrupts the work above still has the model from before.
+        self.__dict__.pop("affinity_matrix_", None)
+        self._unit, self._rows, self._around, self._scale = unit, inside, around, scale
+        with np.errstate(over="ignore"):  # a distance of finite numbers may not be finite
+            self.scale_ = scale * unit.length
+        self._n_features_out = len(rows)
+        if callback is not None:
+            callback(1, 1)
+        return self
+
+    @cached_property
+    def affinity_matrix_(self) -> NDArray[np.float32]:
+        """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
+        check_is_fitted(self, "scale_")
+        check_dense_size(len(self._rows))
+        return self._affinity(self._rows, self._scale)
+
+    def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
+        """Link every fitted row to its most similar rows, without a dense matrix.
+
+        Parameters
+        ----------
+        n_neighbors : int, default=20
+            How many.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples), float64
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself
+            excluded.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n_neighbors` is not between 1 and ``n_samples - 1``.
+
+        Notes
+        -----
+        Chosen among the ``3·n_neighbors`` nearest rows by distance, 50 at least.
+        """
+        check_is_fitted(self, "scale_")
+        n = len(self._rows)
+        check_n_neighbors(n_neighbors, n)
+        n_candidates = max(CANDIDATES_PER_NEIGHBOR * n_neighbors, FEWEST_CANDIDATES)
+        n_candidates = min(n_candidates, n - 1)
+        search = NearestNeighbors(n_neighbors=n_candidates, metric=self.metric).fit(self._rows)
+        distance, column = search.kneighbors()
+        value = _gaussian(distance, self._scale[:, None], self._scale[column])
+        indptr = np.arange(0, value.size + 1, n_candidates)
+        return largest_stored(
+            csr_array((value.ravel(), column.ravel(), indptr), (n, n)), n_neighbors
+        )
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Measure the affinity of rows to every fitted row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features) or (n_rows, n_samples)
+            Any rows, fitted or new: their features, or their distances to the fitted rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples), float32
+            Affinities in [0, 1].
+        """
+        check_is_fitted(self, "scale_")
+        rows = self._unit.inside(check_features(self, X, reset=False))
+        return self._affinity(rows, _scales(rows, self._around, self.scale_neighbors))
+
+    def _affinity(self, rows: Floats, scale: Floats) -> NDArray[np.float32]:
+        affinity = np.empty((len(rows), len(self._scale)), np.float32)
+        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
+            block = rows[start:stop]
+            if self.metric == "euclidean":
+                block = euclidean_distances(block, self._rows)
+            affinity[start:stop] = _gaussian(block, scale[start:stop, None], self._scale)
+        return affinity
+
+
+def _scales(rows: Floats, around: Distinct | None, n_neighbors: int) -> Floats:
+    """Give the mean distance of rows to their nearest fitted rows that do not coincide.
+
+    `rows` are features where `around` holds the fitted ones, and distances otherwise.
+    """
+    if around is not None:
+        return _mean_of_nearest(*around.nearest(rows, n_neighbors), n_neighbors)
+    nearest = np.sort(rows, axis=1)
+    return _mean_of_nearest(nearest, (nearest > 0).astype(np.int64), n_neighbors)
+
+
+def _mean_of_nearest(distance: Floats, count: NDArray[np.int64], n_neighbors: int) -> Floats:
+    """Give the mean of the smallest distances; 1 where there are none.
+
+    Each entry of `distance`, (n_rows, n_others) and ascending in each row, stands for `count` rows.
+    """
+    taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
+    total = taken.sum(axis=1)
+    mean = np.ones(len(distance))
+    np.divide((taken * distance).sum(axis=1), total, out=mean, where=total > 0)
+    return mean
+
+
+def _gaussian(distance: Floats, scale: Floats, others: Floats) -> Floats:
+    """Give ``exp(-d² / s²)`` with s the mean of both scales."""
+    return np.asarray(np.exp(-((2.0 * distance / (scale + others)) ** 2)))

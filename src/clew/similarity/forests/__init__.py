@@ -1,0 +1,1 @@
+"""Similarities read off clustering forests."""

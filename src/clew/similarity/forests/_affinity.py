@@ -1,0 +1,148 @@
+"""Affinities from a grown forest: dense for a block of rows, or the nearest rows alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from clew._parallel import blocks, in_threads
+from clew._scales import local_scales
+from clew.forest import AffinityKind, Forest
+from clew.kernels.forest.dense_affinity import add_leaf_affinity, add_path_affinity
+from clew.kernels.forest.near_affinity import nearest_by_affinity
+from clew.kernels.forest.paths import measure_leaves
+
+__all__ = ["dense_affinity", "nearest_rows", "remixed_graph"]
+
+ROWS_PER_BLOCK = 128
+ROWS_PER_SEARCH = 2048
+ENTRIES_PER_BLOCK = 1 << 16
+
+
+def dense_affinity(
+    forest: Forest,
+    leaf: NDArray[np.int32],
+    kind: AffinityKind,
+    n_jobs: int | None,
+    *,
+    is_symmetric: bool = False,
+) -> NDArray[np.float32]:
+    """Average the affinities of rows to all fitted rows over the trees.
+
+    Parameters
+    ----------
+    forest : Forest
+        The forest.
+    leaf : ndarray of shape (n_trees, n_rows)
+        Leaves of the rows.
+    kind : {"adaptive", "uniform", "leaf"}
+        How nodes are weighed.
+    n_jobs : int or None
+        Threads.
+    is_symmetric : bool, default=False
+        Whether the rows are the fitted rows, so that half of the work is enough.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_fitted), float32
+    """
+    affinity = np.zeros((leaf.shape[1], forest.leaf.shape[1]), np.float32)
+    if kind == "leaf":
+        in_threads(
+            lambda block: add_leaf_affinity(forest.trees, forest.order, leaf, *block, affinity),
+            blocks(len(affinity), ROWS_PER_BLOCK),
+            n_jobs=n_jobs,
+        )
+        is_symmetric = False
+    else:
+        paths, size = forest.paths(kind), forest.largest_tree
+
+        def add(block: tuple[int, int]) -> None:
+            place, line, fork = np.empty((3, size), np.int32)
+            column, table = np.empty(affinity.shape[1], np.int32), np.empty(size, np.float32)
+            add_path_affinity(
+                forest.trees, *paths, forest.leaf, leaf, *block, block[0] if is_symmetric else 0,
+                place, line, fork, column, table, affinity,
+            )  # fmt: skip
+
+        in_threads(add, blocks(len(affinity), ROWS_PER_BLOCK), n_jobs=n_jobs)
+    affinity /= np.float32(forest.n_trees)
+    if is_symmetric:
+        for start, stop in blocks(len(affinity), ROWS_PER_BLOCK):
+            affinity[stop:, start:stop] = affinity[start:stop, stop:].T
+    return affinity
+
+
+def nearest_rows(
+    forest: Forest, kind: AffinityKind, k: int, cap: int, seed: int, n_jobs: int | None
+) -> csr_array:
+    """Link each fitted row to the `k` most similar ones met in subtrees of at most `cap` rows.
+
+    Returns
+    -------
+    csr_array of shape (n_fitted, n_fitted), float32
+    """
+    n = forest.leaf.shape[1]
+    paths = forest.paths(kind)
+    climbs = kind != "leaf"
+    shape = forest.leaf.shape if climbs else (0, 0)
+    leaf_depth, leaf_mass = np.empty(shape, np.int32), np.empty(shape, np.float32)
+    measure_leaves(forest.trees, 0, len(leaf_depth), paths[1], paths[2], leaf_depth, leaf_mass)
+    leaf_of_row = np.ascontiguousarray(forest.leaf.T)
+    neighbour, value = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+
+    def search(block: tuple[int, int]) -> None:
+        nearest_by_affinity(
+            forest.trees, *paths, forest.order, leaf_of_row, leaf_depth, leaf_mass,
+            forest.order[0], *block,
+            climbs, cap, seed, np.empty(n + 1, np.int32), np.zeros(n, np.float32),
+            np.empty(1, np.uint64), neighbour, value,
+        )  # fmt: skip
+
+    in_threads(search, blocks(n, ROWS_PER_SEARCH), n_jobs=n_jobs)
+    found = neighbour >= 0
+    indptr = np.concatenate([[0], found.sum(axis=1).cumsum()])
+    graph = csr_array((value[found] / np.float32(forest.n_trees), neighbour[found], indptr), (n, n))
+    graph.sort_indices()
+    return graph
+
+
+def remixed_graph(
+    proposed: csr_array, rows: NDArray[np.float64], mix: float, n_neighbors: int
+) -> csr_array:
+    """Mix Gaussian affinities into a neighbour graph, and keep the largest of each row.
+
+    Parameters
+    ----------
+    proposed : csr_array of shape (n, n)
+        Candidates with their affinities.
+    rows : ndarray of shape (n, n_features)
+        Where distances are measured; the scale of a row comes from its candidates.
+    mix : float
+        Share of the Gaussian affinities.
+    n_neighbors : int
+        How many to keep in each row.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float32
+    """
+    if proposed.nnz == 0:  # no row met another: there is nothing to choose from
+        return proposed
+    row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
+    squared = np.concatenate([
+        ((rows[row[start:stop]] - rows[proposed.indices[start:stop]]) ** 2).sum(axis=1)
+        for start, stop in blocks(proposed.nnz, ENTRIES_PER_BLOCK)
+    ])  # fmt: skip
+    width = int(np.diff(proposed.indptr).max())
+    table = np.zeros((len(rows), width))
+    place = np.arange(proposed.nnz) - proposed.indptr[row]
+    table[row, place] = squared
+    scale = local_scales(table)
+    gaussian = np.exp(-squared / (scale[row] * scale[proposed.indices]))
+    value = ((1 - mix) * proposed.data + mix * gaussian).astype(np.float32)
+    by_row_and_value = np.lexsort((proposed.indices, -value, row))
+    kept = np.sort(by_row_and_value[place < n_neighbors])
+    entries = (value[kept], (row[kept], proposed.indices[kept]))
+    return csr_array(entries, shape=proposed.shape)

@@ -1,0 +1,1 @@
+"""Similarities on neighbor graphs."""

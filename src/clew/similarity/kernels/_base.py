@@ -1,0 +1,154 @@
+"""What similarities have in common that learn a kernel from a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from clew._parallel import Progress, blocks
+from clew._random import RandomState, derived_seeds
+from clew._validation import Allowed
+from clew.constraints import Constraints
+from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.graphs import check_dense_size
+from clew.similarity._embedding import LearnedSpace
+from clew.similarity.kernels.feature_maps import (
+    AdaptiveGaussian,
+    CallableKernel,
+    FeatureMap,
+    FourierFeatures,
+    PrecomputedKernel,
+)
+
+__all__ = ["KernelSpace", "Seeds", "square_root"]
+
+NAMED: dict[str, Any] = {
+    "adaptive": AdaptiveGaussian,
+    "fourier": FourierFeatures,
+    "precomputed": PrecomputedKernel,
+}
+ROWS_PER_BLOCK = 1024
+#: Features that are not nil are within; products of four of them are computed.
+SMALLEST, LARGEST = 1e-70, 1e70
+Floats = NDArray[np.float64]
+
+
+class Seeds(NamedTuple):
+    """All that randomness in a fit comes from."""
+
+    features: int
+    distances: int
+    order: int
+    folds: int
+
+
+class KernelSpace(LearnedSpace):
+    """Learn A for features Φ of a kernel; the learned kernel is ``Φ A Φ'``.
+
+    Subclasses store `kernel`, `rank` and `random_state`, and write `_learn`.
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {
+        "rank": Allowed(names=("auto",), kind=int, low=1),
+    }
+
+    kernel: Any
+    rank: Any
+    random_state: RandomState
+    A_: Floats
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _learn(
+        self, features: Floats, known: Constraints, seeds: Seeds, callback: Progress | None
+    ) -> dict[str, Any]:
+        """Find the fitted attributes by name, `A_` of (rank, rank) with them."""
+        raise NotImplementedError
+
+    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
+        seeds = Seeds(*derived_seeds(self.random_state, len(Seeds._fields)))
+        feature_map = self._feature_map(seeds.features).fit(X)
+        features = self._features(feature_map, X)
+        self._check_range(features)
+        found = self._learn(features, known, seeds, callback)
+        return found | self._embedded(features, found["A_"]) | {"_map": feature_map}
+
+    def _features(self, feature_map: FeatureMap, X: Floats) -> Floats:
+        """Give the features of rows, in an array of one's own."""
+        given: Any = feature_map.transform(X)
+        is_foreign = hasattr(self.kernel, "transform")  # a transformer may hand out what it keeps
+        features = np.array(
+            given.toarray() if hasattr(given, "toarray") else given,
+            dtype=np.float64, order="C", copy=True if is_foreign else None,
+        )  # fmt: skip
+        if features.ndim != 2 or features.shape[1] == 0 or not np.isfinite(features).all():
+            raise InvalidDataError(
+                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel gives no finite, "
+                "positive numbers for rows with themselves"
+            )
+        return features
+
+    def _check_range(self, features: Floats) -> None:
+        """Refuse features so large or small that distances overflow or vanish."""
+        largest = max(float(features.max()), -float(features.min()))
+        if largest and not SMALLEST < largest < LARGEST:
+            raise InvalidDataError(
+                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel makes features of up "
+                f"to {largest:.3g}, which must be within {SMALLEST:g} and {LARGEST:g}. Give the "
+                "kernel, or what it is computed from, in other units"
+            )
+
+    def _feature_map(self, seed: int) -> FeatureMap:
+        """Make what turns rows into features."""
+        rank = None if self.rank == "auto" else int(self.rank)
+        if isinstance(self.kernel, str) and self.kernel in NAMED:
+            return NAMED[self.kernel](rank, seed)  # type: ignore[no-any-return]
+        if hasattr(self.kernel, "transform") and not isinstance(self.kernel, type):
+            if rank is not None:
+                raise InvalidParameterError(
+                    f"{type(self).__name__}(rank={self.rank!r}): a kernel that is a transformer "
+                    "has a rank of its own; leave rank='auto'"
+                )
+            return clone(self.kernel)  # type: ignore[no-any-return]
+        if callable(self.kernel):
+            return CallableKernel(self.kernel, rank, seed)
+        raise InvalidParameterError(
+            f"{type(self).__name__}(kernel={self.kernel!r}): kernel must be one of "
+            f"{', '.join(map(repr, NAMED))}, a function of two sets of rows, or a transformer"
+        )
+
+    def _diameter(self) -> float | None:
+        """Give the largest squared distance that there can be; None where it is not known."""
+        is_gaussian = isinstance(self.kernel, str) and self.kernel != "precomputed"
+        return 2.0 if is_gaussian else None
+
+    def _embedded(self, features: Floats, A: Floats) -> dict[str, Any]:
+        """Turn features into learned ones, in place: two such arrays may not fit."""
+        root = square_root(A)
+        for start, stop in blocks(len(features), ROWS_PER_BLOCK):
+            features[start:stop] = features[start:stop] @ root
+        return {"embedding_": features, "_root": root, "rank_": len(A)}
+
+    def _embed(self, X: Floats) -> Floats:
+        return np.asarray(self._map.transform(X) @ self._root)
+
+    @property
+    def kernel_(self) -> Floats:
+        """The learned kernel of every two fitted rows, (n_samples, n_samples)."""
+        check_is_fitted(self, "embedding_")
+        check_dense_size(len(self.embedding_))
+        return self.embedding_ @ self.embedding_.T
+
+
+def square_root(A: Floats) -> Floats:
+    """Find the symmetric root of a symmetric positive semidefinite matrix."""
+    value, vector = np.linalg.eigh((A + A.T) / 2)
+    return np.asarray((vector * np.sqrt(np.maximum(value, 0.0))) @ vector.T)

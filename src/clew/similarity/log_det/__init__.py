@@ -1,0 +1,1 @@
+"""The log-det divergence solver that ITML, SKLR and SKMS share."""

@@ -1,0 +1,1 @@
+"""What groups say of an answer, and of who gave it."""

@@ -1,0 +1,222 @@
+"""Confusion matrices of few answers: drawn to those of all annotators, and these to a prior."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import rel_entr
+from scipy.stats import beta
+
+from clew.answers import Kind
+from clew.trust.groups._outcomes import CASES, IS_SETTLED, LABELS, TRUE_LABEL, Said
+
+__all__ = [
+    "Matrices",
+    "Prior",
+    "Shrunk",
+    "counted",
+    "error_rates_of",
+    "intervals_of",
+    "shrunk",
+    "told_by_answers",
+    "uniform_matrix",
+]
+
+#: Rounds of EM, and the least chance that is divided by.
+MAX_ROUNDS, TINY = 30, 1e-300
+
+#: For each kind of answers an array, such as one of shape (n_annotators, cases, labels).
+Matrices = Mapping[Kind, NDArray[np.float64]]
+
+
+class Prior(NamedTuple):
+    """What is expected of annotators before they answer."""
+
+    error: float
+    """Chance of any other answer than the true one."""
+    strength: float
+    """How many answers weigh as much as that expectation, in each case."""
+    pooling: float
+    """How many answers of an annotator weigh as much as what all share, in each case."""
+
+
+class Shrunk(NamedTuple):
+    """Matrices of one kind of answers."""
+
+    matrices: NDArray[np.float64]
+    """For each annotator, the chance of each label in each case, (n_annotators, cases, labels)."""
+    pooled: NDArray[np.float64]
+    """What they are drawn to, (cases, labels)."""
+    penalty: float
+    """Logarithm of the prior, but for a constant; 0 where all matrices are the shared one."""
+    pseudo: NDArray[np.float64]
+    """Parameters of the Dirichlet distributions of which the matrices are the means."""
+
+
+def uniform_matrix(kind: Kind, error: float) -> NDArray[np.float64]:
+    """Give the true label the chance ``1 - error``, and all others the rest in equal parts."""
+    n_cases, n_labels = len(CASES[kind]), len(LABELS[kind])
+    matrix = np.full((n_cases, n_labels), error / (n_labels - 1))
+    matrix[np.arange(n_cases), TRUE_LABEL[kind]] = 1.0 - error
+    return matrix
+
+
+def counted(said: Said, chances: NDArray[np.float64], n_annotators: int) -> NDArray[np.float64]:
+    """Add up by annotator, case and label how often it is expected to have happened.
+
+    Parameters
+    ----------
+    said : Said
+        The answers.
+    chances : ndarray of shape (m, n_cases)
+        Chances of the cases of each.
+    n_annotators : int
+        How many there are.
+
+    Returns
+    -------
+    ndarray of shape (n_annotators, n_cases, n_labels)
+        Odd-one-out answers are counted alike in whatever order their rows stand.
+    """
+    n_cases, n_labels = chances.shape[1], len(LABELS[said.kind])
+    counts = np.zeros((n_annotators, n_labels, n_cases))
+    np.add.at(counts, (said.annotator, said.label), said.weight[:, None] * chances)
+    counts = counts.transpose(0, 2, 1)
+    return _averaged(counts) if said.kind == "odd_one_out" else np.ascontiguousarray(counts)
+
+
+def _averaged(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average over the positions of the odd one, which mean nothing."""
+    result = counts.copy()
+    right = np.einsum("aii->a", counts[:, :3, :3]) / 3
+    wrong = (counts[:, :3, :3].sum(axis=(1, 2)) - 3 * right) / 6
+    result[:, :3, :3] = wrong[:, None, None]
+    result[:, np.arange(3), np.arange(3)] = right[:, None]
+    result[:, :3, 3:] = counts[:, :3, 3:].mean(axis=1, keepdims=True)
+    result[:, 3:, :3] = counts[:, 3:, :3].mean(axis=2, keepdims=True)
+    return result
+
+
+def shrunk(
+    kind: Kind,
+    counts: NDArray[np.float64],
+    prior: Prior,
+    pooled: NDArray[np.float64] | None = None,
+) -> Shrunk:
+    """Draw the matrices to one that all annotators share, and that one to what is expected.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the answers.
+    counts : ndarray of shape (n_annotators, n_cases, n_labels)
+        See `counted`.
+    prior : Prior
+        What is expected.
+    pooled : ndarray of shape (n_cases, n_labels), default=None
+        The shared matrix. None: from the counts of all, of which one annotator's weigh no more
+        than ``prior.pooling`` answers.
+
+    Returns
+    -------
+    Shrunk
+        Given the shared one, the matrices are those of highest posterior probability.
+    """
+    if pooled is None:
+        total = counts.sum(axis=-1, keepdims=True)
+        heard = (counts * prior.pooling / (total + prior.pooling)).sum(axis=0)
+        pooled = _mean(heard + prior.strength * uniform_matrix(kind, prior.error))
+    pseudo = counts + prior.pooling * pooled
+    matrices = _mean(pseudo)
+    penalty = -prior.pooling * float(rel_entr(pooled, matrices).sum())
+    return Shrunk(matrices, pooled, penalty, pseudo)
+
+
+def told_by_answers(
+    of_kind: Iterable[Said], chances: Matrices, prior: Prior, n_annotators: int
+) -> tuple[dict[Kind, NDArray[np.float64]], dict[Kind, Shrunk]]:
+    """Estimate matrices by EM: answers tell which case is likely, and matrices follow from that.
+
+    Parameters
+    ----------
+    of_kind : iterable of Said
+        The answers of each kind.
+    chances : dict of str to ndarray of shape (m, n_cases)
+        For each kind the chances of the cases of each answer, as found without it.
+    prior : Prior
+        What is expected.
+    n_annotators : int
+        How many there are.
+
+    Returns
+    -------
+    counts, found : dict
+        What is expected to have happened (`counted`), and the matrices, by kind.
+    """
+    counts, found = {}, {}
+    for said in of_kind:
+        expected = chances[said.kind]
+        table = np.zeros((n_annotators, expected.shape[1], len(LABELS[said.kind])))
+        for _ in range(MAX_ROUNDS):
+            matrices = shrunk(said.kind, table, prior).matrices
+            joint = expected * matrices[said.annotator, :, said.label]
+            joint /= np.maximum(joint.sum(axis=1, keepdims=True), TINY)
+            table = counted(said, joint, n_annotators)
+        counts[said.kind], found[said.kind] = table, shrunk(said.kind, table, prior)
+    return counts, found
+
+
+def _mean(pseudo: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(pseudo / pseudo.sum(axis=-1, keepdims=True))
+
+
+def intervals_of(kind: Kind, pseudo: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Give the bounds between which each chance lies with probability `level`.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the answers.
+    pseudo : ndarray of shape (n_annotators, n_cases, n_labels)
+        Parameters of Dirichlet distributions.
+    level : float
+        Such as 0.95.
+
+    Returns
+    -------
+    ndarray of shape (n_annotators, n_cases, n_labels, 2)
+        Equal tails. Chances of odd-one-out answers that differ by the position of rows alone are
+        one chance, and are bounded together.
+    """
+    size, times = np.ones(pseudo.shape[1:]), np.ones((pseudo.shape[1], 1))
+    if kind == "odd_one_out":
+        size[:3, :3], size[3:, :3], times[:3] = 2.0, 3.0, 3.0
+        size[np.arange(3), np.arange(3)] = 1.0
+    mass = times * size * pseudo
+    rest = np.maximum(times * pseudo.sum(axis=-1, keepdims=True) - mass, 1e-12)
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    bounds = beta.ppf(tails, mass[..., None], rest[..., None])
+    return np.asarray(bounds / size[..., None])
+
+
+def error_rates_of(
+    counts: Matrices, prior: Prior, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the share of wrong answers of each annotator, all kinds together, and its bounds."""
+    n = len(next(iter(counts.values())))
+    wrong, right = np.zeros(n), np.zeros(n)
+    for kind, table in counts.items():
+        settled = np.flatnonzero(IS_SETTLED[kind])
+        decided = table[:, settled, : len(LABELS[kind]) - 1].sum(axis=(1, 2))
+        hits = table[:, settled, TRUE_LABEL[kind][settled]].sum(axis=1)
+        wrong, right = wrong + decided - hits, right + hits
+    heard = prior.pooling / (prior.pooling + wrong + right)
+    pooled = prior.strength * prior.error + wrong @ heard
+    pooled /= prior.strength + (wrong + right) @ heard
+    a = wrong + prior.pooling * pooled
+    b = right + prior.pooling * (1 - pooled)
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    return a / (a + b), np.asarray(beta.ppf(tails, a[:, None], b[:, None]))

@@ -1,0 +1,100 @@
+"""Colours of graphs, against twins that try everything."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference import coloring as reference
+
+from clew.constraints._conflicts import neighbour_lists
+from clew.kernels.color_chains import swap_chains
+from clew.kernels.coloring import colour_connected, peeling_rounds, place_in_order
+
+
+@st.composite
+def graphs(draw, most=7):
+    """Number of nodes, edges, number of colours and costs without ties."""
+    n = draw(st.integers(1, most))
+    node = st.integers(0, n - 1)
+    pairs = st.tuples(node, node).filter(lambda e: e[0] < e[1]) if n > 1 else st.nothing()
+    edges = sorted(draw(st.sets(pairs, max_size=n * n))) if n > 1 else []
+    n_colours = draw(st.integers(1, 4))
+    cost = np.random.default_rng(draw(st.integers(0, 99))).uniform(size=(n, n_colours))
+    return n, edges, n_colours, cost
+
+
+def lists(n, edges):
+    return neighbour_lists(n, np.array(edges, dtype=np.int64).reshape(-1, 2))
+
+
+def cost_of(cost, labels):
+    return cost[np.arange(len(cost)), labels].sum()
+
+
+@given(graphs(most=12))
+def test_core_against_the_plain_twin_and_rounds_in_any_order(graph):
+    n, edges, n_colours, cost = graph
+    indptr, indices = lists(n, edges)
+    rounds = peeling_rounds(indptr, indices, n_colours)
+    assert set(np.flatnonzero(rounds < 0)) == reference.core(n, edges, n_colours)
+    if (rounds < 0).any():
+        return
+    for tie in (np.arange(n), -np.arange(n)):
+        labels = np.full(n, -1)
+        order = np.lexsort((tie, -rounds))
+        assert place_in_order(order, cost, indptr, indices, labels) == n
+        assert all(labels[a] != labels[b] for a, b in edges)
+
+
+@given(graphs(most=10), st.randoms(use_true_random=False))
+def test_placing_in_order_against_the_plain_twin(graph, random):
+    n, edges, _, cost = graph
+    order = random.sample(range(n), random.randint(0, n))
+    expected, labels = [-1] * n, np.full(n, -1)
+    n_placed = reference.placed(order, cost.tolist(), edges, expected)
+    order = np.array(order, dtype=np.int64)
+    assert place_in_order(order, cost, *lists(n, edges), labels) == n_placed
+    assert labels.tolist() == expected
+
+
+@given(graphs())
+def test_search_finds_a_colouring_if_and_only_if_there_is_one(graph):
+    n, edges, n_colours, cost = graph
+    labels = np.full(n, -1)
+    found, n_steps = colour_connected(np.arange(n), cost, *lists(n, edges), 10**6, labels)
+    valid = reference.colourings(n, edges, n_colours)
+    assert found == (len(valid) > 0)
+    assert n_steps <= n * n_colours**n
+    assert not found or tuple(labels) in valid
+
+
+@given(graphs(), st.integers(0, 6))
+def test_search_stops_after_so_many_steps(graph, max_steps):
+    n, edges, _, cost = graph
+    labels = np.full(n, -1)
+    found, n_steps = colour_connected(np.arange(n), cost, *lists(n, edges), max_steps, labels)
+    assert n_steps <= max_steps
+    assert found in (0, 1) or n_steps == max_steps
+
+
+@given(graphs())
+def test_swaps_against_the_plain_twin(graph):
+    n, edges, n_colours, cost = graph
+    for start in reference.colourings(n, edges, n_colours)[:3]:
+        labels = np.array(start, dtype=np.int64)
+        swap_chains(cost, *lists(n, edges), n, 100, 0.0, labels)
+        assert labels.tolist() == reference.swapped(cost.tolist(), edges, start)
+        assert all(labels[a] != labels[b] for a, b in edges)
+        assert cost_of(cost, labels) <= cost_of(cost, list(start)) + 1e-12
+
+
+def test_long_chains_are_left_alone():
+    n = 10
+    edges = [(i, i + 1) for i in range(n - 1)]
+    start = np.arange(n) % 2
+    cost = np.where(start[:, None] == np.arange(2), 1.0, 0.0)  # all on the wrong side
+    for max_length, n_swaps in ((n - 1, 0), (n, 1)):
+        labels = start.copy()
+        assert swap_chains(cost, *lists(n, edges), max_length, 5, 0.0, labels) == n_swaps
+        np.testing.assert_array_equal(labels, start if n_swaps == 0 else 1 - start)

@@ -1,0 +1,300 @@
+"""E2CP: the paper's formula, the sparse form beside the dense one, and what answers do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from tests.reference.propagation import exhaustive
+
+from clew import Constraints
+from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
+from clew.metrics import adjusted_rand_score
+from clew.similarity import COPRF, E2CP, AdaptiveKNN, ClustRF
+from clew.similarity._inner import graph_of
+from clew.similarity.graphs import _propagation
+from clew.similarity.graphs._propagation import Spread
+
+X, y = load_iris(return_X_y=True)
+N = len(X)
+ANSWERS = Constraints.from_labels(y, 60, random_state=0)
+
+
+def triples(known):
+    return [(*pair, is_same) for pair, is_same in zip(known.pairs, known.is_must_link, strict=True)]
+
+
+def dense(matrix):
+    return matrix.toarray() if issparse(matrix) else matrix
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.8, 0.95])
+@pytest.mark.parametrize("n_neighbors", [10, "paper", None])
+def test_dense_form_is_the_papers_formula(alpha, n_neighbors):
+    model = E2CP(alpha=alpha, n_neighbors=n_neighbors, form="dense").fit(X, constraints=ANSWERS)
+    k = {"paper": 15, None: N - 1}.get(n_neighbors, n_neighbors)
+    graph = graph_of(AdaptiveKNN().fit(X), N, k).toarray()
+    expected = exhaustive(graph, triples(ANSWERS), alpha)
+    np.testing.assert_allclose(model.affinity_matrix_, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.8, 0.95])
+def test_sparse_form_has_the_dense_forms_entries(alpha):
+    digits, truth = load_digits(return_X_y=True)
+    known = Constraints.from_labels(truth[:400], 300, error=0.1, random_state=0)
+    model = E2CP(alpha=alpha, n_neighbors=10, form="dense").fit(digits[:400], constraints=known)
+    sparse = clone(model).set_params(form="sparse").fit(digits[:400], constraints=known)
+    assert issparse(sparse.affinity_matrix_)
+    kept = sparse.affinity_matrix_.toarray()
+    at = kept != 0
+    # Both are scaled by their own largest value, which the sparse form may not hold.
+    np.testing.assert_allclose(kept[at], model.affinity_matrix_[at], atol=0.02)
+    np.testing.assert_array_equal(kept, kept.T)
+
+
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+def test_forms_agree_where_many_answers_are_about_one_row(kind):
+    around = graph_of(AdaptiveKNN().fit(X), N, 5)[[0]].indices
+    known = Constraints.from_pairs(**{kind: [(0, j) for j in around]}, n_samples=N)
+    thick = E2CP(n_neighbors=5, form="dense").fit(X, constraints=known).affinity_matrix_
+    thin = E2CP(n_neighbors=5, form="sparse").fit(X, constraints=known).affinity_matrix_.toarray()
+    np.testing.assert_allclose(thin[thin != 0], thick[thin != 0], atol=5e-3)
+
+
+def test_answers_about_one_row_are_put_at_that_row():
+    known = Constraints.from_pairs(must_link=[(0, 7), (3, 7)], cannot_link=[(7, 9)], n_samples=N)
+    spread = Spread.over(graph_of(AdaptiveKNN().fit(X), N, 5), known, 0.8)
+    assert spread.rows.tolist() == [0, 3, 7, 9]
+    assert spread.rows[spread.heads].tolist() == [7]
+    assert spread.said.toarray().tolist() == [[1, 1, 0, -1]]
+
+
+def test_sparse_form_holds_the_pairs_that_matter():
+    known = Constraints.from_pairs(must_link=[(0, 60)], cannot_link=[(0, 1)], n_samples=N)
+    model = E2CP(n_neighbors=5, form="sparse").fit(X, constraints=known)
+    graph = graph_of(AdaptiveKNN().fit(X), N, 5)
+    around = [np.append(graph[[row]].indices, row) for row in (0, 60)]
+    A = model.affinity_matrix_.toarray()
+    assert (A[np.ix_(*around)] > 0).all()
+    assert A[0, 60] > 0.3
+    at = graph.toarray() > 0
+    at[0, 1] = at[1, 0] = False
+    assert (A[at] > 0).all()
+
+
+def test_blocks_that_are_not_kept_are_made_again(monkeypatch):
+    model = E2CP(form="sparse").fit(X, constraints=ANSWERS)
+    monkeypatch.setattr(_propagation, "MAX_STORED", 10)
+    again = E2CP(form="sparse").fit(X, constraints=ANSWERS)
+    np.testing.assert_allclose(
+        again.affinity_matrix_.toarray(), model.affinity_matrix_.toarray(), atol=5e-3
+    )
+
+
+def test_room_for_must_links_is_limited(monkeypatch):
+    everything = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
+    monkeypatch.setattr(_propagation, "MAX_ADDED_PER_ROW", 2)
+    less = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
+    assert less.nnz < everything.nnz
+    must = ANSWERS.pairs[ANSWERS.is_must_link]
+    assert (less.toarray()[tuple(must.T)] > 0).all()
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_without_answers_the_graph_is_left(form):
+    model = E2CP(form=form, n_neighbors=7).fit(X)
+    graph = graph_of(AdaptiveKNN().fit(X), N, 7).toarray()
+    np.testing.assert_allclose(dense(model.affinity_matrix_), graph / graph.max(), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_answers_spread_to_neighbours(form):
+    points, truth = make_blobs(90, 2, centers=[(0, 0), (6, 0), (0, 6)], random_state=0)
+    a, b = np.flatnonzero(truth == 0)[:2], np.flatnonzero(truth == 1)[:2]
+    known = Constraints.from_pairs(must_link=[(a[0], b[0])], n_samples=90)
+    A = dense(E2CP(n_neighbors=40, form=form).fit(points, constraints=known).affinity_matrix_)
+    without = dense(E2CP(n_neighbors=40, form=form).fit(points).affinity_matrix_)
+    assert A[a[1], b[1]] > without[a[1], b[1]]
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_weights_scale_what_spreads_and_contradictions_cancel(form):
+    pair = [(0, 60)]
+    half = Constraints.from_pairs(must_link=pair, cannot_link=pair, n_samples=N)
+    at_odds = E2CP(form=form).fit(X, constraints=half).affinity_matrix_
+    np.testing.assert_allclose(dense(at_odds), dense(E2CP(form=form).fit(X).affinity_matrix_))
+    nil = Constraints.from_pairs(must_link=pair, n_samples=N).with_weights(pair_weights=[0.0])
+    ignored = E2CP(form=form).fit(X, constraints=nil).affinity_matrix_
+    np.testing.assert_allclose(dense(ignored), dense(at_odds))
+    both = Constraints.from_pairs(must_link=[(0, 60), (5, 110)], n_samples=N)
+    weak = both.with_weights(pair_weights=[1.0, 0.2])
+    A = dense(E2CP(form=form).fit(X, constraints=weak).affinity_matrix_)
+    assert A[0, 60] > A[5, 110]
+
+
+def test_dont_know_spreads_nothing():
+    unknown = Constraints.from_pairs(dont_know=[(0, 60), (3, 4)], n_samples=N)
+    model = E2CP().fit(X, constraints=unknown)
+    np.testing.assert_array_equal(model.affinity_matrix_, E2CP().fit(X).affinity_matrix_)
+    np.testing.assert_array_equal(model.constraint_weight_, [0, 0])
+
+
+def test_any_affinity_can_be_beneath():
+    forest = ClustRF(30, random_state=0)
+    composed = E2CP(forest).fit(X, constraints=ANSWERS)
+    given = E2CP("precomputed").fit(forest.fit(X).affinity_matrix_, constraints=ANSWERS)
+    sparse = E2CP("precomputed").fit(csr_array(forest.affinity_matrix_), constraints=ANSWERS)
+    np.testing.assert_allclose(composed.affinity_matrix_, given.affinity_matrix_, atol=1e-6)
+    np.testing.assert_allclose(sparse.affinity_matrix_, given.affinity_matrix_, atol=1e-6)
+    free = X + np.random.RandomState(0).uniform(size=X.shape)  # of ties
+    distances = np.linalg.norm(free[:, None] - free, axis=2)
+    by_distance = E2CP(AdaptiveKNN(metric="precomputed")).fit(distances, constraints=ANSWERS)
+    by_features = E2CP().fit(free, constraints=ANSWERS)
+    np.testing.assert_allclose(
+        by_distance.affinity_matrix_, by_features.affinity_matrix_, atol=1e-5
+    )
+
+
+def test_what_a_forest_believes_is_what_spreads():
+    known = Constraints.from_labels(y, 300, error=0.2, random_state=0)
+    model = E2CP(COPRF(50, trust="posterior", random_state=0)).fit(X, constraints=known)
+    np.testing.assert_array_equal(model.constraint_weight_, model.similarity_.constraint_weight_)
+    assert model.constraint_weight_.min() < 0.5
+
+
+def test_seed_reaches_the_part_that_has_none():
+    a, b = (E2CP(ClustRF(10), random_state=3).fit(X).affinity_matrix_ for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+    assert E2CP(ClustRF(10), random_state=3).similarity.random_state is None
+
+
+def test_threads_do_not_change_the_result():
+    one, two = (
+        E2CP(form="sparse", n_jobs=n).fit(X, constraints=ANSWERS).affinity_matrix_ for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.toarray(), two.toarray())
+
+
+def test_a_sparse_affinity_is_taken_as_it_is():
+    graph = graph_of(AdaptiveKNN().fit(X), N, 7)
+    own = E2CP("precomputed", n_neighbors=None, form="sparse").fit(graph, constraints=ANSWERS)
+    made = E2CP(n_neighbors=7, form="sparse").fit(X, constraints=ANSWERS)
+    np.testing.assert_allclose(
+        own.affinity_matrix_.toarray(), made.affinity_matrix_.toarray(), atol=1e-5
+    )
+
+
+def test_affinities_near_nothing_are_only_affinities():
+    A = AdaptiveKNN().fit(X).affinity_matrix_.astype(np.float64)
+    tiny = E2CP("precomputed").fit(A * 1e-300, constraints=ANSWERS).affinity_matrix_
+    plain = E2CP("precomputed").fit(A, constraints=ANSWERS).affinity_matrix_
+    np.testing.assert_allclose(tiny, plain, atol=1e-9)
+
+
+def test_a_refit_that_is_refused_or_interrupted_leaves_what_was(monkeypatch):
+    model = E2CP(form="sparse").fit(X, constraints=ANSWERS)
+    before = dict(vars(model))
+    with pytest.raises(InvalidParameterError):
+        model.set_params(n_neighbors=None).fit(X[:60])
+    model.set_params(n_neighbors="auto")
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_propagation, "diffuse", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, constraints=Constraints.from_labels(y, 9, random_state=0))
+    assert vars(model) == before
+
+
+def test_callback_hears_of_the_diffusion():
+    heard = []
+    E2CP(form="sparse").fit(X, constraints=ANSWERS, callback=lambda *done: heard.append(done))
+    assert heard[-1] == (1, 1)
+    assert len(heard) == 2
+
+
+def test_refitting_forgets():
+    model = E2CP().fit(X, constraints=ANSWERS)
+    np.testing.assert_array_equal(
+        model.fit(X[:60]).affinity_matrix_, E2CP().fit(X[:60]).affinity_matrix_
+    )
+
+
+def test_neighbours_are_the_largest_entries():
+    model = E2CP().fit(X, constraints=ANSWERS)
+    graph = model.kneighbors_graph(1)
+    row = int(np.argmax(model.affinity_matrix_.max(axis=1)))
+    assert graph[row, model.affinity_matrix_[row].argmax()] == model.affinity_matrix_[row].max()
+    with pytest.raises(InvalidParameterError, match=r"\[1, 149\]"):
+        model.kneighbors_graph(150)
+
+
+def test_groups_follow_answers_better_than_without():
+    known = Constraints.from_labels(y, 300, random_state=0)
+    scores = [
+        adjusted_rand_score(
+            y, SimilarityClustering(E2CP(), SpectralClustering(3), random_state=0)
+            .fit(X, constraints=c).labels_,
+        )
+        for c in (None, known)
+    ]  # fmt: skip
+    assert scores[1] > scores[0]
+
+
+def test_a_finished_graph_is_cut_as_it_is():
+    model = SimilarityClustering(E2CP(), SpectralClustering(3), random_state=0)
+    model.fit(X, constraints=ANSWERS)
+    np.testing.assert_allclose(
+        model.clusterer_.graph_.toarray(), model.similarity_.affinity_matrix_, atol=1e-12
+    )
+    fewer = SimilarityClustering(E2CP(), SpectralClustering(3, n_neighbors=5), random_state=0)
+    assert fewer.fit(X, constraints=ANSWERS).clusterer_.graph_.nnz < 2 * 5 * N
+
+
+def test_new_rows_have_no_affinity():
+    assert not hasattr(E2CP().fit(X), "transform")
+    model = SimilarityClustering(E2CP(), SpectralClustering(3)).fit(X)
+    assert not hasattr(model, "predict")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"alpha": 1.0}, r"alpha=1.0.*\(0, 1\)"),
+        ({"alpha": 0}, r"alpha=0.*\(0, 1\)"),
+        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"form": "sparse", "n_neighbors": None}, "all affinities of rows are dense"),
+        ({"form": "thick"}, "form='thick'"),
+        ({"similarity": "euclidean"}, "similarity='euclidean'"),
+    ],
+)
+def test_parameters_are_checked(parameters, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        E2CP(**parameters).fit(X)
+
+
+def test_a_matrix_that_is_no_affinity_is_refused():
+    with pytest.raises(InvalidDataError, match="square"):
+        E2CP("precomputed").fit(X)
+    with pytest.raises(InvalidDataError, match="Negative"):
+        E2CP("precomputed").fit(-np.ones((5, 5)))
+    lopsided = np.triu(np.ones((5, 5)))
+    with pytest.raises(InvalidDataError, match="symmetric"):
+        E2CP("precomputed").fit(lopsided)
+
+
+def test_dense_form_has_a_limit(monkeypatch):
+    monkeypatch.setattr("clew.graphs.MAX_DENSE_ROWS", 100)
+    with pytest.raises(TooLargeError, match="150 rows"):
+        E2CP(form="dense").fit(X)
+
+
+def test_diffusion_that_does_not_settle_is_said_aloud(monkeypatch):
+    monkeypatch.setattr(_propagation, "MAX_ITER", 1)
+    with pytest.warns(ConvergenceWarning, match="alpha"):
+        E2CP(alpha=0.99, form="sparse").fit(X, constraints=ANSWERS)

@@ -1,0 +1,269 @@
+"""Who errs how: counted against known groups, drawn to others where answers are few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from clew import Constraints, Question
+from clew.exceptions import InvalidConstraintsError, InvalidDataError, InvalidParameterError
+from clew.oracles import SimulatedOracle
+from clew.trust import ConfusionMatrices
+from clew.trust.groups._shrinkage import Prior, shrunk, uniform_matrix
+
+Y = np.repeat([0, 1, 2], 40)
+PAIR = np.array([[0.7, 0.2, 0.1], [0.05, 0.75, 0.2]])
+TRIPLET = np.array([[0.6, 0.1, 0.3], [0.2, 0.7, 0.1], [0.25, 0.15, 0.6]])
+
+
+def answers_of(rng, n, *, confusion=None, names=("ann",), kinds=("pair", "triplet"), **rates):
+    """Simulated answers about random rows."""
+    oracle = SimulatedOracle(
+        Y, annotators=names, confusion=confusion, random_state=int(rng.integers(99)), **rates
+    )
+    asked = [
+        Question(kind, tuple(rng.permutation(len(Y))[: 2 if kind == "pair" else 3].tolist()))
+        for kind in kinds
+        for _ in range(n)
+    ]
+    return Constraints.from_answers(oracle.answer_all(asked), n_samples=len(Y))
+
+
+def with_dont_know(matrix):
+    """The matrix of an oracle of pairs, which also has a row for a true don't-know."""
+    return np.vstack([matrix, [0, 0, 1]])
+
+
+def test_many_answers_give_the_matrix_of_who_gave_them():
+    table = {"pair": with_dont_know(PAIR), "triplet": TRIPLET}
+    known = answers_of(np.random.default_rng(0), 4000, confusion=table)
+    found = ConfusionMatrices().fit(known, Y)
+    np.testing.assert_allclose(found.of("ann")["pair"], PAIR, atol=0.03)
+    np.testing.assert_allclose(found.of("ann")["triplet"], TRIPLET, atol=0.03)
+    np.testing.assert_allclose(found.matrices_["pair"].sum(axis=-1), 1)
+
+
+def test_odd_one_out_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(1)
+    known = answers_of(rng, 300, kinds=("odd_one_out",), error=0.3)
+    order = rng.permuted(np.tile(np.arange(3), (300, 1)), axis=1)
+    rows = np.take_along_axis(known.odd_one_out, order, axis=1)
+    said = known.odd_one_out_answers
+    moved = np.where(said < 0, said, (order == said[:, None]).argmax(axis=1))
+    other = Constraints.from_odd_one_out(rows, moved, n_samples=len(Y))
+    other = Constraints(
+        len(Y),
+        odd_one_out=np.column_stack([other.odd_one_out, moved]),
+        odd_one_out_annotators=["ann"] * 300,
+    )
+    first, second = (ConfusionMatrices().fit(c, Y) for c in (known, other))
+    np.testing.assert_allclose(
+        first.matrices_["odd_one_out"], second.matrices_["odd_one_out"], atol=1e-12
+    )
+
+
+def test_nobody_said_anything():
+    found = ConfusionMatrices(prior_error=0.2).fit(Constraints(len(Y)), Y)
+    np.testing.assert_allclose(found.pooled_["triplet"], uniform_matrix("triplet", 0.2))
+
+
+def test_few_answers_stay_near_the_prior_and_many_leave_it():
+    rng, prior = np.random.default_rng(2), uniform_matrix("pair", 0.15)
+    table = {"pair": with_dont_know(np.array([[0.2, 0.8, 0.0], [0.8, 0.2, 0.0]]))}
+    away = [
+        np.abs(
+            ConfusionMatrices()
+            .fit(answers_of(rng, n, kinds=("pair",), confusion=table), Y)
+            .of("ann")["pair"]
+            - prior
+        ).max()
+        for n in (2, 20, 200, 2000)
+    ]
+    assert away[0] < 0.2
+    assert away[-1] > 0.5
+    assert away == sorted(away)
+
+
+def test_who_said_little_is_drawn_to_what_all_say():
+    rng = np.random.default_rng(3)
+    many = answers_of(rng, 1000, kinds=("pair",), names=("a", "b", "c"), error=0.35)
+    few = answers_of(rng, 2, kinds=("pair",), names=("new",), error=0.0)
+    found = ConfusionMatrices(prior_strength=2.0).fit(many + few, Y)
+    wrong = {name: found.of(name)["pair"][0, 1] for name in found.annotators_}
+    assert wrong["new"] == pytest.approx(np.mean([wrong[n] for n in "abc"]), abs=0.06)
+    assert abs(wrong["new"] - 0.075) > 0.1
+
+
+def test_matrices_are_those_of_highest_posterior_probability():
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 9, (3, 3, 3)).astype(float)
+    prior, pooled = Prior(0.15, 20.0, 10.0), rng.dirichlet(np.ones(3), 3)
+
+    def log_posterior(matrices):
+        return (counts * np.log(matrices)).sum() + 10 * (pooled * np.log(matrices / pooled)).sum()
+
+    found = shrunk("triplet", counts, prior, pooled)
+    best = log_posterior(found.matrices)
+    assert found.penalty == pytest.approx(best - (counts * np.log(found.matrices)).sum())
+    for _ in range(50):
+        near = found.matrices * np.exp(rng.normal(0, 0.05, found.matrices.shape))
+        assert log_posterior(near / near.sum(axis=-1, keepdims=True)) < best
+
+
+def test_error_rates_of_people_who_differ():
+    rng = np.random.default_rng(5)
+    rates = {"good": 0.02, "fair": 0.2, "poor": 0.45}
+    kinds = ("pair", "triplet", "odd_one_out")
+    known = answers_of(
+        rng, 700, names=tuple(rates), kinds=kinds, error=list(rates.values()), dont_know=0.1
+    )
+    found = ConfusionMatrices().fit(known, Y)
+    for name, rate, bounds in zip(
+        found.annotators_, found.error_rates_, found.error_intervals_, strict=True
+    ):
+        assert rate == pytest.approx(rates[name] / 0.9, abs=0.04)
+        assert bounds[0] < rate < bounds[1]
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    # Truth drawn from the prior that the model believes in, so that the level is exact.
+    rng, inside, n = np.random.default_rng(6), [], 60
+    for _ in range(60):
+        truth = rng.dirichlet(20 * uniform_matrix("pair", 0.15)[0])
+        said = rng.choice([1, 0, -2], n, p=truth)
+        pairs = [(0, i + 1, code) for i, code in enumerate(said)]
+        model = ConfusionMatrices(prior_strength=1e6)
+        low, high = (
+            model.fit(Constraints(n + 1, pairs=pairs), np.zeros(n + 1, int))
+            .intervals_["pair"][0, 0]
+            .T
+        )
+        inside += list((low < truth) & (truth < high))
+    assert 0.9 < np.mean(inside) < 0.99
+
+
+def test_more_answers_narrow_the_intervals():
+    rng = np.random.default_rng(7)
+    width = [
+        np.ptp(
+            ConfusionMatrices()
+            .fit(answers_of(rng, n, kinds=("pair", "odd_one_out"), error=0.2), Y)
+            .intervals_[kind],
+            axis=-1,
+        ).max()
+        for kind in ("pair", "odd_one_out")
+        for n in (10, 1000)
+    ]
+    assert width[1] < width[0] / 2
+    assert width[3] < width[2]
+
+
+def test_weights_count_as_parts_of_answers_and_weight_0_as_none():
+    known = answers_of(np.random.default_rng(8), 200, error=0.3)
+    nothing = known.with_weights(pair_weights=np.zeros(200), triplet_weights=np.zeros(200))
+    empty = ConfusionMatrices().fit(nothing, Y)
+    np.testing.assert_allclose(empty.matrices_["pair"][0], uniform_matrix("pair", 0.15))
+    assert not empty.n_answers_.any()
+    halves = known.with_weights(pair_weights=np.full(200, 0.5), triplet_weights=np.full(200, 0.5))
+    twice = ConfusionMatrices().fit(halves + halves, Y)
+    once = ConfusionMatrices().fit(known, Y)
+    np.testing.assert_allclose(twice.matrices_["triplet"], once.matrices_["triplet"])
+
+
+def test_chances_of_groups_serve_as_well_as_groups():
+    known = answers_of(np.random.default_rng(9), 200, error=0.3)
+    of_labels = ConfusionMatrices().fit(known, Y)
+    of_chances = ConfusionMatrices().fit(known, np.eye(3)[Y])
+    np.testing.assert_allclose(of_labels.matrices_["triplet"], of_chances.matrices_["triplet"])
+    vague = ConfusionMatrices().fit(known, np.full((len(Y), 3), 1 / 3))
+    # Who knows nothing of the groups cannot tell the two rows of the matrix apart by answers.
+    rows = vague.matrices_["pair"][0]
+    assert np.abs(rows[0] - rows[1]).max() < np.abs(of_labels.matrices_["pair"][0][:, 0]).max()
+
+
+def test_rows_without_a_group_are_with_no_other():
+    known = Constraints.from_pairs(must_link=[(0, 1)] * 50, n_samples=2)
+    found = ConfusionMatrices().fit(known, [-1, -1])
+    assert found.of("")["pair"][1, 0] > 0.5  # said same, though different
+
+
+def test_log_likelihood_by_hand():
+    known = Constraints.from_pairs(
+        must_link=[(0, 1)], cannot_link=[(0, 2)], dont_know=[(1, 2)], n_samples=3
+    ).with_weights(pair_weights=[1.0, 0.5, 0.0])
+    model = ConfusionMatrices.uniform(0.2)
+    q = np.array([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]])
+    expected = np.log(0.5 * 0.8 + 0.5 * 0.1) + 0.5 * np.log(0.1)
+    assert model.log_likelihood(known, q) == pytest.approx(expected)
+
+
+def test_unknown_annotators_are_refused():
+    known = answers_of(np.random.default_rng(10), 20, names=("ann", "ben"))
+    found = ConfusionMatrices().fit(known, Y)
+    with pytest.raises(InvalidParameterError, match=r"'zoe'.*'ann', 'ben'"):
+        found.of("zoe")
+    strangers = answers_of(np.random.default_rng(11), 20, names=("zoe",))
+    with pytest.raises(InvalidConstraintsError, match="'zoe'"):
+        found.log_likelihood(strangers, Y)
+    silent = known.select(pairs=known.pair_annotators == 0, triplets=known.triplet_annotators == 0)
+    with pytest.raises(InvalidParameterError, match="'ben'"):
+        ConfusionMatrices().fit(silent, Y).of("ben")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Y[:-1],
+        np.ones((len(Y), 3)),
+        np.full(len(Y), 0.5),
+        np.zeros((len(Y), 2)),
+        Y[:, None, None],
+        np.array([["a", "b"]] * len(Y)),
+        np.ones((len(Y), 1), complex),
+        [[1.0], [0.5, 0.5]],
+        None,
+        np.full((len(Y), 2), np.nan),
+        np.full((len(Y), 2), np.inf),
+    ],
+)
+def test_memberships_that_are_none_are_refused(wrong):
+    with pytest.raises(InvalidDataError):
+        ConfusionMatrices().fit(Constraints(len(Y)), wrong)
+
+
+@pytest.mark.parametrize("name", ["prior_error", "prior_strength", "pooling_strength"])
+def test_parameters_outside_their_range_are_refused(name):
+    model = clone(ConfusionMatrices()).set_params(**{name: 0.0})
+    with pytest.raises(InvalidParameterError, match=name):
+        model.fit(Constraints(len(Y)), Y)
+    model.set_params(**{name: 1e300})
+    with pytest.raises(InvalidParameterError, match=name):
+        model.fit(Constraints(len(Y)), Y)
+    for epsilon in (1.5, np.nan, "half", True):
+        with pytest.raises(InvalidParameterError, match="epsilon"):
+            ConfusionMatrices.uniform(epsilon)
+    for names in ("ann", ("ann", "ann")):
+        with pytest.raises(InvalidParameterError, match="annotators"):
+            ConfusionMatrices.uniform(0.1, names)
+
+
+@pytest.mark.parametrize("strength", [1e-300, 1e9])
+def test_intervals_hold_the_chances_however_strong_the_prior(strength):
+    known = answers_of(np.random.default_rng(12), 50, kinds=("pair", "triplet", "odd_one_out"))
+    model = ConfusionMatrices(prior_strength=strength, pooling_strength=strength).fit(known, Y)
+    for kind, chances in model.matrices_.items():
+        low, high = np.moveaxis(model.intervals_[kind], -1, 0)
+        assert (low <= high).all()
+        # Of what was never said, the mean of a very skewed distribution is above its bounds.
+        heard = chances > 0.01
+        assert ((low <= chances) & (chances <= high))[heard].all()
+
+
+def test_groups_that_no_answer_is_about_cost_nothing():
+    # Every row in a group of its own: a matrix of rows by groups would hold 20 GB.
+    known = Constraints.from_pairs(cannot_link=[(0, 49_999), (7, 12)], n_samples=50_000)
+    alone = ConfusionMatrices().fit(known, np.arange(50_000))
+    few = ConfusionMatrices().fit(known.subset([0, 7, 12, 49_999]), np.arange(4))
+    np.testing.assert_array_equal(alone.matrices_["pair"], few.matrices_["pair"])
+    assert alone.log_likelihood(known, np.arange(50_000)) < 0
