@@ -76,7 +76,7 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
     violated = violations(label, known)
     for of_kind, doubt in zip(violated, _doubts(model), strict=False):
         of_kind[doubt > DOUBT] = False
-    for of_kind, table in zip(violated, known._tables, strict=True):
+    for of_kind, table in zip(violated, known.tables, strict=True):
         of_kind[table.weights == 0] = False
     tables = (known.pairs, known.triplets, known.odd_one_out)
     against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
@@ -125,7 +125,7 @@ def clusters_csv(ids: list[str], groups: Groups) -> str:
 
 def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
     """Format the answers that look wrong, the most doubtful first."""
-    tables = {table.kind: table for table in known._tables}
+    tables = {table.kind: table for table in known.tables}
     lines = []
     for kind, at, p_wrong in doubted_answers(model):
         asked = tables[kind]

@@ -4,5 +4,6 @@ from clew.constraints._closure import Closure
 from clew.constraints._conflicts import Conflict
 from clew.constraints._constraints import Constraints
 from clew.constraints._support import Support, check_constraints
+from clew.constraints._tables import AnswerTable
 
-__all__ = ["Closure", "Conflict", "Constraints", "Support", "check_constraints"]
+__all__ = ["AnswerTable", "Closure", "Conflict", "Constraints", "Support", "check_constraints"]

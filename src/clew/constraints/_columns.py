@@ -92,10 +92,11 @@ class AnswerColumns:
         return new
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self)._from_tables, (self._n_samples, self._tables, self._annotators)
+        return type(self)._from_tables, (self._n_samples, self.tables, self._annotators)
 
     @property
-    def _tables(self) -> tuple[AnswerTable, AnswerTable, AnswerTable]:
+    def tables(self) -> tuple[AnswerTable, AnswerTable, AnswerTable]:
+        """The answers as read-only columns: pairs, triplets and odd-one-out answers."""
         return self._pairs, self._triplets, self._odd_one_out
 
     @property
@@ -195,14 +196,14 @@ class AnswerColumns:
 
     def __len__(self) -> int:
         """Count the answers of all kinds, repeats and don't-knows included."""
-        return sum(map(len, self._tables))
+        return sum(map(len, self.tables))
 
     def __bool__(self) -> bool:
         # No answers are still constraints: `if constraints` must not take them for None.
         return True
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{PARAMETER[table.kind]}={len(table)}" for table in self._tables)
+        counts = ", ".join(f"{PARAMETER[table.kind]}={len(table)}" for table in self.tables)
         return f"Constraints(n_samples={self.n_samples}, {counts})"
 
     def __eq__(self, other: object) -> bool:
@@ -210,7 +211,7 @@ class AnswerColumns:
             return NotImplemented
         return self.n_samples == other.n_samples and all(
             mine.is_equal(theirs, self.annotators, other.annotators)
-            for mine, theirs in zip(self._tables, other._tables, strict=True)
+            for mine, theirs in zip(self.tables, other.tables, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]

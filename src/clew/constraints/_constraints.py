@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -10,6 +12,7 @@ from clew.constraints._conflicts import Conflict, find_conflicts
 from clew.constraints._constructors import Constructors
 from clew.constraints._exchange import Exchange
 from clew.constraints._implied import pairs_of
+from clew.constraints._tables import AnswerTable
 from clew.constraints._validation import as_integers, as_weights
 from clew.exceptions import InvalidConstraintsError
 
@@ -105,7 +108,7 @@ class Constraints(Constructors, Exchange):
         codes = np.array([names.index(name) for name in other.annotators], dtype=np.int64)
         tables = tuple(
             mine.joined(theirs, codes)
-            for mine, theirs in zip(self._tables, other._tables, strict=True)
+            for mine, theirs in zip(self.tables, other.tables, strict=True)
         )
         return self._from_tables(self.n_samples, tables, names)
 
@@ -143,7 +146,7 @@ class Constraints(Constructors, Exchange):
             )
         new_number = np.full(self.n_samples, -1, dtype=np.int64)
         new_number[index] = np.arange(index.size)
-        tables = tuple(table.renumbered(new_number) for table in self._tables)
+        tables = tuple(table.renumbered(new_number) for table in self.tables)
         return self._from_tables(index.size, tables, self.annotators)
 
     def select(
@@ -185,7 +188,7 @@ class Constraints(Constructors, Exchange):
             else table.take(
                 _as_positions(which, len(table), table.kind, f"the number of {PLURAL[table.kind]}")
             )
-            for table, which in zip(self._tables, given, strict=True)
+            for table, which in zip(self.tables, given, strict=True)
         )
         return self._from_tables(self.n_samples, tables, self.annotators)
 
@@ -215,7 +218,7 @@ class Constraints(Constructors, Exchange):
         (array([[0, 1]]), array([[0, 2]]))
         """
         tables = (
-            pairs_of(self._tables),
+            pairs_of(self.tables),
             self._triplets.take(NOTHING),
             self._odd_one_out.take(NOTHING),
         )
@@ -256,9 +259,39 @@ class Constraints(Constructors, Exchange):
             table
             if weights is None
             else table.with_weights(as_weights(weights, len(table), f"{table.kind}_weights"))
-            for table, weights in zip(self._tables, given, strict=True)
+            for table, weights in zip(self.tables, given, strict=True)
         )
         return self._from_tables(self.n_samples, tables, self.annotators)
+
+    def with_tables(
+        self,
+        tables: Sequence[AnswerTable],
+        annotators: tuple[str, ...] | None = None,
+    ) -> Constraints:
+        """Replace the answers; the rows stay the same.
+
+        Parameters
+        ----------
+        tables : sequence of three AnswerTable
+            Pairs, triplets and odd-one-out answers, each valid for `n_samples` rows: they are not
+            checked again.
+        annotators : tuple of str, default=None
+            Names of the annotators, by code. None keeps the old ones.
+
+        Returns
+        -------
+        Constraints
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> c = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 2)], n_samples=3)
+        >>> pairs, triplets, odd_one_out = c.tables
+        >>> c.with_tables((pairs.take(pairs.answers == 1), triplets, odd_one_out))
+        Constraints(n_samples=3, pairs=1, triplets=0, odd_one_out=0)
+        """
+        names = self.annotators if annotators is None else annotators
+        return self._from_tables(self.n_samples, tuple(tables), names)
 
     def closure(self) -> Closure:
         """Return all that must-links and cannot-links entail, whatever their weights.

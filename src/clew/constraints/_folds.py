@@ -34,7 +34,7 @@ def held_out_folds(
     kept, held : Constraints
         The answers to learn from, and those held out.
     """
-    fold = {PARAMETER[table.kind]: _dealt(table.rows, n_folds, random) for table in known._tables}
+    fold = {PARAMETER[table.kind]: _dealt(table.rows, n_folds, random) for table in known.tables}
     for number in range(n_folds):
         yield (
             known.select(**{kind: of != number for kind, of in fold.items()}),

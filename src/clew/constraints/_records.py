@@ -35,7 +35,7 @@ def records(
     constraints: AnswerColumns,
 ) -> Iterator[tuple[str, int, int, int | None, str, str, float]]:
     """Yield the fields of every answer in the order of `COLUMNS`: pairs, triplets, odd-one-out."""
-    for kind_word, table in zip(_KINDS, constraints._tables, strict=True):
+    for kind_word, table in zip(_KINDS, constraints.tables, strict=True):
         words = {code: word for word, code in ANSWER_WORDS[table.kind].items()}
         for rows, answer, annotator, weight in zip(
             table.rows.tolist(),

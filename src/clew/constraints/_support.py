@@ -151,5 +151,5 @@ def refuse_contradictions(known: Constraints) -> None:
 
 def of_some_weight(known: Constraints) -> Constraints:
     """Leave out the answers of weight 0, which say nothing."""
-    pairs, triplets, odd_one_out = (table.weights > 0 for table in known._tables)
+    pairs, triplets, odd_one_out = (table.weights > 0 for table in known.tables)
     return known.select(pairs=pairs, triplets=triplets, odd_one_out=odd_one_out)

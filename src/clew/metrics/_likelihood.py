@@ -91,7 +91,7 @@ def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, NDA
             f"constraints speak of, got {group.shape}"
         )
     classes = as_classes(group)
-    return {said.kind: _counted(said, classes) for said in constraints._tables}
+    return {said.kind: _counted(said, classes) for said in constraints.tables}
 
 
 def _counted(said: AnswerTable, classes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -69,7 +69,7 @@ def credit_of(ensemble: Ensemble, folds: Sequence[Fold]) -> dict[str, float]:
 def _credit(confusion: ConfusionMatrices, known: Constraints) -> dict[str, float]:
     """Compare each annotator with somebody who guesses as many answers of each kind."""
     n = len(known.annotators)
-    counts = np.stack([np.bincount(table.annotators, minlength=n) for table in known._tables])
+    counts = np.stack([np.bincount(table.annotators, minlength=n) for table in known.tables])
     guessing = GUESSING @ counts / np.maximum(counts.sum(axis=0), 1)
     edge = 1 - confusion.error_rates_ / np.where(guessing > 0, guessing, 0.5)
     credit = edge / (np.abs(edge).max() or 1.0)
@@ -92,7 +92,7 @@ def credited(known: Constraints, credit: Mapping[str, float]) -> Constraints:
         Pairs of those who say the opposite are turned round; of them other answers weigh nothing.
     """
     of_each = np.array([credit[name] for name in known.annotators])
-    pairs, *about_three = known._tables
+    pairs, *about_three = known.tables
     of_pairs = of_each[pairs.annotators]
     is_turned = (of_pairs < 0) & ~known.is_dont_know
     turned = np.where(pairs.answers == SAME, DIFFERENT, SAME)
@@ -107,19 +107,18 @@ def credited(known: Constraints, credit: Mapping[str, float]) -> Constraints:
             for table in about_three
         ),
     )
-    return known._from_tables(known.n_samples, tables, known.annotators)
+    return known.with_tables(tables)
 
 
 def telling(known: Constraints) -> Constraints:
     """Leave out answers of weight 0, and annotators who gave no others."""
     some = of_some_weight(known)
-    heard = np.unique(np.concatenate([table.annotators for table in some._tables]))
+    heard = np.unique(np.concatenate([table.annotators for table in some.tables]))
     tables = tuple(
-        replace(table, annotators=np.searchsorted(heard, table.annotators))
-        for table in some._tables
+        replace(table, annotators=np.searchsorted(heard, table.annotators)) for table in some.tables
     )
     names = tuple(known.annotators[code] for code in heard)
-    return known._from_tables(known.n_samples, tables, names)
+    return known.with_tables(tables, names)
 
 
 def believed(folds: Sequence[Fold], ways: Sequence[Way]) -> tuple[list[Fold], dict[str, float]]:
@@ -197,7 +196,7 @@ def _matrices(
         of_kind[0].kind: _chances(
             of_kind[0].kind, [table.rows for table in of_kind], ensemble, rate
         )
-        for of_kind in zip(*(known._tables for known in held), strict=True)
+        for of_kind in zip(*(known.tables for known in held), strict=True)
     }
     matrices = ConfusionMatrices(
         prior_error=expected, prior_strength=STRENGTH, pooling_strength=STRENGTH

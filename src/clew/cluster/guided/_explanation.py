@@ -153,7 +153,7 @@ def _nearest(graph: csr_array, row: int) -> NDArray[np.int64]:
 
 def _said(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> list[Heard]:
     found = []
-    for table, p_wrong in zip(known._tables, doubts, strict=True):
+    for table, p_wrong in zip(known.tables, doubts, strict=True):
         words = {code: word for word, code in ANSWER_WORDS[table.kind].items()}
         about = (table.rows == i).any(axis=1) & (table.rows == j).any(axis=1)
         for at in np.flatnonzero(about):

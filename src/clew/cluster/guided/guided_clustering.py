@@ -328,7 +328,7 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
 
 def _of_all(known: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
     """Put doubts about answers that tell something where these stand; NaN for the others."""
-    every = [np.full(len(table), np.nan) for table in known._tables]
-    for of_all, table, of_some in zip(every, known._tables, doubts, strict=True):
+    every = [np.full(len(table), np.nan) for table in known.tables]
+    for of_all, table, of_some in zip(every, known.tables, doubts, strict=True):
         of_all[table.weights > 0] = of_some
     return AnswerDoubts(*every)

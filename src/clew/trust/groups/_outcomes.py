@@ -101,7 +101,7 @@ def said_in(known: Constraints) -> tuple[Said, Said, Said]:
     """Collect the answers of each kind, in the order of `KINDS`."""
     pairs, triplets, odd = (
         Said(t.kind, t.rows, _label(t.kind, t.answers), t.weights, t.annotators)
-        for t in known._tables
+        for t in known.tables
     )
     return pairs, triplets, odd
 
