@@ -20,6 +20,7 @@ MODULES = (
     "clew.constraints",
     "clew.trust",
     "clew.similarity",
+    "clew.similarity.graphs",
     "clew.cluster",
     "clew.cluster.guided",
     "clew.questions",

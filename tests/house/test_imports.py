@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "clew"
 FLOORS = (
     "answers",
     "constraints",
+    "_composition",
     "metrics",
     "trust",
     "similarity",
@@ -35,6 +36,8 @@ CELLAR = frozenset(
         "graphs",
         "_scales",
         "_units",
+        "_limits",
+        "_warnings",
         "exceptions",
     }
 )

@@ -13,6 +13,16 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from clew._composition import (
+    affinity_to_fitted,
+    believed_by,
+    check_part,
+    check_rows,
+    fit_part,
+    input_tags_of,
+    seeded_part,
+    support_of,
+)
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import all_or_nothing
@@ -24,16 +34,6 @@ from clew.graphs import check_dense_size, resolved_n_neighbors
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
 from clew.similarity._embedding import LearnedSpace
-from clew.similarity._inner import (
-    affinity_to_fitted,
-    believed_by,
-    check_part,
-    check_rows,
-    fit_part,
-    input_tags_of,
-    seeded_part,
-    support_of,
-)
 
 __all__ = ["SimilarityClustering"]
 

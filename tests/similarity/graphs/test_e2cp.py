@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.reference.propagation import exhaustive
 
 from clew import Constraints
+from clew._composition import graph_of
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 from clew.metrics import adjusted_rand_score
 from clew.similarity import COPRF, E2CP, AdaptiveKNN, ClustRF
-from clew.similarity._inner import graph_of
-from clew.similarity.graphs import _propagation
-from clew.similarity.graphs._propagation import Spread
+from clew.similarity.graphs import Propagation, _propagation, _sparse_propagation
+from clew.similarity.graphs._propagation import NetAnswers
 
 X, y = load_iris(return_X_y=True)
 N = len(X)
@@ -67,10 +67,47 @@ def test_forms_agree_where_many_answers_are_about_one_row(kind):
 
 def test_answers_about_one_row_are_put_at_that_row():
     known = Constraints.from_pairs(must_link=[(0, 7), (3, 7)], cannot_link=[(7, 9)], n_samples=N)
-    spread = Spread.over(graph_of(AdaptiveKNN().fit(X), N, 5), known, 0.8)
-    assert spread.rows.tolist() == [0, 3, 7, 9]
-    assert spread.rows[spread.heads].tolist() == [7]
-    assert spread.said.toarray().tolist() == [[1, 1, 0, -1]]
+    rows, heads, strength = NetAnswers.of(known)
+    assert rows.tolist() == [0, 3, 7, 9]
+    assert rows[heads].tolist() == [7]
+    assert strength.toarray().tolist() == [[1, 1, 0, -1]]
+
+
+@pytest.mark.parametrize("n_pairs", [10, 300])
+@pytest.mark.parametrize("n_rows", [150, 2_100])
+def test_a_prepared_propagation_equals_e2cp_bit_for_bit(n_pairs, n_rows):
+    points, truth = make_blobs(n_rows, 4, centers=3, random_state=0)
+    graph = graph_of(AdaptiveKNN().fit(points), n_rows, 10)
+    prepared = Propagation(graph, alpha=0.9)
+    for seed in range(2):
+        known = Constraints.from_labels(truth, n_pairs, random_state=seed)
+        method = E2CP("precomputed", alpha=0.9, n_neighbors=None)
+        expected = method.fit(graph, constraints=known).affinity_matrix_
+        found = prepared.affinity(known)
+        assert issparse(found) == issparse(expected) == (n_rows > 2_000)
+        np.testing.assert_array_equal(dense(found), dense(expected))
+
+
+@pytest.mark.parametrize(("n_pairs", "name"), [(10, "cho_factor"), (300, "dpotrf")])
+def test_a_prepared_propagation_is_factorized_once(monkeypatch, n_pairs, name):
+    calls, factorize = [], getattr(_propagation, name)
+
+    def counted(*args, **kwargs):
+        calls.append(name)
+        return factorize(*args, **kwargs)
+
+    monkeypatch.setattr(_propagation, name, counted)
+    prepared = Propagation(graph_of(AdaptiveKNN().fit(X), N, 10))
+    for seed in range(4):
+        prepared.affinity(Constraints.from_labels(y, n_pairs, random_state=seed))
+    assert len(calls) == 1
+
+
+def test_a_prepared_propagation_leaves_its_graph_alone():
+    graph = graph_of(AdaptiveKNN().fit(X), N, 10) * 0.5
+    before = graph.toarray()
+    Propagation(graph).affinity(ANSWERS)
+    np.testing.assert_array_equal(graph.toarray(), before)
 
 
 def test_sparse_form_holds_the_pairs_that_matter():
@@ -88,7 +125,7 @@ def test_sparse_form_holds_the_pairs_that_matter():
 
 def test_blocks_that_are_not_kept_are_made_again(monkeypatch):
     model = E2CP(form="sparse").fit(X, constraints=ANSWERS)
-    monkeypatch.setattr(_propagation, "MAX_STORED", 10)
+    monkeypatch.setattr(_sparse_propagation, "MAX_STORED", 10)
     again = E2CP(form="sparse").fit(X, constraints=ANSWERS)
     np.testing.assert_allclose(
         again.affinity_matrix_.toarray(), model.affinity_matrix_.toarray(), atol=5e-3
@@ -97,7 +134,7 @@ def test_blocks_that_are_not_kept_are_made_again(monkeypatch):
 
 def test_room_for_must_links_is_limited(monkeypatch):
     everything = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
-    monkeypatch.setattr(_propagation, "MAX_ADDED_PER_ROW", 2)
+    monkeypatch.setattr(_sparse_propagation, "MAX_ADDED_PER_ROW", 2)
     less = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
     assert less.nnz < everything.nnz
     must = ANSWERS.pairs[ANSWERS.is_must_link]
@@ -205,7 +242,7 @@ def test_a_refit_that_is_refused_or_interrupted_leaves_what_was(monkeypatch):
     def stop(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_propagation, "diffuse", stop)
+    monkeypatch.setattr(_sparse_propagation, "diffuse", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, constraints=Constraints.from_labels(y, 9, random_state=0))
     assert vars(model) == before
@@ -295,6 +332,6 @@ def test_dense_form_has_a_limit(monkeypatch):
 
 
 def test_diffusion_that_does_not_settle_is_said_aloud(monkeypatch):
-    monkeypatch.setattr(_propagation, "MAX_ITER", 1)
+    monkeypatch.setattr(_sparse_propagation, "MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="alpha"):
         E2CP(alpha=0.99, form="sparse").fit(X, constraints=ANSWERS)

@@ -12,11 +12,11 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from tests.reference import neighbours as reference
 
-from clew import Constraints
+from clew import Constraints, _composition
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidParameterError, UnsupportedConstraintError
 from clew.metrics import adjusted_rand_score
-from clew.similarity import COPRF, AdaptiveKNN, ConsensusKNN, DominantNeighbors, _inner
+from clew.similarity import COPRF, AdaptiveKNN, ConsensusKNN, DominantNeighbors
 
 X, y = make_blobs(90, 4, centers=3, random_state=0)
 BOTH = [DominantNeighbors, ConsensusKNN]
@@ -139,10 +139,10 @@ def test_dense_and_sparse_affinities_give_one_graph(cls):
 @pytest.mark.parametrize("k", [1, 3])
 def test_an_edge_without_votes_is_an_edge_all_the_same(k, monkeypatch):
     # Where lists are made without the dense matrix, an edge may be in the list of neither row.
-    monkeypatch.setattr(_inner, "MAX_DENSE_ROWS", 50)
+    monkeypatch.setattr(_composition, "ALL_PAIRS_ROWS", 50)
     rows = np.random.default_rng(0).normal(size=(2000, 8)) ** 3
     full = ConsensusKNN(n_neighbors=k, threshold=0).fit(rows).affinity_matrix_
-    plain = _inner.graph_of(AdaptiveKNN().fit(rows), len(rows), k)
+    plain = _composition.graph_of(AdaptiveKNN().fit(rows), len(rows), k)
     assert (full != plain).nnz == 0
     some = ConsensusKNN(n_neighbors=k, threshold=0.6).fit(rows).affinity_matrix_
     assert 0 < some.nnz < full.nnz
@@ -150,7 +150,7 @@ def test_an_edge_without_votes_is_an_edge_all_the_same(k, monkeypatch):
 
 @both
 def test_many_rows_never_make_a_dense_matrix(cls, monkeypatch):
-    monkeypatch.setattr(_inner, "MAX_DENSE_ROWS", 50)
+    monkeypatch.setattr(_composition, "ALL_PAIRS_ROWS", 50)
     model = cls(n_neighbors=8).fit(X)
     assert "affinity_matrix_" not in vars(model.similarity_)
     few = cls(AdaptiveKNN(), n_neighbors=8).fit(X[:50])

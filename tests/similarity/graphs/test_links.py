@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 from tests.reference.propagation import linked
 
 from clew import Constraints
+from clew._composition import graph_of
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.similarity import (
@@ -23,7 +24,6 @@ from clew.similarity import (
     LinkedAffinity,
     SpectralLearning,
 )
-from clew.similarity._inner import graph_of
 from clew.similarity.graphs._links import net_links, with_links
 
 X, y = load_iris(return_X_y=True)
@@ -143,7 +143,7 @@ def test_neighbours_of_a_linked_affinity_hold_the_links_in_both_directions(way):
 
 def test_large_data_are_linked_without_a_dense_matrix(monkeypatch):
     monkeypatch.setattr("clew.cluster.similarity_clustering.MAX_DENSE_ROWS", 100)
-    monkeypatch.setattr("clew.similarity._inner.MAX_DENSE_ROWS", 100)
+    monkeypatch.setattr("clew._composition.ALL_PAIRS_ROWS", 100)
     for similarity in (LinkedAffinity(), SpectralLearning(), LinkedAffinity(ClustRF(20))):
         model = SimilarityClustering(similarity, SpectralClustering(3), random_state=0)
         assert len(np.unique(model.fit(X, constraints=ANSWERS).labels_)) == 3

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from clew._composition import graph_of
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.graphs import resolved_n_neighbors
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
-from clew.similarity._inner import graph_of
 
 __all__ = ["LED_VIEWS", "VIEWS", "Views"]
 

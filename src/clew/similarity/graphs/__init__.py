@@ -1,1 +1,5 @@
-"""Similarities on neighbor graphs."""
+"""Neighbor graphs: which edges to keep, and answers written into them."""
+
+from clew.similarity.graphs._propagation import Propagation
+
+__all__ = ["Propagation"]

@@ -1,22 +1,136 @@
-"""What similarities whose affinity is a finished graph have in common."""
+"""What every similarity that is built on another similarity has in common."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
-from scipy.sparse import csr_array
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from clew.graphs import check_n_neighbors, nearest_graph
-from clew.similarity.graphs._built_on import BuiltOnSimilarity
+from clew._composition import (
+    FittedSimilarity,
+    Precomputed,
+    check_part,
+    check_rows,
+    fit_part,
+    input_tags_of,
+    seeded_part,
+    support_of,
+)
+from clew._parallel import Progress
+from clew._random import RandomState, derived_seeds
+from clew._validation import all_or_nothing, check_parameters
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for
+from clew.graphs import check_affinity, check_n_neighbors, nearest_graph
+from clew.similarity.adaptive_knn import AdaptiveKNN
 
-__all__ = ["FinishedGraph"]
+__all__ = ["BuiltOnSimilarity"]
+
+PRECOMPUTED = "precomputed"
 
 
-class FinishedGraph(BuiltOnSimilarity):
-    """A similarity built on another one whose `affinity_matrix_` is to be cut as it is."""
+class BuiltOnSimilarity(BaseEstimator):
+    """Take affinities from another similarity, or as they are given, and change them.
 
-    is_graph: ClassVar[bool] = True
+    Subclasses store `similarity` and `random_state`, declare `_allowed`, and write `_solve`.
+    """
+
+    _allowed: ClassVar[dict[str, Any]]
+    #: Whether negative affinities mean anything to the method.
+    _takes_negative: ClassVar[bool] = False
+
+    similarity: Any
+    random_state: RandomState
+    similarity_: Any
+    affinity_matrix_: Any
+
+    @property
+    def supports(self) -> Support:
+        """Kinds of answers that the similarity beneath honours."""
+        return support_of(self.similarity)
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether `affinity_matrix_` is a finished neighbor graph, to be cut as it is."""
+        return True
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        if isinstance(self.similarity, str):
+            tags.input_tags.pairwise = True
+            tags.input_tags.positive_only = not self._takes_negative
+            tags.input_tags.sparse = True
+        else:
+            tags.input_tags = input_tags_of(self.similarity)
+        return tags
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: ArrayLike | csr_array,
+        y: object = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
+    ) -> Self:
+        """Learn the affinities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples)
+            Input of the similarity beneath; affinities of every two rows, dense or sparse, where
+            it is "precomputed".
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            The answers; None is none.
+        callback : callable, default=None
+            Called with the numbers of finished and of all steps: by the similarity beneath, and
+            then by this estimator if its own work takes long.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._allowed)
+        check_part(self, "similarity", self.similarity, names=(PRECOMPUTED,))
+        is_given = isinstance(self.similarity, str)
+        # This estimator's own tags say what the similarity beneath takes.
+        checked = check_rows(self, X, self)
+        if is_given:
+            check_affinity(checked, allow_negative=self._takes_negative)
+        n = checked.shape[0]
+        may_be_sparse = issparse(checked) if is_given else getattr(self.similarity, "is_graph", 0)
+        self._check_size(n, is_sparse=bool(may_be_sparse))
+        known = answers_for(self, constraints, n)
+        (seed,) = derived_seeds(self.random_state, 1)
+        if is_given:
+            beneath: Any = Precomputed(checked)
+        else:
+            given = AdaptiveKNN() if self.similarity is None else self.similarity
+            part = seeded_part(given, seed, is_seeded=self.random_state is not None)
+            beneath = fit_part(part, checked, known, callback)
+        self.__dict__.pop("affinity_matrix_", None)
+        self.similarity_ = beneath
+        self._solve(beneath, known, callback)
+        return self
+
+    def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
+        """Refuse what would not fit in memory.
+
+        Called before the similarity beneath is fitted; `is_sparse` then says whether its
+        affinity may be sparse.
+        """
+
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> None:
+        """Set `affinity_matrix_` and the other fitted attributes."""
+        raise NotImplementedError
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Keep the largest affinities of each row.
@@ -24,12 +138,12 @@ class FinishedGraph(BuiltOnSimilarity):
         Parameters
         ----------
         n_neighbors : int, default=20
-            How many.
+            Number of neighbors.
 
         Returns
         -------
         csr_array of shape (n_samples, n_samples), float64
-            Symmetric, nothing on the diagonal.
+            Symmetric; the diagonal is empty.
 
         Raises
         ------
@@ -37,5 +151,6 @@ class FinishedGraph(BuiltOnSimilarity):
             If `n_neighbors` is not between 1 and ``n_samples - 1``.
         """
         check_is_fitted(self, "affinity_matrix_")
-        check_n_neighbors(n_neighbors, self.affinity_matrix_.shape[0])
-        return nearest_graph(self.affinity_matrix_, n_neighbors)
+        affinity = self.affinity_matrix_
+        check_n_neighbors(n_neighbors, affinity.shape[0])
+        return nearest_graph(affinity, n_neighbors)

@@ -8,17 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, vstack
 
-from clew._parallel import blocks
+from clew._composition import FittedSimilarity
+from clew._parallel import Progress, blocks
 from clew._random import RandomState
 from clew._validation import Allowed
-from clew.similarity.graphs._edge_selection import NeighborSelection, entries_where
+from clew.constraints import Constraints
+from clew.similarity.graphs._base import BuiltOnSimilarity
+from clew.similarity.graphs._edge_selection import (
+    N_NEIGHBORS_ALLOWED,
+    entries_where,
+    nearest_rows,
+    symmetric,
+)
 
 __all__ = ["ConsensusKNN"]
 
 ROWS_PER_BLOCK = 1024
 
 
-class ConsensusKNN(NeighborSelection):
+class ConsensusKNN(BuiltOnSimilarity):
     """Keep the edges of the neighbour graph that many neighbourhoods vote for.
 
     A row and its nearest rows are a neighbourhood, and each neighbourhood votes for every pair of
@@ -82,9 +90,11 @@ class ConsensusKNN(NeighborSelection):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = NeighborSelection._allowed | {
+    _allowed: ClassVar[dict[str, Any]] = N_NEIGHBORS_ALLOWED | {
         "threshold": Allowed(kind=float, low=0, high=1),
     }
+
+    affinity_matrix_: csr_array
 
     def __init__(
         self,
@@ -99,7 +109,10 @@ class ConsensusKNN(NeighborSelection):
         self.threshold = threshold
         self.random_state = random_state
 
-    def _kept(self, graph: csr_array, lists: csr_array, k: int) -> csr_array:
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> None:
+        graph, lists, k = nearest_rows(beneath, known.n_samples, self.n_neighbors)
         is_kept = _votes(graph, lists) >= self.threshold * (k + 1)
         row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
         n_kept = np.bincount(row, is_kept, minlength=graph.shape[0])
@@ -107,7 +120,7 @@ class ConsensusKNN(NeighborSelection):
         is_strongest = np.diff(row, prepend=-1) > 0  # rows are in the same order
         strongest = by_strength[is_strongest]
         is_kept[strongest[n_kept[row[strongest]] == 0]] = True
-        return entries_where(graph, is_kept)
+        self.affinity_matrix_ = symmetric(entries_where(graph, is_kept))
 
 
 def _votes(graph: csr_array, lists: csr_array) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,10 +9,20 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
+from clew._composition import FittedSimilarity
+from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
+from clew._warnings import warn
+from clew.constraints import Constraints
 from clew.kernels.dominant_sets import dominant_members
-from clew.similarity.graphs._edge_selection import NeighborSelection, entries_where
+from clew.similarity.graphs._base import BuiltOnSimilarity
+from clew.similarity.graphs._edge_selection import (
+    N_NEIGHBORS_ALLOWED,
+    entries_where,
+    nearest_rows,
+    symmetric,
+)
 
 __all__ = ["DominantNeighbors"]
 
@@ -21,7 +30,7 @@ __all__ = ["DominantNeighbors"]
 MARGIN = 1e-3
 
 
-class DominantNeighbors(NeighborSelection):
+class DominantNeighbors(BuiltOnSimilarity):
     """Keep of each row's nearest rows the dominant set that holds the row.
 
     A dominant set is to affinities what a maximal clique is to plain edges. Of the nearest rows of
@@ -97,10 +106,12 @@ class DominantNeighbors(NeighborSelection):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = NeighborSelection._allowed | {
+    _allowed: ClassVar[dict[str, Any]] = N_NEIGHBORS_ALLOWED | {
         "tol": Allowed(kind=float, low=0, low_open=True, high=0.1),
         "max_iter": Allowed(kind=int, low=1),
     }
+
+    affinity_matrix_: csr_array
 
     def __init__(
         self,
@@ -117,7 +128,14 @@ class DominantNeighbors(NeighborSelection):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _kept(self, graph: csr_array, lists: csr_array, k: int) -> csr_array:
+    def _solve(
+        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
+    ) -> None:
+        graph, lists, _ = nearest_rows(beneath, known.n_samples, self.n_neighbors)
+        self.affinity_matrix_ = symmetric(self._dominant(graph, lists))
+
+    def _dominant(self, graph: csr_array, lists: csr_array) -> csr_array:
+        """Keep of the nearest rows of each row those in its dominant set."""
         if not lists.nnz:
             return lists
         is_member = np.zeros(lists.nnz, dtype=np.bool_)
@@ -134,11 +152,10 @@ class DominantNeighbors(NeighborSelection):
             is_member,
         )
         if n_unfinished:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: the search ended after max_iter={self.max_iter} steps for "
                 f"{n_unfinished} of {graph.shape[0]} rows; their sets may be too large",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return entries_where(lists, is_member)
 

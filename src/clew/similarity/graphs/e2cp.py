@@ -6,26 +6,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
+from clew._composition import FittedSimilarity, believed_by, graph_of, has_sparse_affinity
+from clew._limits import DENSE_PROPAGATION_ROWS
 from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.graphs import check_dense_size, nearest_graph, resolved_n_neighbors
-from clew.similarity._inner import FittedSimilarity, believed_by, graph_of
-from clew.similarity.graphs._base import FinishedGraph
-from clew.similarity.graphs._links import entries_at
-from clew.similarity.graphs._propagation import Spread, reach, spread_densely, spread_on
+from clew.similarity.graphs._base import BuiltOnSimilarity
+from clew.similarity.graphs._propagation import Propagation
 
 __all__ = ["E2CP"]
 
-#: Up to so many rows affinities of all pairs are made where the form is left open.
-MAX_AUTO_DENSE_ROWS = 2_000
 
-
-class E2CP(FinishedGraph):
+class E2CP(BuiltOnSimilarity):
     """Exhaustive and efficient constraint propagation: answers spread to the pairs around them.
 
     What people said of a pair holds, less strongly, for each two rows near its ends. Must-links and
@@ -116,6 +113,8 @@ class E2CP(FinishedGraph):
     }
     supports = Support(pairs=True, dont_know=True)
 
+    constraint_weight_: NDArray[np.float64]
+
     def __init__(
         self,
         similarity: Any = None,
@@ -135,19 +134,18 @@ class E2CP(FinishedGraph):
 
     def _solve(
         self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> dict[str, Any]:
-        believed = believed_by(beneath, known)
-        graph = self._graph(beneath, known.n_samples)
-        if graph.nnz:
-            graph.data /= graph.data.max()
-        spread = Spread.over(graph, believed, self.alpha)
-        if self._is_dense(known.n_samples, is_sparse=issparse(beneath.affinity_matrix_)):
-            affinity: Any = _adjusted(graph.toarray(), spread_densely(spread))
+    ) -> None:
+        believed, n = believed_by(beneath, known), known.n_samples
+        is_sparse = has_sparse_affinity(beneath)
+        self._check_size(n, is_sparse=is_sparse)
+        propagation = Propagation(self._graph(beneath, n), self.alpha)
+        if self._is_dense(n, is_sparse=is_sparse):
+            self.affinity_matrix_ = propagation.dense_affinity(believed)
         else:
-            pattern = reach(graph, believed)
-            found = spread_on(spread, pattern, self.n_jobs, callback)
-            affinity = _adjusted_on(pattern, graph, found)
-        return {"affinity_matrix_": affinity, "constraint_weight_": believed.pair_weights}
+            self.affinity_matrix_ = propagation.sparse_affinity(
+                believed, n_jobs=self.n_jobs, callback=callback
+            )
+        self.constraint_weight_ = believed.pair_weights
 
     def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
         if self.form == "sparse" and self.n_neighbors is None and not is_sparse:
@@ -159,9 +157,9 @@ class E2CP(FinishedGraph):
             check_dense_size(n_samples)
 
     def _is_dense(self, n_samples: int, *, is_sparse: bool) -> bool:
-        """Choose the form; `is_sparse` tells whether the affinity beneath is."""
+        """Choose the form; `is_sparse` tells whether the affinity beneath is sparse."""
         has_all = self.n_neighbors is None and not is_sparse
-        is_small = n_samples <= MAX_AUTO_DENSE_ROWS or has_all
+        is_small = n_samples <= DENSE_PROPAGATION_ROWS or has_all
         return self.form == "dense" or (self.form == "auto" and is_small)
 
     def _graph(self, beneath: FittedSimilarity, n_samples: int) -> csr_array:
@@ -169,21 +167,3 @@ class E2CP(FinishedGraph):
             k = resolved_n_neighbors(self.n_neighbors, n_samples)
             return graph_of(beneath, n_samples, k)
         return nearest_graph(beneath.affinity_matrix_, n_samples - 1)
-
-
-def _adjusted_on(pattern: csr_array, graph: csr_array, found: csr_array) -> csr_array:
-    """Adjust the pairs of a pattern, which holds those of the graph."""
-    row = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    at = (row, pattern.indices)
-    affinity, strength = (entries_at(matrix, *at) for matrix in (graph, found))
-    adjusted = csr_array((_adjusted(affinity, strength), at), shape=pattern.shape)
-    adjusted.eliminate_zeros()
-    return adjusted
-
-
-def _adjusted(affinity: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Draw affinities up where what was found is positive, and down where it is negative."""
-    most = max(float(found.max(initial=0.0)), -float(found.min(initial=0.0)))
-    strength = found / most if most > 0 else found
-    # Written as a change of w, 1 - (1 - f)(1 - w) is w + f(1 - w).
-    return np.asarray(affinity + strength * np.where(strength >= 0, 1 - affinity, affinity))

@@ -11,12 +11,12 @@ from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from clew._composition import FittedSimilarity, Precomputed, believed_by
 from clew._parallel import Progress, blocks
 from clew._random import RandomState
 from clew.constraints import Constraints, Support
 from clew.graphs import check_affinity
-from clew.similarity._inner import FittedSimilarity, Precomputed, believed_by
-from clew.similarity.graphs._built_on import BuiltOnSimilarity
+from clew.similarity.graphs._base import BuiltOnSimilarity
 from clew.similarity.graphs._links import with_links
 
 __all__ = ["LinkedAffinity"]
@@ -106,9 +106,9 @@ class LinkedAffinity(BuiltOnSimilarity):
 
     def _solve(
         self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> dict[str, Any]:
-        believed = believed_by(beneath, known)
-        return {"_believed": believed, "constraint_weight_": believed.pair_weights}
+    ) -> None:
+        self._believed = believed_by(beneath, known)
+        self.constraint_weight_ = self._believed.pair_weights
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:

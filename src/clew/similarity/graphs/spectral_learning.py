@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
+from clew._composition import FittedSimilarity, believed_by, graph_of
 from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.graphs import resolved_n_neighbors
-from clew.similarity._inner import FittedSimilarity, believed_by, graph_of
-from clew.similarity.graphs._base import FinishedGraph
+from clew.similarity.graphs._base import BuiltOnSimilarity
 from clew.similarity.graphs._links import with_links
 
 __all__ = ["SpectralLearning"]
 
 
-class SpectralLearning(FinishedGraph):
+class SpectralLearning(BuiltOnSimilarity):
     """Spectral learning: answers become edges of a neighbour graph.
 
     Must-linked rows get affinity 1, cannot-linked rows 0, whatever the features say. Nothing
@@ -94,6 +95,9 @@ class SpectralLearning(FinishedGraph):
     }
     supports = Support(pairs=True, dont_know=True)
 
+    affinity_matrix_: csr_array
+    constraint_weight_: NDArray[np.float64]
+
     def __init__(
         self,
         similarity: Any = None,
@@ -109,16 +113,14 @@ class SpectralLearning(FinishedGraph):
 
     def _solve(
         self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> dict[str, Any]:
+    ) -> None:
         believed = believed_by(beneath, known)
         n = known.n_samples
         graph = graph_of(beneath, n, resolved_n_neighbors(self.n_neighbors, n))
         highest = max(1.0, float(graph.max())) if graph.nnz else 1.0
         linked = csr_array(with_links(graph, believed, 0.0, highest))
-        return {
-            "affinity_matrix_": _as_random_walk(linked) if self.normalization else linked,
-            "constraint_weight_": believed.pair_weights,
-        }
+        self.affinity_matrix_ = _as_random_walk(linked) if self.normalization else linked
+        self.constraint_weight_ = believed.pair_weights
 
 
 def _as_random_walk(graph: csr_array) -> csr_array:

@@ -6,11 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import InputTags, get_tags
 from sklearn.utils.validation import validate_data
 
+from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import Progress
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
@@ -25,13 +26,11 @@ __all__ = [
     "check_rows",
     "fit_part",
     "graph_of",
+    "has_sparse_affinity",
     "input_tags_of",
     "seeded_part",
     "support_of",
 ]
-
-#: Beyond this many rows a graph is read off a similarity without its dense matrix.
-MAX_DENSE_ROWS = 5_000
 
 
 class FittedSimilarity(Protocol):
@@ -197,6 +196,19 @@ def fit_part(part: Any, X: NDArray[Any], known: Constraints, callback: Progress 
     return part.fit(X, **extra)
 
 
+def has_sparse_affinity(similarity: FittedSimilarity) -> bool:
+    """Tell whether the affinity of a fitted similarity is sparse, without computing it.
+
+    Most similarities compute a dense affinity when it is first asked for; those that make a graph
+    store it. `LinkedAffinity` computes its own, of the type of the one beneath.
+    """
+    stored = vars(similarity).get("affinity_matrix_")
+    if stored is not None:
+        return issparse(stored)
+    beneath = getattr(similarity, "similarity_", None)
+    return beneath is not None and has_sparse_affinity(beneath)
+
+
 def graph_of(similarity: FittedSimilarity, n_samples: int, n_neighbors: int) -> csr_array:
     """Link each row to its most similar rows, symmetrically.
 
@@ -214,7 +226,7 @@ def graph_of(similarity: FittedSimilarity, n_samples: int, n_neighbors: int) -> 
     csr_array of shape (n_samples, n_samples), float64
         The larger of both directions where rows disagree; nothing on the diagonal.
     """
-    if n_samples <= MAX_DENSE_ROWS:
+    if n_samples <= ALL_PAIRS_ROWS:
         return nearest_graph(similarity.affinity_matrix_, n_neighbors)
     graph = largest_stored(similarity.kneighbors_graph(n_neighbors), n_neighbors)
     return csr_array(graph.maximum(graph.T))
