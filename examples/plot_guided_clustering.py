@@ -10,13 +10,16 @@ lets people's answers judge them, and joins them. One of the two people who answ
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
+from sklearn.mixture import GaussianMixture
 
 from clew import Constraints, Question
-from clew.cluster import GuidedClustering
-from clew.cluster.guided import Views, consensus, default_pool
+from clew.cluster import GuidedClustering, SimilarityClustering, SpectralClustering
+from clew.cluster.guided import consensus
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
+from clew.similarity import COPRF, E2CP, ITML, AdaptiveKNN
 
 rng = np.random.default_rng(1)
 moons, side = make_moons(200, noise=0.1, random_state=1)
@@ -26,8 +29,8 @@ X /= np.abs(X).max()
 y = np.r_[side, np.repeat([2, 3], 80)]
 
 # %%
-# 180 questions about random pairs of points: do these two belong together? Ann errs in three
-# answers of a hundred, Ben in seventeen.
+# 180 questions about random pairs of points: do these two belong together? Ann is wrong in 3 % of
+# her answers, Ben in 17 %.
 people = {"ann": 0.03, "ben": 0.17}
 oracle = SimulatedOracle(y, error=list(people.values()), annotators=list(people), random_state=0)
 questions = [
@@ -39,52 +42,64 @@ model = GuidedClustering(4, random_state=0).fit(X, constraints=answers)
 print(f"ARI {adjusted_rand_score(y, model.labels_):.2f}")
 
 # %%
-# Some ways of the pool, each with what it got. Those above know the points alone, those below
-# follow answers too. The score is the mean log-likelihood of answers that the way had not seen:
-# nearer to 0 is better. The bar shows how much the way counts. Ways that are far behind after a
-# third of the answers are out. The groups are made anew here, and hear Ann and Ben alike; the model
-# hears Ben less.
+# Eight members of the pool, fitted once more. Those above read the points only, those below follow
+# the answers too. The score is the mean log-likelihood of held-out answers: nearer to 0 is better.
+# The bar shows the weight in the consensus. Members that are far behind after one fold of the
+# answers are pruned. Here Ann's and Ben's answers have equal weights; the model gives Ben's less.
 COLOURS = np.array(["#2f6f7e", "#d99a2b", "#7b5a94", "#86a350"])
 GREY, LIGHT, DOUBT = "#555555", "#e6eaec", "#d1372c"
 
 
 def coloured(labels: np.ndarray) -> np.ndarray:
-    """Give like groups like colours, whatever their numbers are."""
+    """Color groups by the class that they share most points with."""
     shared = np.eye(4)[labels].T @ np.eye(4)[y]
     return COLOURS[linear_sum_assignment(-shared)[1][labels]]
 
 
 def draw(ax: plt.Axes, colours: np.ndarray, title: str, size: float = 5) -> None:
-    """Draw the points, and nothing around them."""
+    """Draw the points without axes."""
     ax.scatter(*X.T, c=colours, s=size, linewidths=0, zorder=3)
     ax.set_title(title, fontsize=11)
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
 
-views = Views(X, seed=0).given(answers)
-partitions = {way.name: way.partition(views, answers) for way in default_pool(4, len(X))}
-shown = ["k-means", "mixture", "neighbors", "forest"]
-shown += ["metric", "led forest", "forest, spread", "neighbors, spread"]
+kmeans = KMeans(4, n_init=5, random_state=0)
+cut = SpectralClustering(4, n_neighbors=20, random_state=0)
+forest = COPRF(150, euclidean=0.5, trust=None, random_state=0)
+unconstrained = {
+    "k-means": kmeans,
+    "mixture": GaussianMixture(4, n_init=2, reg_covar=1e-3, random_state=0),
+    "neighbors": SimilarityClustering(AdaptiveKNN(), cut),
+    "forest": SimilarityClustering(forest, cut),
+}
+constrained = {
+    "ITML": SimilarityClustering(ITML(), kmeans),
+    "constrained forest": SimilarityClustering(forest, cut),
+    "E2CP on forest": SimilarityClustering(E2CP(forest, n_neighbors=20), cut),
+    "E2CP on neighbors": SimilarityClustering(E2CP(n_neighbors=20), cut),
+}
+partitions = {name: member.fit_predict(X) for name, member in unconstrained.items()}
+partitions |= {
+    name: member.fit(X, constraints=answers).labels_ for name, member in constrained.items()
+}
 fig, axes = plt.subplots(2, 4, figsize=(9, 4.3), layout="constrained")
-for ax, name in zip(axes.flat, shown, strict=True):
+for ax, name in zip(axes.flat, partitions, strict=True):
     score, weight = model.scores_[name], model.weights_[name]
     draw(ax, coloured(partitions[name]), name)
     bar = ax.inset_axes((0.3, -0.04, 0.4, 0.035))
     bar.barh([0, 0], [1, weight], color=[LIGHT, "#39616b"])
     bar.set(xlim=(0, 1), xticks=[], yticks=[])
     bar.spines[:].set_visible(False)
-    words = f"counts {weight:.2f}" if weight else "out"
+    words = f"weight {weight:.2f}" if weight else "pruned"
     ax.set_xlabel(f"\nscore −{-score:.2f} · {words}", fontsize=8.5, color=GREY)
 plt.show()
 
 # %%
-# What people said, the consensus of the pool, and what refining makes of it. Solid lines are
-# "same", dotted ones "different". Answers that the model takes for wrong are red; points are pale
-# where it is not sure of their group.
-counting = {name: groups for name, groups in partitions.items() if model.weights_[name] > 0}
-weights = [model.weights_[name] for name in counting]
-joined = consensus(list(counting.values()), weights, 4, random_state=0)
+# The answers, the consensus of these eight members, and the refined groups. Solid lines are "same",
+# dotted ones "different". Red answers are probably wrong; pale points are in an uncertain group.
+weights = [model.weights_[name] for name in partitions]
+joined = consensus(list(partitions.values()), weights, 4, random_state=0)
 doubted = model.answer_posterior_.pairs > 0.5
 
 
@@ -106,17 +121,15 @@ link(axes[2], doubted, color=DOUBT, lw=1, alpha=0.8, marker="o", mfc="none", ms=
 plt.show()
 
 # %%
-# Here the truth is known, so that doubts can be checked, and who errs how.
+# Here the truth is known, so that the doubts and the error rates can be checked.
 is_same = y[answers.pairs[:, 0]] == y[answers.pairs[:, 1]]
 wrong = is_same != (answers.pair_answers == 1)
-print(
-    f"{wrong.sum()} answers are wrong, {doubted.sum()} are doubted, {(wrong & doubted).sum()} both"
-)
+print(f"{wrong.sum()} answers are wrong, {doubted.sum()} doubted, {(wrong & doubted).sum()} both")
 print(f"estimated share of wrong answers: {model.error_rate_:.2f}")
 for name, rate in zip(model.confusion_.annotators_, model.confusion_.error_rates_, strict=True):
-    print(f"{name} errs in {rate:.2f} of answers, in truth in {people[name]:.2f}")
+    print(f"{name}: estimated error rate {rate:.2f}, true {people[name]:.2f}")
 
 # %%
-# Why two points are where they are: one pair of which the answer is doubted.
+# Why two points are together or apart: the pair whose answer is most doubted.
 i, j = answers.pairs[np.argmax(model.answer_posterior_.pairs)]
 print(model.explain(int(i), int(j)))

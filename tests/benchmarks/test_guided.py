@@ -15,7 +15,7 @@ from benchmarks.papers._relative.study import KEY, Results, run
 from benchmarks.papers.guided import pictures as picture_module
 from benchmarks.papers.guided import protocol
 from benchmarks.papers.guided import study as guided_study
-from benchmarks.papers.guided.ablations import ABLATIONS, UNCREDITED, messages_of
+from benchmarks.papers.guided.ablations import ABLATIONS, UNCREDITED, Ablated, Ablation, messages_of
 from benchmarks.papers.guided.figures import Figures
 from benchmarks.papers.guided.findings import findings
 from benchmarks.papers.guided.methods import COMPARATORS, GUIDED, HEARS_THREES, METHODS
@@ -27,9 +27,10 @@ from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
 from clew import Constraints
-from clew.cluster.guided import RidgeSmoother, TiedRows, Views, default_pool
-from clew.cluster.guided._ensemble import Way
-from clew.cluster.guided._steps import Steps, folds_of
+from clew.cluster import GuidedClustering
+from clew.cluster.guided._ensemble import Clustering
+from clew.cluster.guided._refinement import TiedRows
+from clew.cluster.guided._steps import split_answers
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 from clew.trust import ConfusionMatrices
@@ -170,56 +171,51 @@ def test_steps_are_left_out() -> None:
         for m in (GUIDED, *ABLATIONS)
     }
 
-    def ways(name: str) -> set[str]:
+    def names(name: str) -> set[str]:
         return set(found[name].scores_)
 
     refined = {f"refined by {of}, {by}" for of in ("neighbors", "ridge") for by in (1, 3)}
-    led = {name for name in ways("guided") if "spread" in name or "led" in name} | {"metric"}
-    assert refined <= ways("guided")
-    assert not refined & ways("guided_unrefined")
-    assert not {name for name in ways("guided_neighbors") if "ridge" in name}
-    assert not {name for name in ways("guided_ridge") if "by neighbors" in name}
-    assert not led & ways("guided_unled")
-    assert refined <= ways("guided_unled")
+    constrained = {name for name in names("guided") if "E2CP" in name or "constrained" in name}
+    constrained = constrained - {"unconstrained"} | {"ITML"}
+    assert refined <= names("guided")
+    assert not refined & names("guided_unrefined")
+    assert not {name for name in names("guided_neighbors") if "ridge" in name}
+    assert not {name for name in names("guided_ridge") if "by neighbors" in name}
+    assert not constrained & names("guided_unled")
+    assert refined <= names("guided_unled")
     weights = found["guided_best_alone"].weights_
-    last = refined | {"consensus", "no answers", "led forest, spread, again"}
-    assert sum(weights[name] > 0 for name in last & ways("guided_best_alone")) == 1
+    last = refined | {"consensus", "unconstrained", "E2CP on constrained forest, again"}
+    assert sum(weights[name] > 0 for name in last & names("guided_best_alone")) == 1
     of_beliefs, of_mean_field = (
         found[name].probabilities_ for name in ("guided", "guided_mean_field")
     )
     assert np.abs(of_beliefs - of_mean_field).max() > 0.01
 
 
-def _steps(name: str, known: Constraints) -> Steps:
-    kind = next(m for m in (*ABLATIONS, UNCREDITED) if m.name == name).make(3)._steps()
-    X = Problem("iris").X
-    return kind(Views(X, 0), RidgeSmoother(X), known, folds_of(known, 0), 3, 0, lambda: None)
+def test_nothing_left_out_is_guided_clustering() -> None:
+    problem = Problem("iris")
+    known = problem.answers(Cell("four people", "2N", 0.0), 0)
+    model = GuidedClustering(3, standardize=False, random_state=0)
+    whole = Ablated(**model.get_params()).fit(problem.X, constraints=known)
+    model.fit(problem.X, constraints=known)
+    np.testing.assert_array_equal(whole.probabilities_, model.probabilities_)
+    assert whole.scores_ == model.scores_
+    assert whole.weights_ == model.weights_
 
 
-def test_rules_are_left_out() -> None:
-    known = Problem("iris").answers(Cell("pairs", "2N", 0.0), 0)
+def test_pruning_and_priors_are_left_out() -> None:
+    answers = split_answers(Problem("iris").answers(Cell("pairs", "2N", 0.0), 0), 0)
     y = Problem("iris").y
-    ways = [
-        Way("right", lambda at: y),
-        Way("likely", lambda at: y, 1.4),
-        Way("poor", lambda at: np.arange(len(y)) % 3),
+    clusterings = [
+        Clustering("right", lambda at: y),
+        Clustering("likely", lambda at: y, 1.4),
+        Clustering("poor", lambda at: np.arange(len(y)) % 3),
     ]
-    raced = {
-        name: _steps(f"guided_{name}", known)
-        for name in ("no_race", "no_priors", "unguarded", "uncredited")
-    }
-    every, some = (raced[name].raced(ways, raced[name].folds) for name in ("no_race", "no_priors"))
+    every = Ablation(pruning_margin=np.inf).scored(clusterings, answers)
+    some = Ablation(has_priors=False).scored(clusterings, answers)
     assert [set(fold) for fold in every.of_folds] == [{"right", "likely", "poor"}] * 3
     assert some.weights["right"] == 1 > every.weights["right"]
     assert "poor" not in some.of_folds[-1]
-    last = raced["unguarded"].grouped(default_pool(3, len(y)))
-    assert last.unled is not None
-    assert raced["unguarded"].guarded(last, last.unled) is last
-    people = Problem("iris").answers(Cell("four people", "N", 0.0), 0)
-    alike = _steps("guided_uncredited", people)
-    assert alike.weighed(ways) == (people, alike.folds)
-    credited, _ = _steps("guided_no_race", people).weighed(ways)
-    assert credited.pair_weights.min() < people.pair_weights.min()
 
 
 def test_mean_field_hears_the_logarithm_of_the_likelihood() -> None:

@@ -12,7 +12,7 @@ from tests.reference import belief_propagation as reference
 from clew import Constraints
 from clew.answers import ANSWER_WORDS, DONT_KNOW
 from clew.cluster.dcrc._answers import AnsweredRows
-from clew.cluster.guided import TiedRows
+from clew.cluster.guided._refinement import TiedRows
 from clew.kernels.belief_propagation import believe, tell_all
 from clew.trust import ConfusionMatrices
 from clew.trust.groups._outcomes import said_in

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from benchmarks.papers.guided.methods import Method
+from clew._random import derived_seeds
+from clew._units import Units
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._ensemble import Ensemble, Fold, Way
-from clew.cluster.guided._pool import Candidate
-from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows
-from clew.cluster.guided._smoothers import Smoother
-from clew.cluster.guided._steps import Joined, Steps, Unled
+from clew.cluster.guided._beliefs import telling
+from clew.cluster.guided._ensemble import PRUNING_MARGIN, Clustering, Ensemble
+from clew.cluster.guided._members import default_members
+from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows, refine
+from clew.cluster.guided._result import result_of
+from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._steps import (
+    Answers,
+    Consensus,
+    Refine,
+    consensus_of,
+    guarded,
+    member_clusterings,
+    refinements,
+    split_answers,
+    unconstrained_clusterings,
+    unconstrained_consensus,
+    weighted_by_annotator,
+)
+from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.kernels.mean_field import NEVER, Messages, mean_field
 
-__all__ = ["ABLATIONS", "UNCREDITED", "mean_field_refined", "messages_of"]
+__all__ = ["ABLATIONS", "UNCREDITED", "Ablation", "mean_field_refined", "messages_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,106 +46,15 @@ LEAST = 1e-12
 MAX_SWEEPS, TIE = 20, 1e-9
 
 
-class Unrefined(Steps):
-    """Nothing is refined: the second consensus is of the first and of groups without answers."""
-
-    def smoothers(self) -> dict[str, Smoother]:
-        """Give none."""
-        return {}
-
-
-class BestAlone(Steps):
-    """In place of the second consensus, what foretells most of the answers held out."""
-
-    def refined(self, first: Joined) -> Joined:
-        """Keep the best of what came of refining."""
-        found = super().refined(first)
-        scores, best = found.ensemble.scores, found.ensemble.best
-        chosen = max(best, key=lambda name: scores[name])
-        weights = {name: float(name == chosen) for name in scores}
-        return self._join(found.ensemble._replace(weights=weights), found.judges)
-
-
-class NeighborsAlone(Steps):
-    """One smoother: neighbours."""
-
-    def smoothers(self) -> dict[str, Smoother]:
-        """Give it."""
-        return {"neighbors": super().smoothers()["neighbors"]}
-
-
-class RidgeAlone(Steps):
-    """One smoother: kernel ridge regression."""
-
-    def smoothers(self) -> dict[str, Smoother]:
-        """Give it."""
-        return {"ridge": super().smoothers()["ridge"]}
-
-
-class UnledPool(Steps):
-    """No way of the pool is led by answers."""
-
-    def grouped(self, pool: list[Candidate]) -> Joined:
-        """Join those that are left."""
-        return super().grouped([way for way in pool if not way.follows_answers])
-
-
-class NoRace(Steps):
-    """All ways go through all folds."""
-
-    def raced(self, ways: list[Way], judges: list[Fold]) -> Ensemble:
-        """End none before the last fold."""
-        return Ensemble.of(ways, judges, self.step, margin=np.inf)
-
-
-class NoPriors(Steps):
-    """Answers alone say how much ways count."""
-
-    def raced(self, ways: list[Way], judges: list[Fold]) -> Ensemble:
-        """Take all for as likely."""
-        return super().raced([way._replace(log_prior=0.0) for way in ways], judges)
-
-
-class Unguarded(Steps):
-    """Groups without answers vote with the others."""
-
-    def guarded(self, last: Joined, unled: Unled) -> Joined:
-        """Leave the consensus."""
-        return last
-
-
-class Uncredited(Steps):
-    """All annotators count alike for the ways of the pool."""
-
-    def weighed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
-        """Leave answers as they are."""
-        return self.known, self.folds
-
-
-class MeanField(Steps):
-    """Mean field in place of belief propagation."""
-
-    def _refine(
-        self,
-        starts: list[Ints],
-        tied: list[TiedRows],
-        smoother: Smoother,
-        strength: float,
-        at: int | None,
-    ) -> Floats:
-        part = -1 if at is None else at
-        return mean_field_refined(starts[part], self.n_clusters, tied[part], smoother, strength)
-
-
 def mean_field_refined(
     labels: Ints, n_clusters: int, tied: TiedRows, smoother: Smoother, strength: float
 ) -> Floats:
-    """Refine groups as `clew.cluster.guided.refine` does, but for the messages of answers.
+    """Refine as `refine` does, with mean field in place of belief propagation.
 
     Returns
     -------
     ndarray of shape (n_samples, n_clusters)
-        Chances of groups.
+        Probabilities of groups.
     """
     q = np.full((tied.n_samples, n_clusters), (1 - START) / n_clusters)
     q[np.arange(tied.n_samples), labels] += START
@@ -144,7 +71,7 @@ def mean_field_refined(
 
 
 def messages_of(tied: TiedRows) -> Messages:
-    """Turn likelihoods of answers into what their logarithms say to each row."""
+    """Turn likelihoods of answers into mean-field messages."""
     ties, row = tied.ties, np.append(tied.row_of_end, -1)
 
     def logarithm(*factors: Floats) -> Floats:
@@ -159,30 +86,102 @@ def messages_of(tied: TiedRows) -> Messages:
     return Messages(ties.start, row[ties.first], row[ties.second], by_first, by_second, by_both)
 
 
+@dataclass(frozen=True)
+class Ablation:
+    """Which steps there are."""
+
+    smoothers: tuple[str, ...] = ("neighbors", "ridge")
+    refine: Refine = refine
+    has_constrained_members: bool = True
+    weighs_annotators: bool = True
+    pruning_margin: float = PRUNING_MARGIN
+    has_priors: bool = True
+    is_guarded: bool = True
+    has_second_consensus: bool = True
+
+    def scored(self, clusterings: Sequence[Clustering], answers: Answers) -> Ensemble:
+        """Fit and score clusterings."""
+        if not self.has_priors:
+            clusterings = [one._replace(log_prior=0.0) for one in clusterings]
+        return Ensemble.of(clusterings, answers.folds, pruning_margin=self.pruning_margin)
+
+
 class Ablated(GuidedClustering):
-    """Guided clustering with other steps."""
+    """Guided clustering of given groups by the default pool, with an ablation."""
 
-    steps: ClassVar[type[Steps]] = Steps
+    ablation: ClassVar[Ablation] = Ablation()
 
-    def _steps(self) -> type[Steps]:
-        return self.steps
+    def fit(self, X: Any, y: object = None, *, constraints: Constraints) -> Self:
+        """Find the groups."""
+        seeds = derived_seeds(self.random_state, 4)
+        units = Units.of(X, self.standardize)
+        views = Views(units.applied(X), seeds[0], self.n_jobs)
+        answers = split_answers(telling(constraints), seeds[1])
+        smoothers = {
+            "neighbors": NeighborSmoother(views.read("neighbors", 10)),
+            "ridge": RidgeSmoother(views.X, seeds[3]),
+        }
+        found = solved(
+            self.ablation, views, smoothers, answers, self.n_clusters or 2, seeds[2], seeds[3]
+        )
+        result = result_of(constraints, *found)._asdict()
+        vars(self).update({f"{name}_": value for name, value in result.items()})
+        return self
 
 
-def _ablation(name: str, label: str, steps: type[Steps]) -> Method:
-    kind = type(f"Ablated_{name}", (Ablated,), {"steps": steps, "__module__": __name__})
+def solved(
+    of: Ablation,
+    views: Views,
+    smoothers: dict[str, Smoother],
+    answers: Answers,
+    k: int,
+    seed_of_members: int,
+    seed: int,
+) -> tuple[Consensus, Consensus]:
+    """Return the first and the last consensus, as `GuidedClustering.fit` finds them."""
+    members = [
+        member
+        for member in default_members(k, len(views.X), seed_of_members)
+        if of.has_constrained_members or not member.is_constrained
+    ]
+    unconstrained = unconstrained_clusterings(members, views, answers)
+    baseline = unconstrained_consensus(unconstrained, answers, k, seed)
+    weighted = weighted_by_annotator(answers, unconstrained) if of.weighs_annotators else answers
+    clusterings = member_clusterings(members, unconstrained, views, weighted)
+    first = consensus_of(of.scored(clusterings, weighted), answers, k, seed)
+    chosen = {name: smoothers[name] for name in of.smoothers}
+    refined = of.scored(refinements(first, baseline, answers, chosen, of.refine), weighted)
+    last = consensus_of(refined, answers, k, seed)
+    if of.is_guarded:
+        last = guarded(last, baseline)
+    if not of.has_second_consensus:
+        last = consensus_of(best_alone(last.ensemble), answers, k, seed)
+    return first, last
+
+
+def best_alone(ensemble: Ensemble) -> Ensemble:
+    """Give all weight to the clustering of the largest score, among those of positive weight."""
+    best = max(ensemble.names, key=lambda name: ensemble.scores[name])
+    return ensemble._replace(weights={name: float(name == best) for name in ensemble.scores})
+
+
+def _ablation(name: str, label: str, **changed: Any) -> Method:
+    kind = type(
+        f"Ablated_{name}", (Ablated,), {"ablation": Ablation(**changed), "__module__": __name__}
+    )
     return Method(f"guided_{name}", label, lambda k: kind(k, standardize=False), "all")
 
 
 ABLATIONS: Sequence[Method] = (
-    _ablation("unrefined", "no refinement", Unrefined),
-    _ablation("best_alone", "no second consensus", BestAlone),
-    _ablation("neighbors", "neighbours as the only smoother", NeighborsAlone),
-    _ablation("ridge", "ridge as the only smoother", RidgeAlone),
-    _ablation("unled", "no led candidates", UnledPool),
-    _ablation("no_race", "no race", NoRace),
-    _ablation("no_priors", "no priors", NoPriors),
-    _ablation("unguarded", "no guard", Unguarded),
-    _ablation("mean_field", "mean field", MeanField),
+    _ablation("unrefined", "no refinement", smoothers=()),
+    _ablation("best_alone", "no second consensus", has_second_consensus=False),
+    _ablation("neighbors", "neighbors as the only smoother", smoothers=("neighbors",)),
+    _ablation("ridge", "ridge as the only smoother", smoothers=("ridge",)),
+    _ablation("unled", "no constrained members", has_constrained_members=False),
+    _ablation("no_race", "no pruning", pruning_margin=np.inf),
+    _ablation("no_priors", "no priors", has_priors=False),
+    _ablation("unguarded", "no guard", is_guarded=False),
+    _ablation("mean_field", "mean field", refine=mean_field_refined),
 )
 #: Of several annotators alone.
-UNCREDITED = _ablation("uncredited", "annotators alike", Uncredited)
+UNCREDITED = _ablation("uncredited", "annotators alike", weighs_annotators=False)

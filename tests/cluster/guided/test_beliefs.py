@@ -7,7 +7,7 @@ import pytest
 
 from clew import Constraints, Question
 from clew.cluster.guided._beliefs import MOST_RATE, beliefs_about, credit_of, credited
-from clew.cluster.guided._ensemble import Ensemble, Fold, Way
+from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold
 from clew.constraints._folds import held_out_folds
 from clew.oracles import SimulatedOracle
 
@@ -41,7 +41,7 @@ def poor(seed=1, moved=0.25):
     ways = []
     for at in range(6):
         labels = np.where(rng.uniform(size=60) < moved, rng.integers(3, size=60), Y)
-        ways.append(Way(f"{at}", lambda _, labels=labels: labels))
+        ways.append(Clustering(f"{at}", lambda _, labels=labels: labels))
     return ways
 
 

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster.guided import co_association
-from clew.cluster.guided._ensemble import Ensemble, Fold, Way, as_labels
+from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold, as_labels
 from clew.constraints._folds import held_out_folds
 from clew.metrics import answer_log_likelihood
 
@@ -20,7 +20,7 @@ class Recorded:
 
     def __init__(self, name, moved, log_prior=0.0, seed=0):
         self.asked, self._moved, self._random = [], moved, np.random.default_rng(seed)
-        self.way = Way(name, self.group, log_prior)
+        self.way = Clustering(name, self.group, log_prior)
 
     def group(self, at):
         self.asked.append(at)
@@ -53,7 +53,7 @@ def test_what_is_hopeless_goes_no_further_than_the_first_fold(race):
     assert ensemble.weights["hopeless"] == 0
     assert "hopeless" not in ensemble.whole
     assert ["hopeless" in fold for fold in ensemble.of_folds] == [True, False, False]
-    assert "hopeless" not in ensemble.best
+    assert "hopeless" not in ensemble.names
     assert ensemble.scores["hopeless"] < min(
         score for name, score in ensemble.scores.items() if name != "hopeless"
     )
@@ -62,7 +62,7 @@ def test_what_is_hopeless_goes_no_further_than_the_first_fold(race):
 def test_the_others_are_made_of_each_fold_and_of_all_answers(race):
     ensemble, ways, _, _ = race
     assert max(ensemble.weights.values()) == 1
-    for name in ensemble.best:
+    for name in ensemble.names:
         assert ways[name].asked == [0, 1, 2, None]
         assert name in ensemble.whole
         assert all(name in fold for fold in ensemble.of_folds)
@@ -71,7 +71,7 @@ def test_the_others_are_made_of_each_fold_and_of_all_answers(race):
 def test_scores_are_mean_log_likelihoods_of_the_answers_held_out(race):
     ensemble, _, folds, _ = race
     # Ways that always give the same groups have the score of all answers.
-    fixed = Ensemble.of([Way("fixed", lambda at: Y)], folds)
+    fixed = Ensemble.of([Clustering("fixed", lambda at: Y)], folds)
     known = sum((fold.held for fold in folds[1:]), folds[0].held)
     assert fixed.scores["fixed"] == pytest.approx(answer_log_likelihood(Y, known) / 300)
     assert all(score < 0 for score in ensemble.scores.values())
@@ -87,7 +87,7 @@ def test_each_partition_is_a_step(race):
 
 def test_consensus_of_all_and_of_each_fold(race):
     ensemble, _, _, _ = race
-    whole, of_folds = ensemble.joined(3, seed=0)
+    whole, of_folds = ensemble.consensus(3, seed=0)
     assert len(of_folds) == 3
     for labels in (whole, *of_folds):
         assert adjusted_rand_score(Y, labels) > 0.7
@@ -96,7 +96,7 @@ def test_consensus_of_all_and_of_each_fold(race):
 def test_held_out_association_is_that_of_each_fold(race):
     ensemble, _, folds, _ = race
     found = ensemble.held_out_association([fold.held.pairs for fold in folds])
-    names = ensemble.best
+    names = ensemble.names
     weight = [ensemble.weights[name] for name in names]
     expected = [
         co_association([of[name] for name in names], weight, fold.held.pairs)
@@ -111,19 +111,19 @@ def test_without_answers_what_was_known_before_counts():
     assert all(r.asked == [None] for r in ways)
     assert ensemble.of_folds == []
     assert ensemble.weights == pytest.approx({"a": 1, "b": 1, "c": np.exp(-0.7)})
-    whole, of_folds = ensemble.joined(3, seed=0)
+    whole, of_folds = ensemble.consensus(3, seed=0)
     assert whole.shape == Y.shape
     assert of_folds == []
 
 
 def test_what_is_known_before_decides_where_answers_do_not():
-    ways = [Way("one", lambda at: Y), Way("other", lambda at: Y, 0.5)]
+    ways = [Clustering("one", lambda at: Y), Clustering("other", lambda at: Y, 0.5)]
     assert Ensemble.of(ways, parted(9)).weights == pytest.approx({"one": np.exp(-0.5), "other": 1})
 
 
 def test_chances_are_read_as_the_likeliest_groups():
     chances = np.eye(3)[Y] * 0.5 + 0.1
     np.testing.assert_array_equal(as_labels(chances), Y)
-    ensemble = Ensemble.of([Way("chances", lambda at: chances)], parted())
+    ensemble = Ensemble.of([Clustering("chances", lambda at: chances)], parted())
     np.testing.assert_array_equal(ensemble.of_folds[0]["chances"], Y)
     np.testing.assert_array_equal(ensemble.whole["chances"], chances)

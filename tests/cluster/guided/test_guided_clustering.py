@@ -9,7 +9,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from clew import Constraints, Question
-from clew.cluster.guided import Views, default_pool
+from clew.cluster.guided._members import default_members
+from clew.cluster.guided._views import Views
 from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
 from clew.oracles import SimulatedOracle
@@ -66,8 +67,8 @@ def test_answers_that_are_guesses_do_not_lead(fitted):
     guesses = np.random.default_rng(0).integers(0, 2, len(asked))
     model = fitted(WINE, Constraints(178, pairs=np.column_stack([asked, guesses])))
     np.testing.assert_array_equal(model.probabilities_, fitted(WINE).probabilities_)
-    assert {name: model.weights_[name] for name in ("no answers", "consensus")} == {
-        "no answers": 1.0,
+    assert {name: model.weights_[name] for name in ("unconstrained", "consensus")} == {
+        "unconstrained": 1.0,
         "consensus": 0.0,
     }
     assert model.error_rate_ > 0.3
@@ -89,7 +90,7 @@ def test_wrong_answers_do_little_harm(wine):
 def test_without_answers_it_is_better_than_its_pool(wine, iris):
     for model, X, y in ((wine[None], WINE, CULTIVARS), (iris[None], IRIS, SPECIES)):
         views = Views(model._units.applied(X), 0)
-        pool = [way for way in default_pool(3, len(X)) if not way.follows_answers]
+        pool = [way for way in default_members(3, len(X)) if not way.is_constrained]
         alone = [adjusted_rand_score(y, way.partition(views, None)) for way in pool]
         assert score(model, y) > np.mean(alone)
 
@@ -188,5 +189,5 @@ def test_doubts_are_those_of_groups_that_saw_no_answers_where_these_stand(fitted
     known = Constraints(178, pairs=np.column_stack([asked, guesses]))
     model = fitted(WINE, known)
     doubts = answer_posterior(known, model.probabilities_, model.confusion_, saw_answers=False)
-    assert model.weights_["no answers"] == 1.0 > model.weights_["consensus"]
+    assert model.weights_["unconstrained"] == 1.0 > model.weights_["consensus"]
     np.testing.assert_array_equal(model.answer_posterior_.pairs, doubts.pairs)

@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from clew import Constraints
-from clew.cluster.guided import Views
 from clew.cluster.guided._ensemble import Fold
 from clew.cluster.guided._n_clusters import choose_n_clusters
+from clew.cluster.guided._views import Views
 from clew.constraints._folds import held_out_folds
 
 CENTERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])

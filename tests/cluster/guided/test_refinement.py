@@ -8,7 +8,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints, Question
-from clew.cluster.guided import RidgeSmoother, TiedRows, refine
+from clew.cluster.guided._refinement import TiedRows, refine
+from clew.cluster.guided._smoothers import RidgeSmoother
 from clew.exceptions import InvalidDataError
 from clew.oracles import SimulatedOracle
 from clew.trust import ConfusionMatrices

@@ -1,4 +1,4 @@
-"""The steps of guided clustering, and what is known of ways before answers judge them."""
+"""The steps of guided clustering: priors of members, votes, and the unconstrained fallback."""
 
 from __future__ import annotations
 
@@ -8,65 +8,66 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.cluster.guided import RidgeSmoother, Views, default_pool
 from clew.cluster.guided._beliefs import beliefs_about
 from clew.cluster.guided._ensemble import Ensemble
-from clew.cluster.guided._progress import no_step
+from clew.cluster.guided._members import UNCONSTRAINED, default_members
+from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother
 from clew.cluster.guided._steps import (
     LEAST_LEAD,
-    MOST_REFINED,
-    UNLED_PRIOR,
-    Joined,
-    Steps,
-    Unled,
-    _voted,
-    folds_of,
+    MAX_REFINED,
+    UNCONSTRAINED_PRIOR,
+    Consensus,
+    _votes,
+    consensus_of,
+    guarded,
+    member_clusterings,
+    refinements,
+    split_answers,
+    unconstrained_clusterings,
+    unconstrained_consensus,
+    weighted_by_annotator,
 )
+from clew.cluster.guided._views import Views
 
 X, Y = make_blobs(60, centers=3, cluster_std=2.5, random_state=5)
 KNOWN = Constraints.from_labels(Y, 60, random_state=0)
 N_HELD = 40.0
 
 
-def steps_of(known, kind=Steps):
-    views = Views(X, 0)
-    return kind(views, RidgeSmoother(X), known, folds_of(known, 0), 3, 0, no_step)
-
-
 @pytest.fixture(scope="module")
-def races():
-    """The ways of the pool, and those of the second consensus."""
-    raced = []
+def log_priors():
+    """Log priors of the members, and of the clusterings of the second consensus."""
+    views, answers, members = Views(X, 0), split_answers(KNOWN, 0), default_members(3, 60)
+    unconstrained = unconstrained_clusterings(members, views, answers)
+    clusterings = member_clusterings(members, unconstrained, views, answers)
+    first = consensus_of(Ensemble.of(clusterings, answers.folds), answers, 3, 0)
+    graph = views.read("neighbors", 10)
+    smoothers = {"neighbors": NeighborSmoother(graph), "ridge": RidgeSmoother(X)}
+    baseline = unconstrained_consensus(unconstrained, answers, 3, 0)
+    refined = refinements(first, baseline, answers, smoothers)
+    return [{one.name: one.log_prior for one in part} for part in (clusterings, refined)]
 
-    class Watched(Steps):
-        def raced(self, ways, judges):
-            raced.append({way.name: way.log_prior for way in ways})
-            return super().raced(ways, judges)
 
-    work = steps_of(KNOWN, Watched)
-    work.refined(work.grouped(default_pool(3, 60)))
-    return raced
-
-
-def test_what_is_known_before_of_the_pool(races):
-    best = {name: prior for name, prior in races[0].items() if prior > 1}
-    assert best == {"forest, spread": 1.4, "led forest, spread": 1.4}
-    spread = {name for name, prior in races[0].items() if 0 < prior < 1}
-    assert spread == {
-        "neighbors, spread",
-        "close neighbors, spread",
-        "trees, spread",
-        "led trees, spread",
+def test_priors_of_members(log_priors):
+    best = {name: prior for name, prior in log_priors[0].items() if prior > 1}
+    assert best == {"E2CP on forest": 1.4, "E2CP on constrained forest": 1.4}
+    good = {name for name, prior in log_priors[0].items() if 0 < prior < 1}
+    assert good == {
+        "E2CP on neighbors",
+        "E2CP on 10 neighbors",
+        "E2CP on trees",
+        "E2CP on constrained trees",
     }
-    assert {races[0][name] for name in spread} == {0.7}
+    assert {log_priors[0][name] for name in good} == {0.7}
 
 
-def test_of_what_is_refined_groups_without_answers_alone_have_a_prior(races):
-    assert len(races[1]) == MOST_REFINED
-    assert {name: prior for name, prior in races[1].items() if prior} == {"no answers": UNLED_PRIOR}
+def test_of_the_second_consensus_only_the_unconstrained_one_has_a_prior(log_priors):
+    assert len(log_priors[1]) == MAX_REFINED
+    positive = {name: prior for name, prior in log_priors[1].items() if prior}
+    assert positive == {UNCONSTRAINED: UNCONSTRAINED_PRIOR}
 
 
-def test_without_answers_forests_count_most():
+def test_without_answers_forests_have_the_largest_weights():
     weights = GuidedClustering(3, random_state=0).fit(X).weights_
     assert weights["forest"] == 1
     assert weights["trees"] == pytest.approx(np.exp(0.7 - 1.4))
@@ -74,37 +75,45 @@ def test_without_answers_forests_count_most():
     assert [weights[name] for name in others] == pytest.approx([np.exp(-1.4)] * len(others))
 
 
-@pytest.mark.parametrize(("lead", "stand"), [(-0.5, True), (0.9, True), (1.1, False)])
-def test_groups_without_answers_stand_where_no_others_are_clearly_ahead(lead, stand):
+def test_one_annotator_is_not_reweighted():
+    answers = split_answers(KNOWN, 0)
+    unconstrained = unconstrained_clusterings(default_members(3, 60), Views(X, 0), answers)
+    assert weighted_by_annotator(answers, unconstrained) is answers
+
+
+def consensus(labels, ensemble):
+    return Consensus(ensemble, labels, [], np.eye(3)[labels], beliefs_about(ensemble, []))
+
+
+@pytest.mark.parametrize(("lead", "falls_back"), [(-0.5, True), (0.9, True), (1.1, False)])
+def test_the_unconstrained_consensus_is_kept_unless_another_is_clearly_ahead(lead, falls_back):
     assert LEAST_LEAD == 1.0
-    led, unled = np.zeros(60, dtype=np.int64), np.ones(60, dtype=np.int64)
-    scores = {"consensus": -0.6 + lead / N_HELD, "no answers": -0.6}
-    weights = {"consensus": 0.8, "no answers": 1.0}
-    ensemble = Ensemble({"consensus": led, "no answers": unled}, [], scores, weights, N_HELD)
-    last = Joined(ensemble, [], led, [], np.eye(3)[led], beliefs_about(ensemble, []))
-    found = steps_of(KNOWN).guarded(last, Unled(unled, np.eye(3)[unled]))
-    np.testing.assert_array_equal(found.labels, unled if stand else led)
-    np.testing.assert_array_equal(found.chances.argmax(axis=1), found.labels)
-    assert found.saw_answers is not stand
-    assert found.ensemble.best == (["no answers"] if stand else ["consensus", "no answers"])
+    constrained, unconstrained = np.zeros(60, dtype=np.int64), np.ones(60, dtype=np.int64)
+    scores = {"consensus": -0.6 + lead / N_HELD, UNCONSTRAINED: -0.6}
+    weights = {"consensus": 0.8, UNCONSTRAINED: 1.0}
+    whole = {"consensus": constrained, UNCONSTRAINED: unconstrained}
+    ensemble = Ensemble(whole, [], scores, weights, N_HELD)
+    found = guarded(consensus(constrained, ensemble), consensus(unconstrained, ensemble))
+    np.testing.assert_array_equal(found.labels, unconstrained if falls_back else constrained)
+    np.testing.assert_array_equal(found.probabilities.argmax(axis=1), found.labels)
+    assert found.saw_answers is not falls_back
+    assert found.ensemble.names == ([UNCONSTRAINED] if falls_back else ["consensus", UNCONSTRAINED])
 
 
-def test_votes_of_groups_that_are_unsure_of_every_row():
-    # Nine tenths of the rows are in one group, and chances are all but even.
+def test_votes_of_a_clustering_that_is_unsure_of_every_row():
+    # Nine tenths of the rows are in one group, and probabilities are nearly even.
     labels = np.repeat([2, 0, 1], [54, 4, 2])
     unsure = np.full((60, 3), 0.33) + 0.01 * np.eye(3)[labels]
     ensemble = Ensemble({"unsure": unsure}, [], {"unsure": -0.5}, {"unsure": 1.0}, N_HELD)
-    consensus_labels = (labels + 1) % 3  # the same groups by other numbers
-    votes = _voted(consensus_labels, 3, ensemble)
+    consensus_labels = (labels + 1) % 3  # the same groups, numbered differently
+    votes = _votes(consensus_labels, 3, ensemble)
     np.testing.assert_allclose(votes, np.roll(unsure, 1, axis=1))
     np.testing.assert_array_equal(votes.argmax(axis=1), consensus_labels)
 
 
-def test_unheard_groups_without_answers_are_no_hindrance():
+def test_an_unconstrained_consensus_of_weight_0_is_no_fallback():
     labels = np.zeros(60, dtype=np.int64)
-    scores = {"consensus": -0.1, "no answers": -0.7}
-    ensemble = Ensemble(
-        {"consensus": labels}, [], scores, {"consensus": 1.0, "no answers": 0.0}, N_HELD
-    )
-    last = Joined(ensemble, [], labels, [], np.eye(3)[labels], beliefs_about(ensemble, []))
-    assert steps_of(KNOWN).guarded(last, Unled(labels, np.eye(3)[labels])) is last
+    scores = {"consensus": -0.1, UNCONSTRAINED: -0.7}
+    weights = {"consensus": 1.0, UNCONSTRAINED: 0.0}
+    last = consensus(labels, Ensemble({"consensus": labels}, [], scores, weights, N_HELD))
+    assert guarded(last, last) is last

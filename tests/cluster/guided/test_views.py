@@ -7,15 +7,14 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from clew import Constraints
-from clew.cluster.guided import Views
 from clew.cluster.guided import _views as module
-from clew.cluster.guided._views import LED_VIEWS, VIEWS
+from clew.cluster.guided._views import CONSTRAINED_VIEWS, VIEWS, Views
 from clew.exceptions import InvalidParameterError
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
 
 X, Y = make_blobs(50, 15, centers=3, cluster_std=3.0, random_state=0)
 KNOWN = Constraints.from_labels(Y, 60, random_state=0)
-UNLED = [view for view in VIEWS if view not in LED_VIEWS]
+UNLED = [view for view in VIEWS if view not in CONSTRAINED_VIEWS]
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def fits(monkeypatch):
 
 def test_each_similarity_is_fitted_once(fits):
     views = Views(X, 0)
-    led = views.given(KNOWN)
+    led = views.constrained_by(KNOWN)
     for _ in range(2):
         for n_neighbors in (5, 10):
             for view in VIEWS:
@@ -55,18 +54,18 @@ def test_each_similarity_is_fitted_once(fits):
 @pytest.mark.parametrize("view", UNLED)
 def test_views_without_answers_are_shared(fits, view):
     views = Views(X, 0)
-    first, second = views.given(KNOWN), views.given(Constraints(50))
+    first, second = views.constrained_by(KNOWN), views.constrained_by(Constraints(50))
     assert first.read(view, 5) is second.read(view, 5)
     assert first.read(view, 5) is views.read(view, 5)
     assert first.answers is KNOWN
     assert views.answers is None
 
 
-@pytest.mark.parametrize("view", LED_VIEWS)
+@pytest.mark.parametrize("view", CONSTRAINED_VIEWS)
 def test_views_with_answers_are_not(fits, view):
     views = Views(X, 0)
-    first = views.given(KNOWN)
-    second = views.given(Constraints.from_labels(Y[::-1], 60, random_state=1))
+    first = views.constrained_by(KNOWN)
+    second = views.constrained_by(Constraints.from_labels(Y[::-1], 60, random_state=1))
     assert first.read(view, 5) is first.read(view, 5)
     assert np.abs((first.read(view, 5) - second.read(view, 5)).toarray()).max() > 0.01
 
@@ -97,7 +96,7 @@ def test_features_and_their_components():
     [
         ("foo", 10, "one of features, components"),
         ("neighbors", None, "give n_neighbors"),
-        ("led forest", 10, "follows answers"),
+        ("constrained forest", 10, "needs answers"),
     ],
 )
 def test_what_is_no_view_is_refused(view, n_neighbors, words):

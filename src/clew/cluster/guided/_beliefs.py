@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import DIFFERENT, SAME, Kind
-from clew.cluster.guided._ensemble import Ensemble, Fold, Way
+from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold
 from clew.cluster.guided._error_rate import ErrorRate, error_rate
 from clew.constraints import Constraints
 from clew.constraints._support import of_some_weight
@@ -121,14 +121,16 @@ def telling(known: Constraints) -> Constraints:
     return known.with_tables(tables, names)
 
 
-def believed(folds: Sequence[Fold], ways: Sequence[Way]) -> tuple[list[Fold], dict[str, float]]:
+def believed(
+    folds: Sequence[Fold], ways: Sequence[Clustering]
+) -> tuple[list[Fold], dict[str, float]]:
     """Weigh the answers of folds by how far ways that saw none let their annotators be believed.
 
     Parameters
     ----------
     folds : sequence of Fold
         All answers.
-    ways : sequence of Way
+    ways : sequence of Clustering
         Ways to group that follow no answers.
 
     Returns

@@ -1,4 +1,4 @@
-"""Partitions made from all answers, and again from parts of them, to be judged by the others."""
+"""Clusterings fitted to all answers and to the training answers of each fold, with their scores."""
 
 from __future__ import annotations
 
@@ -13,130 +13,130 @@ from clew.cluster.guided._progress import Step, no_step
 from clew.constraints import Constraints
 from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
 
-__all__ = ["Ensemble", "Fold", "Labels", "Way", "Weights", "foretold"]
+__all__ = ["Clustering", "Ensemble", "Fold", "Labels", "Weights", "held_out_log_likelihood"]
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Weights = dict[str, float]
 
-#: What the log-likelihood of answers is multiplied by: ways that do well on answers held out count
-#: more, but by far not as much more as if all the rest of the model were right.
+#: Factor of the held-out log-likelihood in the weights. Members' errors are correlated: the full
+#: log-likelihood would leave all weight to one of them.
 TEMPER = 0.25
-#: Ways of less than this share of the largest weight are left out.
+#: Members below this share of the largest weight get weight 0.
 LEAST_WEIGHT = 0.02
-#: How much less than that, as a logarithm, the folds so far must foretell to end a way there.
-MARGIN = 2.0
+#: A member is pruned before the last fold if its log weight is this far below the least.
+PRUNING_MARGIN = 2.0
 
 
 class Fold(NamedTuple):
-    """Answers to learn from, and answers held out."""
+    """Training answers, and held-out answers."""
 
     kept: Constraints
     held: Constraints
 
 
-class Way(NamedTuple):
-    """A way to group."""
+class Clustering(NamedTuple):
+    """A clustering that can be fitted to the training answers of each fold."""
 
     name: str
-    group: Callable[[int | None], Labels | Floats]
-    """Gets the number of a fold, or None for all answers; gives groups, or chances of groups."""
+    fitted_to: Callable[[int | None], Labels | Floats]
+    """Maps the number of a fold, or None for all answers, to labels or to probabilities."""
     log_prior: float = 0.0
-    """How much likelier than others it is taken to be right, as a logarithm."""
+    """Log prior weight."""
 
 
 class Ensemble(NamedTuple):
-    """What ways to group made of all answers and of those of each fold, and how they did."""
+    """Fitted clusterings, with their held-out scores and weights."""
 
     whole: dict[str, Labels | Floats]
-    """Groups, or chances of groups, of all rows, by way."""
+    """Labels or probabilities of all rows, fitted to all answers, by name."""
     of_folds: list[dict[str, Labels]]
-    """Groups that saw only a fold's part of the answers."""
+    """Labels fitted to the training answers of each fold, by name."""
     scores: dict[str, float]
-    """Mean log-likelihood of the answers held out, of ways that were ended in the folds before; NaN
-    without folds."""
+    """Mean log-likelihood of the held-out answers (for a pruned clustering, of the folds before it
+    was pruned); NaN without folds."""
     weights: Weights
-    """How much each way counts, the most 1; of those that were ended 0."""
+    """Weights in the consensus; the largest is 1, and 0 for pruned clusterings."""
     n_held: float = 0.0
-    """Weight of the answers held out."""
+    """Total weight of the held-out answers."""
 
     @classmethod
     def of(
         cls,
-        ways: Sequence[Way],
+        clusterings: Sequence[Clustering],
         folds: Sequence[Fold],
         step: Step = no_step,
         *,
-        margin: float = MARGIN,
+        pruning_margin: float = PRUNING_MARGIN,
     ) -> Self:
-        """Let ways to group compete.
+        """Fit clusterings to each fold and to all answers, score and weigh them.
 
         Parameters
         ----------
-        ways : sequence of Way
-            The ways.
+        clusterings : sequence of Clustering
+            What to fit.
         folds : sequence of Fold
-            Answers that judge. Without any, all ways count by what is known of them before.
+            Answers. Without folds, the prior weights are the weights.
         step : callable
-            Called after each partition that was made.
-        margin : float, default=2.0
-            How far behind a way must be before the last fold to go no further, as a logarithm.
+            Called after each fit.
+        pruning_margin : float, default=2.0
+            A clustering is not fitted to further folds if its log weight is this far below the
+            least. ``np.inf`` prunes nothing.
 
         Returns
         -------
         Ensemble
-
-        Notes
-        -----
-        Ways that are hopelessly behind after a fold go no further.
         """
 
-        def made(way: Way, at: int | None) -> Labels | Floats:
-            groups = way.group(at)
+        def fitted(clustering: Clustering, fold: int | None) -> Labels | Floats:
+            groups = clustering.fitted_to(fold)
             step()
             return groups
 
         of_folds: list[dict[str, Labels]] = []
-        priors = {way.name: way.log_prior for way in ways}
-        left, scores = list(ways), dict.fromkeys(priors, 0.0)
-        told: dict[str, tuple[float, float]] = {}
+        priors = {clustering.name: clustering.log_prior for clustering in clusterings}
+        left, scores = list(clusterings), dict.fromkeys(priors, 0.0)
+        held_out: dict[str, tuple[float, float]] = {}
         for at in range(len(folds)):
-            of_folds.append({way.name: as_labels(made(way, at)) for way in left})
-            told = {
-                way.name: foretold([made_of[way.name] for made_of in of_folds], folds)
-                for way in left
+            of_folds.append({one.name: as_labels(fitted(one, at)) for one in left})
+            held_out = {
+                one.name: held_out_log_likelihood([labels[one.name] for labels in of_folds], folds)
+                for one in left
             }
-            scores |= {name: total / max(weight, 1e-300) for name, (total, weight) in told.items()}
-            totals = {name: total * len(folds) / (at + 1) for name, (total, _) in told.items()}
-            weights = _weights(totals, priors, slack=margin if at + 1 < len(folds) else 0.0)
-            left = [way for way in left if weights[way.name] > 0]
+            scores |= {
+                name: total / max(weight, 1e-300) for name, (total, weight) in held_out.items()
+            }
+            totals = {name: total * len(folds) / (at + 1) for name, (total, _) in held_out.items()}
+            margin = pruning_margin if at + 1 < len(folds) else 0.0
+            weights = _weights(totals, priors, margin)
+            left = [clustering for clustering in left if weights[clustering.name] > 0]
         if not folds:
             weights = _weights(scores, priors)
             scores = dict.fromkeys(priors, np.nan)
-        whole = {way.name: made(way, None) for way in left}
-        n_held = max((weight for _, weight in told.values()), default=0.0)
+        whole = {clustering.name: fitted(clustering, None) for clustering in left}
+        n_held = max((weight for _, weight in held_out.values()), default=0.0)
         return cls(whole, of_folds, scores, dict.fromkeys(priors, 0.0) | weights, n_held)
 
     @property
-    def best(self) -> list[str]:
-        """Names of the ways that count."""
+    def names(self) -> list[str]:
+        """Names of the clusterings of positive weight."""
         return [name for name, weight in self.weights.items() if weight > 0]
 
     def lead_over(self, name: str) -> float:
-        """Give the log-likelihood of all answers held out by which the best is ahead of a way."""
-        if name not in self.best:
+        """Return the held-out log-likelihood of the best clustering minus that of `name`."""
+        if name not in self.names:
             return np.inf
-        return self.n_held * (max(self.scores[other] for other in self.best) - self.scores[name])
+        return self.n_held * (max(self.scores[other] for other in self.names) - self.scores[name])
 
-    def joined(self, n_clusters: int, seed: int) -> tuple[Labels, list[Labels]]:
-        """Give the consensus of all answers, and that of each fold."""
-        whole = {name: as_labels(self.whole[name]) for name in self.best}
+    def consensus(self, n_clusters: int, seed: int) -> tuple[Labels, list[Labels]]:
+        """Return the weighted consensus over all answers, and that of each fold."""
+        whole = {name: as_labels(self.whole[name]) for name in self.names}
         parts = [whole, *self.of_folds]
-        every = [consensus(*self._chosen(p), n_clusters, random_state=seed) for p in parts]
+        every = [consensus(*self._weighted(p), n_clusters, random_state=seed) for p in parts]
         return every[0], every[1:]
 
     def held_out_association(self, pairs: Sequence[NDArray[np.int64]]) -> Floats:
-        """Tell how often rows are together in partitions that saw only the other answers.
+        """Return the co-association of pairs, in clusterings fitted without the fold's answers.
 
         Parameters
         ----------
@@ -146,32 +146,34 @@ class Ensemble(NamedTuple):
         Returns
         -------
         ndarray
-            Of the pairs of all folds, one after the other.
+            The pairs of all folds, concatenated.
         """
         found = []
-        for partitions, of_fold in zip(self.of_folds, pairs, strict=True):
-            chosen, weight = self._chosen(partitions)
+        for labels, of_fold in zip(self.of_folds, pairs, strict=True):
+            chosen, weight = self._weighted(labels)
             found.append(co_association(chosen, weight, of_fold))
         return np.concatenate(found)
 
-    def _chosen(self, partitions: Mapping[str, Labels]) -> tuple[Labels, list[float]]:
-        names = self.best
-        return np.stack([partitions[name] for name in names]), [self.weights[k] for k in names]
+    def _weighted(self, labels: Mapping[str, Labels]) -> tuple[Labels, list[float]]:
+        names = self.names
+        return np.stack([labels[name] for name in names]), [self.weights[name] for name in names]
 
 
 def as_labels(groups: Labels | Floats) -> Labels:
-    """Take the likeliest groups where there are chances."""
+    """Turn probabilities into labels; labels are returned as they are."""
     likeliest = groups.argmax(axis=1) if groups.ndim == 2 else groups
     return np.asarray(likeliest, dtype=np.int64)
 
 
-def foretold(partitions: Sequence[Labels], folds: Sequence[Fold]) -> tuple[float, float]:
-    """Give the log-likelihood of the answers held out, and their weight.
+def held_out_log_likelihood(
+    partitions: Sequence[Labels], folds: Sequence[Fold]
+) -> tuple[float, float]:
+    """Return the log-likelihood of the held-out answers, and their total weight.
 
     Parameters
     ----------
     partitions : sequence of ndarray of shape (n_samples,)
-        Groups that saw the answers of each fold, of the first ones at least.
+        Labels fitted without the held-out answers of each fold, for the first folds at least.
     folds : sequence of Fold
         The answers.
     """

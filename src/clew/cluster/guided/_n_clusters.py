@@ -17,8 +17,8 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.preprocessing import normalize
 
 from clew.cluster.guided._beliefs import believed
-from clew.cluster.guided._ensemble import Fold, Labels, Way, foretold
-from clew.cluster.guided._pool import MANY_ROWS
+from clew.cluster.guided._ensemble import Clustering, Fold, Labels, held_out_log_likelihood
+from clew.cluster.guided._members import MANY_ROWS
 from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
 from clew.cluster.spectral import spectral_embedding
@@ -196,7 +196,7 @@ class _Tried:
         if len(folds[0].held.annotators) < 2:
             return list(folds)
         ways = [
-            Way(f"{k}, {at}", lambda _, labels=labels: labels)  # type: ignore[misc]
+            Clustering(f"{k}, {at}", lambda _, labels=labels: labels)  # type: ignore[misc]
             for k, made in self._made.items()
             for at, labels in enumerate(made)
         ]
@@ -238,7 +238,7 @@ class _Judged:
             unled = self._tried.partitions(n_clusters)
             made = [[labels] * len(self._folds) for labels in unled]
             made.append([cut(n_clusters) for cut in self._led])
-            told = [foretold(partitions, self._folds) for partitions in made]
+            told = [held_out_log_likelihood(partitions, self._folds) for partitions in made]
             self._found[n_clusters] = max(likelihood for likelihood, _ in told)
         return self._found[n_clusters]
 

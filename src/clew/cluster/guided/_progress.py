@@ -1,4 +1,4 @@
-"""How far a fit is: steps are counted over all of its parts."""
+"""Progress of a fit, counted over all of its parts."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Counter:
     Parameters
     ----------
     n_steps : int
-        The most that there can be: ways that are left behind leave theirs undone.
+        Largest possible number of steps; pruned members skip some.
     tell : callable
-        Called with the number of steps that are done.
+        Called with the number of finished steps.
     """
 
     def __init__(self, n_steps: int, tell: Callable[[int], None]) -> None:
         self._n_steps, self._tell, self._done = n_steps, tell, 0
 
     def step(self) -> None:
-        """Say that one more is done."""
+        """Count one more step."""
         self._done += 1
         self._tell(self._done)
 
     def end(self) -> None:
-        """Say that all is done."""
+        """Report that all is done."""
         if self._done < self._n_steps:
             self._tell(self._n_steps)

@@ -45,7 +45,7 @@ class NeighborSmoother:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from clew.cluster.guided import NeighborSmoother
+    >>> from clew.cluster.guided._smoothers import NeighborSmoother
     >>> graph = csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
     >>> NeighborSmoother(graph).smooth(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
     array([[0.5, 0.5],
@@ -100,7 +100,7 @@ class RidgeSmoother:
     Examples
     --------
     >>> import numpy as np
-    >>> from clew.cluster.guided import RidgeSmoother
+    >>> from clew.cluster.guided._smoothers import RidgeSmoother
     >>> X = np.arange(20.0)[:, None]
     >>> first = (X < 10).astype(float)
     >>> smooth = RidgeSmoother(X).smooth(np.column_stack([first, 1 - first]))

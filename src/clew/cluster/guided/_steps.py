@@ -1,7 +1,8 @@
-"""The steps of guided clustering: a pool competes and is joined, then refined and joined again."""
+"""The steps of guided clustering, as functions: members, consensus and refinement."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -9,190 +10,247 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.cluster.guided._beliefs import Beliefs, beliefs_about, believed, credited
-from clew.cluster.guided._ensemble import Ensemble, Fold, Labels, Way, as_labels
-from clew.cluster.guided._pool import AGAIN, MANY_ROWS, REFINED_BY, STEADY, UNLED, Candidate
-from clew.cluster.guided._progress import Step
+from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold, Labels, as_labels
+from clew.cluster.guided._members import AGAIN, MANY_ROWS, REFINED_BY, STEADY, UNCONSTRAINED, Member
 from clew.cluster.guided._refinement import TiedRows, refine
-from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._smoothers import Smoother
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.constraints._folds import held_out_folds
 
-__all__ = ["MOST_REFINED", "Joined", "Steps", "folds_of"]
+__all__ = [
+    "MAX_REFINED",
+    "Answers",
+    "Consensus",
+    "consensus_of",
+    "guarded",
+    "member_clusterings",
+    "refinements",
+    "split_answers",
+    "unconstrained_clusterings",
+    "unconstrained_consensus",
+    "weighted_by_annotator",
+]
 
-#: Parts of the answers; fewer of many rows, with which each takes long.
+Floats = NDArray[np.float64]
+#: `refine`, or a function in its place: labels, number of groups, answers, smoother and strength
+#: to probabilities.
+Refine = Callable[[Labels, int, TiedRows, Smoother, float], Floats]
+
+#: Folds of the answers; fewer for many rows, where each fit takes long.
 N_FOLDS, N_FOLDS_OF_MANY = 3, 2
-#: How much smoothers count beside answers.
+#: Weights of the smoother against the answers.
 STRENGTHS = (1.0, 3.0)
-#: Ways in the second consensus, at most: two smoothers with two strengths, and three from before.
-MOST_REFINED = 7
-#: How much likelier groups without answers are right than any others, as a logarithm.
-UNLED_PRIOR = 0.5
-#: By how much groups must foretell the answers held out better than groups without answers do, as
-#: a logarithm; else the latter stand.
+#: Largest number of clusterings in the second consensus: two smoothers times two strengths, and
+#: three that are not refined.
+MAX_REFINED = 7
+#: Log prior weight of the unconstrained consensus among them.
+UNCONSTRAINED_PRIOR = 0.5
+#: The unconstrained consensus is returned unless another clustering's held-out log-likelihood is
+#: larger by this much.
 LEAST_LEAD = 1.0
 
 
-def folds_of(known: Constraints, seed: int) -> list[Fold]:
-    """Part the answers; none that lead to anything, no parts."""
-    pairs = known.as_pairs()
-    if not (pairs.pair_weights[~pairs.is_dont_know] > 0).any():
-        return []
-    random = np.random.RandomState(seed)
-    n_folds = N_FOLDS_OF_MANY if known.n_samples > MANY_ROWS else N_FOLDS
-    return [Fold(*parts) for parts in held_out_folds(known, n_folds, random)]
+class Answers(NamedTuple):
+    """Answers, whole and in folds."""
+
+    known: Constraints
+    folds: list[Fold]
 
 
-class Unled(NamedTuple):
-    """The consensus of ways that saw no answers."""
-
-    labels: Labels
-    chances: NDArray[np.float64]
-
-
-class Joined(NamedTuple):
-    """A consensus, and what it was made of."""
+class Consensus(NamedTuple):
+    """A consensus, and the ensemble behind it."""
 
     ensemble: Ensemble
-    judges: list[Fold]
-    """The answers, as far as their annotators are believed."""
     labels: Labels
     of_folds: list[Labels]
-    chances: NDArray[np.float64]
+    """Consensus fitted to the training answers of each fold."""
+    probabilities: Floats
     beliefs: Beliefs
-    unled: Unled | None = None
+    """Error rates of the answers, judged by held-out co-association."""
     saw_answers: bool = True
 
 
-class Steps(NamedTuple):
-    """What all steps need."""
-
-    views: Views
-    ridge: RidgeSmoother
-    known: Constraints
-    folds: list[Fold]
-    n_clusters: int
-    seed: int
-    step: Step
-
-    def grouped(self, pool: list[Candidate]) -> Joined:
-        """Let the pool compete, and join it."""
-        led = [candidate for candidate in pool if candidate.follows_answers]
-        others = [candidate for candidate in pool if not candidate.follows_answers]
-        unled = [_once(candidate, self.views) for candidate in others]
-        priors = [candidate.alone_prior for candidate in others]
-        alone = [way._replace(log_prior=prior) for way, prior in zip(unled, priors, strict=True)]
-        if not self.folds:
-            every = alone or [_once(candidate, self.views) for candidate in led]
-            return self._join(Ensemble.of(every, [], self.step), [])
-        known, judges = self.weighed(alone)
-        views = [self.views.given(fold.kept.as_pairs()) for fold in judges]
-        views.append(self.views.given(known.as_pairs()))
-        ways = [*unled, *(_led(candidate, views) for candidate in led)]
-        joined = self._join(self.raced(ways, judges), judges)
-        if not alone:
-            return joined
-        without = Ensemble.of(alone, [])
-        labels, _ = without.joined(self.n_clusters, self.seed)
-        return joined._replace(unled=Unled(labels, _voted(labels, self.n_clusters, without)))
-
-    def weighed(self, unled: list[Way]) -> tuple[Constraints, list[Fold]]:
-        """Weigh answers by annotators, where ways that saw no answers can tell these apart."""
-        if len(self.known.annotators) < 2 or not unled:
-            return self.known, self.folds
-        folds, credit = believed(self.folds, unled)
-        return credited(self.known, credit), folds
-
-    def refined(self, first: Joined) -> Joined:
-        """Refine the consensus in several ways, and join what comes of it."""
-        ways = [Way("consensus", lambda at: first.labels if at is None else first.of_folds[at])]
-        if first.ensemble.weights.get(STEADY):
-            ways.append(Way(AGAIN, lambda at: _of(first.ensemble, STEADY, at)))
-        if (unled := first.unled) is not None:
-            ways.append(Way(UNLED, lambda at: unled.labels, UNLED_PRIOR))
-        parts = [*(fold.kept for fold in self.folds), self.known]
-        tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
-        starts = [*first.of_folds, first.labels]
-        for name, smoother in self.smoothers().items():
-            for strength in STRENGTHS:
-                run = partial(self._refine, starts, tied, smoother, strength)
-                ways.append(Way(f"{REFINED_BY}{name}, {strength:g}", run))
-        last = self._join(self.raced(ways, first.judges), first.judges)
-        return last if unled is None else self.guarded(last, unled)
-
-    def guarded(self, last: Joined, unled: Unled) -> Joined:
-        """Let groups without answers stand where nothing foretells answers clearly better."""
-        if last.ensemble.lead_over(UNLED) >= LEAST_LEAD:
-            return last
-        weights = dict.fromkeys(last.ensemble.weights, 0.0) | {UNLED: 1.0}
-        return last._replace(
-            ensemble=last.ensemble._replace(weights=weights),
-            labels=unled.labels,
-            chances=unled.chances,
-            saw_answers=False,
-        )
-
-    def raced(self, ways: list[Way], judges: list[Fold]) -> Ensemble:
-        """Let ways to group compete."""
-        return Ensemble.of(ways, judges, self.step)
-
-    def smoothers(self) -> dict[str, Smoother]:
-        """Give what says which groups the rows around each row speak for."""
-        graph = self.views.read("neighbors", 10)
-        return {"neighbors": NeighborSmoother(graph), "ridge": self.ridge}
-
-    def _refine(
-        self,
-        starts: list[Labels],
-        tied: list[TiedRows],
-        smoother: Smoother,
-        strength: float,
-        at: int | None,
-    ) -> NDArray[np.float64]:
-        part = -1 if at is None else at
-        return refine(starts[part], self.n_clusters, tied[part], smoother, strength)
-
-    def _join(self, ensemble: Ensemble, judges: list[Fold]) -> Joined:
-        labels, of_folds = ensemble.joined(self.n_clusters, self.seed)
-        chances = _voted(labels, self.n_clusters, ensemble)
-        beliefs = beliefs_about(ensemble, self.folds, self.known.annotators)
-        return Joined(ensemble, judges, labels, of_folds, chances, beliefs)
+def split_answers(known: Constraints, seed: int) -> Answers:
+    """Split answers into folds; there are no folds if no answer implies a pair."""
+    pairs = known.as_pairs()
+    if not (pairs.pair_weights[~pairs.is_dont_know] > 0).any():
+        return Answers(known, [])
+    random = np.random.RandomState(seed)
+    n_folds = N_FOLDS_OF_MANY if known.n_samples > MANY_ROWS else N_FOLDS
+    return Answers(known, [Fold(*parts) for parts in held_out_folds(known, n_folds, random)])
 
 
-def _once(candidate: Candidate, views: Views) -> Way:
-    """Make a way of a candidate that no answers lead: its groups are always the same."""
-    made = cache(lambda: candidate.partition(views, None))
-    return Way(candidate.name, lambda at: made(), candidate.log_prior)
+def unconstrained_clusterings(
+    members: Sequence[Member], views: Views, answers: Answers
+) -> list[Clustering]:
+    """Return the members that follow no answers, to be fitted once.
+
+    If there are neither such members nor answers, all members are returned.
+    """
+    chosen = [member for member in members if not member.is_constrained]
+    if not chosen and not answers.folds:
+        chosen = list(members)
+    return [_fitted_once(member, views) for member in chosen]
 
 
-def _led(candidate: Candidate, views: list[Views]) -> Way:
-    """Make a way of a candidate that is led by the answers of a fold, or by all, the last."""
-
-    def group(at: int | None) -> Labels:
-        led = views[-1 if at is None else at]
-        return candidate.partition(led, led.answers)
-
-    return Way(candidate.name, group, candidate.log_prior)
-
-
-def _of(ensemble: Ensemble, name: str, at: int | None) -> Any:
-    return ensemble.whole[name] if at is None else ensemble.of_folds[at][name]
+def unconstrained_consensus(
+    unconstrained: Sequence[Clustering], answers: Answers, n_clusters: int, seed: int
+) -> Consensus | None:
+    """Return the consensus of clusterings that saw no answers; None if there are none."""
+    if not unconstrained:
+        return None
+    ensemble = Ensemble.of(unconstrained, [])
+    return consensus_of(ensemble, answers._replace(folds=[]), n_clusters, seed)
 
 
-def _voted(labels: Labels, n_clusters: int, ensemble: Ensemble) -> NDArray[np.float64]:
-    """Let partitions vote: the groups of each stand for those that their rows have in `labels`."""
+def member_clusterings(
+    members: Sequence[Member],
+    unconstrained: Sequence[Clustering],
+    views: Views,
+    answers: Answers,
+) -> list[Clustering]:
+    """Return all members, first the unconstrained ones.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        The pool.
+    unconstrained : sequence of Clustering
+        From `unconstrained_clusterings`.
+    views : Views
+        Unconstrained views.
+    answers : Answers
+        What the constrained members follow.
+
+    Returns
+    -------
+    list of Clustering
+    """
+    of_folds = [views.constrained_by(fold.kept.as_pairs()) for fold in answers.folds]
+    whole = views.constrained_by(answers.known.as_pairs())
+    log_prior = {member.name: member.log_prior for member in members}
+    return [
+        *(one._replace(log_prior=log_prior[one.name]) for one in unconstrained),
+        *(_fitted_to_folds(member, of_folds, whole) for member in members if member.is_constrained),
+    ]
+
+
+def weighted_by_annotator(answers: Answers, unconstrained: Sequence[Clustering]) -> Answers:
+    """Weigh answers by their annotators' accuracy, as the unconstrained clusterings estimate it."""
+    if len(answers.known.annotators) < 2 or not unconstrained:
+        return answers
+    folds, credit = believed(answers.folds, unconstrained)
+    return Answers(credited(answers.known, credit), folds)
+
+
+def consensus_of(ensemble: Ensemble, answers: Answers, n_clusters: int, seed: int) -> Consensus:
+    """Return the weighted consensus of an ensemble, and the error rates that follow from it."""
+    labels, of_folds = ensemble.consensus(n_clusters, seed)
+    probabilities = _votes(labels, n_clusters, ensemble)
+    beliefs = beliefs_about(ensemble, answers.folds, answers.known.annotators)
+    return Consensus(ensemble, labels, of_folds, probabilities, beliefs)
+
+
+def refinements(
+    first: Consensus,
+    baseline: Consensus | None,
+    answers: Answers,
+    smoothers: Mapping[str, Smoother],
+    refine: Refine = refine,
+) -> list[Clustering]:
+    """Return the clusterings of the second consensus.
+
+    Parameters
+    ----------
+    first : Consensus
+        Where refinement starts.
+    baseline : Consensus or None
+        Consensus of the unconstrained members.
+    answers : Answers
+        What the refined groups follow.
+    smoothers : mapping of str to Smoother
+        Each is used at every strength; with none, nothing is refined.
+    refine : callable
+        See `refine`.
+
+    Returns
+    -------
+    list of Clustering
+        The first consensus, the unconstrained one, and the refined ones.
+    """
+    found = [Clustering("consensus", partial(_of_fold, first.labels, first.of_folds))]
+    ensemble = first.ensemble
+    if ensemble.weights.get(STEADY):
+        steady = [labels.get(STEADY) for labels in ensemble.of_folds]
+        found.append(Clustering(AGAIN, partial(_of_fold, ensemble.whole[STEADY], steady)))
+    if baseline is not None:
+        always = partial(_always, baseline.labels)
+        found.append(Clustering(UNCONSTRAINED, always, UNCONSTRAINED_PRIOR))
+    parts = [*(fold.kept for fold in answers.folds), answers.known]
+    tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
+    starts = [*first.of_folds, first.labels]
+    n_clusters = first.probabilities.shape[1]
+
+    def refined(smoother: Smoother, strength: float, fold: int | None) -> Floats:
+        at = -1 if fold is None else fold
+        return refine(starts[at], n_clusters, tied[at], smoother, strength)
+
+    for name, smoother in smoothers.items():
+        for strength in STRENGTHS:
+            fitted_to = partial(refined, smoother, strength)
+            found.append(Clustering(f"{REFINED_BY}{name}, {strength:g}", fitted_to))
+    return found
+
+
+def guarded(last: Consensus, baseline: Consensus | None) -> Consensus:
+    """Fall back on the unconstrained consensus unless held-out answers clearly prefer another."""
+    if baseline is None or last.ensemble.lead_over(UNCONSTRAINED) >= LEAST_LEAD:
+        return last
+    weights = dict.fromkeys(last.ensemble.weights, 0.0) | {UNCONSTRAINED: 1.0}
+    return last._replace(
+        ensemble=last.ensemble._replace(weights=weights),
+        labels=baseline.labels,
+        probabilities=baseline.probabilities,
+        saw_answers=False,
+    )
+
+
+def _fitted_once(member: Member, views: Views) -> Clustering:
+    fitted = cache(lambda: member.partition(views, None))
+    return Clustering(member.name, lambda fold: fitted(), member.unconstrained_log_prior)
+
+
+def _fitted_to_folds(member: Member, of_folds: Sequence[Views], whole: Views) -> Clustering:
+    def fitted_to(fold: int | None) -> Labels:
+        views = whole if fold is None else of_folds[fold]
+        return member.partition(views, views.answers)
+
+    return Clustering(member.name, fitted_to, member.log_prior)
+
+
+def _of_fold(whole: Any, of_folds: Sequence[Any], fold: int | None) -> Any:
+    return whole if fold is None else of_folds[fold]
+
+
+def _always(labels: Labels, fold: int | None) -> Labels:
+    return labels
+
+
+def _votes(labels: Labels, n_clusters: int, ensemble: Ensemble) -> Floats:
+    """Return the weighted share of clusterings that put each row into each consensus group."""
     groups = np.eye(n_clusters)[labels]
     votes = np.zeros_like(groups)
-    for name in ensemble.best:
+    for name in ensemble.names:
         votes += ensemble.weights[name] * _translated(ensemble.whole[name], groups)
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 
-def _translated(partition: Any, groups: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give rows, by their chances in a partition, the groups that its groups' rows have.
+def _translated(partition: Any, groups: Floats) -> Floats:
+    """Translate the groups of a partition into consensus groups, by the rows that they share.
 
-    Whose rows these are is told by the likeliest groups: chances would mix what they are unsure of,
-    until all rows went to the largest group.
+    Shared rows are counted by label: counting probabilities would mix uncertain groups until all
+    rows went to the largest one.
     """
     n_groups = partition.shape[1] if partition.ndim == 2 else partition.max() + 1
     likeliest = np.eye(n_groups)[as_labels(partition)]

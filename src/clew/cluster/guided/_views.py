@@ -1,4 +1,4 @@
-"""What candidates read: features, and graphs of similarities, each made once."""
+"""Views: what members read, features and similarity graphs, each computed once."""
 
 from __future__ import annotations
 
@@ -15,19 +15,26 @@ from clew.exceptions import InvalidParameterError
 from clew.graphs import resolved_n_neighbors
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
 
-__all__ = ["LED_VIEWS", "VIEWS", "Views"]
+__all__ = ["CONSTRAINED_VIEWS", "VIEWS", "Views"]
 
-View = Literal["features", "components", "neighbors", "trees", "forest", "led trees", "led forest"]
-#: Those that follow answers, and all.
-LED_VIEWS = ("led trees", "led forest")
-VIEWS = ("features", "components", "neighbors", "trees", "forest", *LED_VIEWS)
+View = Literal[
+    "features",
+    "components",
+    "neighbors",
+    "trees",
+    "forest",
+    "constrained trees",
+    "constrained forest",
+]
+CONSTRAINED_VIEWS = ("constrained trees", "constrained forest")
+VIEWS = ("features", "components", "neighbors", "trees", "forest", *CONSTRAINED_VIEWS)
 
 N_TREES = 150
 MAX_COMPONENTS = 10
 
 
 class Views:
-    """Features, and what similarities make of them and of answers.
+    """Features, and the graphs that similarities make of them and of answers.
 
     Parameters
     ----------
@@ -43,13 +50,14 @@ class Views:
     X : ndarray of shape (n_samples, n_features)
         Features.
     answers : Constraints or None
-        What led views follow.
+        Pairs that the constrained views follow.
 
     Notes
     -----
     "components" are the first ten principal components, "neighbors" is `AdaptiveKNN`, "trees" is
-    `ClustRF`, "forest" is `COPRF` without answers. "led forest" is `COPRF` with answers, and
-    "led trees" are its trees alone. Up to 5,000 rows graphs are made of affinities of all rows.
+    `ClustRF`, "forest" is `COPRF` without answers. "constrained forest" is `COPRF` with answers,
+    and "constrained trees" is the same forest without its Euclidean part. Up to 5,000 rows graphs
+    are read off the dense affinity matrix.
     """
 
     def __init__(self, X: NDArray[np.float64], seed: int, n_jobs: int | None = None) -> None:
@@ -59,31 +67,31 @@ class Views:
         self._made: dict[object, Any] = {}
         self._parent: Views | None = None
 
-    def given(self, answers: Constraints) -> Views:
-        """Give the views that follow these answers; the others stay those that are here.
+    def constrained_by(self, answers: Constraints) -> Views:
+        """Return views constrained by these answers; unconstrained views are shared with `self`.
 
         Parameters
         ----------
         answers : Constraints
-            Pairs alone.
+            Pairs only.
 
         Returns
         -------
         Views
         """
-        led = Views(self.X, self._seed, self._n_jobs)
-        led.answers, led._parent = answers, self
-        return led
+        constrained = Views(self.X, self._seed, self._n_jobs)
+        constrained.answers, constrained._parent = answers, self
+        return constrained
 
     def read(self, view: View, n_neighbors: int | Literal["auto", "paper"] | None = None) -> Any:
-        """Give features, or the graph of so many neighbours of a similarity.
+        """Return features, or a neighbor graph.
 
         Parameters
         ----------
         view : str
             One of `VIEWS`.
         n_neighbors : int, "auto" or "paper", default=None
-            How many neighbours; not for features.
+            Neighbors of each row in a graph.
 
         Returns
         -------
@@ -92,13 +100,14 @@ class Views:
         Raises
         ------
         InvalidParameterError
-            If there is no such view, it follows answers and has none, or `n_neighbors` is missing.
+            If the view does not exist, is constrained but there are no answers, or is a graph and
+            `n_neighbors` is missing.
         """
         if view not in VIEWS:
             raise InvalidParameterError(f"view must be one of {', '.join(VIEWS)}; got {view!r}")
-        if view in LED_VIEWS and self.answers is None:
-            raise InvalidParameterError(f"{view!r} follows answers: read it off `given(answers)`")
-        if self._parent is not None and view not in LED_VIEWS:
+        if view in CONSTRAINED_VIEWS and self.answers is None:
+            raise InvalidParameterError(f"{view!r} needs answers: use `constrained_by(answers)`")
+        if self._parent is not None and view not in CONSTRAINED_VIEWS:
             return self._parent.read(view, n_neighbors)
         if view == "features":
             return self.X
@@ -112,7 +121,7 @@ class Views:
     def _graph(self, view: View, n_neighbors: int) -> Any:
         similarity = self._similarity(view)
         graph = graph_of(similarity, len(self.X), n_neighbors)
-        vars(similarity).pop("affinity_matrix_", None)  # large, and quickly made again
+        vars(similarity).pop("affinity_matrix_", None)  # large, and quick to recompute
         return graph
 
     def _once(self, key: object, make: Callable[[], Any]) -> Any:
@@ -122,7 +131,7 @@ class Views:
 
     def _components(self) -> NDArray[np.float64]:
         n_components = min(MAX_COMPONENTS, *self.X.shape)
-        with np.errstate(invalid="ignore"):  # shares of variance, where nothing varies
+        with np.errstate(invalid="ignore"):  # constant features: 0/0 in the explained variance
             components = PCA(n_components, random_state=self._seed).fit_transform(self.X)
         return np.asarray(components / (components.std() or 1.0))
 
@@ -134,9 +143,10 @@ class Views:
             return AdaptiveKNN().fit(self.X)
         if view == "trees":
             return ClustRF(N_TREES, random_state=self._seed, n_jobs=self._n_jobs).fit(self.X)
-        if view == "led trees":
-            return self._similarity("led forest").remixed(0.0)
+        if view == "constrained trees":
+            return self._similarity("constrained forest").remixed(0.0)
         forest = COPRF(
             N_TREES, euclidean=0.5, trust=None, random_state=self._seed, n_jobs=self._n_jobs
         )
-        return forest.fit(self.X, constraints=self.answers if view == "led forest" else None)
+        is_constrained = view == "constrained forest"
+        return forest.fit(self.X, constraints=self.answers if is_constrained else None)

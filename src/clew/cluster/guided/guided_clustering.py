@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,19 +21,30 @@ from clew._validation import (
     check_parameters,
 )
 from clew.cluster.guided._beliefs import telling
-from clew.cluster.guided._ensemble import Labels
+from clew.cluster.guided._ensemble import Ensemble, Labels
 from clew.cluster.guided._explanation import Explanation, explanation
+from clew.cluster.guided._members import Member, checked_members, default_members
 from clew.cluster.guided._n_clusters import choose_n_clusters, most_tried
-from clew.cluster.guided._pool import Candidate, checked_pool, default_pool
-from clew.cluster.guided._progress import Counter
-from clew.cluster.guided._smoothers import RidgeSmoother
-from clew.cluster.guided._steps import MOST_REFINED, Joined, Steps, folds_of
+from clew.cluster.guided._progress import Counter, Step
+from clew.cluster.guided._result import Result, result_of
+from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._steps import (
+    MAX_REFINED,
+    Answers,
+    Consensus,
+    consensus_of,
+    guarded,
+    member_clusterings,
+    refinements,
+    split_answers,
+    unconstrained_clusterings,
+    unconstrained_consensus,
+    weighted_by_annotator,
+)
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
-from clew.metrics import n_violated
-from clew.trust import AnswerDoubts, answer_posterior
 
 __all__ = ["GuidedClustering"]
 
@@ -187,47 +198,53 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        features, known = self._checked(X, constraints)
+        seeds = derived_seeds(self.random_state, 4)
+        with one_library_thread():
+            units = Units.of(features, self.standardize)
+            views = Views(units.applied(features), seeds[0], self.n_jobs)
+            answers = split_answers(telling(known), seeds[1])
+            count = self._counter(len(features), len(answers.folds), callback)
+            n_clusters = self.n_clusters or choose_n_clusters(
+                views, answers.folds, seeds[2], count.step
+            )
+            members = self._members(n_clusters, len(features), seeds[2])
+            ridge = RidgeSmoother(views.X, seeds[3])
+            neighbors = NeighborSmoother(views.read("neighbors", 10))
+            smoothers: dict[str, Smoother] = {"neighbors": neighbors, "ridge": ridge}
+            found = _solved(members, smoothers, views, answers, n_clusters, seeds[3], count.step)
+            self._set_result(result_of(known, *found))
+        self._known, self._units, self._smoother = known, units, ridge
+        self._graph = views.read("neighbors", 10)
+        count.end()
+        return self
+
+    def _checked(
+        self, X: ArrayLike, constraints: Constraints | None
+    ) -> tuple[NDArray[np.float64], Constraints]:
         check_parameters(self, self._allowed)
         features = check_features(self, X)
         if self.n_clusters is not None:
             check_n_clusters(self, len(features))
         if not self._has_default_pool:
-            checked_pool(self.pool)  # refused before the work
+            checked_members(self.pool)  # refused before the work
             if self.n_clusters is None:
                 raise InvalidParameterError(
-                    "GuidedClustering chooses n_clusters for the default pool alone; give it"
+                    "GuidedClustering chooses n_clusters for the default pool only; give it"
                 )
-        known = answers_for(self, constraints, len(features))
-        with one_library_thread():
-            self._solve(features, known, callback)
-        return self
+        return features, answers_for(self, constraints, len(features))
 
-    def _solve(
-        self, features: NDArray[np.float64], known: Constraints, callback: Progress | None
-    ) -> None:
-        seeds, told = derived_seeds(self.random_state, 4), telling(known)
-        units = Units.of(features, self.standardize)
-        views = Views(units.applied(features), seeds[0], self.n_jobs)
-        folds = folds_of(told, seeds[1])
-        n_steps = self._n_steps(len(features), len(folds))
-        tell = Teller(n_steps, verbose=self.verbose, what="groupings", callback=callback)
-        count = Counter(n_steps, tell)
-        n_clusters = self.n_clusters or choose_n_clusters(views, folds, seeds[2], count.step)
-        pool = self._pool(n_clusters, len(features), seeds[2])
-        ridge = RidgeSmoother(views.X, seeds[3])
-        work = self._steps()(views, ridge, told, folds, n_clusters, seeds[3], count.step)
-        first = work.grouped(pool)
-        last = work.refined(first) if folds else first
-        self._set(known, work, units, first, last)
-        count.end()
-
-    def _n_steps(self, n_samples: int, n_folds: int) -> int:
-        """Give the most groupings that a fit makes."""
+    def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
+        """Return a counter of the fits that may be made."""
         n_tried = 0 if self.n_clusters else most_tried(n_samples, n_folds)
-        pool = self._pool(1, n_samples, 0)
-        n_unled = sum(not candidate.follows_answers for candidate in pool)
-        n_ways = len(pool) + MOST_REFINED if n_folds else n_unled or len(pool)
-        return n_tried + n_ways * (n_folds + 1)
+        members = self._members(1, n_samples, 0)
+        n_unconstrained = sum(not member.is_constrained for member in members)
+        if not n_unconstrained and not n_folds:
+            n_unconstrained = len(members)
+        n_scored = (len(members) + MAX_REFINED) * (n_folds + 1) if n_folds else 0
+        n_steps = n_tried + n_unconstrained + n_scored
+        report = Teller(n_steps, verbose=self.verbose, what="clusterings", callback=callback)
+        return Counter(n_steps, report)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the chance of each group, by the rows that were fitted.
@@ -289,46 +306,48 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
     def _has_default_pool(self) -> bool:
         return isinstance(self.pool, str) and self.pool == "default"
 
-    def _steps(self) -> type[Steps]:
-        """Give the steps; a study that leaves some of them out has others."""
-        return Steps
-
-    def _pool(self, n_clusters: int, n_samples: int, seed: int) -> list[Candidate]:
+    def _members(self, n_clusters: int, n_samples: int, seed: int) -> list[Member]:
         if self._has_default_pool:
-            return default_pool(n_clusters, n_samples, seed)
-        return checked_pool(self.pool, seed)
+            return default_members(n_clusters, n_samples, seed)
+        return checked_members(self.pool, seed)
 
-    def _set(
-        self, known: Constraints, work: Steps, units: Units, first: Joined, last: Joined
-    ) -> None:
-        """Set the fitted attributes, all at once after the work."""
-        chances = last.chances
-        doubts = answer_posterior(
-            work.known, chances, last.beliefs.confusion, saw_answers=last.saw_answers
-        )
-        labels = np.asarray(chances.argmax(axis=1), dtype=np.int64)
-        rate = last.beliefs.rate
-        self.__dict__.update(
-            labels_=labels,
-            probabilities_=chances,
-            n_clusters_=chances.shape[1],
-            error_rate_=rate.rate,
-            error_interval_=rate.interval,
-            confusion_=last.beliefs.confusion,
-            answer_posterior_=_of_all(known, doubts),
-            scores_=first.ensemble.scores | last.ensemble.scores,
-            weights_=first.ensemble.weights | last.ensemble.weights,
-            n_violated_=n_violated(labels, work.known),
-            _known=known,
-            _units=units,
-            _graph=work.views.read("neighbors", 10),
-            _smoother=work.ridge,
-        )
+    def _set_result(self, result: Result) -> None:
+        self.labels_ = result.labels
+        self.probabilities_ = result.probabilities
+        self.n_clusters_ = result.probabilities.shape[1]
+        self.error_rate_ = result.error_rate
+        self.error_interval_ = result.error_interval
+        self.confusion_ = result.confusion
+        self.answer_posterior_ = result.answer_posterior
+        self.scores_, self.weights_ = result.scores, result.weights
+        self.n_violated_ = result.n_violated
 
 
-def _of_all(known: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
-    """Put doubts about answers that tell something where these stand; NaN for the others."""
-    every = [np.full(len(table), np.nan) for table in known.tables]
-    for of_all, table, of_some in zip(every, known.tables, doubts, strict=True):
-        of_all[table.weights > 0] = of_some
-    return AnswerDoubts(*every)
+def _solved(
+    members: Sequence[Member],
+    smoothers: Mapping[str, Smoother],
+    views: Views,
+    answers: Answers,
+    n_clusters: int,
+    seed: int,
+    step: Step,
+) -> tuple[Consensus, Consensus]:
+    """Return the first consensus and the last; without answers they are the same."""
+    # Members. Those that follow no answers are fitted once; their consensus is the baseline.
+    unconstrained = unconstrained_clusterings(members, views, answers)
+    if not answers.folds:
+        only = consensus_of(Ensemble.of(unconstrained, [], step), answers, n_clusters, seed)
+        return only, only
+    baseline = unconstrained_consensus(unconstrained, answers, n_clusters, seed)
+    weighted = weighted_by_annotator(answers, unconstrained)
+    clusterings = member_clusterings(members, unconstrained, views, weighted)
+    # Scores: held-out answers judge each member.
+    scored = Ensemble.of(clusterings, weighted.folds, step)
+    # Consensus.
+    first = consensus_of(scored, answers, n_clusters, seed)
+    # Refinement of the consensus, and a second consensus.
+    refined = refinements(first, baseline, answers, smoothers)
+    rescored = Ensemble.of(refined, weighted.folds, step)
+    last = consensus_of(rescored, answers, n_clusters, seed)
+    # Result: the baseline, where answers do not clearly prefer another.
+    return first, guarded(last, baseline)

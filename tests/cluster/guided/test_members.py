@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster import PCKMeans
-from clew.cluster.guided import Candidate, Views, default_pool
-from clew.cluster.guided._pool import checked_pool
+from clew.cluster.guided._members import Member, checked_members, default_members
+from clew.cluster.guided._views import Views
 from clew.exceptions import InvalidParameterError
 
 X, Y = make_blobs(60, centers=3, cluster_std=1.0, random_state=0)
@@ -21,10 +21,10 @@ KNOWN = Constraints.from_labels(Y, 60, random_state=0)
 
 @pytest.fixture(scope="module")
 def views():
-    return Views(X, 0).given(KNOWN)
+    return Views(X, 0).constrained_by(KNOWN)
 
 
-@pytest.mark.parametrize("candidate", default_pool(3, 60), ids=lambda candidate: candidate.name)
+@pytest.mark.parametrize("candidate", default_members(3, 60), ids=lambda candidate: candidate.name)
 def test_each_way_groups_the_rows(candidate, views):
     labels = candidate.partition(views, views.answers)
     assert labels.dtype == np.int64
@@ -34,20 +34,20 @@ def test_each_way_groups_the_rows(candidate, views):
 
 def test_names_differ_and_some_need_no_answers():
     for n in (60, 10_000):
-        pool = default_pool(3, n)
+        pool = default_members(3, n)
         names = [candidate.name for candidate in pool]
         assert len(set(names)) == len(names)
-        follow = [candidate.follows_answers for candidate in pool]
+        follow = [candidate.is_constrained for candidate in pool]
         assert any(follow)
         assert not all(follow)
-    assert "ward" in {candidate.name for candidate in default_pool(3, 60)}
-    assert "ward" not in {candidate.name for candidate in default_pool(3, 10_000)}
+    assert "ward" in {candidate.name for candidate in default_members(3, 60)}
+    assert "ward" not in {candidate.name for candidate in default_members(3, 10_000)}
 
 
 def test_led_are_those_that_take_answers_and_those_of_led_views():
-    assert Candidate("a", PCKMeans(3)).follows_answers
-    assert Candidate("b", KMeans(3), "led forest").follows_answers
-    assert not Candidate("c", KMeans(3), "forest").follows_answers
+    assert Member("a", PCKMeans(3)).is_constrained
+    assert Member("b", KMeans(3), "constrained forest").is_constrained
+    assert not Member("c", KMeans(3), "forest").is_constrained
 
 
 def test_led_ways_get_answers_and_others_work_without():
@@ -60,19 +60,19 @@ def test_led_ways_get_answers_and_others_work_without():
             seen.append(constraints)
             return super().fit(X, constraints=constraints)
 
-    Candidate("spy", Spy(2)).partition(Views(rows, 0).given(against), against)
+    Member("spy", Spy(2)).partition(Views(rows, 0).constrained_by(against), against)
     assert seen == [against]
 
 
 def test_labels_are_numbered_from_0():
     rows = np.array([[0.0], [0.1], [5.0], [5.1], [99.0]])
-    labels = Candidate("noise", DBSCAN(1.0, min_samples=2)).partition(Views(rows, 0), None)
+    labels = Member("noise", DBSCAN(1.0, min_samples=2)).partition(Views(rows, 0), None)
     np.testing.assert_array_equal(np.unique(labels), [0, 1, 2])
 
 
 def test_what_was_given_is_not_changed():
     given = [("ward", AgglomerativeClustering(3)), ["k-means", KMeans(3)]]
-    pool = checked_pool(given)
+    pool = checked_members(given)
     assert [candidate.name for candidate in pool] == ["ward", "k-means"]
     pool[1].partition(Views(X, 0), None)
     assert not hasattr(given[1][1], "labels_")
@@ -81,41 +81,41 @@ def test_what_was_given_is_not_changed():
 @pytest.mark.parametrize(
     ("pool", "words"),
     [
-        ("best", "list of names and clusterers"),
-        ([], "list of names and clusterers"),
-        ([KMeans(3)], "list of names and clusterers"),
-        ([("a", KMeans(3), 3)], "list of names and clusterers"),
-        ([("a", KMeans(3)), ("a", KMeans(2))], "different words"),
-        ([(1, KMeans(3))], "different words"),
+        ("best", r"list of \(name, clusterer\) pairs"),
+        ([], r"list of \(name, clusterer\) pairs"),
+        ([KMeans(3)], r"list of \(name, clusterer\) pairs"),
+        ([("a", KMeans(3), 3)], r"list of \(name, clusterer\) pairs"),
+        ([("a", KMeans(3)), ("a", KMeans(2))], "different strings"),
+        ([(1, KMeans(3))], "different strings"),
         ([("a", PCA())], "no clusterer: PCA"),
         ([("a", "ward")], "no estimator: 'ward'"),
     ],
 )
 def test_what_is_no_pool_is_refused(pool, words):
     with pytest.raises(InvalidParameterError, match=words):
-        checked_pool(pool)
+        checked_members(pool)
 
 
 @pytest.mark.parametrize("pool", [None, 3, KMeans(3)])
 def test_what_is_no_list_is_refused(pool):
-    with pytest.raises(InvalidParameterError, match="list of names and clusterers"):
-        checked_pool(pool)
+    with pytest.raises(InvalidParameterError, match=r"list of \(name, clusterer\) pairs"):
+        checked_members(pool)
 
 
 def test_a_way_that_fails_is_named():
     rows = X[:12]
-    (way,) = checked_pool([("mine", KMeans(20))])
+    (way,) = checked_members([("mine", KMeans(20))])
     with pytest.raises(ValueError, match="n_samples=12") as failure:
         way.partition(Views(rows, 0), None)
-    assert failure.value.__notes__ == ["This came of 'mine', a way to group of the pool."]
+    assert failure.value.__notes__ == ["Raised by 'mine', a member of the pool."]
 
 
 def test_rows_that_are_left_out_are_one_group():
     rows = np.r_[np.zeros((5, 2)), np.ones((5, 2)), [[9.0, 9.0], [20.0, 20.0]]]
-    (way,) = checked_pool([("dense", DBSCAN(0.5, min_samples=3))])
+    (way,) = checked_members([("dense", DBSCAN(0.5, min_samples=3))])
     assert way.partition(Views(rows, 0), None).tolist() == [1] * 5 + [2] * 5 + [0] * 2
 
 
 def test_names_are_words():
-    with pytest.raises(InvalidParameterError, match="different words"):
-        checked_pool([(["a"], KMeans(3))])
+    with pytest.raises(InvalidParameterError, match="different strings"):
+        checked_members([(["a"], KMeans(3))])

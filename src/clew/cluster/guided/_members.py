@@ -1,0 +1,187 @@
+"""Members of the ensemble: base clusterings, some of which follow answers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from clew.cluster.guided._views import CONSTRAINED_VIEWS, View, Views
+from clew.cluster.similarity_clustering import SimilarityClustering
+from clew.cluster.spectral import SpectralClustering
+from clew.constraints import Constraints
+from clew.exceptions import InvalidParameterError
+from clew.similarity import E2CP, ITML
+
+__all__ = ["Member", "checked_members", "default_members"]
+
+#: Above this number of rows the slow members are left out.
+MANY_ROWS = 5_000
+N_INIT = 5
+GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
+
+#: Names of the refinement's clusterings, which stand beside the members in `scores_`.
+STEADY, AGAIN = "E2CP on constrained forest", "E2CP on constrained forest, again"
+REFINED_BY = "refined by "
+UNCONSTRAINED = "unconstrained"
+RESERVED = ("consensus", UNCONSTRAINED, STEADY, AGAIN)
+
+
+class Member(NamedTuple):
+    """A base clustering: an estimator, and what it reads."""
+
+    name: str
+    """Its key in `scores_` and `weights_`."""
+    estimator: Any
+    """A clusterer; one with `supports` gets the answers."""
+    view: View = "features"
+    """What it reads, see `Views`."""
+    n_neighbors: int | Literal["auto", "paper"] | None = None
+    """Neighbors in the graph that it reads; None for features."""
+    log_prior: float = 0.0
+    """Log prior weight among all members."""
+    unconstrained_log_prior: float = 0.0
+    """Log prior weight among the members that follow no answers."""
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether it follows answers."""
+        return hasattr(self.estimator, "supports") or self.view in CONSTRAINED_VIEWS
+
+    def partition(self, views: Views, answers: Constraints | None) -> NDArray[np.int64]:
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        views : Views
+            Features and graphs; constrained views follow `answers`.
+        answers : Constraints or None
+            Pairs only.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+            Groups, numbered from 0; noise (-1) is a group of its own.
+
+        Raises
+        ------
+        Exception
+            Whatever the estimator raises, with a note that names the member.
+        """
+        estimator, rows = clone(self.estimator), views.read(self.view, self.n_neighbors)
+        with warnings.catch_warnings():
+            # Held-out answers judge the result, and `consensus` warns of too few groups.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                if hasattr(estimator, "supports"):
+                    labels = estimator.fit(rows, constraints=answers).labels_
+                else:
+                    labels = estimator.fit_predict(rows)
+            except Exception as error:
+                error.add_note(f"Raised by {self.name!r}, a member of the pool.")
+                raise
+        return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+
+
+def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Member]:
+    """Return the default pool.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of groups.
+    n_samples : int
+        Number of rows; above 5,000 the slow members are left out.
+    seed : int, default=0
+        Seed of the estimators.
+
+    Returns
+    -------
+    list of Member
+    """
+    kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed)
+    cut = SpectralClustering(n_clusters, n_neighbors=None, n_init=N_INIT, random_state=seed)
+    mixture = GaussianMixture(n_clusters, n_init=2, reg_covar=1e-3, random_state=seed)
+    itml = SimilarityClustering(ITML(), kmeans, random_state=seed)
+
+    def e2cp(alpha: float = 0.8) -> SimilarityClustering:
+        propagation = E2CP("precomputed", alpha=alpha, n_neighbors=None)
+        return SimilarityClustering(propagation, cut, random_state=seed)
+
+    members = [
+        Member("k-means", kmeans),
+        Member("mixture", mixture, "components"),
+        Member("neighbors", cut, "neighbors", 20),
+        Member("trees", cut, "trees", 20, unconstrained_log_prior=GOOD_PRIOR),
+        Member("forest", cut, "forest", 20, unconstrained_log_prior=BEST_PRIOR),
+        Member("ITML", itml),
+        Member("constrained forest", cut, "constrained forest", 20),
+        Member("E2CP on 10 neighbors", e2cp(0.9), "neighbors", 10, GOOD_PRIOR),
+        Member(STEADY, e2cp(), "constrained forest", 20, BEST_PRIOR),
+    ]
+    if n_samples <= MANY_ROWS:
+        members += [
+            Member("ward", AgglomerativeClustering(n_clusters)),
+            Member("E2CP on neighbors", e2cp(), "neighbors", 20, GOOD_PRIOR),
+            Member("E2CP on trees", e2cp(), "trees", 20, GOOD_PRIOR),
+            Member("E2CP on forest", e2cp(), "forest", 20, BEST_PRIOR),
+            Member("E2CP on constrained trees", e2cp(), "constrained trees", 20, GOOD_PRIOR),
+        ]
+    return members
+
+
+def checked_members(pool: Any, seed: int = 0) -> list[Member]:
+    """Validate a user's pool.
+
+    Parameters
+    ----------
+    pool : sequence of (str, estimator)
+        Names, and clusterers of features.
+    seed : int, default=0
+        Seed of the estimators that have none.
+
+    Returns
+    -------
+    list of Member
+
+    Raises
+    ------
+    InvalidParameterError
+        If the pool is empty or malformed, or a name is repeated or reserved.
+    """
+    given: list[Any] = list(pool) if isinstance(pool, list | tuple) else [pool]
+    is_pair = [isinstance(entry, tuple | list) and len(entry) == 2 for entry in given]
+    if not given or not all(is_pair):
+        raise InvalidParameterError(
+            f"pool must be 'default', or a list of (name, clusterer) pairs; got {pool!r}"
+        )
+    names = [name for name, _ in given]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise InvalidParameterError(f"names in a pool must be different strings, got {names}")
+    if taken := [name for name in names if name in RESERVED or name.startswith(REFINED_BY)]:
+        raise InvalidParameterError(f"{taken[0]!r} is a reserved name; rename that member")
+    for name, estimator in given:
+        if isinstance(estimator, type) or not isinstance(estimator, BaseEstimator):
+            raise InvalidParameterError(f"pool member {name!r} is no estimator: {estimator!r}")
+        if not hasattr(estimator, "fit_predict"):
+            raise InvalidParameterError(
+                f"pool member {name!r} is no clusterer: {type(estimator).__name__} has no "
+                "fit_predict"
+            )
+    return [Member(name, _seeded(estimator, seed)) for name, estimator in given]
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """Set every `random_state` that is None, so that two fits are equal."""
+    unset = {
+        name: seed
+        for name, value in estimator.get_params().items()
+        if value is None and name.split("__")[-1] == "random_state"
+    }
+    return clone(estimator).set_params(**unset) if unset else estimator

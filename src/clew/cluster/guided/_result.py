@@ -1,0 +1,71 @@
+"""The result of guided clustering: groups, and what they say about the answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.cluster.guided._beliefs import telling
+from clew.cluster.guided._ensemble import Labels
+from clew.cluster.guided._steps import Consensus
+from clew.constraints import Constraints
+from clew.metrics import n_violated
+from clew.trust import AnswerDoubts, ConfusionMatrices, answer_posterior
+
+__all__ = ["Result", "result_of"]
+
+
+class Result(NamedTuple):
+    """The fitted attributes of `GuidedClustering`, without the underscore."""
+
+    labels: Labels
+    probabilities: NDArray[np.float64]
+    error_rate: float
+    error_interval: tuple[float, float]
+    confusion: ConfusionMatrices
+    answer_posterior: AnswerDoubts
+    scores: dict[str, float]
+    weights: dict[str, float]
+    n_violated: int
+
+
+def result_of(known: Constraints, first: Consensus, last: Consensus) -> Result:
+    """Judge answers by the last consensus.
+
+    Parameters
+    ----------
+    known : Constraints
+        All answers, also those of weight 0.
+    first, last : Consensus
+        Before and after the refinement; the same if there was none.
+
+    Returns
+    -------
+    Result
+    """
+    labels = np.asarray(last.probabilities.argmax(axis=1), dtype=np.int64)
+    informative, beliefs = telling(known), last.beliefs
+    doubts = answer_posterior(
+        informative, last.probabilities, beliefs.confusion, saw_answers=last.saw_answers
+    )
+    return Result(
+        labels=labels,
+        probabilities=last.probabilities,
+        error_rate=beliefs.rate.rate,
+        error_interval=beliefs.rate.interval,
+        confusion=beliefs.confusion,
+        answer_posterior=_of_all_answers(known, doubts),
+        scores=first.ensemble.scores | last.ensemble.scores,
+        weights=first.ensemble.weights | last.ensemble.weights,
+        n_violated=n_violated(labels, informative),
+    )
+
+
+def _of_all_answers(known: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
+    """Insert NaN for the answers of weight 0."""
+    every = [np.full(len(table), np.nan) for table in known.tables]
+    for of_all, table, of_some in zip(every, known.tables, doubts, strict=True):
+        of_all[table.weights > 0] = of_some
+    return AnswerDoubts(*every)
