@@ -23,13 +23,20 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
-    "myst_parser",
+    "myst_nb",
+    "sphinx_design",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
     "commands",
     "offline",
 ]
-exclude_patterns = ["_build", "_templates", "auto_examples/*.ipynb", "auto_examples/*.json"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "auto_examples/**/*.ipynb",
+    "auto_examples/**/*.json",
+]
 templates_path = ["_templates"]
 default_role = "py:obj"  # `name` in a docstring is code, and a link where clew has that name
 suppress_warnings = ["config.cache"]  # the order of the examples is a class, which is not cached
@@ -37,6 +44,13 @@ suppress_warnings = ["config.cache"]  # the order of the examples is a class, wh
 # Pages in Markdown.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
+# Pages and notebooks with code cells run at every build, so that their outputs are true.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_merge_streams = True
+nb_ipywidgets_js = {}  # no widgets, and nothing fetched from elsewhere
+copybutton_exclude = ".linenos, .gp, .go"
 html_math_renderer = "mathml"
 
 # The reference, from the docstrings.
@@ -68,6 +82,11 @@ numpydoc_validation_exclude = {
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [
+        "../examples/groups",
+        "../examples/similarities",
+        "../examples/answers",
+    ],
     "filename_pattern": r"plot_",
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("clew",),
