@@ -9,6 +9,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from sphinx_gallery import backreferences
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 # The examples draw into files; no screen is asked for.
 os.environ["MPLBACKEND"] = "agg"
@@ -94,6 +96,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": None,
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "thumbnail_size": (560, 420),
     "show_memory": False,
     "show_signature": False,
     # That page loads scripts from elsewhere.
@@ -101,6 +104,10 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 warnings.filterwarnings("error", category=UserWarning, module=r"clew(\.|$)")
+# Thumbnails have an empty alternative text by default.
+backreferences.THUMBNAIL_TEMPLATE = backreferences.THUMBNAIL_TEMPLATE.replace(
+    ":alt:", ":alt: Picture from the example: {title}"
+)
 
 # How it looks.
 html_theme = "furo"

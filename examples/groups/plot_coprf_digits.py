@@ -1,9 +1,10 @@
 """
-Answers lead the groups
-=======================
+Digits with and without answers
+===============================
 
-The same images, grouped without answers and with 2,000 answers, one in ten of them wrong.
-:class:`~clew.similarity.COPRF` lets the answers steer the trees.
+600 images of digits, grouped without answers and with 2,000 answers, one in ten of
+them wrong. The answers guide the splits of :class:`~clew.similarity.COPRF`, a
+clustering forest.
 """
 
 import matplotlib.pyplot as plt
@@ -19,28 +20,29 @@ digits = load("digits")
 X, y = digits.X[:600], digits.y[:600]
 
 # %%
-# ``from_labels`` plays the people: it asks about random pairs, and errs one time in ten.
+# ``from_labels`` simulates answers about random pairs, one in ten of them wrong.
 answers = Constraints.from_labels(y, 2000, error=0.1, random_state=0)
 print(answers)
 
 # %%
-# The answers come in with ``fit``; the rest is the same.
-groups = SpectralClustering(n_clusters=10, random_state=0)
-without = SimilarityClustering(similarity=ClustRF(n_trees=200, random_state=0), clusterer=groups)
-led = SimilarityClustering(similarity=COPRF(n_trees=200, random_state=0), clusterer=groups)
+# Both models have the same clusterer. Only the second uses the answers.
+spectral = SpectralClustering(n_clusters=10, random_state=0)
+without = SimilarityClustering(ClustRF(n_trees=200, random_state=0), spectral)
+constrained = SimilarityClustering(COPRF(n_trees=200, random_state=0), spectral)
 without.fit(X)
-led.fit(X, constraints=answers)
-print(f"without answers: {adjusted_rand_score(y, without.labels_):.3f}")
-print(f"with answers:    {adjusted_rand_score(y, led.labels_):.3f}")
+constrained.fit(X, constraints=answers)
+print(f"without answers: ARI {adjusted_rand_score(y, without.labels_):.3f}")
+print(f"with answers:    ARI {adjusted_rand_score(y, constrained.labels_):.3f}")
 
 # %%
-# One row of pictures for each group: the first sixteen images that were put there.
-fig, axes = plt.subplots(10, 1, figsize=(6, 4.6), layout="constrained")
+# The first twelve images of each group, one line a group.
+fig, axes = plt.subplots(10, 1, figsize=(5, 4.4), layout="constrained")
 for group, ax in enumerate(axes):
-    members = np.flatnonzero(led.labels_ == group)[:16]
-    strip = np.zeros((8, 16 * 9))
+    members = np.flatnonzero(constrained.labels_ == group)[:12]
+    strip = np.zeros((8, 12 * 9))
     for place, row in enumerate(members):
         strip[:, place * 9 : place * 9 + 8] = X[row].reshape(8, 8)
     ax.imshow(strip, cmap="gray_r", vmin=0, vmax=16)
     ax.set_axis_off()
+fig.suptitle("Ten groups, with answers")
 plt.show()

@@ -1,10 +1,10 @@
 """
-A forest's affinity, without answers
-====================================
+Affinities of a clustering forest
+=================================
 
-:class:`~clew.similarity.ClustRF` grows trees that tell the flowers from shuffled ones.
-Two flowers that go far down many trees together are alike. The three affinities differ in what
-"together" means.
+:class:`~clew.similarity.ClustRF` grows trees that separate the data from a shuffled
+copy of it. Two rows are similar if they share long paths from the root in many
+trees. Three affinities measure that differently.
 """
 
 import matplotlib.pyplot as plt
@@ -16,20 +16,22 @@ from clew.similarity import ClustRF
 iris = load("iris")
 
 # %%
-# Rows and columns are in the order of the species: each bright block on the diagonal is one.
-# The first species stands alone. The other two overlap.
+# Rows and columns are sorted by species, so that each species is a block on the
+# diagonal. The first species is separate. The other two overlap. The pictures show
+# the square root of the affinity, which makes small values visible.
 by_species = np.argsort(iris.y, kind="stable")
-fig, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
+fig, axes = plt.subplots(1, 3, figsize=(7, 2.7), layout="constrained")
 for ax, affinity in zip(axes, ("leaf", "uniform", "adaptive"), strict=True):
     forest = ClustRF(n_trees=200, affinity=affinity, random_state=0).fit(iris.X)
-    picture = forest.affinity_matrix_[np.ix_(by_species, by_species)]
-    ax.imshow(np.sqrt(picture), cmap="magma", vmin=0, vmax=1, interpolation="nearest")
+    matrix = forest.affinity_matrix_[np.ix_(by_species, by_species)]
+    ax.imshow(
+        np.sqrt(matrix), cmap="magma", vmin=0, vmax=1, interpolation="nearest"
+    )
     ax.set(title=affinity, xticks=[], yticks=[])
 plt.show()
 
 # %%
-# The picture shows the square root of the affinity, so that weak ties can be seen.
-#
-# Large data needs no whole matrix: a sparse graph holds the nearest rows of each row.
+# For large data, ``kneighbors_graph`` returns a sparse graph of the most similar
+# rows, without the whole matrix.
 graph = forest.kneighbors_graph(10)
 print(graph.shape, graph.nnz)

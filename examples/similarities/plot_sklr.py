@@ -1,10 +1,11 @@
 """
-One kernel, groups coarse and fine
-==================================
+One kernel for coarse and fine groups
+=====================================
 
-Six kinds of things in two families, told by two features among six that tell nothing. People were
-asked which of three things is the odd one out; one answer in ten is wrong.
-:class:`~clew.similarity.SKLR` learns a kernel from that, and one kernel shows kinds and families.
+Six kinds of items in two families. Two features separate them, six others are
+noise. People were asked which of three items is the odd one out; one answer in ten
+is wrong. :class:`~clew.similarity.SKLR` learns a kernel from the answers, in which
+both kinds and families are groups.
 """
 
 import matplotlib.pyplot as plt
@@ -20,11 +21,14 @@ rng = np.random.default_rng(0)
 kind = rng.integers(6, size=240)
 family = kind // 3
 middle = np.array([(0, 0), (0, 3), (2.5, 1.5), (8, 0), (8, 3), (10.5, 1.5)])
-X = np.hstack([middle[kind] + rng.normal(0, 0.4, (240, 2)), rng.normal(size=(240, 6))])
+X = np.hstack(
+    [middle[kind] + rng.normal(0, 0.4, (240, 2)), rng.normal(size=(240, 6))]
+)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 
 # %%
-# Of three things of one family the odd one is of another kind, otherwise it is of another family.
+# If three items are of one family, the odd one is of another kind; otherwise it is
+# of another family.
 rows, answers = [], []
 while len(rows) < 800:
     three = rng.permutation(240)[:3]
@@ -36,21 +40,31 @@ while len(rows) < 800:
 odd = Constraints.from_odd_one_out(rows, answers, n_samples=240)
 
 # %%
-# The learned features, seen in two dimensions, and how well k-means on them finds both.
-fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-for ax, (name, known) in zip(axes, {"no answers": None, "800 answers": odd}.items(), strict=True):
+# The learned features in two dimensions, and the scores of k-means on them.
+fig, axes = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained")
+for ax, (name, known) in zip(
+    axes, {"no answers": None, "800 answers": odd}.items(), strict=True
+):
     model = SKLR(random_state=0).fit(X, constraints=known)
     families, kinds = (
         adjusted_rand_score(
-            truth, KMeans(k, n_init=10, random_state=0).fit_predict(model.embedding_)
+            truth,
+            KMeans(k, n_init=10, random_state=0).fit_predict(model.embedding_),
         )
         for truth, k in ((family, 2), (kind, 6))
     )
-    ax.scatter(*PCA(2).fit_transform(model.embedding_).T, c=kind, s=12, cmap="Dark2")
-    ax.set_title(f"{name}\nARI of families {families:.2f}, of kinds {kinds:.2f}", fontsize=10)
+    ax.scatter(
+        *PCA(2).fit_transform(model.embedding_).T, c=kind, s=12, cmap="Dark2"
+    )
+    ax.set_title(
+        f"{name}\nARI: families {families:.2f}, kinds {kinds:.2f}", fontsize=10
+    )
     ax.set_axis_off()
 plt.show()
 
 # %%
-# What a violated answer costs was chosen by answers that were held out.
-print(f"C = {model.C_:g}, {model.n_iter_} sweeps, {model.rank_} features of the kernel")
+# The penalty ``C`` for violated answers was chosen by cross-validation on the
+# answers.
+print(
+    f"C = {model.C_:g}, {model.n_iter_} iterations, {model.rank_} kernel features"
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -177,8 +178,13 @@ def test_links_within_the_project_lead_somewhere(path: Path) -> None:
 
 
 def _blocks(path: Path) -> list[str]:
+    """The Python of a page or of a notebook, block by block."""
     text = path.read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    fence = r"^```(?:python|\{code-cell\})\n(?:---\n.*?^---\n)?(.*?)^```"
+    return re.findall(fence, text, re.DOTALL | re.MULTILINE)
 
 
 def _run(path: Path) -> dict[str, object]:
@@ -197,7 +203,15 @@ def test_readme_example_finds_ten_groups(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == []
 
 
-PAGES_THAT_RUN = [page for page in PAGES if page.is_relative_to(DOCS) and _blocks(page)]
+def test_home_page_shows_the_code_of_the_readme() -> None:
+    assert _blocks(DOCS / "index.md") == _blocks(ROOT / "README.md")[:1]
+
+
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+PAGES_THAT_RUN = [
+    *(page for page in PAGES if page.is_relative_to(DOCS) and _blocks(page)),
+    *NOTEBOOKS,
+]
 
 
 @pytest.mark.parametrize(
@@ -205,4 +219,23 @@ PAGES_THAT_RUN = [page for page in PAGES if page.is_relative_to(DOCS) and _block
 )
 def test_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
     assert set(_run(path)) > {"__builtins__"}  # to the last block, and something was made
+
+
+#: What a page of the documentation shows without a scroll bar, on a screen 1,280 pixels wide.
+LONGEST_LINE = 84
+
+
+@pytest.mark.parametrize(
+    "path", PAGES_THAT_RUN, ids=[str(path.relative_to(ROOT)) for path in PAGES_THAT_RUN]
+)
+def test_no_line_of_code_is_cut_at_the_right_edge(path: Path) -> None:
+    lines = [line for block in _blocks(path) for line in block.splitlines()]
+    assert [line for line in lines if len(line) > LONGEST_LINE] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.name for path in NOTEBOOKS])
+def test_notebook_is_committed_without_outputs(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
