@@ -49,9 +49,8 @@ models = {
     ),
 }
 for name, model in models.items():
-    print(
-        f"{name:13s} ARI {adjusted_rand_score(y, model.labels_):.2f}, start {model.init_}"
-    )
+    score = adjusted_rand_score(y, model.labels_)
+    print(f"{name:13s} ARI {score:.2f}, start {model.init_}")
 
 # %%
 # Left: estimated error rates with 95 % intervals, and the true rates (crosses).

@@ -52,6 +52,5 @@ try:
 except InvalidConstraintsError as error:
     print(error)
 model = MPCKMeans(3, random_state=0).fit(X, constraints=wrong)
-print(
-    f"MPCKMeans: ARI {adjusted_rand_score(y, model.labels_):.2f}, {model.n_violated_} violated"
-)
+score = adjusted_rand_score(y, model.labels_)
+print(f"MPCKMeans: ARI {score:.2f}, {model.n_violated_} answers violated")

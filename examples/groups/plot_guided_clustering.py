@@ -2,9 +2,10 @@
 Many ways to group, joined by answers
 =====================================
 
-Two moons beside two round blobs that overlap. One way to group is good at moons, another at blobs,
-and nobody knows beforehand which suits what. :class:`~clew.cluster.GuidedClustering` tries many,
-lets people's answers judge them, and joins them. One of the two people who answer errs often.
+Two moons beside two round blobs that overlap. One way to group is good at moons,
+another at blobs, and nobody knows beforehand which suits what.
+:class:`~clew.cluster.GuidedClustering` tries many, lets people's answers judge
+them, and joins them. One of the two people who answer errs often.
 """
 
 import matplotlib.pyplot as plt
@@ -29,12 +30,15 @@ X /= np.abs(X).max()
 y = np.r_[side, np.repeat([2, 3], 80)]
 
 # %%
-# 180 questions about random pairs of points: do these two belong together? Ann is wrong in 3 % of
-# her answers, Ben in 17 %.
+# 180 questions about random pairs of points: do these two belong together? Ann is
+# wrong in 3 % of her answers, Ben in 17 %.
 people = {"ann": 0.03, "ben": 0.17}
-oracle = SimulatedOracle(y, error=list(people.values()), annotators=list(people), random_state=0)
+oracle = SimulatedOracle(
+    y, error=list(people.values()), annotators=list(people), random_state=0
+)
 questions = [
-    Question("pair", tuple(rng.choice(len(y), 2, replace=False).tolist())) for _ in range(180)
+    Question("pair", tuple(rng.choice(len(y), 2, replace=False).tolist()))
+    for _ in range(180)
 ]
 answers = Constraints.from_answers(oracle.answer_all(questions), n_samples=len(y))
 
@@ -42,10 +46,11 @@ model = GuidedClustering(4, random_state=0).fit(X, constraints=answers)
 print(f"ARI {adjusted_rand_score(y, model.labels_):.2f}")
 
 # %%
-# Eight members of the pool, fitted once more. Those above read the points only, those below follow
-# the answers too. The score is the mean log-likelihood of held-out answers: nearer to 0 is better.
-# The bar shows the weight in the consensus. Members that are far behind after one fold of the
-# answers are pruned. Here Ann's and Ben's answers have equal weights; the model gives Ben's less.
+# Eight members of the pool, fitted once more. Those above read the points only,
+# those below follow the answers too. The score is the mean log-likelihood of
+# held-out answers: nearer to 0 is better. The bar shows the weight in the
+# consensus. Members that are far behind after one fold of the answers are pruned.
+# Here Ann's and Ben's answers have equal weights; the model gives Ben's less.
 COLOURS = np.array(["#2f6f7e", "#d99a2b", "#7b5a94", "#86a350"])
 GREY, LIGHT, DOUBT = "#555555", "#e6eaec", "#d1372c"
 
@@ -81,7 +86,8 @@ constrained = {
 }
 partitions = {name: member.fit_predict(X) for name, member in unconstrained.items()}
 partitions |= {
-    name: member.fit(X, constraints=answers).labels_ for name, member in constrained.items()
+    name: member.fit(X, constraints=answers).labels_
+    for name, member in constrained.items()
 }
 fig, axes = plt.subplots(2, 4, figsize=(9, 4.3), layout="constrained")
 for ax, name in zip(axes.flat, partitions, strict=True):
@@ -96,8 +102,9 @@ for ax, name in zip(axes.flat, partitions, strict=True):
 plt.show()
 
 # %%
-# The answers, the consensus of these eight members, and the refined groups. Solid lines are "same",
-# dotted ones "different". Red answers are probably wrong; pale points are in an uncertain group.
+# The answers, the consensus of these eight members, and the refined groups. Solid
+# lines are "same", dotted ones "different". Red answers are probably wrong; pale
+# points are in an uncertain group.
 weights = [model.weights_[name] for name in partitions]
 joined = consensus(list(partitions.values()), weights, 4, random_state=0)
 doubted = model.answer_posterior_.pairs > 0.5
@@ -105,28 +112,51 @@ doubted = model.answer_posterior_.pairs > 0.5
 
 def link(ax: plt.Axes, which: np.ndarray, **line: object) -> None:
     """Draw lines between the points of answers."""
-    for (i, j), said in zip(answers.pairs[which], answers.pair_answers[which], strict=True):
+    for (i, j), said in zip(
+        answers.pairs[which], answers.pair_answers[which], strict=True
+    ):
         ax.plot(*X[[i, j]].T, "-" if said == 1 else ":", **line)
 
 
 fig, axes = plt.subplots(1, 3, figsize=(9, 2.1), layout="constrained")
 link(axes[0], np.ones(len(doubted), dtype=bool), color="#39616b", lw=0.6, alpha=0.4)
 draw(axes[0], np.full(len(X), "#6d7c83"), f"{len(answers.pairs)} answers")
-draw(axes[1], coloured(joined), f"consensus: ARI {adjusted_rand_score(y, joined):.2f}", 6)
 draw(
-    axes[2], coloured(model.labels_), f"refined: ARI {adjusted_rand_score(y, model.labels_):.2f}", 9
+    axes[1],
+    coloured(joined),
+    f"consensus: ARI {adjusted_rand_score(y, joined):.2f}",
+    6,
+)
+draw(
+    axes[2],
+    coloured(model.labels_),
+    f"refined: ARI {adjusted_rand_score(y, model.labels_):.2f}",
+    9,
 )
 axes[2].collections[0].set_alpha(0.25 + 0.75 * model.probabilities_.max(axis=1))
-link(axes[2], doubted, color=DOUBT, lw=1, alpha=0.8, marker="o", mfc="none", ms=4.5, zorder=4)
+link(
+    axes[2],
+    doubted,
+    color=DOUBT,
+    lw=1,
+    alpha=0.8,
+    marker="o",
+    mfc="none",
+    ms=4.5,
+    zorder=4,
+)
 plt.show()
 
 # %%
 # Here the truth is known, so that the doubts and the error rates can be checked.
 is_same = y[answers.pairs[:, 0]] == y[answers.pairs[:, 1]]
 wrong = is_same != (answers.pair_answers == 1)
-print(f"{wrong.sum()} answers are wrong, {doubted.sum()} doubted, {(wrong & doubted).sum()} both")
+both = (wrong & doubted).sum()
+print(f"{wrong.sum()} answers are wrong, {doubted.sum()} doubted, {both} both")
 print(f"estimated share of wrong answers: {model.error_rate_:.2f}")
-for name, rate in zip(model.confusion_.annotators_, model.confusion_.error_rates_, strict=True):
+for name, rate in zip(
+    model.confusion_.annotators_, model.confusion_.error_rates_, strict=True
+):
     print(f"{name}: estimated error rate {rate:.2f}, true {people[name]:.2f}")
 
 # %%
