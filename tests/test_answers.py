@@ -45,7 +45,7 @@ def test_questions_and_answers_are_frozen_hashable_and_picklable():
 @pytest.mark.parametrize(
     ("kind", "rows", "message"),
     [
-        ("edit", (0, 1), "unknown kind of question 'edit'"),
+        ("edit", (0, 1), "unknown kind 'edit'; use one of pair, triplet, odd_one_out"),
         ("pair", (0, 1, 2), "asks about 2 rows"),
         ("triplet", (0, 1), "asks about 3 rows"),
         ("pair", (), "asks about 2 rows"),
@@ -67,19 +67,38 @@ def test_bad_questions_are_refused(kind, rows, message):
 )
 def test_codes_of_another_kind_are_refused(kind, value):
     rows = (0, 1) if kind == "pair" else (0, 1, 2)
-    with pytest.raises(InvalidConstraintsError, match=f"{value} answers no {kind} question"):
+    with pytest.raises(InvalidConstraintsError, match=f"{value} is no answer to a {kind} question"):
         Answer(Question(kind, rows), value)
 
 
-@pytest.mark.parametrize("value", [1.0, True, "same", None])
-def test_codes_are_integers(value):
-    with pytest.raises(InvalidConstraintsError, match="answers no pair question"):
+@pytest.mark.parametrize("value", [1.0, True, "first", "", None])
+def test_other_values_are_no_answers(value):
+    with pytest.raises(InvalidConstraintsError, match=r"answer .*to a pair question"):
         Answer(Question("pair", (0, 1)), value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "code"),
+    [
+        ("pair", "same", 1),
+        ("pair", "Different", 0),
+        ("pair", "don't know", -2),
+        ("triplet", " second ", 1),
+        ("odd-one-out", "third", 2),
+        ("odd_one_out", "none", -1),
+        ("odd_one_out", "dont-know", -2),
+    ],
+)
+def test_words_are_answers_too(kind, word, code):
+    rows = (0, 1) if kind == "pair" else (0, 1, 2)
+    answer = Answer(Question(kind, rows), word)
+    assert type(answer.value) is int
+    assert answer == Answer(Question(kind.replace("-", "_"), rows), code)
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), float("inf"), "1", True, None])
 def test_weights_outside_the_range_are_refused(weight):
-    with pytest.raises(InvalidConstraintsError, match=r"weight must lie in \[0, 1\]"):
+    with pytest.raises(InvalidConstraintsError, match=r"weight must be a number in \[0, 1\]"):
         Answer(Question("pair", (0, 1)), SAME, weight=weight)
 
 

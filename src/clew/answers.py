@@ -19,7 +19,7 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from clew.exceptions import InvalidConstraintsError
 
@@ -68,20 +68,126 @@ ANSWER_WORDS: Final[Mapping[Kind, Mapping[str, int]]] = MappingProxyType(
     }
 )
 
-_N_ROWS: Final[Mapping[str, int]] = MappingProxyType({"pair": 2, "triplet": 3, "odd_one_out": 3})
+#: For each kind of question, how many rows it is about.
+N_ROWS: Final[Mapping[Kind, int]] = MappingProxyType({"pair": 2, "triplet": 3, "odd_one_out": 3})
+
+
+def as_kind(value: object) -> Kind:
+    """Check the name of a kind; case, hyphens and spaces do not matter.
+
+    Parameters
+    ----------
+    value : object
+        The name.
+
+    Returns
+    -------
+    {"pair", "triplet", "odd_one_out"}
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If there is no such kind.
+    """
+    word = _plain(value)
+    for kind in N_ROWS:
+        if word == kind:
+            return kind
+    raise InvalidConstraintsError(f"unknown kind {value!r}; use one of {', '.join(N_ROWS)}")
+
+
+def code_of_word(kind: Kind, value: object) -> int:
+    """Return the code of an answer that is given as a word.
+
+    Parameters
+    ----------
+    kind : {"pair", "triplet", "odd_one_out"}
+        What was asked.
+    value : object
+        A key of ``ANSWER_WORDS[kind]``; case, hyphens, spaces and apostrophes do not matter.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If it is no such word.
+    """
+    words = ANSWER_WORDS[kind]
+    word = _plain(value)
+    if word not in words:
+        raise InvalidConstraintsError(
+            f"unknown answer {value!r} to a {kind} question; use one of {', '.join(words)}"
+        )
+    return words[word]
+
+
+def as_answer_code(kind: Kind, value: object) -> int:
+    """Return the code of an answer that is given as a code or as a word.
+
+    Parameters
+    ----------
+    kind : {"pair", "triplet", "odd_one_out"}
+        What was asked.
+    value : object
+        A key or a value of ``ANSWER_WORDS[kind]``.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If it is no answer to such a question.
+    """
+    words = ANSWER_WORDS[kind]
+    if isinstance(value, str):
+        return code_of_word(kind, value)
+    if not _is_integer(value) or value not in words.values():
+        allowed = ", ".join(f"{code} ({word})" for word, code in words.items())
+        raise InvalidConstraintsError(
+            f"{value!r} is no answer to a {kind} question; use one of {allowed}"
+        )
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def as_weight(value: object) -> float:
+    """Check the weight of an answer.
+
+    Parameters
+    ----------
+    value : object
+        A number in [0, 1].
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If it is something else.
+    """
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    # Compared before it is made a float: an integer may be too large for one. NaN fails too.
+    if not is_number or not 0 <= value <= 1:  # type: ignore[operator]
+        raise InvalidConstraintsError(f"weight must be a number in [0, 1], got {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _plain(value: object) -> str:
+    """Write "Don't know", "dont-know" and "dont_know" alike."""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip().casefold().replace("'", "").replace("\N{RIGHT SINGLE QUOTATION MARK}", "")
+    return text.replace("-", "_").replace(" ", "_")
 
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def _as_weight(value: object) -> float:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    weight = float(value) if is_number else -1.0  # type: ignore[arg-type]
-    # NaN fails the comparison as well.
-    if not 0 <= weight <= 1:
-        raise InvalidConstraintsError(f"weight must lie in [0, 1], got {value!r}")
-    return weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +220,18 @@ class Question:
     rows: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if self.kind not in _N_ROWS:
-            raise InvalidConstraintsError(
-                f"unknown kind of question {self.kind!r}; use one of {', '.join(_N_ROWS)}"
-            )
-        rows = tuple(self.rows)
+        kind, rows = as_kind(self.kind), tuple(self.rows)
         if not all(_is_integer(row) for row in rows):
             raise InvalidConstraintsError(f"rows must be integers, got {rows}")
-        if len(rows) != _N_ROWS[self.kind]:
+        if len(rows) != N_ROWS[kind]:
             raise InvalidConstraintsError(
-                f"a {self.kind} question asks about {_N_ROWS[self.kind]} rows, got {rows}"
+                f"a {kind} question asks about {N_ROWS[kind]} rows, got {rows}"
             )
         if min(rows) < 0:
             raise InvalidConstraintsError(f"rows are counted from 0, got {rows}")
         if len(set(rows)) < len(rows):
             raise InvalidConstraintsError(f"a question asks about different rows, got {rows}")
+        object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "rows", tuple(int(row) for row in rows))
 
 
@@ -140,8 +243,8 @@ class Answer:
     ----------
     question : Question
         What was asked.
-    value : int
-        The code of the answer, as the table of `clew.answers` has it.
+    value : int or str
+        The answer, as a code or a word of the table of `clew.answers`; stored as the code.
     annotator : str, default=""
         Who said it.
     weight : float, default=1.0
@@ -155,10 +258,9 @@ class Answer:
     Examples
     --------
     >>> from clew import Answer, Question
-    >>> from clew.answers import SAME
-    >>> answer = Answer(Question("pair", (3, 9)), SAME, annotator="ann")
-    >>> answer.is_dont_know
-    False
+    >>> answer = Answer(Question("pair", (3, 9)), "same", annotator="ann")
+    >>> answer.value, answer.is_dont_know
+    (1, False)
     """
 
     question: Question
@@ -166,19 +268,19 @@ class Answer:
     annotator: str = ""
     weight: float = 1.0
 
+    if TYPE_CHECKING:
+        # The field holds a code; the constructor takes a word too.
+        def __init__(
+            self, question: Question, value: int | str, annotator: str = "", weight: float = 1.0
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         if not isinstance(self.question, Question):
             raise InvalidConstraintsError(f"question must be a Question, got {self.question!r}")
-        codes = ANSWER_WORDS[self.question.kind]
-        if not _is_integer(self.value) or self.value not in codes.values():
-            allowed = ", ".join(f"{code} ({word})" for word, code in codes.items())
-            raise InvalidConstraintsError(
-                f"{self.value!r} answers no {self.question.kind} question; use one of {allowed}"
-            )
         if not isinstance(self.annotator, str):
             raise InvalidConstraintsError(f"annotator must be a string, got {self.annotator!r}")
-        object.__setattr__(self, "value", int(self.value))
-        object.__setattr__(self, "weight", _as_weight(self.weight))
+        object.__setattr__(self, "value", as_answer_code(self.question.kind, self.value))
+        object.__setattr__(self, "weight", as_weight(self.weight))
 
     @property
     def is_dont_know(self) -> bool:

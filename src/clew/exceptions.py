@@ -14,6 +14,7 @@ __all__ = [
     "DeadEndWarning",
     "FewerGroupsWarning",
     "FileFormatError",
+    "IgnoredColumnsWarning",
     "InconsistentConstraintsError",
     "InfeasibleConstraintsError",
     "InvalidConstraintsError",
@@ -131,3 +132,7 @@ class DeadEndWarning(ClewWarning):
 
 class FewerGroupsWarning(ClewWarning):
     """Fewer groups than were asked for have rows, mostly because fewer rows differ."""
+
+
+class IgnoredColumnsWarning(ClewWarning):
+    """A table of answers has columns that `Constraints` does not read; the message names them."""

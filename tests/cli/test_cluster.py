@@ -108,7 +108,7 @@ def test_guided_tells_how_many_answers_of_whom_look_wrong(run, X, here):
 
 
 def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
-    lines = ["triplet,0,25,1,first", "odd,10,11,26,third", "odd,5,15,6,none"]
+    lines = ["triplet,0,25,1,first", "odd_one_out,10,11,26,third", "odd_one_out,5,15,6,none"]
     lines += ["triplet,3,4,13,dont_know"]
     (here / "said.csv").write_text("\n".join(["kind,i,j,k,answer", *lines]) + "\n")
     done = run(X, "-k", 3, "-c", "said.csv", "--method", "dcrc", fast=False)

@@ -75,3 +75,15 @@ def test_hundreds_of_conflicts_among_a_hundred_thousand_answers():
     conflicts = c.conflicts()
     assert [conflict.pair for conflict in conflicts] == [tuple(pair) for pair in ends.tolist()]
     assert [len(conflict.chain) for conflict in conflicts] == (ends[:, 1] - ends[:, 0] + 1).tolist()
+
+
+def test_long_chains_are_shortened_in_the_message_alone():
+    n = 5_000
+    links = [(i, i + 1) for i in range(n - 1)]
+    c = Constraints.from_pairs(must_link=links, cannot_link=[(0, n - 1)], n_samples=n)
+    (conflict,) = c.conflicts()
+    assert len(conflict.chain) == n
+    assert str(conflict) == (
+        "rows 0 and 4999 are said to differ, but 0 = 1 = 2 = 3 = 4 = ... 4990 more ... = "
+        "4995 = 4996 = 4997 = 4998 = 4999 follows from the must-links"
+    )

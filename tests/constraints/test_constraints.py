@@ -163,9 +163,11 @@ def test_from_answers_names_what_is_wrong():
         ({"pairs": [(0, np.inf, 1)]}, r"pairs\[0, 1\] is inf"),
         ({"pairs": [(0, 1e300, 1)]}, r"pairs\[0, 1\] is 1e\+300"),
         ({"pairs": np.array([(0, 2**64 - 1, 1)], dtype=np.uint64)}, "must hold integers"),
-        ({"pairs": [("0", "1", "1")]}, "must hold integers, got dtype <U1"),
-        ({"pairs": [(0, 1, None)]}, "must hold integers"),
-        ({"pairs": np.array([(True, False, True)])}, "must hold integers, got dtype bool"),
+        ({"pairs": [("0", "1", "1")]}, "must hold integers, got '0'; where rows are named by id"),
+        ({"pairs": [(0, 1, None)]}, "None is no answer to a pair question"),
+        ({"pairs": [(0, 1, "first")]}, "unknown answer 'first' to a pair question; use one of"),
+        ({"pairs": [(0, 1, 0.5)]}, r"pairs\[0\] = .*0.5 is no answer to a pair question"),
+        ({"pairs": np.array([(True, False, True)])}, "must hold integers, got True"),
         ({"pairs": [(0, 1), (0, 1, 1)]}, "rectangular"),
         ({"pairs": [(0, 1)]}, r"pairs must have shape \(n, 3\): 2 rows and the answer"),
         ({"pairs": [0, 1, 1]}, r"must have shape \(n, 3\)"),
@@ -179,6 +181,7 @@ def test_from_answers_names_what_is_wrong():
         ({"pairs": [(0, 1, 1)], "pair_annotators": ["a", "b"]}, r"must have shape \(1,\)"),
         ({"pairs": [(0, 1, 1)], "pair_annotators": [1.5]}, r"pair_annotators\[0\] is 1.5"),
         ({"pairs": [(0, 1, 1)], "pair_annotators": [None]}, r"pair_annotators\[0\] is None"),
+        ({"pairs": [(0, 1, 1)], "pair_annotators": [["a", "b"], ["c"]]}, "one integer or name"),
     ],
 )
 def test_bad_input_is_named(arguments, message):

@@ -94,11 +94,11 @@ def test_the_form_is_that_of_the_workbench(tmp_path):
         "triplet,0,1,2,first,,1.0\n"
         "triplet,0,1,2,second,,1.0\n"
         "triplet,0,1,2,dont_know,,1.0\n"
-        "odd,0,1,2,first,,1.0\n"
-        "odd,0,1,2,second,,1.0\n"
-        "odd,0,1,2,third,,1.0\n"
-        "odd,0,1,2,none,,1.0\n"
-        "odd,0,1,2,dont_know,,1.0\n"
+        "odd_one_out,0,1,2,first,,1.0\n"
+        "odd_one_out,0,1,2,second,,1.0\n"
+        "odd_one_out,0,1,2,third,,1.0\n"
+        "odd_one_out,0,1,2,none,,1.0\n"
+        "odd_one_out,0,1,2,dont_know,,1.0\n"
     )
     c.to_jsonl(tmp_path / "c.jsonl")
     lines = (tmp_path / "c.jsonl").read_text().splitlines()
@@ -113,7 +113,7 @@ def test_the_form_is_that_of_the_workbench(tmp_path):
     assert json.loads(lines[3])["k"] == 2
 
 
-PLAIN = "kind,i,j,k,answer\npair,0,1,,same\nodd,0,1,2,none\n"
+PLAIN = "kind,i,j,k,answer\npair,0,1,,same\nodd_one_out,0,1,2,none\n"
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ PLAIN = "kind,i,j,k,answer\npair,0,1,,same\nodd,0,1,2,none\n"
         "\n" + PLAIN.replace("\n", "\n\n"),
         PLAIN + ",,,,\n",
         PLAIN.rstrip("\n"),
-        "answer,k,j,i,kind\nsame,,1,0,pair\nnone,2,1,0,odd\n",
-        "kind, i, j, k, answer\npair, 0, 1, , same\nodd, 0, 1, 2, none\n",
-        "kind,i,j,k,answer,weight\npair,0.0,1.0,,same,\nodd,0,1,2.,none,1\n",
-        HEADER + "pair,0,1,,same,,\nodd,0,1,2,none,,1e0\n",
+        "answer,k,j,i,kind\nsame,,1,0,pair\nnone,2,1,0,odd_one_out\n",
+        "kind, i, j, k, answer\npair, 0, 1, , same\nodd_one_out, 0, 1, 2, none\n",
+        "kind,i,j,k,answer,weight\npair,0.0,1.0,,same,\nodd_one_out,0,1,2.,none,1\n",
+        HEADER + "pair,0,1,,same,,\nodd_one_out,0,1,2,none,,1e0\n",
     ],
 )
 def test_files_that_people_write(tmp_path, text):
@@ -156,25 +156,31 @@ def test_empty_file_says_what_it_should_begin_with(tmp_path, text):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("pears,0,1,,same,,", "unknown kind 'pears'; use one of pair, triplet, odd"),
+        ("pears,0,1,,same,,", "unknown kind 'pears'; use one of pair, triplet, odd_one_out"),
         (",0,1,,same,,", "unknown kind ''"),
-        ("pair,0,1,,maybe,,", "unknown answer 'maybe'; use one of same, different, dont_know"),
+        (
+            "pair,0,1,,maybe,,",
+            "unknown answer 'maybe' to a pair question; use one of same, different, dont_know",
+        ),
         ("pair,0,1,,first,,", "unknown answer 'first'"),
-        ("triplet,0,1,2,third,,", "unknown answer 'third'; use one of first, second, dont_know"),
-        ("odd,0,1,2,,,", "unknown answer ''"),
+        (
+            "triplet,0,1,2,third,,",
+            "unknown answer 'third' to a triplet question; use one of first, second, dont_know",
+        ),
+        ("odd_one_out,0,1,2,,,", "unknown answer ''"),
         ("pair,zero,1,,same,,", "i must be a row number, got 'zero'"),
         ("pair,0,1.5,,same,,", "j must be a row number, got '1.5'"),
         ("pair,0,nan,,same,,", "j must be a row number, got 'nan'"),
         ("pair,0,1_0,,same,,", "j must be a row number, got '1_0'"),
         ("pair,,1,,same,,", "i is missing"),
-        ("odd,0,1,,none,,", "k is missing"),
-        ("pair,0,1,2,same,,", "a pair has no k, but k is '2'"),
-        ("pair,0,20,,same,,", "j is 20, but rows run from 0 to 19"),
-        ("pair,-1,2,,same,,", "i is -1, but rows run from 0 to 19"),
+        ("odd_one_out,0,1,,none,,", "k is missing"),
+        ("pair,0,1,2,same,,", "a pair has no third row, but k is '2'"),
+        ("pair,0,20,,same,,", "row 20 is out of range; n_samples is 20, so rows run from 0 to 19"),
+        ("pair,-1,2,,same,,", "row -1 is out of range"),
         ("pair,0,99999999999999999999999,,same,,", "j must be a row number"),
-        ("pair,3,3,,same,,", "different rows, got 3, 3"),
-        ("odd,3,1,3,none,,", "different rows, got 3, 1, 3"),
-        ("pair,0,1,,same,,1.5", r"weight must be a number in \[0, 1\], got '1.5'"),
+        ("pair,3,3,,same,,", "about different rows, but one is repeated"),
+        ("odd_one_out,3,1,3,none,,", "about different rows"),
+        ("pair,0,1,,same,,1.5", r"weight must be a number in \[0, 1\], got 1.5"),
         ("pair,0,1,,same,,nan", "weight must be a number"),
         ("pair,0,1,,same,,much", "weight must be a number"),
         ("pair,0,1,,same", "5 fields, but the header has 7"),
@@ -199,9 +205,11 @@ def test_lines_are_counted_through_quoted_line_ends(tmp_path):
     [
         ("kind,i,answer", "missing column 'j'"),
         ("i,j", "missing column 'kind', 'answer'"),
-        ("kind,i,j,k,answer,wieght", "unknown column 'wieght'"),
+        ("kind,i,j,k,answer,wieght", "unknown column 'wieght': if it is 'weight', name it so"),
         ("kind,i,j,j,answer", "repeated column 'j'"),
-        ("kind;i;j;k;answer", "missing column 'kind', 'i', 'j', 'answer'"),
+        ("kind;i;k;answer", "missing column 'j'"),
+        ("pair,0,1,,same", "missing column 'kind', 'i', 'j', 'answer'"),
+        ("kind,id_i,id_j,answer", "rows are named by id .*as ids="),
     ],
 )
 def test_bad_headers(tmp_path, header, message):
@@ -220,11 +228,14 @@ def test_other_encodings_are_named_with_their_line(tmp_path):
     [
         ("{", "Expecting"),
         ("[1, 2]", "expected an object"),
-        ('{"kind": "pair", "i": 0, "answer": "same"}', "missing column 'j'"),
+        ('{"kind": "pair", "i": 0, "answer": "same"}', "j is missing"),
         ('{"kind": "pair", "i": 0, "j": true, "answer": "same"}', "j must be a row number"),
         ('{"kind": "pair", "i": 0, "j": [1], "answer": "same"}', "j must be a row number"),
         ('{"kind": "pair", "i": 0, "j": 1e400, "answer": "same"}', "j must be a row number"),
-        ('{"kind": "pair", "i": 0, "j": 1' + "0" * 400 + ', "answer": "same"}', "rows run from"),
+        (
+            '{"kind": "pair", "i": 0, "j": 1' + "0" * 400 + ', "answer": "same"}',
+            "j must be a row number",
+        ),
         ('{"kind": "pair", "i": 0, "j": 1, "answer": 1}', "unknown answer 1"),
         ('{"kind": "pair", "i": 0, "j": 1, "answer": "same", "weight": NaN}', "weight"),
         ('{"kind": "pair", "i": 0, "j": 1, "answer": "same", "weight": true}', "weight"),
@@ -257,7 +268,7 @@ def test_writing_replaces_the_file_as_a_whole(tmp_path, monkeypatch):
         yield "pair", 0, 1, None, "same", "", 1.0
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clew.constraints._text_files.records", interrupted)
+    monkeypatch.setattr("clew.constraints._exchange.records", interrupted)
     for write_to in (c.to_csv, c.to_jsonl):
         with pytest.raises(KeyboardInterrupt):
             write_to(path)
@@ -276,7 +287,7 @@ def test_frames_that_people_make():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(
         {
-            "kind": ["pair", "odd"],
+            "kind": ["pair", "odd_one_out"],
             "i": [0, 3.0],
             "j": [1, 4],
             "k": [np.nan, 2],

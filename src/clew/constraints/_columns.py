@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import DIFFERENT, DONT_KNOW, SAME, Kind
+from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME
+from clew.constraints._ids import RowIds
 from clew.constraints._tables import AnswerTable
 from clew.constraints._validation import (
     PARAMETER,
-    as_annotator_ids,
-    as_n_samples,
+    as_annotators,
     as_table,
     as_weights,
     code_annotators,
+    rows_and_ids,
 )
+from clew.exceptions import InvalidConstraintsError
 
-__all__ = ["AnswerColumns"]
+__all__ = ["AnswerColumns", "Tables"]
+
+Tables = tuple[AnswerTable, AnswerTable, AnswerTable]
 
 
 class AnswerColumns:
     """Frozen holder of one table for each kind of answer; `Constraints` adds what it can do."""
 
-    __slots__ = ("_annotators", "_n_samples", "_odd_one_out", "_pairs", "_triplets")
+    __slots__ = ("_annotators", "_ids", "_n_samples", "_tables")
 
     _n_samples: int
-    _pairs: AnswerTable
-    _triplets: AnswerTable
-    _odd_one_out: AnswerTable
+    _tables: Tables
     _annotators: tuple[str, ...]
+    _ids: RowIds | None
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"Constraints are frozen: {name} cannot be set")
@@ -38,19 +42,9 @@ class AnswerColumns:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"Constraints are frozen: {name} cannot be deleted")
 
-    def _set(
-        self, n_samples: int, tables: tuple[AnswerTable, ...], annotators: tuple[str, ...]
-    ) -> None:
-        for name, value in zip(
-            ("_n_samples", "_pairs", "_triplets", "_odd_one_out", "_annotators"),
-            (n_samples, *tables, annotators),
-            strict=True,
-        ):
-            object.__setattr__(self, name, value)
-
     def __init__(
         self,
-        n_samples: int,
+        n_samples: int | None = None,
         *,
         pairs: ArrayLike | None = None,
         triplets: ArrayLike | None = None,
@@ -61,43 +55,86 @@ class AnswerColumns:
         pair_annotators: ArrayLike | None = None,
         triplet_annotators: ArrayLike | None = None,
         odd_one_out_annotators: ArrayLike | None = None,
+        ids: Iterable[object] | None = None,
     ) -> None:
-        n_samples = as_n_samples(n_samples)
-        kinds: tuple[Kind, ...] = ("pair", "triplet", "odd_one_out")
-        tables, ids = [], []
-        for kind, values, weights, annotators in zip(
-            kinds,
+        n, row_ids = rows_and_ids(n_samples, ids)
+        given = zip(
+            N_ROWS,
             (pairs, triplets, odd_one_out),
             (pair_weights, triplet_weights, odd_one_out_weights),
             (pair_annotators, triplet_annotators, odd_one_out_annotators),
             strict=True,
-        ):
-            table = as_table(values, kind, n_samples)
-            tables.append(table.with_weights(as_weights(weights, len(table), f"{kind}_weights")))
-            ids.append(as_annotator_ids(annotators, len(table), f"{kind}_annotators"))
-        names, codes = code_annotators(ids)
-        coded = (
-            AnswerTable(table.kind, table.rows, table.answers, table.weights, code)
-            for table, code in zip(tables, codes, strict=True)
         )
-        self._set(n_samples, tuple(coded), names)
+        tables, annotators = [], []
+        for kind, values, weights, names in given:
+            table = as_table(values, kind, n, row_ids)
+            tables.append(table.with_weights(as_weights(weights, len(table), f"{kind}_weights")))
+            annotators.append(as_annotators(names, len(table), f"{kind}_annotators"))
+        names, codes = code_annotators(annotators)
+        pairs_, triplets_, odd = map(AnswerTable.with_annotators, tables, codes)
+        self._set(n, (pairs_, triplets_, odd), names, row_ids)
+
+    def _set(
+        self, n_samples: int, tables: Tables, annotators: tuple[str, ...], ids: RowIds | None
+    ) -> None:
+        for name, value in zip(
+            ("_n_samples", "_tables", "_annotators", "_ids"),
+            (n_samples, tables, annotators, ids),
+            strict=True,
+        ):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def _from_tables(
-        cls, n_samples: int, tables: tuple[AnswerTable, ...], annotators: tuple[str, ...]
+        cls, n_samples: int, tables: Tables, annotators: tuple[str, ...], ids: RowIds | None
     ) -> Self:
         """Build from tables that are valid already."""
         new = cls.__new__(cls)
-        new._set(n_samples, tables, annotators)
+        new._set(n_samples, tables, annotators, ids)
         return new
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self)._from_tables, (self._n_samples, self.tables, self._annotators)
+        state = (self._n_samples, self._tables, self._annotators, self._ids)
+        return type(self)._from_tables, state
 
     @property
-    def tables(self) -> tuple[AnswerTable, AnswerTable, AnswerTable]:
+    def tables(self) -> Tables:
         """The answers as read-only columns: pairs, triplets and odd-one-out answers."""
-        return self._pairs, self._triplets, self._odd_one_out
+        return self._tables
+
+    @property
+    def ids(self) -> tuple[Hashable, ...] | None:
+        """The id of each row, or None where only row numbers are known."""
+        return None if self._ids is None else self._ids.names
+
+    def name_of(self, row: int) -> Hashable:
+        """Return the id of a row, or its number where ids are not known.
+
+        Parameters
+        ----------
+        row : int
+            A row number in [0, n_samples - 1].
+
+        Returns
+        -------
+        hashable
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If the row is out of range.
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> Constraints(ids=["ann", "bob"]).name_of(1)
+        'bob'
+        """
+        if not 0 <= row < self._n_samples:
+            raise InvalidConstraintsError(
+                f"row {row} is out of range; n_samples is {self._n_samples}"
+            )
+        return row if self._ids is None else self._ids.names[row]
 
     @property
     def n_samples(self) -> int:
@@ -112,87 +149,87 @@ class AnswerColumns:
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Rows (i, j) of each pair, the smaller first; shape (n_pairs, 2)."""
-        return self._pairs.rows
+        return self._tables[0].rows
 
     @property
     def pair_answers(self) -> NDArray[np.int64]:
         """What was said of each pair: 1 same, 0 different, -2 don't-know; shape (n_pairs,)."""
-        return self._pairs.answers
+        return self._tables[0].answers
 
     @property
     def pair_weights(self) -> NDArray[np.float64]:
         """How far to believe each answer, in [0, 1]; shape (n_pairs,)."""
-        return self._pairs.weights
+        return self._tables[0].weights
 
     @property
     def pair_annotators(self) -> NDArray[np.int64]:
         """Who said it: positions in `annotators`; shape (n_pairs,)."""
-        return self._pairs.annotators
+        return self._tables[0].annotators
 
     @property
     def triplets(self) -> NDArray[np.int64]:
         """Rows (a, b, c) of each triplet; shape (n_triplets, 3)."""
-        return self._triplets.rows
+        return self._tables[1].rows
 
     @property
     def triplet_answers(self) -> NDArray[np.int64]:
         """0: a is more like b; 1: more like c; -2: don't-know; shape (n_triplets,)."""
-        return self._triplets.answers
+        return self._tables[1].answers
 
     @property
     def triplet_weights(self) -> NDArray[np.float64]:
         """How far to believe each answer, in [0, 1]; shape (n_triplets,)."""
-        return self._triplets.weights
+        return self._tables[1].weights
 
     @property
     def triplet_annotators(self) -> NDArray[np.int64]:
         """Who said it: positions in `annotators`; shape (n_triplets,)."""
-        return self._triplets.annotators
+        return self._tables[1].annotators
 
     @property
     def odd_one_out(self) -> NDArray[np.int64]:
         """Rows (i, j, k) of each odd-one-out question; shape (n_odd_one_out, 3)."""
-        return self._odd_one_out.rows
+        return self._tables[2].rows
 
     @property
     def odd_one_out_answers(self) -> NDArray[np.int64]:
         """Position of the odd one, -1 none differs, -2 don't-know; shape (n_odd_one_out,)."""
-        return self._odd_one_out.answers
+        return self._tables[2].answers
 
     @property
     def odd_one_out_weights(self) -> NDArray[np.float64]:
         """How far to believe each answer, in [0, 1]; shape (n_odd_one_out,)."""
-        return self._odd_one_out.weights
+        return self._tables[2].weights
 
     @property
     def odd_one_out_annotators(self) -> NDArray[np.int64]:
         """Who said it: positions in `annotators`; shape (n_odd_one_out,)."""
-        return self._odd_one_out.annotators
+        return self._tables[2].annotators
 
     @property
     def is_must_link(self) -> NDArray[np.bool_]:
         """Which pairs were said to be the same; shape (n_pairs,)."""
-        return np.equal(self._pairs.answers, SAME)
+        return np.equal(self._tables[0].answers, SAME)
 
     @property
     def is_cannot_link(self) -> NDArray[np.bool_]:
         """Which pairs were said to differ; shape (n_pairs,)."""
-        return np.equal(self._pairs.answers, DIFFERENT)
+        return np.equal(self._tables[0].answers, DIFFERENT)
 
     @property
     def is_dont_know(self) -> NDArray[np.bool_]:
         """Of which pairs somebody could not say; shape (n_pairs,)."""
-        return np.equal(self._pairs.answers, DONT_KNOW)
+        return np.equal(self._tables[0].answers, DONT_KNOW)
 
     @property
     def must_link(self) -> NDArray[np.int64]:
         """Pairs said to be the same, in order of arrival; shape (n_must_link, 2)."""
-        return self._pairs.rows[self.is_must_link]
+        return self._tables[0].rows[self.is_must_link]
 
     @property
     def cannot_link(self) -> NDArray[np.int64]:
         """Pairs said to differ, in order of arrival; shape (n_cannot_link, 2)."""
-        return self._pairs.rows[self.is_cannot_link]
+        return self._tables[0].rows[self.is_cannot_link]
 
     def __len__(self) -> int:
         """Count the answers of all kinds, repeats and don't-knows included."""
@@ -209,7 +246,8 @@ class AnswerColumns:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AnswerColumns):
             return NotImplemented
-        return self.n_samples == other.n_samples and all(
+        is_same_data = self.n_samples == other.n_samples and self._ids == other._ids
+        return is_same_data and all(
             mine.is_equal(theirs, self.annotators, other.annotators)
             for mine, theirs in zip(self.tables, other.tables, strict=True)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,9 @@ from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.shortest_paths import shortest_path
 
 __all__ = ["Conflict", "find_conflicts", "neighbour_lists"]
+
+#: How many rows of each end of a long chain a message shows.
+SHOWN_AT_EACH_END = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Conflict:
     chain : tuple of int
         Rows from one end of the pair to the other, each must-linked to the next; as short as
         any. Where somebody said the very pair to be the same, the chain is the pair.
+    names : tuple of hashable, default=()
+        The ids of the rows of the chain; empty where ids are not known.
 
     Examples
     --------
@@ -41,17 +47,25 @@ class Conflict:
     pair: tuple[int, int]
     index: int
     chain: tuple[int, ...]
+    names: tuple[Hashable, ...] = ()
 
     def __str__(self) -> str:
-        i, j = self.pair
+        shown = list(map(repr, self.names or self.chain))
+        ends = f"{shown[0]} and {shown[-1]}"
+        if len(shown) > 2 * SHOWN_AT_EACH_END + 1:
+            n_hidden = len(shown) - 2 * SHOWN_AT_EACH_END
+            shown[SHOWN_AT_EACH_END:-SHOWN_AT_EACH_END] = [f"... {n_hidden} more ..."]
+        what = "" if self.names else "rows "
         return (
-            f"rows {i} and {j} are said to differ, but {' = '.join(map(str, self.chain))} "
-            "follows from the must-links"
+            f"{what}{ends} are said to differ, but {' = '.join(shown)} follows from the must-links"
         )
 
 
 def find_conflicts(
-    n_samples: int, pairs: NDArray[np.int64], answers: NDArray[np.int64]
+    n_samples: int,
+    pairs: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    ids: tuple[Hashable, ...] | None = None,
 ) -> list[Conflict]:
     """Explain every cannot-link within one must-link component, in order of arrival."""
     must_link = pairs[answers == SAME]
@@ -68,7 +82,9 @@ def find_conflicts(
     for turn, index in enumerate(contradicted.tolist()):
         i, j = pairs[index].tolist()
         chain = shortest_path(indptr, indices, i, j, visits, before, queues, 2 * turn)
-        conflicts.append(Conflict((i, j), index, tuple(chain.tolist())))
+        rows = tuple(chain.tolist())
+        names = () if ids is None else tuple(ids[row] for row in rows)
+        conflicts.append(Conflict((i, j), index, rows, names))
     return conflicts
 
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew.constraints import _constructors, _exchange
 from clew.constraints._closure import Closure, close
+from clew.constraints._columns import AnswerColumns
 from clew.constraints._conflicts import Conflict, find_conflicts
-from clew.constraints._constructors import Constructors
-from clew.constraints._exchange import Exchange
 from clew.constraints._implied import pairs_of
 from clew.constraints._tables import AnswerTable
-from clew.constraints._validation import as_integers, as_weights
+from clew.constraints._validation import as_integers, as_weights, rows_and_ids
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = ["Constraints"]
 
-NOTHING = np.empty(0, dtype=np.int64)
 PLURAL = {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd-one-out answers"}
 
 
-class Constraints(Constructors, Exchange):
+class Constraints(AnswerColumns):
     """What people said about the rows of a data set.
 
     Frozen: every method returns a new object and every array is read-only. Answers keep their
@@ -31,27 +30,35 @@ class Constraints(Constructors, Exchange):
 
     Parameters
     ----------
-    n_samples : int
-        Number of rows of the data that the answers speak of. `fit` compares it with the data.
+    n_samples : int, default=None
+        Number of rows of the data. `fit` compares it with the data. May be left out where `ids`
+        are given.
     pairs : array-like of shape (n_pairs, 3), default=None
-        Rows i and j and the answer: 1 same, 0 different, -2 don't-know. (i, j) and (j, i) are
-        one pair; the smaller row is stored first.
+        Rows i and j and the answer: 1 or "same", 0 or "different", -2 or "dont_know". (i, j) and
+        (j, i) are one pair; the smaller row is stored first.
     triplets : array-like of shape (n_triplets, 4), default=None
-        Rows a, b, c and the answer: 0 if a is more like b than like c, 1 if more like c,
-        -2 don't-know.
+        Rows a, b, c and the answer: 0 or "first" if a is more like b than like c, 1 or "second"
+        if more like c, -2 or "dont_know".
     odd_one_out : array-like of shape (n_odd_one_out, 4), default=None
-        Rows i, j, k and the answer: the position 0, 1 or 2 of the odd one, -1 if none differs,
-        -2 don't-know.
+        Rows i, j, k and the answer: the position 0, 1 or 2 of the odd one, or "first", "second"
+        or "third"; -1 or "none" if none differs; -2 or "dont_know".
     pair_weights, triplet_weights, odd_one_out_weights : array-like of float, default=None
         How far to believe each answer, in [0, 1]. None: 1 everywhere.
     pair_annotators, triplet_annotators, odd_one_out_annotators : array-like, default=None
         Who gave each answer, as integers or as names. They are stored as positions in
         `annotators`, which lists all names in sorted order (integers by value). None: "".
+    ids : sequence, array, pandas Index or Series of length n_samples, default=None
+        The id of each row of the data, in their order: strings or integers, all different. Where
+        given, `pairs`, `triplets` and `odd_one_out` name rows by id; where not, by row number.
 
     Attributes
     ----------
     n_samples : int
         Number of rows of the data.
+    ids : tuple of hashable, or None
+        The id of each row, where known. All arrays hold row numbers all the same.
+    tables : tuple of three AnswerTable
+        The same answers as columns: pairs, triplets and odd-one-out answers.
     pairs, pair_answers, pair_weights, pair_annotators : ndarray
         Shapes (n_pairs, 2) and three times (n_pairs,).
     triplets, triplet_answers, triplet_weights, triplet_annotators : ndarray
@@ -69,7 +76,8 @@ class Constraints(Constructors, Exchange):
     ------
     InvalidConstraintsError
         If a row is out of range or repeated within one answer, an answer code is unknown, a
-        weight lies outside [0, 1], or an array has the wrong shape. The message names the answer.
+        weight lies outside [0, 1], or an array has the wrong shape; if an id is unknown, missing
+        or there twice. The message names the answer.
 
     Notes
     -----
@@ -89,6 +97,19 @@ class Constraints(Constructors, Exchange):
 
     __slots__ = ()
 
+    from_pairs = classmethod(_constructors.from_pairs)
+    from_triplets = classmethod(_constructors.from_triplets)
+    from_odd_one_out = classmethod(_constructors.from_odd_one_out)
+    from_labels = classmethod(_constructors.from_labels)
+    from_answers = classmethod(_constructors.from_answers)
+
+    read_csv = classmethod(_exchange.read_csv)
+    read_jsonl = classmethod(_exchange.read_jsonl)
+    from_frame = classmethod(_exchange.from_frame)
+    to_csv = _exchange.to_csv
+    to_jsonl = _exchange.to_jsonl
+    to_frame = _exchange.to_frame
+
     def __add__(self, other: Constraints) -> Constraints:
         """Join the answers of both, those of `other` behind one's own.
 
@@ -104,13 +125,22 @@ class Constraints(Constructors, Exchange):
                 f"constraints about {self.n_samples} and about {other.n_samples} rows cannot be "
                 "joined: their rows are not the same items"
             )
-        names = tuple(dict.fromkeys(self.annotators + other.annotators))
-        codes = np.array([names.index(name) for name in other.annotators], dtype=np.int64)
-        tables = tuple(
+        if self._ids is not None and other._ids is not None and self._ids != other._ids:
+            row = next(r for r in range(self.n_samples) if self.name_of(r) != other.name_of(r))
+            raise InvalidConstraintsError(
+                f"constraints whose rows are other items cannot be joined: row {row} has the id "
+                f"{self.name_of(row)!r} in one and {other.name_of(row)!r} in the other"
+            )
+        code = {
+            name: at for at, name in enumerate(dict.fromkeys(self.annotators + other.annotators))
+        }
+        codes = np.array([code[name] for name in other.annotators], dtype=np.int64)
+        pairs, triplets, odd_one_out = (
             mine.joined(theirs, codes)
             for mine, theirs in zip(self.tables, other.tables, strict=True)
         )
-        return self._from_tables(self.n_samples, tables, names)
+        ids = other._ids if self._ids is None else self._ids
+        return self._from_tables(self.n_samples, (pairs, triplets, odd_one_out), tuple(code), ids)
 
     def subset(self, rows: ArrayLike) -> Constraints:
         """Keep the answers that lie wholly inside some rows, and renumber them.
@@ -146,8 +176,9 @@ class Constraints(Constructors, Exchange):
             )
         new_number = np.full(self.n_samples, -1, dtype=np.int64)
         new_number[index] = np.arange(index.size)
-        tables = tuple(table.renumbered(new_number) for table in self.tables)
-        return self._from_tables(index.size, tables, self.annotators)
+        pairs, triplets, odd_one_out = (table.renumbered(new_number) for table in self.tables)
+        ids = None if self._ids is None else self._ids.take(index)
+        return self._from_tables(index.size, (pairs, triplets, odd_one_out), self.annotators, ids)
 
     def select(
         self,
@@ -182,7 +213,7 @@ class Constraints(Constructors, Exchange):
         array([[0, 2]])
         """
         given = (pairs, triplets, odd_one_out)
-        tables = tuple(
+        return self.with_tables(
             table
             if which is None
             else table.take(
@@ -190,7 +221,6 @@ class Constraints(Constructors, Exchange):
             )
             for table, which in zip(self.tables, given, strict=True)
         )
-        return self._from_tables(self.n_samples, tables, self.annotators)
 
     def as_pairs(self) -> Constraints:
         """Read every answer as a statement about groups, and write these as pairs.
@@ -217,12 +247,9 @@ class Constraints(Constructors, Exchange):
         >>> c.must_link, c.cannot_link
         (array([[0, 1]]), array([[0, 2]]))
         """
-        tables = (
-            pairs_of(self.tables),
-            self._triplets.take(NOTHING),
-            self._odd_one_out.take(NOTHING),
+        return self.with_tables(
+            (pairs_of(self.tables), AnswerTable.empty("triplet"), AnswerTable.empty("odd_one_out"))
         )
-        return self._from_tables(self.n_samples, tables, self.annotators)
 
     def with_weights(
         self,
@@ -255,24 +282,23 @@ class Constraints(Constructors, Exchange):
         array([0.25])
         """
         given = (pair_weights, triplet_weights, odd_one_out_weights)
-        tables = tuple(
+        return self.with_tables(
             table
             if weights is None
             else table.with_weights(as_weights(weights, len(table), f"{table.kind}_weights"))
             for table, weights in zip(self.tables, given, strict=True)
         )
-        return self._from_tables(self.n_samples, tables, self.annotators)
 
     def with_tables(
         self,
-        tables: Sequence[AnswerTable],
+        tables: Iterable[AnswerTable],
         annotators: tuple[str, ...] | None = None,
     ) -> Constraints:
         """Replace the answers; the rows stay the same.
 
         Parameters
         ----------
-        tables : sequence of three AnswerTable
+        tables : iterable of three AnswerTable
             Pairs, triplets and odd-one-out answers, each valid for `n_samples` rows: they are not
             checked again.
         annotators : tuple of str, default=None
@@ -290,8 +316,36 @@ class Constraints(Constructors, Exchange):
         >>> c.with_tables((pairs.take(pairs.answers == 1), triplets, odd_one_out))
         Constraints(n_samples=3, pairs=1, triplets=0, odd_one_out=0)
         """
+        pairs, triplets, odd_one_out = tables
         names = self.annotators if annotators is None else annotators
-        return self._from_tables(self.n_samples, tuple(tables), names)
+        return self._from_tables(self.n_samples, (pairs, triplets, odd_one_out), names, self._ids)
+
+    def with_ids(self, ids: Iterable[object] | None) -> Constraints:
+        """Set the ids of the rows; the answers, which hold row numbers, stay as they are.
+
+        Parameters
+        ----------
+        ids : sequence, array, pandas Index or Series of length n_samples, or None
+            The id of each row, in their order. None removes them.
+
+        Returns
+        -------
+        Constraints
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If there are not `n_samples` of them, or one is missing or there twice.
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> c = Constraints.from_pairs(must_link=[(0, 2)], n_samples=3).with_ids(["a", "b", "c"])
+        >>> c.ids, c.to_frame()["id_j"].tolist()
+        (('a', 'b', 'c'), ['c'])
+        """
+        n, row_ids = rows_and_ids(self.n_samples, ids)
+        return self._from_tables(n, self.tables, self.annotators, row_ids)
 
     def closure(self) -> Closure:
         """Return all that must-links and cannot-links entail, whatever their weights.
@@ -336,7 +390,7 @@ class Constraints(Constructors, Exchange):
         >>> [conflict.chain for conflict in c.conflicts()]
         [(0, 1, 2)]
         """
-        return find_conflicts(self.n_samples, self.pairs, self.pair_answers)
+        return find_conflicts(self.n_samples, self.pairs, self.pair_answers, self.ids)
 
 
 def _as_positions(which: ArrayLike, length: int, name: str, length_name: str) -> NDArray[np.int64]:

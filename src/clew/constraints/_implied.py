@@ -44,13 +44,7 @@ def pairs_of(tables: tuple[AnswerTable, AnswerTable, AnswerTable]) -> AnswerTabl
         Of pairs; those read off one kind come in the order of its answers.
     """
     parts = [tables[0], *map(_read_off, tables[1:])]
-    return AnswerTable(
-        "pair",
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.answers for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-        np.concatenate([part.annotators for part in parts]),
-    ).with_sorted_pairs()
+    return AnswerTable.stacked("pair", parts).with_sorted_pairs()
 
 
 def _read_off(table: AnswerTable) -> AnswerTable:

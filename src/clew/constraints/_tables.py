@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import Kind
+from clew.answers import N_ROWS, Kind
 
 __all__ = ["AnswerTable"]
 
@@ -48,6 +48,24 @@ class AnswerTable:
     def __len__(self) -> int:
         return len(self.answers)
 
+    @classmethod
+    def empty(cls, kind: Kind) -> AnswerTable:
+        """Make a table of no answers."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(kind, none.reshape(0, N_ROWS[kind]), none, np.zeros(0), none)
+
+    @classmethod
+    def stacked(cls, kind: Kind, parts: Sequence[AnswerTable]) -> AnswerTable:
+        """Put tables of one kind, with common codes of annotators, behind each other."""
+        parts = [cls.empty(kind), *parts]
+        return cls(
+            kind,
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.answers for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            np.concatenate([part.annotators for part in parts]),
+        )
+
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> AnswerTable:
         """Keep the answers under a mask or at positions."""
         return AnswerTable(
@@ -78,15 +96,14 @@ class AnswerTable:
         """Change how far each answer is believed."""
         return AnswerTable(self.kind, self.rows, self.answers, weights, self.annotators)
 
+    def with_annotators(self, annotators: NDArray[np.int64]) -> AnswerTable:
+        """Change who gave each answer."""
+        return AnswerTable(self.kind, self.rows, self.answers, self.weights, annotators)
+
     def joined(self, other: AnswerTable, names: NDArray[np.int64]) -> AnswerTable:
         """Append the answers of another table, whose annotator codes `names` translates."""
-        return AnswerTable(
-            self.kind,
-            np.concatenate([self.rows, other.rows]),
-            np.concatenate([self.answers, other.answers]),
-            np.concatenate([self.weights, other.weights]),
-            np.concatenate([self.annotators, names[other.annotators]]),
-        )
+        theirs = other.with_annotators(names[other.annotators])
+        return AnswerTable.stacked(self.kind, [self, theirs])
 
     def is_equal(
         self, other: AnswerTable, own_names: Sequence[str], other_names: Sequence[str]
