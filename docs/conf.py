@@ -40,8 +40,12 @@ exclude_patterns = [
     "auto_examples/**/*.json",
 ]
 templates_path = ["_templates"]
-default_role = "py:obj"  # `name` in a docstring is code, and a link where clew has that name
-suppress_warnings = ["config.cache"]  # the order of the examples is a class, which is not cached
+default_role = (
+    "py:obj"  # `name` in a docstring is code, and a link where clew has that name
+)
+suppress_warnings = [
+    "config.cache"
+]  # the order of the examples is a class, which is not cached
 
 # Pages in Markdown.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def _entry(names: str, words: str) -> nodes.definition_list_item:
     """One option: its names as code, then what it does."""
     term = nodes.term("", "", nodes.literal(names, names))
-    return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(text=words)))
+    return nodes.definition_list_item(
+        "", term, nodes.definition("", nodes.paragraph(text=words))
+    )
 
 
 class ClewCommand(SphinxDirective):
@@ -30,9 +32,15 @@ class ClewCommand(SphinxDirective):
         name = self.arguments[0]
         command = main.commands.get(name)
         if command is None:
-            raise self.error(f"clew has no command {name!r}; it has {sorted(main.commands)}")
-        context = click.Context(command, info_name=f"clew {name}", max_content_width=100)
-        usage = nodes.literal_block(text=command.get_usage(context).removeprefix("Usage: "))
+            raise self.error(
+                f"clew has no command {name!r}; it has {sorted(main.commands)}"
+            )
+        context = click.Context(
+            command, info_name=f"clew {name}", max_content_width=100
+        )
+        usage = nodes.literal_block(
+            text=command.get_usage(context).removeprefix("Usage: ")
+        )
         usage["language"] = "text"
         options = nodes.definition_list()
         for parameter in command.get_params(context):

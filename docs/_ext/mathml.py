@@ -22,7 +22,9 @@ def _mathml(node: nodes.Element, display: str) -> str:
     """Convert one formula, and warn (which fails the build) if a part of it was not understood."""
     markup: str = convert(node.astext(), display=display)
     if _UNKNOWN_COMMAND in markup:
-        logger.warning("formula with an unknown command: %s", node.astext(), location=node)
+        logger.warning(
+            "formula with an unknown command: %s", node.astext(), location=node
+        )
     return markup
 
 

@@ -24,7 +24,11 @@ _REQUESTS = re.compile(
 
 def outside_requests(folder: Path) -> list[tuple[Path, str]]:
     """List what the pages and styles in a folder would fetch from elsewhere."""
-    pages = (page for page in sorted(folder.rglob("*")) if page.suffix in {".html", ".css"})
+    pages = (
+        page
+        for page in sorted(folder.rglob("*"))
+        if page.suffix in {".html", ".css"}
+    )
     return [
         (page, match.group())
         for page in pages
@@ -36,7 +40,9 @@ def check(app: Sphinx, error: Exception | None) -> None:
     """Warn, once the pages are written, about each request that would leave the machine."""
     if error is None and app.builder.format == "html":
         for page, request in outside_requests(Path(app.outdir)):
-            logger.warning("a request would leave the machine: %s", request, location=str(page))
+            logger.warning(
+                "a request would leave the machine: %s", request, location=str(page)
+            )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
