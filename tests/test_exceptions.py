@@ -17,6 +17,7 @@ BUILT_IN = {
     "InconsistentConstraintsError": ValueError,
     "InfeasibleConstraintsError": ValueError,
     "UnsupportedConstraintError": ValueError,
+    "InvalidArgumentError": TypeError,
     "InvalidParameterError": ValueError,
     "InvalidDataError": ValueError,
     "FileFormatError": ValueError,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import numbers
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,34 +16,12 @@ from clew.exceptions import InvalidParameterError
 
 __all__ = [
     "Allowed",
-    "all_or_nothing",
+    "AllowedValues",
     "check_features",
     "check_matrix",
     "check_n_clusters",
     "check_parameters",
 ]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def all_or_nothing(fit: F) -> F:
-    """Make a `fit` that is refused, interrupted or fails leave the estimator as it was.
-
-    Checks of features note the number and the names of the columns before the work begins; the
-    model from before would else no longer take its own rows.
-    """
-
-    @functools.wraps(fit)
-    def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        before = dict(self.__dict__)
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    return cast(F, guarded)
 
 
 class Allowed(NamedTuple):
@@ -90,9 +67,11 @@ class Allowed(NamedTuple):
         return " or ".join(parts)
 
 
-def check_parameters(
-    estimator: BaseEstimator, allowed: Mapping[str, Allowed | tuple[Allowed, ...]]
-) -> None:
+#: What a parameter may be: one kind of values, or several.
+AllowedValues = Allowed | tuple[Allowed, ...]
+
+
+def check_parameters(estimator: BaseEstimator, allowed: Mapping[str, AllowedValues]) -> None:
     """Compare an estimator's parameters with the ranges that it declares.
 
     Raises

@@ -17,6 +17,7 @@ __all__ = [
     "IgnoredColumnsWarning",
     "InconsistentConstraintsError",
     "InfeasibleConstraintsError",
+    "InvalidArgumentError",
     "InvalidConstraintsError",
     "InvalidDataError",
     "InvalidParameterError",
@@ -96,6 +97,10 @@ class InfeasibleConstraintsError(InvalidConstraintsError):
 
 class UnsupportedConstraintError(ClewError, ValueError):
     """The method does not honour this kind of constraint, and refuses it rather than drop it."""
+
+
+class InvalidArgumentError(ClewError, TypeError):
+    """An argument has the wrong type or the wrong place, such as answers given as `y`."""
 
 
 class InvalidParameterError(ClewError, ValueError):

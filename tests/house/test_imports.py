@@ -14,6 +14,7 @@ FLOORS = (
     "answers",
     "constraints",
     "_composition",
+    "_estimators",
     "metrics",
     "trust",
     "similarity",

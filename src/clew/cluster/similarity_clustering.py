@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -23,9 +23,9 @@ from clew._composition import (
     seeded_part,
     support_of,
 )
+from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import all_or_nothing
 from clew.cluster.spectral import SpectralClustering
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -55,7 +55,7 @@ def _can_predict(estimator: SimilarityClustering) -> bool:
     return similarity is None or hasattr(similarity, "transform")
 
 
-class SimilarityClustering(ClusterMixin, BaseEstimator):
+class SimilarityClustering(ConstrainedClusterer):
     """Join a similarity, which follows people's answers, and a clusterer, which makes groups of it.
 
     Parameters
@@ -116,6 +116,9 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
     (150,)
     """
 
+    similarity_: Any
+    clusterer_: Any
+
     def __init__(
         self,
         similarity: Any = None,
@@ -137,11 +140,11 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         """Kinds of answers that the similarity honours."""
         return support_of(COPRF if self.similarity is None else self.similarity)
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from clew._estimators import Clusterer, guarded_fit
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, all_or_nothing, check_n_clusters, check_parameters
+from clew._validation import Allowed, check_n_clusters, check_parameters
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import (
     check_affinity,
@@ -33,7 +33,7 @@ SMALL = 300
 MAX_DENSE_ROWS = 5_000
 
 
-class SpectralClustering(ClusterMixin, BaseEstimator):
+class SpectralClustering(Clusterer):
     """Cut a neighbour graph into groups that hold together.
 
     The rows of the leading eigenvectors of the normalised affinity, scaled to length one, are
@@ -99,6 +99,9 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         "n_init": Allowed(kind=int, low=1),
     }
 
+    embedding_: NDArray[np.float64]
+    graph_: csr_array
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -122,8 +125,8 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = is_precomputed
         return tags
 
-    @all_or_nothing
-    def fit(self, X: ArrayLike | csr_array, y: object = None) -> Self:
+    @guarded_fit
+    def fit(self, X: ArrayLike | csr_array, y: ArrayLike | None = None) -> Self:
         """Find the groups.
 
         Parameters

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from clew.constraints._constraints import Constraints
 from clew.exceptions import (
     InconsistentConstraintsError,
+    InvalidArgumentError,
     InvalidConstraintsError,
     UnsupportedConstraintError,
 )
@@ -44,7 +45,7 @@ def check_constraints(
 
     Raises
     ------
-    TypeError
+    InvalidArgumentError
         If it is no `Constraints`.
     InvalidConstraintsError
         If `n_samples` differs.
@@ -53,7 +54,7 @@ def check_constraints(
     """
     name = getattr(method, "__name__", type(method).__name__)
     if not isinstance(constraints, Constraints):
-        raise TypeError(
+        raise InvalidArgumentError(
             f"{name} wants constraints as a clew.Constraints, got {type(constraints).__name__}; "
             "see Constraints.from_pairs and Constraints.read_csv"
         )
@@ -95,7 +96,7 @@ def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int)
 
     Raises
     ------
-    TypeError, InvalidConstraintsError, UnsupportedConstraintError
+    InvalidArgumentError, InvalidConstraintsError, UnsupportedConstraintError
         As `check_constraints` has it.
     """
     if constraints is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from clew.exceptions import InvalidDataError, InvalidParameterError
 __all__ = ["Dataset", "as_distances", "as_features", "as_labels", "scaled"]
 
 Scale = Literal["standard", "minmax"]
+#: Type checkers let a value of this type pass: most data sets have features, and who loads one
+#: knows whether it has.
+MaybeNone = Any
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,8 +50,8 @@ class Dataset:
     y: NDArray[np.int64]
     class_names: tuple[str, ...]
     source: str
-    X: NDArray[np.float64] | None = None
-    D: NDArray[np.float64] | None = None
+    X: NDArray[np.float64] | MaybeNone = None
+    D: NDArray[np.float64] | MaybeNone = None
 
     @property
     def n_samples(self) -> int:

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedTransformer, guarded_fit
 from clew._parallel import Progress
-from clew._validation import all_or_nothing, check_features, check_parameters
+from clew._validation import check_features, check_parameters
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.similarity.adaptive_knn import AdaptiveKNN
@@ -21,7 +21,7 @@ from clew.similarity.adaptive_knn import AdaptiveKNN
 __all__ = ["LearnedSpace"]
 
 
-class LearnedSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LearnedSpace(ConstrainedTransformer):
     """Learn features from features and answers; the Euclidean distance in them is what is learned.
 
     Affinities are Gaussian in the learned features, on local scales, see `AdaptiveKNN`. Subclasses
@@ -38,11 +38,11 @@ class LearnedSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,
@@ -67,8 +67,6 @@ class LearnedSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_parameters(self, self._allowed)
         rows = check_features(self, X)
         found = self._solve(rows, answers_for(self, constraints, len(rows)), callback)
-        # All at once: who interrupts the work above still has the model from before.
-        self.__dict__.pop("_nearness", None)
         self.__dict__.update(found)
         self._n_features_out = self.embedding_.shape[1]
         return self

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import Transformer, guarded_fit
 from clew._parallel import Progress, blocks
-from clew._validation import Allowed, all_or_nothing, check_features, check_parameters
+from clew._validation import Allowed, check_features, check_parameters
 from clew.graphs import check_dense_size, check_distances, check_n_neighbors, largest_stored
 
 __all__ = ["AdaptiveKNN"]
@@ -71,7 +71,7 @@ class Distinct(NamedTuple):
         return distance, np.where(distance**2 > ROUNDING * length, self.copies[which], 0)
 
 
-class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AdaptiveKNN(Transformer):
     """Gaussian affinities with local scales: how alike are two rows, judged by all features.
 
     Parameters
@@ -132,6 +132,12 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         "metric": Allowed(names=("euclidean", "precomputed")),
     }
 
+    scale_: Floats
+    _unit: Unit
+    _rows: Floats
+    _around: Distinct | None
+    _scale: Floats
+
     def __init__(
         self,
         scale_neighbors: int = 20,
@@ -148,8 +154,10 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.transformer_tags.preserves_dtype = []  # affinities are float32
         return tags
 
-    @all_or_nothing
-    def fit(self, X: ArrayLike, y: object = None, *, callback: Progress | None = None) -> Self:
+    @guarded_fit
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
+    ) -> Self:
         """Measure the scales of the rows.
 
         Parameters
@@ -174,8 +182,6 @@ class AdaptiveKNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         inside = unit.inside(rows)
         around = Distinct.of(inside) if is_euclidean else None
         scale = _scales(inside, around, self.scale_neighbors)
-        # All at once: who interrupts the work above still has the model from before.
-        self.__dict__.pop("affinity_matrix_", None)
         self._unit, self._rows, self._around, self._scale = unit, inside, around, scale
         with np.errstate(over="ignore"):  # a distance of finite numbers may not be finite
             self.scale_ = scale * unit.length

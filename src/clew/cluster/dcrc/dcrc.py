@@ -6,25 +6,24 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
 )
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.dcrc._em import Errors, Steps
-from clew.cluster.dcrc._features import chances_of, rows_seen
+from clew.cluster.dcrc._features import Transform, chances_of, rows_seen
 from clew.cluster.dcrc._objective import Penalties
 from clew.cluster.dcrc._start import Fit, best_of
 from clew.cluster.dcrc._trial import Trial, best_trial
-from clew.constraints import Constraints, Support
+from clew.constraints import Conflict, Constraints, Support
 from clew.constraints._support import answers_for, of_some_weight, refuse_contradictions
 from clew.metrics import n_violated
 from clew.trust import ConfusionMatrices
@@ -39,7 +38,7 @@ ANNOTATORS = "annotators"
 PRIOR_STRENGTH = 50.0
 
 
-class DCRC(ClusterMixin, BaseEstimator):
+class DCRC(ConstrainedClusterer):
     """Fit a logistic model of groups to answers of all kinds, and to gaps in the data.
 
     Parameters
@@ -195,6 +194,21 @@ class DCRC(ClusterMixin, BaseEstimator):
         "tol": Allowed(kind=float, low=0, high_open=True),
     }
 
+    probabilities_: NDArray[np.float64]
+    memberships_: NDArray[np.float64]
+    confusion_: ConfusionMatrices
+    conflicts_: list[Conflict]
+    lower_bound_: NDArray[np.float64]
+    n_iter_: int
+    init_: str
+    kernel_: Literal["adaptive"] | None
+    tau_: float
+    lam_: float
+    cv_scores_: dict[tuple[float, float], float]
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    _map: Transform
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -228,11 +242,11 @@ class DCRC(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,
@@ -325,7 +339,7 @@ class DCRC(ClusterMixin, BaseEstimator):
         trial: Trial,
         fit: Fit,
     ) -> None:
-        """Set the fitted attributes, all at once after the work."""
+        """Set the fitted attributes."""
         chances = chances_of(X, trial.map_, fit.found.weights)
         memberships = chances.copy()
         memberships[rows[fit.answers.rows]] = fit.found.q
@@ -334,21 +348,12 @@ class DCRC(ClusterMixin, BaseEstimator):
         else:
             confusion = ConfusionMatrices.uniform(float(self.epsilon), known.annotators)
         labels = np.asarray(chances.argmax(axis=1), dtype=np.int64)
-        self.__dict__.update(
-            labels_=labels,
-            probabilities_=chances,
-            memberships_=memberships,
-            confusion_=confusion,
-            conflicts_=of_some_weight(known).as_pairs().conflicts(),
-            n_violated_=n_violated(labels, known),
-            lower_bound_=np.array(fit.found.bounds),
-            n_iter_=len(fit.found.bounds),
-            init_=fit.start,
-            kernel_=trial.kernel,
-            tau_=trial.choice.tau,
-            lam_=trial.choice.lam,
-            cv_scores_=trial.choice.scores,
-            coef_=fit.found.weights[:, :-1],
-            intercept_=fit.found.weights[:, -1],
-            _map=trial.map_,
-        )
+        self.labels_, self.n_violated_ = labels, n_violated(labels, known)
+        self.probabilities_, self.memberships_ = chances, memberships
+        self.confusion_ = confusion
+        self.conflicts_ = of_some_weight(known).as_pairs().conflicts()
+        self.lower_bound_, self.n_iter_ = np.array(fit.found.bounds), len(fit.found.bounds)
+        self.init_, self.kernel_ = fit.start, trial.kernel
+        self.tau_, self.lam_, self.cv_scores_ = trial.choice
+        self.coef_, self.intercept_ = fit.found.weights[:, :-1], fit.found.weights[:, -1]
+        self._map = trial.map_

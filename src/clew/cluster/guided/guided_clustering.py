@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress, Teller, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
@@ -45,11 +45,12 @@ from clew.cluster.guided._views import Views
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
+from clew.trust import AnswerDoubts, ConfusionMatrices
 
 __all__ = ["GuidedClustering"]
 
 
-class GuidedClustering(ClusterMixin, BaseEstimator):
+class GuidedClustering(ConstrainedClusterer):
     """Group rows the way people see them: many ways to group, joined by what answers say of them.
 
     A pool of ways to group, most of them led by the answers, is fitted to all answers and to parts
@@ -154,6 +155,19 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         "standardize": (Allowed(names=("auto",)), Allowed(kind=bool)),
     }
 
+    probabilities_: NDArray[np.float64]
+    n_clusters_: int
+    error_rate_: float
+    error_interval_: tuple[float, float]
+    confusion_: ConfusionMatrices
+    answer_posterior_: AnswerDoubts
+    scores_: dict[str, float]
+    weights_: dict[str, float]
+    _known: Constraints
+    _units: Units
+    _graph: csr_array
+    _smoother: RidgeSmoother
+
     def __init__(
         self,
         n_clusters: int | None = None,
@@ -171,11 +185,11 @@ class GuidedClustering(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,

@@ -7,16 +7,15 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import Clusterer, guarded_fit
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
@@ -30,7 +29,7 @@ from clew.exceptions import InvalidParameterError
 __all__ = ["KernelKMeans"]
 
 
-class KernelKMeans(ClusterMixin, BaseEstimator):
+class KernelKMeans(Clusterer):
     """K-means on features, or on a kernel: the inner products of rows in some space of features.
 
     Parameters
@@ -130,6 +129,13 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         "batch_size": Allowed(kind=int, low=1, none=True),
     }
 
+    inertia_: float
+    cluster_centers_: NDArray[np.float64]
+    n_iter_: int
+    _fitted_rows: NDArray[np.float64] | None
+    _weight: NDArray[np.float64]
+    _offset: NDArray[np.float64]
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -154,8 +160,8 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    @all_or_nothing
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    @guarded_fit
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the groups.
 
         Parameters
@@ -180,11 +186,10 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             )
         rows = check_features(self, X)
         check_n_clusters(self, len(rows))
-        found = self._fit_features(rows) if on_features else self._fit_kernel(rows)
-        # All at once: who interrupts the work above still has the model from before.
-        for name in ("cluster_centers_", "_fitted_rows", "_weight", "_offset"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(found)
+        if on_features:
+            self._fit_features(rows)
+        else:
+            self._fit_kernel(rows)
         warn_of_fewer_groups(self, self.labels_, rows)
         return self
 
@@ -207,7 +212,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         toward = weighted_products(rows, self._fitted_rows, self.kernel, self._weight)
         return np.asarray((self._offset - 2.0 * toward).argmin(axis=1))
 
-    def _fit_features(self, X: NDArray[np.float64]) -> dict[str, Any]:
+    def _fit_features(self, X: NDArray[np.float64]) -> None:
         """Leave the work to scikit-learn, in a range where squares neither overflow nor vanish."""
         (seed,) = derived_seeds(self.random_state, 1)
         given = Scale(X)
@@ -226,14 +231,11 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             model.fit(X if scale is None else scale.inside(X))
         groups, labels = np.unique(model.labels_, return_inverse=True)
         inertia, centres = float(model.inertia_), model.cluster_centers_[groups]
-        return {
-            "labels_": labels.astype(np.int64),
-            "inertia_": inertia if scale is None else scale.squared(inertia),
-            "cluster_centers_": centres if scale is None else scale.outside(centres),
-            "n_iter_": int(model.n_iter_),
-        }
+        self.labels_, self.n_iter_ = labels.astype(np.int64), int(model.n_iter_)
+        self.inertia_ = inertia if scale is None else scale.squared(inertia)
+        self.cluster_centers_ = centres if scale is None else scale.outside(centres)
 
-    def _fit_kernel(self, X: NDArray[np.float64]) -> dict[str, Any]:
+    def _fit_kernel(self, X: NDArray[np.float64]) -> None:
         """Start often, and keep the lowest inertia."""
         products = products_of(X, self.kernel)
         k = self.n_clusters
@@ -253,11 +255,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         size = np.bincount(labels)
         sums = group_sums(products, labels, n_groups)
         within = np.bincount(labels, sums[np.arange(len(labels)), labels])
-        return {
-            "labels_": labels,
-            "inertia_": best.inertia,
-            "n_iter_": best.n_iter,
-            "_fitted_rows": X.copy() if callable(self.kernel) else None,
-            "_weight": (labels[:, None] == np.arange(n_groups)) / size,
-            "_offset": within / size**2,
-        }
+        self.labels_, self.inertia_, self.n_iter_ = labels, best.inertia, best.n_iter
+        self._fitted_rows = X.copy() if callable(self.kernel) else None
+        self._weight = (labels[:, None] == np.arange(n_groups)) / size
+        self._offset = within / size**2

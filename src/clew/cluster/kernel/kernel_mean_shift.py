@@ -6,15 +6,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import MeanShift, estimate_bandwidth
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import Clusterer, guarded_fit
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_parameters,
 )
@@ -58,7 +57,7 @@ class Coordinates(NamedTuple):
         return float(np.abs(self.fitted).max())
 
 
-class KernelMeanShift(ClusterMixin, BaseEstimator):
+class KernelMeanShift(Clusterer):
     """Mean shift: rows climb to where rows are dense; the number of groups is found, not given.
 
     Each row moves to the mean of the rows within the bandwidth, again and again. Rows that end in
@@ -140,6 +139,12 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         "n_jobs": Allowed(kind=int, none=True),
     }
 
+    n_clusters_: int
+    bandwidth_: float
+    n_iter_: int
+    _into_features: Floats | None
+    _peaks: Floats
+
     def __init__(
         self,
         bandwidth: float | None = None,
@@ -162,8 +167,8 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    @all_or_nothing
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    @guarded_fit
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the groups.
 
         Parameters
@@ -194,7 +199,6 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         groups, labels = np.unique(labels, return_inverse=True)
         order = np.argsort(-np.bincount(labels), kind="stable")
         rank = np.argsort(order)
-        # All at once: who interrupts the work above still has the model from before.
         self.labels_, self.n_clusters_ = rank[labels], len(groups)
         self.bandwidth_, self.n_iter_ = bandwidth * scale.unit, max(int(model.n_iter_), 1)
         self._into_features = None if coordinates is None else coordinates.axes

@@ -6,15 +6,14 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
@@ -31,7 +30,7 @@ from clew.metrics import n_violated
 __all__ = ["COPKMeans"]
 
 
-class COPKMeans(ClusterMixin, BaseEstimator):
+class COPKMeans(ConstrainedClusterer):
     """K-means that keeps every must-link and every cannot-link, or says that it cannot be done.
 
     Parameters
@@ -138,6 +137,11 @@ class COPKMeans(ClusterMixin, BaseEstimator):
         "max_iter": Allowed(kind=int, low=1),
     }
 
+    cluster_centers_: NDArray[np.float64]
+    medoid_indices_: NDArray[np.int64]
+    inertia_: float
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -161,11 +165,11 @@ class COPKMeans(ClusterMixin, BaseEstimator):
         tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,
@@ -200,7 +204,14 @@ class COPKMeans(ClusterMixin, BaseEstimator):
             best = self._solve(Means(inside, closure.component), graph, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
         best = best._replace(labels=labels[closure.component], centres=best.centres[groups])
-        self._keep(best, checked, n_violated(best.labels, binding))
+        self.labels_, self.n_iter_ = best.labels, best.n_iter
+        self.n_violated_ = n_violated(best.labels, binding)
+        if self.metric == "precomputed":
+            self.medoid_indices_, self.inertia_ = best.centres, best.inertia
+        else:
+            scale = Scale(checked)
+            self.cluster_centers_ = scale.outside(best.centres)
+            self.inertia_ = scale.squared(best.inertia)
         warn_of_fewer_groups(self, best.labels, checked)
         return self
 
@@ -230,18 +241,6 @@ class COPKMeans(ClusterMixin, BaseEstimator):
             check_distances(X)
         check_n_clusters(self, n)
         return binding_answers(answers_for(self, constraints, n))
-
-    def _keep(self, best: Run, X: NDArray[np.float64], violated: int) -> None:
-        """Set all fitted attributes at once, and unset those that the other metric set."""
-        if self.metric == "precomputed":
-            self.__dict__.pop("cluster_centers_", None)
-            self.medoid_indices_, self.inertia_ = best.centres, best.inertia
-        else:
-            scale = Scale(X)
-            self.__dict__.pop("medoid_indices_", None)
-            self.cluster_centers_ = scale.outside(best.centres)
-            self.inertia_ = scale.squared(best.inertia)
-        self.labels_, self.n_iter_, self.n_violated_ = best.labels, best.n_iter, violated
 
     def _solve(self, centres: Centres, graph: CannotLinkGraph, callback: Progress | None) -> Run:
         """Start several times and keep the best."""

@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
@@ -29,7 +28,7 @@ from clew.metrics import n_violated
 __all__ = ["MPCKMeans"]
 
 
-class MPCKMeans(ClusterMixin, BaseEstimator):
+class MPCKMeans(ConstrainedClusterer):
     """PCKMeans that learns a metric too: which features, or directions, tell the groups apart.
 
     Parameters
@@ -134,6 +133,14 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         "max_iter": Allowed(kind=int, low=1),
     }
 
+    cluster_centers_: NDArray[np.float64]
+    metrics_: NDArray[np.float64]
+    objective_: float
+    n_iter_: int
+    _scale: Ranges
+    _centres: NDArray[np.float64]
+    _metrics: NDArray[np.float64]
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -155,11 +162,11 @@ class MPCKMeans(ClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,

@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
@@ -71,7 +70,7 @@ class Euclidean:
         """Leave distances as they are."""
 
 
-class PCKMeans(ClusterMixin, BaseEstimator):
+class PCKMeans(ConstrainedClusterer):
     """K-means in which every violated answer costs something: answers lead, and may be wrong.
 
     Parameters
@@ -159,6 +158,11 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         "max_iter": Allowed(kind=int, low=1),
     }
 
+    cluster_centers_: NDArray[np.float64]
+    objective_: float
+    weight_: float
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -174,11 +178,11 @@ class PCKMeans(ClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,

@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
@@ -34,7 +33,7 @@ from clew.similarity._comparisons import inequalities_or_refusal
 __all__ = ["SSSVaD"]
 
 
-class SSSVaD(ClusterMixin, BaseEstimator):
+class SSSVaD(ConstrainedClusterer):
     """Semi-supervised spatially variant dissimilarity: k-means that weighs features by group.
 
     Each group weighs the features by how little its rows spread in them, and so that distances
@@ -140,6 +139,15 @@ class SSSVaD(ClusterMixin, BaseEstimator):
         "max_iter": Allowed(kind=int, low=1),
     }
 
+    cluster_centers_: NDArray[np.float64]
+    shares_: NDArray[np.float64]
+    objective_: float
+    n_iter_: int
+    _scale: Ranges
+    _centres: NDArray[np.float64]
+    _weights: NDArray[np.float64]
+    _floor: float
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -159,11 +167,11 @@ class SSSVaD(ClusterMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,
@@ -197,7 +205,6 @@ class SSSVaD(ClusterMixin, BaseEstimator):
         floor = float(self.ridge * (variances[variances > 0].mean() if variances.any() else 1.0))
         best = self._best_start(inside, comparisons, floor, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
-        # All at once: who interrupts the work above still has the model from before.
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self.shares_, self._scale = best.shares[groups], scale
         self._centres, self._weights = best.centres[groups], self.shares_**self.power

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
+from clew._estimators import ConstrainedClusterer, guarded_fit
+from clew._parallel import Progress
 from clew._validation import (
     Allowed,
-    all_or_nothing,
     check_features,
     check_n_clusters,
     check_parameters,
@@ -40,7 +40,7 @@ class Merges(NamedTuple):
     heights: NDArray[np.float64]
 
 
-class ConstrainedLinkage(ClusterMixin, BaseEstimator):
+class ConstrainedLinkage(ConstrainedClusterer):
     """Merge the nearest groups again and again, and never against an answer.
 
     Rows that must-links join are one group from the start. Groups between which there is a
@@ -143,6 +143,10 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
         "distance_threshold": Allowed(kind=float, low=0, none=True),
     }
 
+    n_clusters_: int
+    children_: NDArray[np.int64]
+    distances_: NDArray[np.float64]
+
     def __init__(
         self,
         n_clusters: int | None = 2,
@@ -162,9 +166,14 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
         tags.input_tags.positive_only = self.metric == "precomputed"
         return tags
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
-        self, X: ArrayLike, y: object = None, *, constraints: Constraints | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
     ) -> Self:
         """Find the groups.
 
@@ -176,6 +185,8 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
             Present by convention.
         constraints : Constraints, default=None
             What people said; None is nothing.
+        callback : callable, default=None
+            Called with 1 and 1 when all is done.
 
         Returns
         -------
@@ -197,6 +208,8 @@ class ConstrainedLinkage(ClusterMixin, BaseEstimator):
         self.n_clusters_ = n - n_merged
         self.children_, self.distances_ = number_nodes(n, merges.rows), merges.heights
         self.n_violated_ = n_violated(self.labels_, binding)
+        if callback is not None:
+            callback(1, 1)
         return self
 
     def _check_numbers(self, n: int, n_components: int) -> None:

@@ -8,14 +8,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import Transformer
 from clew._parallel import Progress
 from clew._validation import Allowed, check_features, check_parameters
 from clew.exceptions import InvalidParameterError
-from clew.forest import Forest, Growth, bin_columns, bin_edges, grow_forest, marginal_twin
+from clew.forest import (
+    AffinityKind,
+    Forest,
+    Growth,
+    bin_columns,
+    bin_edges,
+    grow_forest,
+    marginal_twin,
+)
 from clew.graphs import check_dense_size, check_n_neighbors
 from clew.kernels.forest.layout import Links
 from clew.similarity.forests._affinity import dense_affinity, nearest_rows
@@ -26,7 +34,7 @@ LARGEST_SUBTREE = 48
 MAX_DRAWS = (1 << 24) - 1
 
 
-class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ForestSimilarity(Transformer):
     """Grow a pseudo two-class forest and read affinities off its trees."""
 
     _allowed: ClassVar[dict[str, Any]] = {
@@ -44,6 +52,18 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         "n_jobs": (Allowed(kind=int, low=1, none=True), Allowed(kind=int, high=-1)),
         "verbose": Allowed(kind=int, low=0),
     }
+
+    n_trees: int
+    max_features: str | float | None
+    min_samples_leaf: int
+    affinity: AffinityKind
+    max_samples: float | None
+    n_jobs: int | None
+    verbose: int
+
+    forest_: Forest
+    _edges: list[NDArray[np.float64]]
+    _window_seed: int
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -86,7 +106,6 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             callback=callback,
             links=links,
         )
-        self.__dict__.pop("affinity_matrix_", None)
         self._edges, self.forest_, self._window_seed = edges, forest, seeds[1]
         self._n_features_out = len(X)
         return self
@@ -119,8 +138,7 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def affinity_matrix_(self) -> NDArray[np.float32]:
         """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
         check_is_fitted(self, "forest_")
-        forest: Forest = self.forest_
-        check_dense_size(forest.leaf.shape[1])
+        check_dense_size(self.forest_.leaf.shape[1])
         return self._affinity_of_fitted()
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
@@ -194,8 +212,9 @@ class ForestSimilarity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _affinity_of_fitted(self) -> NDArray[np.float32]:
         """Measure the affinity of every two fitted rows."""
-        forest: Forest = self.forest_
-        return dense_affinity(forest, forest.leaf, self.affinity, self.n_jobs, is_symmetric=True)
+        return dense_affinity(
+            self.forest_, self.forest_.leaf, self.affinity, self.n_jobs, is_symmetric=True
+        )
 
     def _affinity_to_fitted(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
         """Measure the affinity of validated rows to every fitted row."""

@@ -6,9 +6,9 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
+from clew._estimators import guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import all_or_nothing
 from clew.forest import AffinityKind
 from clew.similarity.forests._base import ForestSimilarity
 
@@ -114,8 +114,10 @@ class ClustRF(ForestSimilarity):
         self.random_state = random_state
         self.verbose = verbose
 
-    @all_or_nothing
-    def fit(self, X: ArrayLike, y: object = None, *, callback: Progress | None = None) -> Self:
+    @guarded_fit
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
+    ) -> Self:
         """Grow the forest.
 
         Parameters

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import ConstrainedTransformer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._scales import gaussian_affinity
-from clew._validation import Allowed, all_or_nothing
+from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, refuse_contradictions
 from clew.forest import AffinityKind
@@ -34,7 +35,7 @@ CANDIDATES_PER_NEIGHBOR = 3
 HARD_SHARE, HARD_REWARD = 0.5, 2.0
 
 
-class COPRF(ForestSimilarity):
+class COPRF(ConstrainedTransformer, ForestSimilarity):
     """Constraint propagation forest: a clustering forest steered by must-links and cannot-links.
 
     The trees are those of `ClustRF`, but a cut is also judged by the answers that it honours: it
@@ -148,6 +149,15 @@ class COPRF(ForestSimilarity):
         "trust": Allowed(names=("auto", "posterior", "inconsistency"), none=True),
     }
 
+    constraint_weight_: NDArray[np.float64]
+    doubt_: NDArray[np.float64]
+    error_rate_: float | None
+    n_violated_: NDArray[np.int64]
+    euclidean_: float
+    _space: Space
+    _rows: NDArray[np.float64]
+    _distances_tell: bool
+
     def __init__(
         self,
         n_trees: int = 1000,
@@ -179,11 +189,11 @@ class COPRF(ForestSimilarity):
         self.random_state = random_state
         self.verbose = verbose
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,
@@ -259,7 +269,7 @@ class COPRF(ForestSimilarity):
         """
         check_is_fitted(self, "forest_")
         other = copy(self)
-        other.__dict__.pop("affinity_matrix_", None)
+        vars(other).pop("affinity_matrix_", None)
         other.euclidean_ = euclidean
         return other
 

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,9 +19,10 @@ from clew._composition import (
     seeded_part,
     support_of,
 )
+from clew._estimators import ConstrainedEstimator, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import all_or_nothing, check_parameters
+from clew._validation import check_parameters
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.graphs import check_affinity, check_n_neighbors, nearest_graph
@@ -33,7 +33,7 @@ __all__ = ["BuiltOnSimilarity"]
 PRECOMPUTED = "precomputed"
 
 
-class BuiltOnSimilarity(BaseEstimator):
+class BuiltOnSimilarity(ConstrainedEstimator):
     """Take affinities from another similarity, or as they are given, and change them.
 
     Subclasses store `similarity` and `random_state`, declare `_allowed`, and write `_solve`.
@@ -68,11 +68,11 @@ class BuiltOnSimilarity(BaseEstimator):
             tags.input_tags = input_tags_of(self.similarity)
         return tags
 
-    @all_or_nothing
+    @guarded_fit
     def fit(
         self,
         X: ArrayLike | csr_array,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,
@@ -114,7 +114,6 @@ class BuiltOnSimilarity(BaseEstimator):
             given = AdaptiveKNN() if self.similarity is None else self.similarity
             part = seeded_part(given, seed, is_seeded=self.random_state is not None)
             beneath = fit_part(part, checked, known, callback)
-        self.__dict__.pop("affinity_matrix_", None)
         self.similarity_ = beneath
         self._solve(beneath, known, callback)
         return self

@@ -95,6 +95,9 @@ class LinkedAffinity(BuiltOnSimilarity):
     _takes_negative: ClassVar[bool] = True
     supports = Support(pairs=True, dont_know=True)
 
+    constraint_weight_: NDArray[np.float64]
+    _believed: Constraints
+
     @property
     def is_graph(self) -> bool:
         """Whether the affinity beneath is a finished graph."""

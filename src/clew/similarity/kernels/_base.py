@@ -61,6 +61,9 @@ class KernelSpace(LearnedSpace):
     rank: Any
     random_state: RandomState
     A_: Floats
+    rank_: int
+    _map: FeatureMap
+    _root: Floats
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from clew._estimators import guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState
-from clew._validation import Allowed, all_or_nothing, check_features, check_parameters
+from clew._validation import Allowed, check_features, check_parameters
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.similarity.kernels._base import KernelSpace, Seeds
-from clew.similarity.kernels._comparison_cycles import conflicts_of, refuse_conflicts
+from clew.similarity.kernels._comparison_cycles import (
+    ComparisonConflict,
+    conflicts_of,
+    refuse_conflicts,
+)
 from clew.similarity.log_det._choose_slack import best_price
 from clew.similarity.log_det._distance_constraints import (
     AnswerLimits,
@@ -177,6 +182,16 @@ class SKLR(KernelSpace):
         "max_iter": Allowed(kind=int, low=1),
     }
 
+    C_: float
+    multipliers_: Floats
+    skipped_: list[Skipped]
+    conflicts_: list[ComparisonConflict]
+    duality_gap_: float
+    n_iter_: int
+    _known: Constraints
+    _problem: tuple[Any, ...]
+    _seeds: Seeds
+
     def __init__(
         self,
         gamma: float = 2.0,
@@ -202,11 +217,11 @@ class SKLR(KernelSpace):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
+    @guarded_fit
     def partial_fit(
         self,
         X: ArrayLike,
-        y: object = None,
+        y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
         callback: Progress | None = None,

@@ -12,7 +12,7 @@ from clew._random import RandomState
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.similarity.kernels._base import KernelSpace, Seeds
-from clew.similarity.log_det._distance_constraints import bounds_of_pairs
+from clew.similarity.log_det._distance_constraints import Skipped, bounds_of_pairs
 from clew.similarity.log_det._pair_bounds import learn_from_pairs
 
 __all__ = ["SKMS"]
@@ -123,6 +123,12 @@ class SKMS(KernelSpace):
         "tol": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
         "max_iter": Allowed(kind=int, low=1),
     }
+
+    bounds_: tuple[float, float]
+    multipliers_: Floats
+    skipped_: list[Skipped]
+    duality_gap_: float
+    n_iter_: int
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
-from clew.similarity.log_det._distance_constraints import PairBounds, percentile_bounds
+from clew.similarity.log_det._distance_constraints import PairBounds, Skipped, percentile_bounds
 from clew.similarity.log_det._pair_bounds import learn_from_pairs
 from clew.similarity.metrics._base import LinearMetric, spread_unit
 
@@ -124,6 +124,12 @@ class ITML(LinearMetric):
         "tol": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
         "max_iter": Allowed(kind=int, low=1),
     }
+
+    bounds_: tuple[float, float]
+    multipliers_: Floats
+    skipped_: list[Skipped]
+    duality_gap_: float
+    n_iter_: int
 
     def __init__(
         self,

@@ -144,6 +144,9 @@ class LSML(LinearMetric):
         "tol": Allowed(kind=float, low=0, low_open=True),
     }
 
+    objective_: float
+    n_iter_: int
+
     def __init__(
         self,
         *,

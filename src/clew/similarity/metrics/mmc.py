@@ -103,6 +103,9 @@ class MMC(LinearMetric):
         "max_iter": Allowed(kind=int, low=1),
     }
 
+    duality_gap_: float
+    n_iter_: int
+
     def __init__(self, *, diagonal: bool = False, ridge: float = 0.3, max_iter: int = 1000) -> None:
         self.diagonal = diagonal
         self.ridge = ridge

@@ -109,6 +109,9 @@ class SparseLP(LinearMetric):
         "max_iter": Allowed(kind=int, low=1),
     }
 
+    objective_: float
+    n_iter_: int
+
     def __init__(
         self, *, sparsity: float = 0.1, diagonal: bool = False, max_iter: int = 100_000
     ) -> None:

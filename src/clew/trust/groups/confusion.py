@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from clew._estimators import Estimator
 from clew._validation import Allowed, check_parameters
 from clew.answers import Kind
 from clew.constraints import Constraints, Support
@@ -35,7 +35,7 @@ LEVEL = 0.95
 MAX_STRENGTH = 1e9
 
 
-class ConfusionMatrices(BaseEstimator):
+class ConfusionMatrices(Estimator):
     """Estimate who errs how, from what people said and from groups.
 
     Parameters

@@ -1,0 +1,299 @@
+"""What every estimator shares: typed base classes, and the guard around `fit`.
+
+scikit-learn has no types: to mypy its classes are ``Any``, and so would be every attribute of a
+class that extends them, misspelled ones included. mypy therefore reads short declarations of
+these classes instead, and estimators declare their fitted attributes in the class body.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew._parallel import Progress
+from clew._validation import AllowedValues
+from clew.answers import Answer
+from clew.constraints import Constraints
+from clew.exceptions import InvalidArgumentError
+
+__all__ = [
+    "Clusterer",
+    "ConstrainedClusterer",
+    "ConstrainedEstimator",
+    "ConstrainedTransformer",
+    "Estimator",
+    "Transformer",
+    "guarded_fit",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    class BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def get_metadata_routing(self) -> Any: ...
+        def __sklearn_tags__(self) -> Tags: ...
+
+    class ClusterMixin:
+        pass
+
+    class TransformerMixin:
+        def set_output(
+            self, *, transform: Literal["default", "pandas", "polars"] | None = None
+        ) -> Self: ...
+
+    class ClassNamePrefixFeaturesOutMixin:
+        _n_features_out: int
+
+        def get_feature_names_out(
+            self, input_features: ArrayLike | None = None
+        ) -> NDArray[np.object_]: ...
+
+else:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        ClusterMixin,
+        TransformerMixin,
+    )
+
+
+def guarded_fit(fit: F) -> F:
+    """Guard `fit` or `partial_fit`: refuse answers given as `y`, and undo all if it fails.
+
+    A call that is refused, fails or is interrupted leaves the estimator as it was, fitted or not;
+    the method may set attributes whenever it likes. `fit` starts without the attributes that an
+    earlier fit set.
+    """
+
+    @functools.wraps(fit)
+    def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        y = args[1] if len(args) > 1 else kwargs.get("y")
+        if y is not None:
+            _refuse_answers_as_y(self, args[0] if args else kwargs.get("X"), y)
+        before = dict(self.__dict__)
+        try:
+            if fit.__name__ == "fit":
+                _remove_fitted_attributes(self)
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(F, guarded)
+
+
+def _remove_fitted_attributes(estimator: Any) -> None:
+    """Remove what fits have set: what ends in an underscore, or is declared in the class body."""
+    declared, parameters = _declared_names(type(estimator)), estimator.get_params(deep=False)
+    for name in list(vars(estimator)):
+        if (name.endswith("_") or name in declared) and name not in parameters:
+            delattr(estimator, name)
+
+
+def _declared_names(cls: type) -> set[str]:
+    """Collect the names in class bodies; not scikit-learn's, which hold what is no fit's to set."""
+    bodies = [base for base in cls.__mro__ if not base.__module__.startswith("sklearn")]
+    return {name for base in bodies for name in (*get_annotations(base), *vars(base))}
+
+
+def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
+    """Refuse a `y` that holds answers, or that does not have one entry for each row."""
+    n_samples, n_entries = _length(X), _length(y)
+    is_sequence = isinstance(y, list | tuple) or (
+        isinstance(y, np.ndarray) and y.dtype == np.object_
+    )
+    holds_answers = is_sequence and any(
+        isinstance(entry, Answer | Mapping | list | tuple) for entry in y
+    )
+    fits_rows = n_samples is None or n_entries == n_samples
+    if not isinstance(y, Constraints | Mapping | str) and not holds_answers and fits_rows:
+        return
+    name = type(estimator).__name__
+    got = type(y).__name__ if n_entries is None else f"{type(y).__name__} of length {n_entries}"
+    do = (
+        "give answers by name: fit(X, constraints=constraints), likewise fit_predict and "
+        "fit_transform; Constraints.from_pairs, from_triplets and from_answers make constraints"
+        if isinstance(estimator, ConstrainedEstimator)
+        else f"{name} takes no answers"
+    )
+    raise InvalidArgumentError(
+        f"{name} got a {got} as its second argument, y, which is ignored and may only be None or "
+        f"one label for each row of X; {do}"
+    )
+
+
+def _length(values: Any) -> int | None:
+    shape = getattr(values, "shape", None)
+    if isinstance(shape, tuple):
+        return int(shape[0]) if shape else None
+    return len(values) if hasattr(values, "__len__") else None
+
+
+class Estimator(BaseEstimator):
+    """An estimator with declared attributes."""
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    _allowed: ClassVar[Mapping[str, AllowedValues]]
+
+
+class ConstrainedEstimator(Estimator):
+    """An estimator whose `fit` takes answers."""
+
+    if TYPE_CHECKING:
+
+        def fit(
+            self,
+            X: ArrayLike,
+            y: ArrayLike | None = None,
+            *,
+            constraints: Constraints | None = None,
+            callback: Progress | None = None,
+        ) -> Self: ...
+
+        def set_fit_request(
+            self, *, constraints: bool | str | None = None, callback: bool | str | None = None
+        ) -> Self: ...
+
+
+class Clusterer(ClusterMixin, Estimator):
+    """A clusterer that takes no answers."""
+
+    labels_: NDArray[np.int64]
+
+    if TYPE_CHECKING:
+
+        def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self: ...
+
+    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Fit the model, and return the group of each row.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+            `labels_`.
+        """
+        return self.fit(X, y).labels_
+
+
+class ConstrainedClusterer(ClusterMixin, ConstrainedEstimator):
+    """A clusterer that takes answers."""
+
+    labels_: NDArray[np.int64]
+    n_violated_: int
+
+    def fit_predict(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
+    ) -> NDArray[np.int64]:
+        """Fit the model, and return the group of each row.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            As `fit` takes them.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+            `labels_`.
+        """
+        return self.fit(X, y, constraints=constraints, callback=callback).labels_
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """A similarity with `transform` that takes no answers."""
+
+    if TYPE_CHECKING:
+
+        def fit(
+            self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
+        ) -> Self: ...
+
+        def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+    def fit_transform(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
+    ) -> NDArray[Any]:
+        """Fit the model, and transform the rows that it was fitted on.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            As `transform` returns it.
+        """
+        return self.fit(X, y, callback=callback).transform(X)
+
+
+class ConstrainedTransformer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ConstrainedEstimator
+):
+    """A similarity with `transform` that takes answers."""
+
+    if TYPE_CHECKING:
+
+        def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+    def fit_transform(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
+    ) -> NDArray[Any]:
+        """Fit the model, and transform the rows that it was fitted on.
+
+        Parameters
+        ----------
+        X : array-like
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            As `fit` takes them.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            As `transform` returns it.
+        """
+        return self.fit(X, y, constraints=constraints, callback=callback).transform(X)

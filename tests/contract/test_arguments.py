@@ -1,0 +1,78 @@
+"""Answers go to `fit`, `fit_predict` and `fit_transform` by name; as `y` they are refused."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from tests.contract.methods import ANSWERS, GUIDED, UNGUIDED, N, X, every, guided, result, y
+
+from clew import Answer, Constraints, Question
+from clew.exceptions import InvalidArgumentError
+
+PAIRS = [(0, 1), (2, 3)]
+AS_Y = {
+    "constraints": ANSWERS["pairs"],
+    "no constraints": Constraints(N),
+    "pairs": PAIRS,
+    "pairs with answers": [(0, 1, 1), (2, 3, 0)],
+    "as many pairs as rows": [(row, 0) for row in range(1, N + 1)],
+    "lists": [[0, 1], [2, 3]],
+    "an array of pairs": np.array(PAIRS),
+    "words": {"must_link": PAIRS},
+    "a file": "answers.csv",
+    "answers": [Answer(Question("pair", (0, 1)), 1)] * N,
+}
+METHODS = ("fit", "fit_predict", "fit_transform")
+
+
+@every
+@pytest.mark.parametrize("given", AS_Y)
+def test_answers_as_second_argument_are_refused(method, given):
+    model = clone(method)
+    calls = [getattr(model, name) for name in METHODS if hasattr(model, name)]
+    wanted = (
+        r"fit\(X, constraints=constraints\)" if "constraints" in _names(model.fit) else "no answers"
+    )
+    for call in calls:
+        with pytest.raises(InvalidArgumentError, match=rf"{type(method).__name__} .* {wanted}"):
+            call(X, AS_Y[given])
+        with pytest.raises(TypeError, match="y, which is ignored"):
+            call(X, y=AS_Y[given])
+    assert not hasattr(model, "n_features_in_")
+
+
+@every
+@pytest.mark.parametrize("labels", [y, y.tolist(), y[:, None], y.astype(str), y.astype(object)])
+def test_labels_as_second_argument_are_ignored(method, labels):
+    model = clone(method).fit(X, labels)
+    np.testing.assert_array_equal(result(model), result(clone(method).fit(X)))
+
+
+@guided
+def test_fit_predict_and_fit_transform_take_answers(method, honoured):
+    kind = next(iter(sorted(honoured)), None)
+    given = {"constraints": ANSWERS[kind] if kind else None}
+    model = clone(method).fit(X, **given)
+    if hasattr(model, "labels_"):
+        found = clone(method).fit_predict(X, **given)
+        np.testing.assert_array_equal(found, model.labels_)
+    if hasattr(model, "fit_transform"):
+        found = clone(method).fit_transform(X, **given)
+        np.testing.assert_array_equal(found, model.transform(X))
+
+
+@pytest.mark.parametrize("method", [type(m) for m, _ in GUIDED] + [type(m) for m in UNGUIDED])
+def test_the_three_methods_have_one_signature(method):
+    names = _names(method.fit)
+    for name in METHODS[1:]:
+        if hasattr(method, name):
+            assert _names(getattr(method, name)) == names
+    assert names[:2] == ["X", "y"]
+    assert "self" not in names
+
+
+def _names(function):
+    return [name for name in inspect.signature(function).parameters if name != "self"]
