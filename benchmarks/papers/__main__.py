@@ -13,7 +13,7 @@ from benchmarks.papers.sklr.command import command as sklr
 
 @click.group()
 def main() -> None:
-    """Run the tables and figures of the papers anew."""
+    """Run the tables and figures of the papers again."""
 
 
 for command in (clustrf, cop_rf, dcrc, guided, sklr):

@@ -17,3 +17,19 @@ def about():
     """What a page says of a machine on which nothing was measured."""
     machine = {"processor": "P", "cores": 2, "memory_gib": 8}
     return {"date": "-", "machine": machine, "load": 0.0, "versions": {}, "source": "-"}
+
+
+@pytest.fixture
+def pictured(monkeypatch):
+    """Names of the pictures that a report draws, in place of files."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    from benchmarks.study import pictures
+
+    names = []
+
+    def save(figure, path, n_colors=None):
+        names.append(path.stem)
+        plt.close(figure)
+
+    monkeypatch.setattr(pictures, "save", save)
+    return names

@@ -9,27 +9,16 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import pytest
-from benchmarks.papers._relative import study as study_module
-from benchmarks.papers._relative.methods import heard
-from benchmarks.papers._relative.study import KEY, Results
-from benchmarks.papers._scores import Score
-from benchmarks.papers.dcrc import boundaries, protocol
-from benchmarks.papers.dcrc import pictures as picture_module
-from benchmarks.papers.dcrc.findings import findings
-from benchmarks.papers.dcrc.methods import COMPARATORS, DEFAULT, METHODS, ONE_PERSON, ChosenTau
-from benchmarks.papers.dcrc.protocol import (
-    ALL_SHARES,
-    BIRDS,
-    DIGITS,
-    NO_ANSWERS,
-    PEOPLE,
-    TABLE_IV,
-    Cell,
-    Problem,
-)
-from benchmarks.papers.dcrc.report import report
-from benchmarks.papers.dcrc.study import MORE, ONE, SIX, DcrcStudy
+from benchmarks.papers._learned_spaces import run_method, version
+from benchmarks.papers.dcrc import boundaries
+from benchmarks.papers.dcrc import report as report_module
+from benchmarks.papers.dcrc import study as s
+from benchmarks.study import problems
+from benchmarks.study.engine import Task
+from benchmarks.study.methods import ChosenTau, Method, selected
+from benchmarks.study.results import Results
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_blobs
 
@@ -40,7 +29,7 @@ from clew.constraints._truth import TRUTH
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 
-N_CLASSES = {BIRDS: 5, DIGITS: 3}
+N_CLASSES = {s.BIRDS: 5, s.DIGITS: 3}
 
 
 def _made(name: str, scale: str | None = None) -> Dataset:
@@ -55,81 +44,131 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 
 @pytest.fixture(autouse=True)
 def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(protocol.datasets, "load", _made)
+    monkeypatch.setattr(problems.datasets, "load", _made)
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    for cached in (study_module.missing, protocol.problem_named):
-        cached.cache_clear()
+    cached = (problems.load, s.answers)
+    for function in cached:
+        function.cache_clear()
     yield
-    for cached in (study_module.missing, protocol.problem_named):
-        cached.cache_clear()
+    for function in cached:
+        function.cache_clear()
 
 
 @pytest.fixture
-def small() -> DcrcStudy:
-    return DcrcStudy(n_trials=2, sets=(BIRDS, DIGITS, "ionosphere"), stem="test", shares=(0.1, 0.3))
+def small() -> s.DcrcStudy:
+    sets = (s.BIRDS, s.DIGITS, "ionosphere")
+    return s.DcrcStudy(n_trials=2, sets=sets, stem="test", shares=(0.1, 0.3))
 
 
-def test_fewer_triplets_are_the_beginning_of_more() -> None:
-    problem = Problem(DIGITS)
-    n = len(problem.y)
-    found = [problem.answers(Cell("truth", share), 0) for share in ALL_SHARES]
-    assert [len(known.triplets) for known in found] == [round(s * n) for s in ALL_SHARES]
+def _y(name: str) -> Any:
+    return problems.load(name, "standard").y
+
+
+def test_fewer_triplets_are_the_first_of_more() -> None:
+    n = len(_y(s.DIGITS))
+    found = [s.answers(s.DIGITS, s.Cell("truth", share), 0) for share in s.ALL_SHARES]
+    assert [len(known.triplets) for known in found] == [round(x * n) for x in s.ALL_SHARES]
     for few, many in itertools.pairwise(found):
         assert (few.triplets == many.triplets[: len(few.triplets)]).all()
-    assert not len(problem.answers(NO_ANSWERS, 0).triplets)
-    assert (problem.answers(Cell("truth", 0.3), 1).triplets != found[-1].triplets).any()
+    assert not len(s.answers(s.DIGITS, s.NO_ANSWERS, 0).triplets)
+    another = s.answers(s.DIGITS, s.Cell("truth", 0.3), 1)
+    assert (another.triplets != found[-1].triplets).any()
 
 
 def test_triplets_are_answered_by_the_classes() -> None:
-    problem = Problem(BIRDS)
-    known = problem.answers(Cell("truth", 0.3), 0)
-    a, b, c = problem.y[known.triplets].T
-    said = np.where((a == b) & (a != c), 0, np.where((a == c) & (a != b), 1, DONT_KNOW))
-    assert (known.triplet_answers == said).all()
-    n_told = int((said != DONT_KNOW).sum())
-    assert 0 < n_told < len(said)
-    assert len(heard(known, "as_pairs").must_link) == n_told
+    known = s.answers(s.BIRDS, s.Cell("truth", 0.3), 0)
+    a, b, c = _y(s.BIRDS)[known.triplets].T
+    right = np.where((a == b) & (a != c), 0, np.where((a == c) & (a != b), 1, DONT_KNOW))
+    assert (known.triplet_answers == right).all()
+    n_decided = int((right != DONT_KNOW).sum())
+    assert 0 < n_decided < len(right)
+    assert len(selected(known, "as_pairs").must_link) == n_decided
 
 
 def test_one_person_errs_as_in_table_iv() -> None:
-    shares = protocol._shares(TABLE_IV)
+    shares = s.shares(s.TABLE_IV)
     assert shares["triplet"][2, 2] == pytest.approx(98.5 / 105)
     assert shares["pair"][0, 0] == pytest.approx(42.5 / 52.17)
-    problem = Problem(BIRDS)
-    said, more = (problem.answers(cell, 0) for cell in (ONE, MORE))
-    assert (len(said.triplets), len(said.pairs), len(more.pairs)) == (150, 150, 225)
-    assert (more.pairs[:150] == said.pairs).all()
-    people = [problem.answers(MORE, trial) for trial in range(12)]
-    wrong = np.concatenate([TRUTH["pair"](problem.y, p.pairs) != p.pair_answers for p in people])
-    is_same = np.concatenate([TRUTH["pair"](problem.y, p.pairs) == 1 for p in people])
+    y = _y(s.BIRDS)
+    fewer, more = (s.answers(s.BIRDS, cell, 0) for cell in (s.ONE, s.MORE))
+    assert (len(fewer.triplets), len(fewer.pairs), len(more.pairs)) == (150, 150, 225)
+    assert (more.pairs[:150] == fewer.pairs).all()
+    people = [s.answers(s.BIRDS, s.MORE, trial) for trial in range(12)]
+    wrong = np.concatenate([TRUTH["pair"](y, p.pairs) != p.pair_answers for p in people])
+    is_same = np.concatenate([TRUTH["pair"](y, p.pairs) == 1 for p in people])
     assert wrong[is_same].mean() == pytest.approx(9.67 / 52.17, abs=0.06)
     assert wrong[~is_same].mean() == pytest.approx(10.83 / 172.83, abs=0.03)
 
 
 def test_six_people_answer_and_differ() -> None:
-    problem = Problem(DIGITS)
-    known = problem.answers(SIX, 0)
-    assert set(known.annotators) == set(PEOPLE)
+    known = s.answers(s.DIGITS, s.SIX, 0)
+    assert set(known.annotators) == set(s.PEOPLE)
     assert np.bincount(known.triplet_annotators).tolist() == [150] * 6
-    right = TRUTH["triplet"](problem.y, known.triplets) == known.triplet_answers
+    right = TRUTH["triplet"](_y(s.DIGITS), known.triplets) == known.triplet_answers
     share = {
         name: right[known.triplet_annotators == code].mean()
         for code, name in enumerate(known.annotators)
     }
     assert min(share["good"], share["good too"]) > 0.85
     assert share["spams"] < 0.5
-    assert all(np.allclose(np.sum(matrix, axis=1), 1) for matrix in PEOPLE.values())
+    assert all(np.allclose(np.sum(matrix, axis=1), 1) for matrix in s.PEOPLE.values())
 
 
-def test_every_method_is_measured_at_every_size(small: DcrcStudy) -> None:
+def test_every_method_is_measured_at_every_size(small: s.DcrcStudy) -> None:
+    points = {name: set(small.points(name)) for name in (s.BIRDS, s.DIGITS)}
     for cell in small.curve:
-        assert set(small.methods_at(DIGITS, cell)) == {m for m in METHODS if m.uses_answers}
-    assert ONE in small.cells(BIRDS)
-    assert ONE not in small.cells(DIGITS)
-    assert SIX in small.cells(DIGITS)
-    assert len({method.name for method in (*METHODS, *ONE_PERSON)}) == len(
-        {method.version for method in (*METHODS, *ONE_PERSON)}
+        assert {(m, cell) for m in s.METHODS} <= points[s.DIGITS]
+    assert (s.ITML, s.SIX) in points[s.DIGITS]
+    assert s.ONE in {cell for _, cell in points[s.BIRDS]}
+    assert s.ONE not in {cell for _, cell in points[s.DIGITS]}
+    methods = {m for name in points for m, _ in points[name]}
+    assert len({m.name for m in methods}) == len({version(m) for m in methods}) == len(methods)
+
+
+def test_version_follows_the_parameters() -> None:
+    method = Method("mmc", "MMC", "", "MMC diagonal", "as_pairs", n_starts=3)
+    others = [
+        Method("mmc", "MMC", "", "MMC", "as_pairs", n_starts=3),
+        Method("mmc", "MMC", "", "MMC diagonal", "pairs", n_starts=3),
+        Method("mmc", "MMC", "", "MMC diagonal", "as_pairs", n_starts=4),
+    ]
+    assert len({version(m) for m in [method, *others]}) == 4
+    assert version(method) == version(
+        Method("mmc", "M", "", "MMC diagonal", "as_pairs", n_starts=3)
     )
+
+
+def _problem() -> tuple[Any, Any, Constraints]:
+    """A feature that separates the classes, and a larger one that does not."""
+    y, random = np.repeat(np.arange(3), 10), np.random.RandomState(0)
+    X = np.column_stack([y + 0.1 * random.standard_normal(30), 3 * random.standard_normal(30)])
+    return X, y, Constraints.from_labels(y, n_triplets=120, random_state=1)
+
+
+def test_k_means_groups_the_learned_features() -> None:
+    X, y, known = _problem()
+    learned, plain = (
+        run_method(m, X, known, (3,), 0)
+        for m in (Method("mmc", "MMC", "", "MMC diagonal", "as_pairs"), s.KMEANS)
+    )
+    assert s.scores(y, learned.labels[3])["ari"] > 0.9
+    assert s.scores(y, plain.labels[3])["ari"] < 0.5
+    assert learned.notes["fit_seconds"] >= 0
+    assert plain.notes == {}
+
+
+def test_held_out_answers_choose_the_parameter() -> None:
+    X, _, known = _problem()
+    lsml = Method("lsml", "LSML", "", "LSML", "yes_no", n_starts=3, tried=("weight", (0.01, 1e3)))
+    assert run_method(lsml, X, known, (3,), 0).notes["weight"] == 1e3
+    assert "weight" not in run_method(lsml, X, known.select(triplets=[0]), (3,), 0).notes
+
+
+def test_scores_by_hand() -> None:
+    found = s.scores(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    # Three pairs share a class, two a group, one both.
+    assert found["f"] == pytest.approx(2 * 1 / (3 + 2))
+    assert found["ari"] == pytest.approx(0.0)
 
 
 class Fake(BaseEstimator):
@@ -150,79 +189,59 @@ def test_held_out_answers_choose_tau_and_few_do_not() -> None:
     assert ChosenTau(Fake(few=True)).fit(X, constraints=known).tau_ == 1.0
 
 
-def test_a_result_has_all_scores(small: DcrcStudy) -> None:
-    lsml = COMPARATORS[2]
-    found = small.scene(DIGITS, small.curve[0], 0).run(lsml)
+def test_a_result_has_all_scores(small: s.DcrcStudy) -> None:
+    found = small.measure(Task(s.DIGITS, s.LSML, small.curve[0], 0))
     assert {"f", "ari", "nmi", "fit_seconds", "weight"} <= set(found)
     assert 0 <= found["f"] <= 1
 
 
 def test_rows_near_boundaries_are_asked_about() -> None:
-    found = {spread: boundaries.plane(spread) for spread in boundaries.SPREADS}
-    for given in found.values():
-        assert given.X.shape == (150, 2)
-        assert len(given.known.triplets) == 500
-        assert len(np.unique(given.known.triplets)) <= 60
-        assert (
-            TRUTH["triplet"](given.y, given.known.triplets) == given.known.triplet_answers
-        ).all()
+    found = {width: boundaries.plane(width) for width in boundaries.WIDTHS}
+    for of in found.values():
+        assert of.X.shape == (150, 2)
+        assert len(of.known.triplets) == 500
+        assert len(np.unique(of.known.triplets)) <= 60
+        assert (TRUTH["triplet"](of.y, of.known.triplets) == of.known.triplet_answers).all()
     apart = found["far apart"]
     distance = np.linalg.norm(apart.X[:, None] - boundaries.CENTRES, axis=2)
     assert (distance.argmin(axis=1) == apart.y).all()
 
 
-def _fill(small: DcrcStudy, lead: float = 0.0) -> None:
+def _fill(small: s.DcrcStudy, lead: float = 0.0) -> None:
     """Write every result: the same everywhere, a little more in each trial, and a lead for DCRC."""
-    for name in small.found_sets:
-        for cell in small.cells(name):
-            for method in small.methods_at(name, cell):
-                for trial in range(small.n_trials):
-                    key = dict(zip(KEY, small.key(name, cell, method, trial), strict=True))
-                    score = 0.5 + 0.02 * trial + lead * (method is DEFAULT)
-                    scores = dict.fromkeys(("f", "ari", "nmi"), score)
-                    small.log.append(key | scores | {"fit_seconds": 0.25, "source": "x"})
+    for task in small.tasks():
+        score = 0.5 + 0.02 * task.trial + lead * (task.method is s.DEFAULT)
+        scores = dict.fromkeys(("f", "ari", "nmi"), score) | {"fit_seconds": 0.25, "source": "x"}
+        small.log.append(small.key(task) | scores)
 
 
 @pytest.fixture
 def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the reports from fitting the pictures' models."""
-    from benchmarks.papers.dcrc import report as report_module
-
-    monkeypatch.setattr(report_module, "mean_share", lambda spread, kind: Score(0.88, 0.01))
-
-
-def test_findings_follow_the_differences(small: DcrcStudy) -> None:
-    _fill(small, lead=0.1)
-    text = "\n".join(findings(Results(small)))
-    assert "yes; least ITML at 0.1 N +0.100 ± 0.000" in text
-    assert "Digits-389, 0.3 N triplets: DCRC F 0.610 ± 0.010, ITML 0.510 ± 0.010" in text
-    assert "not complete" not in text
+    """Replace the models that are fitted for pictures."""
+    monkeypatch.setattr(boundaries, "shares", lambda width, kind: pd.Series([0.87, 0.89]))
+    monkeypatch.setattr(boundaries, "_shaded", lambda place, width, kind: None)
 
 
 @pytest.mark.usefixtures("quick_fits")
-def test_report_shows_what_the_log_holds(small: DcrcStudy) -> None:
+def test_report_shows_what_the_log_holds(small: s.DcrcStudy, pictured: list[str]) -> None:
     _fill(small, lead=0.1)
-    text = report(Results(small), is_quick=False)
+    text = report_module.report(Results(small))
     # Two trials, .02 apart: Student's t with one degree of freedom is 12.706.
     assert "**0.610 ± 0.127**" in text
-    assert "Not complete" not in text
-    assert "Could not be had, and left out: ionosphere" in text
+    assert "Digits-389, 0.3 N triplets: DCRC F 0.610 ± 0.010, ITML 0.510 ± 0.010" in text
+    assert "+0.100 ± 0.000 (ITML at 0.1 N)" in text
+    assert "- DCRC, F, beside the comparators (set × size × method): above in 20 of 20" in text
     assert re.search(r"\| ITML, 225 pairs +\| +0\.510 ± 0\.127 \|", text)
+    assert "Not complete" not in text
+    assert "not complete" not in text
+    assert "Not available, and left out: ionosphere" in text
     assert not re.search(r"\bnan\b", text)
+    names = ["information", "curves", "entropy", "hard", "balance"]
+    assert pictured == [f"test_{name}" for name in names]
 
 
 @pytest.mark.usefixtures("quick_fits")
-def test_empty_log_gives_dashes(small: DcrcStudy) -> None:
-    text = report(Results(small), is_quick=True)
+def test_empty_log_gives_dashes(small: s.DcrcStudy, pictured: list[str]) -> None:
+    text = report_module.report(Results(small))
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text
-
-
-def test_pictures_are_drawn(small: DcrcStudy, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    _fill(small)
-    names: list[str] = []
-    monkeypatch.setattr(picture_module, "saved", lambda figure, study, name: names.append(name))
-    monkeypatch.setattr(picture_module, "_shaded", lambda place, spread, kind: None)
-    picture_module.draw(Results(small))
-    assert names == ["information", "curves", "entropy", "hard", "balance"]

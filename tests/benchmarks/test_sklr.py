@@ -5,47 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.papers._relative import study as study_module
-from benchmarks.papers._relative.methods import Method
-from benchmarks.papers._relative.study import KEY, Results
-from benchmarks.papers.sklr import pictures as picture_module
-from benchmarks.papers.sklr import protocol
-from benchmarks.papers.sklr.findings import findings
-from benchmarks.papers.sklr.methods import KERNEL_KMEANS, METHODS, SOFT, paper_source
-from benchmarks.papers.sklr.protocol import (
-    ALL,
-    DIGITS,
-    FIRST_ANSWERS,
-    LABELLED,
-    NO_ANSWERS,
-    SCENE,
-    VEHICLE,
-    WRONG,
-    Cell,
-    Problem,
-)
-from benchmarks.papers.sklr.report import report
-from benchmarks.papers.sklr.study import SklrStudy
+from benchmarks.papers.sklr import draws
+from benchmarks.papers.sklr import report as report_module
+from benchmarks.papers.sklr import study as s
+from benchmarks.study import problems
+from benchmarks.study.engine import Task
+from benchmarks.study.methods import Method
+from benchmarks.study.results import Results
+from numpy.random import RandomState
 from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
 from clew import Constraints
-from clew.answers import NONE_DIFFERS
+from clew.answers import DIFFERENT, NONE_DIFFERS, SAME
 from clew.constraints._truth import TRUTH
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
-from clew.similarity import MMC
 
+Y = np.repeat(np.arange(3), [8, 10, 12])
 NAMES = {
-    VEHICLE: ("bus", "opel", "saab", "van"),
-    SCENE: (
+    s.VEHICLE: ("bus", "opel", "saab", "van"),
+    s.SCENE: (
         "coast", "forest", "highway", "insidecity", "mountain", "opencountry", "street",
         "tallbuilding",
     ),
-    DIGITS: tuple("0123456789"),
+    s.DIGITS: tuple("0123456789"),
 }  # fmt: skip
 
 
@@ -60,60 +48,122 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 
 @pytest.fixture(autouse=True)
 def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(protocol.datasets, "load", _made)
+    monkeypatch.setattr(problems.datasets, "load", _made)
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    for cached in (study_module.missing, protocol.problem_named):
-        cached.cache_clear()
+    cached = (problems.load, s.sample, s.answers)
+    for function in cached:
+        function.cache_clear()
     yield
-    for cached in (study_module.missing, protocol.problem_named):
-        cached.cache_clear()
+    for function in cached:
+        function.cache_clear()
 
 
 @pytest.fixture
-def small() -> SklrStudy:
-    return SklrStudy(n_trials=2, sets=(SCENE, VEHICLE), stem="test", sizes=(5, 13))
+def small() -> s.SklrStudy:
+    return s.SklrStudy(n_trials=2, sets=(s.SCENE, s.VEHICLE), stem="test", sizes=(5, 13))
+
+
+def test_labelled_rows_are_as_many_of_each_class() -> None:
+    rows = draws.labelled_rows(Y, 5, RandomState(0))
+    assert np.bincount(Y[rows]).tolist() == [5, 5, 5]
+    assert len(np.unique(rows)) == 15
+
+
+def test_all_must_links_among_rows() -> None:
+    rows = np.array([0, 1, 2, 9, 10, 29])
+    pairs = draws.all_must_links(Y, rows)
+    assert {tuple(pair) for pair in pairs[:, :2].tolist()} == {(0, 1), (0, 2), (1, 2), (9, 10)}
+    assert (pairs[:, 2] == SAME).all()
+
+
+@pytest.mark.parametrize(("draw", "answer"), [("must_links", SAME), ("cannot_links", DIFFERENT)])
+def test_pairs_are_right_and_different(draw: str, answer: int) -> None:
+    rows = np.arange(4, 26)
+    pairs = getattr(draws, draw)(Y, rows, 40, RandomState(1))
+    assert (TRUTH["pair"](Y, pairs[:, :2]) == answer).all()
+    assert (pairs[:, 2] == answer).all()
+    assert len(np.unique(pairs, axis=0)) == 40
+    assert np.isin(pairs[:, :2], rows).all()
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+
+
+def test_odd_ones_out_are_of_another_class_and_at_any_position() -> None:
+    answers = draws.odd_ones_out(Y, np.arange(len(Y)), 300, RandomState(2))
+    rows, given = answers[:, :3], answers[:, 3]
+    assert (TRUTH["odd_one_out"](Y, rows) == given).all()
+    assert np.bincount(given, minlength=3).min() > 60
+    alike = np.take_along_axis(rows, ((given[:, None] + 1) % 3), axis=1)[:, 0]
+    assert np.bincount(Y[alike]).min() > 60  # all classes are equally frequent
+    first = np.sort(rows, axis=1)
+    assert len(np.unique(np.column_stack([first, rows[np.arange(300), given]]), axis=0)) == 300
+
+
+def test_more_answers_than_exist_cannot_be_drawn() -> None:
+    with pytest.raises(ValueError, match="hardly 30"):
+        draws.must_links(Y, np.arange(8), 30, RandomState(0))
+
+
+@pytest.mark.parametrize("with_apart", [False, True])
+def test_equalities_are_of_one_class_or_of_three(with_apart: bool) -> None:
+    answers = draws.equalities(Y, 200, RandomState(3), with_apart=with_apart)
+    n_classes = np.array([len(np.unique(classes)) for classes in Y[answers[:, :3]]])
+    assert (answers[:, 3] == NONE_DIFFERS).all()
+    assert all(len(set(rows)) == 3 for rows in answers[:, :3].tolist())
+    assert set(n_classes) == ({1, 3} if with_apart else {1})
+    assert not with_apart or 60 < (n_classes == 3).sum() < 140
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_a_larger_share_of_wrong_answers_contains_a_smaller_one(share: float) -> None:
+    right = draws.odd_ones_out(Y, np.arange(len(Y)), 50, RandomState(4))
+    wrong, worse = (draws.with_wrong(right, x, draws.ODD_CODES, 5) for x in (share, share + 0.2))
+    differs = wrong[:, 3] != right[:, 3]
+    assert differs.sum() == round(share * 50)
+    assert (wrong[:, :3] == right[:, :3]).all()
+    assert (worse[differs] == wrong[differs]).all()
+    assert np.isin(wrong[:, 3], draws.ODD_CODES).all()
 
 
 def test_two_groups_are_the_papers() -> None:
-    y = Problem(VEHICLE).y
+    y = s.classes(s.VEHICLE)
     assert (y["binary"] == (y["multi"] == 3)).all()
-    natural = np.unique(Problem(SCENE).y["multi"][Problem(SCENE).y["binary"] == 1])
-    assert [NAMES[SCENE][c] for c in natural] == ["coast", "forest", "mountain", "opencountry"]
+    y = s.classes(s.SCENE)
+    natural = np.unique(y["multi"][y["binary"] == 1])
+    assert [NAMES[s.SCENE][c] for c in natural] == ["coast", "forest", "mountain", "opencountry"]
 
 
 def test_a_trial_takes_a_hundred_rows_of_each_class() -> None:
-    sample = Problem(SCENE).sample(0)
+    sample = s.sample(s.SCENE, 0)
     assert np.bincount(sample.y["multi"]).tolist() == [100] * 8
     assert np.bincount(sample.unseen_y["multi"]).tolist() == [10] * 8
     assert sample.unseen.shape == (80, 3)
-    assert (Problem(SCENE).sample(1).X != sample.X).any()
-    assert len(Problem(VEHICLE).sample(0).unseen) == 0
+    assert (s.sample(s.SCENE, 1).X != sample.X).any()
+    assert len(s.sample(s.VEHICLE, 0).unseen) == 0
 
 
-def _drawn(name: str, cell: Cell) -> tuple[dict[str, np.ndarray], Constraints]:
-    sample = Problem(name).sample(0)
-    return sample.y, Problem(name).answers(sample, cell, 0)
+def _drawn(name: str, cell: s.Cell) -> tuple[dict[str, np.ndarray], Constraints]:
+    return s.sample(name, 0).y, s.answers(name, cell, 0)
 
 
-@pytest.mark.parametrize("source", [LABELLED, ALL])
+@pytest.mark.parametrize("source", [s.LABELLED, s.ALL])
 @pytest.mark.parametrize(
     ("name", "setting", "size", "count"),
     [
-        (VEHICLE, "binary", 19, 684),
-        (VEHICLE, "multi", 19, 1368),
-        (DIGITS, "multi", 13, 1560),
-        (DIGITS, "mixed", 13, 936),
+        (s.VEHICLE, "binary", 19, 684),
+        (s.VEHICLE, "multi", 19, 1368),
+        (s.DIGITS, "multi", 13, 1560),
+        (s.DIGITS, "mixed", 13, 936),
     ],
 )
 def test_numbers_of_answers(name: str, setting: str, size: int, count: int, source: str) -> None:
-    _, known = _drawn(name, Cell(setting, size, source))
+    _, known = _drawn(name, s.Cell(setting, size, source))
     assert len(known.must_link) == len(known.cannot_link) == count // 2
     assert len(known.odd_one_out) == count
 
 
 @pytest.mark.parametrize("setting", ["binary", "multi"])
 def test_pairs_are_all_must_links_among_few_rows(setting: str) -> None:
-    y, known = _drawn(SCENE, Cell(setting, 9, LABELLED))
+    y, known = _drawn(s.SCENE, s.Cell(setting, 9, s.LABELLED))
     n_classes = len(np.unique(y[setting]))
     assert len(np.unique(known.must_link)) == 9 * n_classes
     assert len(np.unique(known.must_link, axis=0)) == n_classes * 9 * 8 // 2
@@ -121,24 +171,24 @@ def test_pairs_are_all_must_links_among_few_rows(setting: str) -> None:
     assert set(known.odd_one_out.ravel()) <= set(known.must_link.ravel())
 
 
-@pytest.mark.parametrize("source", [LABELLED, ALL])
+@pytest.mark.parametrize("source", [s.LABELLED, s.ALL])
 @pytest.mark.parametrize("setting", ["binary", "multi"])
 def test_answers_are_right(setting: str, source: str) -> None:
-    y, known = _drawn(SCENE, Cell(setting, 9, source))
+    y, known = _drawn(s.SCENE, s.Cell(setting, 9, source))
     assert (TRUTH["pair"](y[setting], known.pairs) == known.pair_answers).all()
     said = TRUTH["odd_one_out"](y[setting], known.odd_one_out)
     assert (said == known.odd_one_out_answers).all()
 
 
 def test_answers_from_all_rows_are_about_more_of_them() -> None:
-    few, many = (_drawn(SCENE, Cell("multi", 9, source))[1] for source in (LABELLED, ALL))
+    few, many = (_drawn(s.SCENE, s.Cell("multi", 9, source))[1] for source in (s.LABELLED, s.ALL))
     for kind in ("pairs", "odd_one_out"):
         assert len(np.unique(getattr(few, kind))) == 9 * 8
         assert len(np.unique(getattr(many, kind))) > 4 * 9 * 8
 
 
 def test_mixed_answers_are_half_of_either_setting() -> None:
-    y, known = _drawn(SCENE, Cell("mixed", 9, LABELLED))
+    y, known = _drawn(s.SCENE, s.Cell("mixed", 9, s.LABELLED))
     n = {setting: classes * 9 * 8 // 2 for setting, classes in (("binary", 2), ("multi", 8))}
     half = n["binary"] // 2
     for setting, part in (("binary", slice(0, half)), ("multi", slice(half, None))):
@@ -148,10 +198,10 @@ def test_mixed_answers_are_half_of_either_setting() -> None:
     assert (np.diff(y["multi"][known.must_link[:half]]) != 0).any()
 
 
-@pytest.mark.parametrize("share", WRONG)
+@pytest.mark.parametrize("share", s.WRONG)
 def test_wrong_answers_are_an_exact_share_of_the_same(share: float) -> None:
-    _, right = _drawn(SCENE, Cell("multi", 5, ALL))
-    _, wrong = _drawn(SCENE, Cell("multi", 5, ALL, share))
+    _, right = _drawn(s.SCENE, s.Cell("multi", 5, s.ALL))
+    _, wrong = _drawn(s.SCENE, s.Cell("multi", 5, s.ALL, share))
     n = len(right.pairs)
     assert (right.pairs == wrong.pairs).all()
     assert (right.pair_answers != wrong.pair_answers).sum() == round(share * n)
@@ -161,91 +211,71 @@ def test_wrong_answers_are_an_exact_share_of_the_same(share: float) -> None:
 
 @pytest.mark.parametrize("with_apart", [False, True])
 def test_equalities_come_on_top_of_the_same_answers(with_apart: bool) -> None:
-    cells = SklrStudy().equal_cells(with_apart=with_apart)
+    cells = s.SklrStudy().equal_cells(with_apart=with_apart)
     assert [cell.n_equal for cell in cells] == [0, 50, 100, 200]
-    none, some, most = (_drawn(SCENE, cell)[1] for cell in (cells[0], cells[1], cells[3]))
-    assert len(none.odd_one_out) == FIRST_ANSWERS[SCENE] == 720
+    none, some, most = (_drawn(s.SCENE, cell)[1] for cell in (cells[0], cells[1], cells[3]))
+    assert len(none.odd_one_out) == s.FIRST_ANSWERS[s.SCENE] == 720
     assert (none.odd_one_out_answers != NONE_DIFFERS).all()
     assert (some.odd_one_out == most.odd_one_out[: 720 + 50]).all()
     assert (most.odd_one_out_answers[720:] == NONE_DIFFERS).all()
 
 
-def test_every_curve_of_the_paper_is_measured(small: SklrStudy) -> None:
-    keys = [
-        small.key(SCENE, c, m, 0) for c in small.cells(SCENE) for m in small.methods_at(SCENE, c)
-    ]
+def test_every_curve_of_the_paper_is_measured(small: s.SklrStudy) -> None:
+    keys = [tuple(small.key(task).values()) for task in small.tasks()]
     assert len(set(keys)) == len(keys)
-    for method in METHODS:
-        if method.uses_answers:
-            for setting in ("binary", "multi", "mixed"):
-                for source in (LABELLED, ALL):
-                    for cell in small.curve(setting, source):
-                        assert small.key(SCENE, cell, method, 0) in keys
-    assert small.key(SCENE, NO_ANSWERS, KERNEL_KMEANS, 0) in keys
+    points = small.points(s.SCENE)
+    for method in s.METHODS:
+        for setting in ("binary", "multi", "mixed"):
+            for source in (s.LABELLED, s.ALL):
+                assert {(method, cell) for cell in small.curve(setting, source)} <= set(points)
+    silent = [task for task in small.tasks() if task.method == s.KERNEL_KMEANS]
+    assert [(task.cell, task.trial) for task in silent] == [(s.NO_ANSWERS, t) for t in (0, 0, 1, 1)]
 
 
 def test_the_paper_draws_pairs_from_few_rows_and_comparisons_from_all() -> None:
-    found = {method.name: paper_source(method) for method in METHODS if method.uses_answers}
-    assert found["itml"] == found["skkm"] == LABELLED
-    assert found["sklr"] == found["lsml"] == ALL
+    found = {m.name: s.paper_source(m) for m in s.METHODS if m.uses_answers}
+    assert found["itml"] == found["skkm"] == s.LABELLED
+    assert found["sklr"] == found["lsml"] == s.ALL
 
 
-METRIC = Method("mmc", "MMC", "pairs", space=MMC, n_starts=2)
+def test_rows_outside_the_sample_are_scored_where_the_paper_does(small: s.SklrStudy) -> None:
+    metric = Method("mmc", "MMC", "", "MMC", "pairs", n_starts=2)
 
+    def measured(*cell: Any) -> dict[str, Any]:
+        return small.measure(Task(s.SCENE, metric, s.Cell(*cell), 0))
 
-def test_rows_outside_the_sample_are_scored_where_the_paper_does(small: SklrStudy) -> None:
-    mixed = small.scene(SCENE, Cell("mixed", 5, LABELLED), 0).run(METRIC)
-    fields = {"binary", "multi", "new binary", "new multi"}
+    mixed, fields = measured("mixed", 5, s.LABELLED), {"binary", "multi", "new binary", "new multi"}
     assert fields <= set(mixed)
     assert all(-0.5 <= mixed[field] <= 1 for field in fields)
-    other = small.scene(SCENE, Cell("multi", 5, ALL), 0).run(METRIC)
+    other = measured("multi", 5, s.ALL)
     assert "multi" in other
     assert not {"binary", "new multi"} & set(other)
 
 
-def _fill(small: SklrStudy, lead: float = 0.0) -> None:
+def _fill(small: s.SklrStudy, lead: float = 0.0) -> None:
     """Write every result: the same everywhere, a little more in each trial, and a lead for SKLR."""
-    for name in small.found_sets:
-        for cell in small.cells(name):
-            for method in small.methods_at(name, cell):
-                for trial in range(small.n_trials):
-                    key = dict(zip(KEY, small.key(name, cell, method, trial), strict=True))
-                    ari = 0.5 + 0.02 * trial + lead * (method is SOFT)
-                    scores = dict.fromkeys(("binary", "multi", "new binary", "new multi"), ari)
-                    small.log.append(key | scores | {"source": "x"})
+    for task in small.tasks():
+        ari = 0.5 + 0.02 * task.trial + lead * (task.method is s.SOFT)
+        scores = dict.fromkeys(("binary", "multi", "new binary", "new multi"), ari)
+        small.log.append(small.key(task) | scores | {"source": "x"})
 
 
-def test_findings_follow_the_differences(small: SklrStudy) -> None:
+def test_report_shows_what_the_log_holds(small: s.SklrStudy, pictured: list[str]) -> None:
     _fill(small, lead=0.1)
-    text = "\n".join(findings(Results(small)))
-    assert "yes; least SKkm at 5 +0.100 ± 0.000" in text
-    assert "SKLR above LSML" not in text
-    assert "Soft SKLR above kernel k-means with 30% of the answers wrong: yes" in text
-    assert "**no**" not in text
-    assert "not complete" not in text
-
-
-def test_report_shows_what_the_log_holds(small: SklrStudy) -> None:
-    _fill(small, lead=0.1)
-    text = report(Results(small), is_quick=False)
+    text = report_module.report(Results(small))
     assert "**0.610 ± 0.010**" in text
-    assert "SKLR, all rows *" in text
-    assert "SKkm, labelled rows *" in text
+    assert "| SKLR, all rows *" in text
+    assert "| SKkm, labelled rows *" in text
+    assert "+0.100 ± 0.000 (SKkm at 5)" in text
+    assert "- SKLR, all from all rows, beside the comparators: above in 48 of 48" in text
+    assert re.search(r"\| SKLR above kernel k-means with 30% of the .*\+0\.100 .* yes \|", text)
     assert "Not complete" not in text
-    assert "`--fresh`" in text
     assert not re.search(r"\bnan\b", text)
+    names = ["curves", "curves_labelled", "curves_all", "equalities", "wrong"]
+    assert pictured == [f"test_{name}" for name in names]
 
 
-def test_empty_log_gives_dashes(small: SklrStudy) -> None:
-    text = report(Results(small), is_quick=True)
+def test_empty_log_gives_dashes(small: s.SklrStudy, pictured: list[str]) -> None:
+    text = report_module.report(Results(small))
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text
-
-
-def test_pictures_are_drawn(small: SklrStudy, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    _fill(small)
-    names: list[str] = []
-    monkeypatch.setattr(picture_module, "saved", lambda figure, study, name: names.append(name))
-    picture_module.draw(Results(small))
-    assert names == ["curves", "curves_labelled", "curves_all", "equalities", "wrong"]

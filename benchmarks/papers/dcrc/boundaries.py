@@ -2,66 +2,87 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
-from benchmarks.papers._scores import Score
+from benchmarks.study.pictures import BLUE, GREEN, PINK, panels
+from benchmarks.study.problems import Floats, Ints
 from clew import Constraints
 from clew.cluster import DCRC
 from clew.constraints._truth import TRUTH
 
-__all__ = ["EPSILONS", "N_DRAWS", "SPREADS", "Plane", "fitted", "mean_share", "plane"]
+__all__ = ["EPSILONS", "N_DRAWS", "WIDTHS", "draw", "fitted", "plane", "shares"]
 
-Floats = NDArray[np.float64]
 ROWS_PER_GROUP = 50
 N_TRIPLETS = 500
-#: Rows whose two nearest centres are about as far, as a share of all.
+#: Share of the rows that are asked about: those whose two nearest centres are about equally far.
 SHARE_NEAR = 0.4
 CENTRES = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.46]])
-#: Width of the groups, 4 apart.
-SPREADS = {"close together": 1.35, "far apart": 0.5}
+#: Standard deviation of the groups, 4 apart.
+WIDTHS = {"close together": 1.35, "far apart": 0.5}
 EPSILONS = {"soft": 0.05, "hard": 0.0}
-#: How often the plane is drawn; the first is shown.
+#: Draws of the plane; the first is shown.
 N_DRAWS = 5
 
 
-@dataclass(frozen=True)
-class Plane:
+class Plane(NamedTuple):
     """Three groups in the plane, and answers about rows between them."""
 
     X: Floats
-    y: NDArray[np.int64]
+    y: Ints
     known: Constraints
 
 
 @cache
-def plane(spread: str, draw: int = 0) -> Plane:
-    """Draw the groups, of one of the widths in `SPREADS`, and the answers."""
+def plane(width: str, draw: int = 0) -> Plane:
+    """Draw groups of one of `WIDTHS`, and answers."""
     random = RandomState(draw)
     y = np.repeat(np.arange(len(CENTRES)), ROWS_PER_GROUP)
-    X = CENTRES[y] + SPREADS[spread] * random.standard_normal((len(y), 2))
-    apart = np.sort(np.linalg.norm(X[:, None] - CENTRES, axis=2), axis=1)
-    near = np.argsort(apart[:, 1] - apart[:, 0])[: round(SHARE_NEAR * len(y))]
+    X = CENTRES[y] + WIDTHS[width] * random.standard_normal((len(y), 2))
+    distance = np.sort(np.linalg.norm(X[:, None] - CENTRES, axis=2), axis=1)
+    near = np.argsort(distance[:, 1] - distance[:, 0])[: round(SHARE_NEAR * len(y))]
     rows = np.array([random.choice(near, 3, replace=False) for _ in range(N_TRIPLETS)])
     answers = TRUTH["triplet"](y, rows)
     return Plane(X, y, Constraints.from_triplets(rows, answers, n_samples=len(y)))
 
 
 @cache
-def fitted(spread: str, kind: str, draw: int = 0) -> tuple[DCRC, float]:
-    """Fit DCRC, softly or hard, and give the share of rows in the right group."""
-    given = plane(spread, draw)
-    model = DCRC(len(CENTRES), epsilon=EPSILONS[kind], random_state=draw)
-    model.fit(given.X, constraints=given.known)
+def fitted(width: str, kind: str, draw: int = 0) -> tuple[DCRC, float]:
+    """Fit DCRC, soft or hard, and give the share of rows in the right group."""
+    X, y, known = plane(width, draw)
+    model = DCRC(len(CENTRES), epsilon=EPSILONS[kind], random_state=draw).fit(X, constraints=known)
     orders = (np.array(order)[model.labels_] for order in permutations(range(len(CENTRES))))
-    return model, max(float(np.mean(labels == given.y)) for labels in orders)
+    return model, max(float(np.mean(labels == y)) for labels in orders)
 
 
-def mean_share(spread: str, kind: str) -> Score:
-    """Average the share of rows in the right group over draws of the plane."""
-    return Score.of({draw: fitted(spread, kind, draw)[1] for draw in range(N_DRAWS)})
+def shares(width: str, kind: str) -> pd.Series:
+    """Give the share of rows in the right group, by draw of the plane."""
+    return pd.Series([fitted(width, kind, draw)[1] for draw in range(N_DRAWS)])
+
+
+def draw() -> Any:
+    """Shade the plane by the entropy of the groups, and show the rows."""
+    figure, grid = panels(len(WIDTHS), len(EPSILONS))
+    for row, width in zip(grid, WIDTHS, strict=True):
+        for place, kind in zip(row, EPSILONS, strict=True):
+            _shaded(place, width, kind)
+    return figure
+
+
+def _shaded(place: Any, width: str, kind: str) -> None:
+    X, (model, share) = plane(width).X, fitted(width, kind)
+    low, high = X.min(axis=0) - 0.5, X.max(axis=0) + 0.5
+    x, y = (np.linspace(*ends, 120) for ends in zip(low, high, strict=True))
+    points = np.column_stack([of.ravel() for of in np.meshgrid(x, y)])
+    p = np.clip(model.predict_proba(points), 1e-12, 1)
+    entropy = -(p * np.log(p)).sum(axis=1).reshape(len(y), len(x))
+    place.contourf(x, y, entropy, levels=12, cmap="Greys", alpha=0.7)
+    place.scatter(*X.T, c=np.array([BLUE, PINK, GREEN])[model.labels_], s=8)
+    place.set_title(f"{width}, {kind}: {share:.1%}", fontsize=9)
+    place.set_xticks([])
+    place.set_yticks([])

@@ -1,38 +1,148 @@
-"""What the study measures, and where."""
+"""What is measured: triplets answered by the classes, by one person, and by six who differ."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
-from benchmarks.papers._identity import seed_of
-from benchmarks.papers._relative.methods import Method, run_method, scores
-from benchmarks.papers._relative.study import OfOneTrial, Results, Study
-from benchmarks.papers.dcrc.methods import (
-    DEFAULT,
-    FREE,
-    KERNEL,
-    KMEANS,
-    LINEAR,
-    METHODS,
-    ONE_PERSON,
-    ONE_PERSON_PAIRS,
-    SIX_PEOPLE,
-)
-from benchmarks.papers.dcrc.protocol import (
-    BIRDS,
-    MORE_PAIRS,
-    NO_ANSWERS,
-    PEOPLE_SETS,
-    SETS,
-    SHARES,
-    Cell,
-    problem_named,
-)
+import numpy as np
 
-__all__ = ["MORE", "ONE", "SIX", "DcrcResults", "DcrcStudy", "Drawn"]
+from benchmarks.papers._learned_spaces import run_method, version
+from benchmarks.study.engine import Study, Task
+from benchmarks.study.methods import Answers, Method
+from benchmarks.study.problems import Floats, Problem, load
+from benchmarks.study.tags import seed_of
+from clew import Constraints, Question
+from clew.answers import Kind
+from clew.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_f_score
+from clew.oracles import SimulatedOracle
 
+__all__ = ["METHODS", "NO_ANSWERS", "Cell", "DcrcStudy", "answers"]
+
+BIRDS, LETTERS, DIGITS = "hja_birdsong", "letters_ijlt", "digits389"
+#: Those that take longest first.
+SETS = (BIRDS, LETTERS, DIGITS, "pima_diabetes", "balance_scale", "ionosphere")
+#: Sets on which six people answer.
+PEOPLE_SETS = (BIRDS, LETTERS, DIGITS)
+#: Numbers of triplets, as shares of the number of rows.
+ALL_SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+SHARES = (0.05, 0.15, 0.3)
+#: Answers of one person in Table V.
+N_TRIPLETS, N_PAIRS, MORE_PAIRS = 150, 150, 225
+Matrix = tuple[tuple[float, ...], ...]
+#: How often people gave each answer (columns) for each true answer (rows): triplets yes, no,
+#: don't-know; pairs must-link, cannot-link, and never don't-know.
+TABLE_IV: Mapping[Kind, Matrix] = {
+    "triplet": ((18.50, 0.33, 4.83), (0.33, 16.50, 4.50), (3.50, 3.00, 98.50)),
+    "pair": ((42.50, 9.67, 0.0), (10.83, 162.00, 0.0), (0.0, 0.0, 1.0)),
+}
+GOOD: Matrix = ((0.95, 0.02, 0.03), (0.02, 0.95, 0.03), (0.03, 0.03, 0.94))
+#: Confusion matrices of six people.
+PEOPLE: Mapping[str, Matrix] = {
+    "good": GOOD,
+    "careless": ((0.8, 0.1, 0.1), (0.1, 0.8, 0.1), (0.1, 0.1, 0.8)),
+    "shy": ((0.48, 0.02, 0.5), (0.02, 0.48, 0.5), (0.01, 0.01, 0.98)),
+    "swaps": ((0.5, 0.5, 0.0), (0.5, 0.5, 0.0), (0.0, 0.0, 1.0)),
+    "spams": ((1 / 3, 1 / 3, 1 / 3),) * 3,
+    "good too": GOOD,
+}
+
+
+def _metric(name: str, label: str, answers: Answers, similarity: str, *tried: Any) -> Method:
+    """Learn a metric, then k-means. Of equally good values of a parameter the first is taken."""
+    return Method(name, label, "", similarity, answers, n_starts=50, tried=tried or None)
+
+
+DEFAULT = Method("dcrc", "DCRC", "DCRC", "", "triplets")
+LINEAR = Method("dcrc_linear", "DCRC linear", "DCRC linear", "", "triplets")
+KERNEL = Method("dcrc_kernel", "DCRC kernel", "DCRC kernel", "", "triplets")
+YES_NO = Method("dcrc_yn", "DCRC-YN", "DCRC linear", "", "yes_no")
+PUBLISHED = Method("dcrc_paper", "DCRC as published", "DCRC as published", "", "triplets")
+HARD = Method("dcrc_hard", "DCRC hard", "DCRC hard", "", "triplets")
+FREE = Method("dcrc_free", "DCRC no balance", "DCRC no balance", "", "triplets")
+KMEANS = Method("kmeans", "k-means", answers="nothing", n_starts=50)
+ITML = _metric("itml", "ITML", "as_pairs", "ITML", "gamma", (1.0, 0.01, 0.1, 10.0))
+MMC = _metric("mmc", "MMC diagonal", "as_pairs", "MMC diagonal", "ridge", (0.3, 1.0, 0.1, 0.01))
+LSML = _metric("lsml", "LSML", "yes_no", "LSML", "weight", ("auto", 1.0, 100.0, 10_000.0))
+SPARSE_LP = _metric("sparse_lp", "SparseLP", "yes_no", "SparseLP", "sparsity", (0.1, 0.01, 1.0))
+SSSVAD = Method("sssvad", "SSSVaD", "SSSVaD", "", "yes_no")
+SKLR = _metric("sklr", "SKLR", "triplets", "SKLR")
+E2CP = Method("e2cp", "E2CP", "spectral", "E2CP", "as_pairs")
+#: The methods that the paper compares with its own.
+COMPARATORS = (ITML, MMC, LSML, SSSVAD, SPARSE_LP)
+OURS = (DEFAULT, LINEAR, KERNEL, YES_NO, PUBLISHED, HARD, FREE)
+METHODS = (*OURS, *COMPARATORS, KMEANS, SKLR, E2CP)
+
+FIFTEEN = Method("dcrc_15", "DCRC ε = .15", "DCRC, error .15", "", "triplets")
+FIFTEEN_YN = Method("dcrc_15_yn", "DCRC-YN ε = .15", "DCRC, error .15", "", "yes_no")
+ANNOTATORS = Method("dcrc_annotators", "DCRC annotators", "DCRC, annotators", "", "triplets")
+ON_PAIRS = tuple(replace(m, name=f"{m.name}_pairs", answers="pairs") for m in (ITML, MMC))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Who answers, and how much."""
+
+    kind: str
+    """ "truth", "one person" or "six people"."""
+    share: float = 0.0
+    """Of "truth": triplets for each row."""
+    n_pairs: int = N_PAIRS
+    """Of "one person": pairs beside the triplets."""
+
+    @property
+    def name(self) -> str:
+        """Name in the log."""
+        if self.kind == "truth":
+            return f"{self.share:g} N triplets"
+        return f"{self.kind}, {self.n_pairs} pairs" if self.kind == "one person" else self.kind
+
+
+NO_ANSWERS = Cell("truth")
 ONE, MORE, SIX = Cell("one person"), Cell("one person", n_pairs=MORE_PAIRS), Cell("six people")
+#: Methods of the cells of people.
+BY_PEOPLE = {
+    ONE: (FIFTEEN, FIFTEEN_YN, ANNOTATORS, LSML, SPARSE_LP, SSSVAD, *ON_PAIRS),
+    MORE: ON_PAIRS,
+    SIX: (FIFTEEN, ANNOTATORS, LSML, SSSVAD, SPARSE_LP, ITML),
+}
+
+
+@lru_cache(maxsize=4)
+def answers(name: str, cell: Cell, trial: int) -> Constraints:
+    """Draw the answers of a trial; fewer triplets are the first ones of more triplets."""
+    y = load(name, "standard").y
+    if cell.kind != "truth":
+        return _by_people(name, cell, trial)
+    most = round(max(ALL_SHARES) * len(y))
+    drawn = Constraints.from_labels(y, n_triplets=most, random_state=seed_of("dcrc", name, trial))
+    return drawn.select(triplets=np.arange(round(cell.share * len(y))))
+
+
+def _by_people(name: str, cell: Cell, trial: int) -> Constraints:
+    """Ask one person about triplets and pairs, or each of six about triplets of their own."""
+    y, seed = load(name, "standard").y, seed_of("dcrc", name, cell.kind, trial)
+    is_one = cell.kind == "one person"
+    confusion = shares(TABLE_IV) if is_one else {"triplet": np.array(list(PEOPLE.values()))}
+    people = 1 if is_one else list(PEOPLE)
+    oracle = SimulatedOracle(y, annotators=people, confusion=confusion, random_state=seed)
+    n_triplets, n_pairs = N_TRIPLETS * len(oracle.annotators), MORE_PAIRS * is_one
+    asked = Constraints.from_labels(y, n_triplets=n_triplets, n_pairs=n_pairs, random_state=seed)
+    given = [
+        oracle.answer(Question("triplet", tuple(rows)), oracle.annotators[i // N_TRIPLETS])
+        for i, rows in enumerate(asked.triplets.tolist())
+    ]
+    given += oracle.answer_all(Question("pair", tuple(rows)) for rows in asked.pairs.tolist())
+    known = Constraints.from_answers(given, n_samples=len(y))
+    return known.select(pairs=np.arange(cell.n_pairs)) if is_one else known
+
+
+def shares(counts: Mapping[Kind, Matrix]) -> dict[Kind, Floats]:
+    """Turn counts into probabilities, row by row."""
+    tables = {kind: np.array(table) for kind, table in counts.items()}
+    return {kind: table / table.sum(axis=1, keepdims=True) for kind, table in tables.items()}
 
 
 @dataclass(frozen=True)
@@ -49,42 +159,38 @@ class DcrcStudy(Study):
         """The cells of a curve."""
         return [Cell("truth", share) for share in self.shares]
 
-    def cells(self, name: str) -> list[Cell]:
-        """Give all cells of a set, those that take longest first."""
-        people = [ONE, MORE] if name == BIRDS else []
-        people += [SIX] if name in PEOPLE_SETS else []
-        return [*self.curve[::-1], *people, NO_ANSWERS]
+    def points(self, name: str) -> list[tuple[Method, Cell]]:
+        """Give every method with every cell of a set, those that take longest first."""
+        found = [(m, cell) for cell in self.curve[::-1] for m in METHODS]
+        people = [ONE, MORE] * (name == BIRDS) + [SIX] * (name in PEOPLE_SETS)
+        found += [(m, cell) for cell in people for m in (*BY_PEOPLE[cell], KMEANS)]
+        return found + [(m, NO_ANSWERS) for m in (KMEANS, DEFAULT, LINEAR, FREE, KERNEL)]
 
-    def methods_at(self, name: str, cell: Cell) -> tuple[Method, ...]:
-        """Give the methods of a cell."""
-        if cell == NO_ANSWERS:
-            return (KMEANS, DEFAULT, LINEAR, FREE, KERNEL)
-        if cell == MORE:
-            return ONE_PERSON_PAIRS
-        people = {ONE: ONE_PERSON, SIX: SIX_PEOPLE}
-        return people.get(cell) or tuple(m for m in METHODS if m.uses_answers)
+    def base(self, method: Method, cell: Cell) -> Cell:
+        """Without answers all cells are one."""
+        return cell if method.uses_answers else NO_ANSWERS
 
-    def scene(self, name: str, cell: Cell, trial: int) -> Drawn:
-        """Draw the answers of a trial."""
-        return Drawn(problem_named(name), cell, trial)
+    def problem(self, name: str) -> Problem:
+        """Load a set, standardised."""
+        return load(name, "standard")
+
+    def version(self, method: Method) -> str:
+        """Hash the parameters of a method."""
+        return version(method)
+
+    def measure(self, task: Task) -> dict[str, Any]:
+        """Score the groups of a method: pairwise F, ARI and NMI."""
+        name, method, cell, trial = task
+        X, y, k = self.problem(name).X, self.problem(name).y, self.problem(name).n_classes
+        known, seed = answers(name, cell, trial), seed_of("method", name, trial)
+        found = run_method(method, X, known, (k,), seed)
+        return found.notes | (scores(y, found.labels[k]) if found.labels else {})
 
 
-DcrcResults = Results[DcrcStudy]
-
-
-@dataclass(frozen=True)
-class Drawn(OfOneTrial):
-    """A set and the answers of one trial."""
-
-    def run(self, method: Method) -> dict[str, Any]:
-        """Score the groups of one method.
-
-        Returns
-        -------
-        dict
-            "f", "ari" and "nmi", and what there is to note.
-        """
-        k = self.problem.n_classes
-        seed = seed_of("method", self.problem.name, self.trial)
-        found = run_method(method, self.problem.X, self.answers, (k,), seed)
-        return found.notes | (scores(self.problem.y, found.labels[k]) if found.labels else {})
+def scores(y: Any, labels: Any) -> dict[str, float]:
+    """Compare groups with true classes."""
+    return {
+        "f": float(pairwise_f_score(y, labels)),
+        "ari": float(adjusted_rand_score(y, labels)),
+        "nmi": float(normalized_mutual_info_score(y, labels)),
+    }

@@ -1,44 +1,30 @@
-"""The command line of the study."""
+"""The command of the study."""
 
 from __future__ import annotations
 
 import click
 
-from benchmarks.papers._relative.command import carry_out, options
-from benchmarks.papers.sklr.pictures import draw
-from benchmarks.papers.sklr.protocol import ALL_SIZES, SETS, SIZES, VEHICLE
 from benchmarks.papers.sklr.report import report
-from benchmarks.papers.sklr.study import SklrStudy
+from benchmarks.papers.sklr.study import ALL_SIZES, SETS, SIZES, VEHICLE, SklrStudy
+from benchmarks.study.command import study_command
 
 __all__ = ["command"]
 
 
-@click.command("sklr")
-@options(SETS, 10, "One trial, vehicle, two sizes")
-@click.option("--all-sizes", is_flag=True, help="5, 7, ... 19 labelled rows of each class.")
-def command(
-    trials: int,
-    jobs: int,
-    quick: bool,
-    sets: tuple[str, ...],
-    fresh: bool,
-    report_only: bool,
-    all_sizes: bool,
-) -> None:
-    """Run SKLR's figures anew; a run that was stopped goes on where it was.
+def make(trials: int, *, is_quick: bool, all_sizes: bool) -> SklrStudy:
+    """Make the study; a quick one has one set and two sizes."""
+    if is_quick:
+        return SklrStudy(1, (VEHICLE,), "sklr_quick", is_quick=True, sizes=(5, 13))
+    return SklrStudy(trials, sizes=ALL_SIZES if all_sizes else SIZES)
 
-    Data sets come from the folder that CLEW_DATA names, or from OpenML.
-    """
-    study = SklrStudy(trials, sets or SETS, sizes=ALL_SIZES if all_sizes else SIZES)
-    if quick:
-        study = SklrStudy(1, sets or (VEHICLE,), "sklr_quick", (5, 13))
-    carry_out(
-        study,
-        jobs=jobs,
-        is_quick=quick,
-        is_fresh=fresh,
-        is_report_only=report_only,
-        fields=("binary", "multi", "new binary", "new multi"),
-        report=report,
-        draw=draw,
-    )
+
+command = study_command(
+    "sklr",
+    make,
+    report,
+    sets=SETS,
+    trials=SklrStudy.n_trials,
+    fields=("binary", "multi", "new binary", "new multi"),
+    quick="One trial, vehicle, two sizes",
+    extra=[click.Option(["--all-sizes"], is_flag=True, help="5, 7, ... 19 labelled rows a class.")],
+)

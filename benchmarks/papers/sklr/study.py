@@ -1,54 +1,198 @@
-"""What the study measures, and where."""
+"""What is measured: two groupings of each set, and answers drawn as the paper draws them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import RandomState
 
-from benchmarks.papers._identity import seed_of
-from benchmarks.papers._relative.methods import Method, Outcome, k_means, run_method
-from benchmarks.papers._relative.study import Study
-from benchmarks.papers.sklr.methods import (
-    E2CP_PAIRS,
-    KERNEL_KMEANS,
-    METHODS,
-    PUBLISHED,
-    SOFT,
-    paper_source,
-)
-from benchmarks.papers.sklr.protocol import (
-    ALL,
-    EQUALITIES,
-    LABELLED,
-    NO_ANSWERS,
-    SETS,
-    SIZES,
-    TARGETS,
-    WRONG,
-    WRONG_SIZE,
-    Cell,
-    Problem,
-    Sample,
-    problem_named,
-)
+from benchmarks.papers._learned_spaces import k_means, run_method, version
+from benchmarks.papers.sklr import draws
+from benchmarks.study.engine import Study, Task
+from benchmarks.study.methods import Method
+from benchmarks.study.problems import Floats, Ints, Problem, load
+from benchmarks.study.tags import seed_of
 from clew import Constraints
 from clew.metrics import adjusted_rand_score
 
-__all__ = ["Drawn", "SklrStudy"]
+__all__ = ["METHODS", "NO_ANSWERS", "Cell", "SklrStudy", "answers", "paper_source", "sample"]
 
-#: Starts of k-means on all rows of a set, of which there are up to 11,000.
+VEHICLE, SCENE, USPS, DIGITS = "vehicle", "scene8_outdoor", "usps_11000", "digits"
+SETS = (VEHICLE, SCENE, USPS, DIGITS)
+PIXELS = (USPS, DIGITS)
+PER_CLASS = 100
+#: Classes that make up one of the two groups of the binary setting.
+ONE_SIDE = {
+    VEHICLE: ("van",),
+    SCENE: ("coast", "forest", "mountain", "opencountry"),
+    USPS: tuple("02468"),
+    DIGITS: tuple("02468"),
+}
+#: Labelled rows of each class.
+ALL_SIZES = tuple(range(5, 20, 2))
+SIZES = (5, 9, 13, 19)
+#: The rows that answers are drawn from.
+LABELLED, ALL = "labelled rows", "all rows"
+#: What is evaluated in each setting.
+TARGETS = {"binary": ("binary",), "multi": ("multi",), "mixed": ("binary", "multi")}
+WRONG_SIZE = 13
+WRONG = (0.1, 0.2, 0.3)
+#: Figure 4: odd-one-out answers beside which "none differs" is added.
+FIRST_ANSWERS = {VEHICLE: 360, SCENE: 720, USPS: 900, DIGITS: 900}
+EQUALITIES = (0, 50, 100, 200)
+#: Starts of k-means on all rows of a set, up to 11,000.
 NEW_STARTS = 3
+
+KERNEL_KMEANS = Method("kernel_kmeans", "kernel k-means", "", "SKLR", "nothing")
+SOFT = Method("sklr", "SKLR", "", "SKLR", "odd_one_out")
+HARD = Method("sklr_hard", "SKLR hard", "", "SKLR hard", "odd_one_out")
+PUBLISHED = Method("sklr_paper", "SKLR as published", "", "SKLR as published", "odd_one_out")
+SKKM = Method("skkm", "SKkm", "", "SKMS", "pairs")
+ITML = Method("itml", "ITML", "", "ITML", "pairs")
+#: The methods that the paper compares with its own.
+COMPARATORS = (SKKM, ITML, Method("lsml", "LSML", "", "LSML, few steps", "odd_one_out"))
+E2CP = Method("e2cp", "E2CP", "spectral", "E2CP", "pairs")
+METHODS = (KERNEL_KMEANS, SOFT, HARD, PUBLISHED, *COMPARATORS, E2CP)
+
+
+def paper_source(method: Method) -> str:
+    """Give the rows that the paper draws a method's answers from: for pairs only a few."""
+    return LABELLED if method.answers == "pairs" else ALL
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Answers of one kind: their setting, number and rows."""
+
+    setting: str
+    size: int = 0
+    """Labelled rows of each class."""
+    source: str = ""
+    wrong: float = 0.0
+    n_equal: int | None = None
+    """Number of answers "none differs" in Figure 4; None: not a cell of Figure 4."""
+    with_apart: bool = False
+    """Whether three rows of three classes are among them."""
+
+    @property
+    def name(self) -> str:
+        """Name in the log."""
+        if self.n_equal is not None:
+            kind = "one class or three" if self.with_apart else "one class"
+            return f"{self.setting}, {self.n_equal} equalities" + f", {kind}" * (self.n_equal > 0)
+        if not self.size:
+            return self.setting
+        wrong = f", {self.wrong:.0%} wrong" if self.wrong else ""
+        return f"{self.setting}, {self.size} a class, {self.source}{wrong}"
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The groupings that are looked for."""
+        return TARGETS.get(self.setting, ("binary", "multi"))
+
+
+NO_ANSWERS = Cell("no answers")
+
+
+class Sample(NamedTuple):
+    """The rows of one trial and the others, with their classes in each setting."""
+
+    X: Floats
+    y: dict[str, Ints]
+    unseen: Floats
+    unseen_y: dict[str, Ints]
+
+
+def problem(name: str) -> Problem:
+    """Load a set: pixels divided by the largest, other features standardised."""
+    return load(name, "largest" if name in PIXELS else "standard")
+
+
+def classes(name: str) -> dict[str, Ints]:
+    """Give the class of each row, and which of the two groups it is in."""
+    y, names = problem(name).y, np.array(problem(name).class_names)
+    return {"multi": y, "binary": np.isin(names, ONE_SIDE[name])[y].astype(np.int64)}
+
+
+@lru_cache(maxsize=4)
+def sample(name: str, trial: int) -> Sample:
+    """Draw the rows of a trial: a hundred of each class, of vehicle all."""
+    X, y = problem(name).X, classes(name)
+    is_drawn = np.ones(len(X), dtype=bool)
+    if name != VEHICLE:
+        random = RandomState(seed_of("sklr", name, trial))
+        is_drawn[:] = False
+        is_drawn[draws.labelled_rows(y["multi"], PER_CLASS, random)] = True
+    seen, unseen = ({t: of[rows] for t, of in y.items()} for rows in (is_drawn, ~is_drawn))
+    return Sample(X[is_drawn], seen, X[~is_drawn], unseen)
+
+
+@lru_cache(maxsize=4)
+def answers(name: str, cell: Cell, trial: int) -> Constraints:
+    """Draw the answers of a trial: pairs, and as many odd-one-out answers.
+
+    The questions depend neither on the share of wrong answers nor on the number of equalities,
+    which are added to the same odd-one-out answers.
+    """
+    of = sample(name, trial)
+    n, y = len(of.X), of.y
+    seed = seed_of("sklr", name, trial, cell.setting, cell.size, cell.source)
+    if cell.n_equal is not None:
+        random = RandomState(seed)
+        odd = draws.odd_ones_out(y["multi"], np.arange(n), FIRST_ANSWERS[name], random)
+        most = max(EQUALITIES)
+        equal = draws.equalities(y["multi"], most, random, with_apart=cell.with_apart)
+        return Constraints(n, odd_one_out=np.concatenate([odd, equal[: cell.n_equal]]))
+    if not cell.size:
+        return Constraints(n)
+    pairs, odd = _pairs_and_odd(y, cell, seed)
+    return Constraints(
+        n,
+        pairs=draws.with_wrong(pairs, cell.wrong, draws.PAIR_CODES, seed),
+        odd_one_out=draws.with_wrong(odd, cell.wrong, draws.ODD_CODES, seed),
+    )
+
+
+def _pairs_and_odd(y: dict[str, Ints], cell: Cell, seed: int) -> tuple[Ints, Ints]:
+    """Draw for one setting; mixed answers are half of those of either."""
+    if cell.setting == "mixed":
+        halves = []
+        for number, target in enumerate(cell.targets):
+            random = RandomState((seed + number) % 2**31)
+            drawn = _of_setting(y[target], cell, random)
+            halves.append([_half(part, random) for part in drawn])
+        must, cannot, odd = (np.concatenate(of) for of in zip(*halves, strict=True))
+    else:
+        must, cannot, odd = _of_setting(y[cell.setting], cell, RandomState(seed))
+    return np.concatenate([must, cannot]), odd
+
+
+def _half(part: Ints, random: RandomState) -> Ints:
+    return part[np.sort(random.permutation(len(part))[: len(part) // 2])]
+
+
+def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints, Ints]:
+    """Draw all must-links among labelled rows, as many cannot-links, and as many odd-one-out.
+
+    From all rows, the numbers are the same.
+    """
+    labelled = draws.labelled_rows(y, cell.size, random)
+    rows = labelled if cell.source == LABELLED else np.arange(len(y))
+    must = draws.all_must_links(y, labelled)
+    if cell.source == ALL:
+        must = draws.must_links(y, rows, len(must), random)
+    cannot = draws.cannot_links(y, rows, len(must), random)
+    return must, cannot, draws.odd_ones_out(y, rows, 2 * len(must), random)
 
 
 @dataclass(frozen=True)
 class SklrStudy(Study):
     """The study of SKLR."""
 
-    n_trials: int = 10
+    n_trials: int = 6
     sets: tuple[str, ...] = SETS
     stem: str = "sklr"
     sizes: tuple[int, ...] = SIZES
@@ -59,97 +203,63 @@ class SklrStudy(Study):
 
     def wrong_cells(self, method: Method) -> list[Cell]:
         """Give the cells of growing shares of wrong answers, drawn as the paper draws."""
-        shares = (0.0, *WRONG)
-        return [Cell("multi", WRONG_SIZE, paper_source(method), share) for share in shares]
+        source = paper_source(method)
+        return [Cell("multi", WRONG_SIZE, source, share) for share in (0.0, *WRONG)]
 
     def equal_cells(self, *, with_apart: bool) -> list[Cell]:
         """Give the cells of Figure 4."""
         return [Cell("multi", n_equal=n, with_apart=with_apart and n > 0) for n in EQUALITIES]
 
-    def cells(self, name: str) -> list[Cell]:
-        """Give all cells, those that take longest first."""
-        wrong = [
-            Cell("multi", WRONG_SIZE, source, w)
-            for w in (0.0, *WRONG)[::-1]
-            for source in (LABELLED, ALL)
-        ]
-        curves = [
-            cell for source in (ALL, LABELLED) for setting in TARGETS
-            for cell in self.curve(setting, source)
-        ]  # fmt: skip
+    def cells(self) -> list[Cell]:
+        """Give all cells with answers, those that take longest first."""
+        sources = (LABELLED, ALL)
+        wrong = [Cell("multi", WRONG_SIZE, s, w) for w in (0.0, *WRONG)[::-1] for s in sources]
+        curves = [c for s in sources[::-1] for setting in TARGETS for c in self.curve(setting, s)]
         curves.sort(key=lambda cell: -cell.size)
         equal = [c for apart in (True, False) for c in self.equal_cells(with_apart=apart)]
-        return list(dict.fromkeys([*wrong, *equal, *curves, NO_ANSWERS]))
+        return list(dict.fromkeys([*wrong, *equal, *curves]))
 
-    def methods_at(self, name: str, cell: Cell) -> list[Method]:
-        """Give the methods of a cell."""
-        if cell == NO_ANSWERS:
-            return [KERNEL_KMEANS]
+    def points(self, name: str) -> list[tuple[Method, Cell]]:
+        """Give every method with every cell."""
+        return [(method, cell) for cell in self.cells() for method in self._methods_at(cell)]
+
+    def _methods_at(self, cell: Cell) -> list[Method]:
         if cell.n_equal is not None:
             return [SOFT, PUBLISHED]
-        told = [method for method in METHODS if method.uses_answers]
-        if cell.wrong:
-            told = [method for method in told if method not in (PUBLISHED, E2CP_PAIRS)]
-            return [method for method in told if paper_source(method) == cell.source]
-        return told
+        if not cell.wrong:
+            return list(METHODS)
+        found = [m for m in METHODS if m.uses_answers and m not in (PUBLISHED, E2CP)]
+        return [KERNEL_KMEANS, *(m for m in found if paper_source(m) == cell.source)]
 
-    def scene(self, name: str, cell: Cell, trial: int) -> Drawn:
-        """Draw the rows and the answers of a trial."""
-        problem = problem_named(name)
-        return Drawn(problem, problem.sample(trial), cell, trial)
+    def base(self, method: Method, cell: Cell) -> Cell:
+        """Without answers all cells are one."""
+        return cell if method.uses_answers else NO_ANSWERS
 
+    def problem(self, name: str) -> Problem:
+        """Load a set."""
+        return problem(name)
 
-@dataclass(frozen=True)
-class Drawn:
-    """Rows and answers of one trial."""
+    def version(self, method: Method) -> str:
+        """Hash the parameters of a method."""
+        return version(method)
 
-    problem: Problem
-    sample: Sample
-    cell: Cell
-    trial: int
-
-    @cached_property
-    def answers(self) -> Constraints:
-        """What all methods may hear."""
-        return self.problem.answers(self.sample, self.cell, self.trial)
-
-    def run(self, method: Method) -> dict[str, Any]:
-        """Score the groups of one method.
-
-        Returns
-        -------
-        dict
-            The ARI of each target, and "new " with its name of rows outside the sample.
-        """
-        seed = seed_of("method", self.problem.name, self.trial)
-        groups = {target: self.sample.n_groups[target] for target in self.cell.targets}
-        found = run_method(method, self.sample.X, self.answers, tuple(groups.values()), seed)
+    def measure(self, task: Task) -> dict[str, Any]:
+        """Score groups: the ARI of each target, and "new " + target of rows outside the sample."""
+        name, method, cell, trial = task
+        of, seed = sample(name, trial), seed_of("method", name, trial)
+        k = {target: len(np.unique(of.y[target])) for target in cell.targets}
+        found = run_method(method, of.X, answers(name, cell, trial), tuple(k.values()), seed)
         record = dict(found.notes)
-        if found.labels:
-            for target, k in groups.items():
-                record[target] = float(adjusted_rand_score(self.sample.y[target], found.labels[k]))
-            if self._is_shown_new(method):
-                record |= self._of_new(found, groups, seed)
+        if not found.labels:
+            return record
+        for target in k:
+            labels = found.labels[k[target]]
+            record[target] = float(adjusted_rand_score(of.y[target], labels))
+        is_as_published = cell == NO_ANSWERS or cell.source == paper_source(method)
+        if found.space is not None and len(of.unseen) and is_as_published and not cell.wrong:
+            everything = np.concatenate([found.embedding, found.space.transform(of.unseen)])
+            for target in k:
+                labels = k_means(everything, k[target], NEW_STARTS, seed)[len(of.X) :]
+                score = adjusted_rand_score(of.unseen_y[target], labels)
+                record[f"new {target}"] = float(score)
         return record
-
-    def _is_shown_new(self, method: Method) -> bool:
-        """Whether Figure 3 has this result."""
-        is_paper = self.cell.source == paper_source(method) and not self.cell.wrong
-        return (
-            bool(method.space)
-            and len(self.sample.unseen) > 0
-            and (is_paper or self.cell == NO_ANSWERS)
-        )
-
-    def _of_new(self, found: Outcome, groups: dict[str, int], seed: int) -> dict[str, float]:
-        """Group all rows in the learned space, and score those that it was not learned from."""
-        new = found.space.transform(self.sample.unseen)
-        everything = np.concatenate([found.embedding, new]) if found.embedding is not None else new
-        return {
-            f"new {target}": self._score_new(target, k_means(everything, k, NEW_STARTS, seed))
-            for target, k in groups.items()
-        }
-
-    def _score_new(self, target: str, labels: NDArray[np.int64]) -> float:
-        unseen = labels[len(self.sample.X) :]
-        return float(adjusted_rand_score(self.sample.unseen_y[target], unseen))

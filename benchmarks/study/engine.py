@@ -1,0 +1,199 @@
+"""What a study measures, and the loop that measures what is missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from benchmarks import _harness as harness
+from benchmarks.study.log import ResultLog
+from benchmarks.study.methods import Method
+from benchmarks.study.problems import Problem
+from clew.exceptions import DatasetNotFoundError
+
+__all__ = ["Cell", "Study", "Task", "run"]
+
+
+class Cell(Protocol):
+    """A point at which methods are measured, such as a number of answers."""
+
+    @property
+    def name(self) -> str:
+        """Name in the log."""
+
+
+class Task(NamedTuple):
+    """One result to measure."""
+
+    set: str
+    method: Any
+    cell: Any
+    trial: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """Which methods are measured on which sets at which points; each study says so in a subclass.
+
+    Parameters
+    ----------
+    n_trials : int
+        Trials of every point.
+    sets : tuple of str
+        Data sets.
+    stem : str
+        Beginning of the names of all files.
+    is_quick : bool
+        Whether this is a short run, to see that everything works.
+    """
+
+    n_trials: int
+    sets: tuple[str, ...]
+    stem: str
+    is_quick: bool = False
+
+    #: Fields that identify a result in the log, and those of them that identify a method.
+    key_fields: ClassVar[tuple[str, ...]] = ("set", "cell", "method", "trial", "version")
+    method_fields: ClassVar[tuple[str, ...]] = ("method",)
+    #: What a refusal counts as; None: it has no score.
+    refusal: ClassVar[float | None] = None
+
+    def problem(self, name: str) -> Problem:
+        """Load a data set."""
+        raise NotImplementedError
+
+    def points(self, name: str) -> Sequence[tuple[Any, Any]]:
+        """Give every method with every cell of a set, those that take longest first."""
+        raise NotImplementedError
+
+    def base(self, method: Any, cell: Any) -> Any:
+        """Give the cell in which a method is measured: without answers all cells are one."""
+        return cell
+
+    def version(self, method: Any) -> str:
+        """Hash the parameters of a method; results of another version are measured again."""
+        raise NotImplementedError
+
+    def measure(self, task: Task) -> dict[str, Any]:
+        """Measure one result."""
+        raise NotImplementedError
+
+    def trials_of(self, name: str, method: Any) -> int:
+        """Give the number of trials of a method on a set."""
+        return self.n_trials
+
+    def group(self, task: Task) -> Hashable:
+        """Tasks of one group run in one process, one after the other, and share what is cached."""
+        return task.trial, task.cell
+
+    def key(self, task: Task) -> dict[str, Any]:
+        """Give the fields of the log that identify a result."""
+        return {
+            "set": task.set,
+            "cell": task.cell.name,
+            "method": task.method.name,
+            "trial": task.trial,
+            "version": self._version(task.method),
+        }
+
+    def _version(self, method: Any) -> str:
+        return _cached_version(self, method)
+
+    @property
+    def log(self) -> ResultLog:
+        """The file of single results."""
+        return ResultLog(harness.RESULTS / f"{self.stem}.jsonl", self.key_fields)
+
+    @cached_property
+    def found_sets(self) -> list[str]:
+        """The sets that can be loaded."""
+        return [name for name in self.sets if not self.why_missing(name)]
+
+    @property
+    def absent_sets(self) -> list[str]:
+        """The others."""
+        return [name for name in self.sets if name not in self.found_sets]
+
+    def why_missing(self, name: str) -> str:
+        """Return why a set cannot be loaded; "" if it can."""
+        try:
+            self.problem(name)
+        except DatasetNotFoundError as error:
+            return str(error)
+        return ""
+
+    def tasks(self) -> list[Task]:
+        """List every result of the study once, trial by trial."""
+        return [
+            Task(name, method, cell, trial)
+            for trial in range(self.n_trials)
+            for name in self.found_sets
+            for method, cell in dict.fromkeys((m, self.base(m, c)) for m, c in self.points(name))
+            if trial < self.trials_of(name, method)
+        ]
+
+
+@cache
+def _cached_version(study: Study, method: Any) -> str:
+    return study.version(method)
+
+
+def run(
+    study: Study,
+    n_jobs: int,
+    *,
+    sets: Collection[str] = (),
+    methods: Collection[str] = (),
+    is_fresh: bool = False,
+) -> None:
+    """Measure what the log does not hold, in processes with one thread each.
+
+    Parameters
+    ----------
+    study : Study
+        What to measure.
+    n_jobs : int
+        Processes.
+    sets, methods : collection of str, optional
+        Only these.
+    is_fresh : bool, default=False
+        Measure again what the log holds. Old results stay in it until a new one has the same key.
+    """
+    for name in study.absent_sets:
+        print(f"left out: {study.why_missing(name)}")
+    done = {} if is_fresh else study.log.read()
+    groups: dict[Hashable, list[Task]] = {}
+    for task in study.tasks():
+        is_wanted = (not sets or task.set in sets) and (not methods or task.method.name in methods)
+        if is_wanted and tuple(study.key(task).values()) not in done:
+            groups.setdefault((task.set, study.group(task)), []).append(task)
+    n_left = sum(map(len, groups.values()))
+    print(f"{n_left} results to measure, {len(done)} found", flush=True)
+    source, start = harness.source_tag(), time.perf_counter()
+    calls = (delayed(_run_group)(study, tasks, source) for tasks in groups.values())
+    finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(calls)
+    for count, name in enumerate(finished, start=1):
+        spent = time.perf_counter() - start
+        print(f"{count:4d} of {len(groups)}: {name}; {spent:.0f} s", flush=True)
+
+
+def _run_group(study: Study, tasks: Sequence[Task], source: str) -> str:
+    """Measure some tasks; the log grows with each."""
+    with threadpool_limits(1):
+        for task in tasks:
+            start = time.process_time()
+            found = study.measure(task)
+            seconds = round(time.process_time() - start, 3)
+            study.log.append(study.key(task) | found | {"seconds": seconds, "source": source})
+    return f"{tasks[0].set}, {tasks[0].cell.name}, trial {tasks[0].trial}"
+
+
+def method_named(methods: Sequence[Method], name: str) -> Method:
+    """Find a method by its name in the log."""
+    return next(method for method in methods if method.name == name)

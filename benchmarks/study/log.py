@@ -1,0 +1,69 @@
+"""The log of a study: one measured result a line, appended and never deleted."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Record", "ResultLog"]
+
+Record = dict[str, Any]
+
+
+class ResultLog:
+    """A file of JSON lines; some fields of a line are its key.
+
+    Parameters
+    ----------
+    path : Path
+        The file. It is created by the first `append`.
+    key_fields : sequence of str
+        Fields that identify a result. The last line with a key is the valid one.
+
+    Notes
+    -----
+    Several processes may append at once: a line is one write to a file opened for appending. A line
+    that was cut short is skipped. Nothing is ever removed: a result that is measured again is
+    appended again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = ResultLog(Path(folder) / "study.jsonl", ["set", "trial"])
+    ...     log.append({"set": "iris", "trial": 0, "ari": 0.7})
+    ...     log.read()
+    {('iris', 0): {'set': 'iris', 'trial': 0, 'ari': 0.7}}
+    """
+
+    def __init__(self, path: Path, key_fields: Sequence[str]) -> None:
+        self.path = path
+        self.key_fields = tuple(key_fields)
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Append one result."""
+        line = json.dumps(dict(record), ensure_ascii=False) + "\n"
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            size = os.fstat(descriptor).st_size
+            is_cut_short = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+            os.write(descriptor, ("\n" * is_cut_short + line).encode())
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> dict[tuple[Any, ...], Record]:
+        """Read all complete results by key, in the order of their last lines."""
+        found: dict[tuple[Any, ...], Record] = {}
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        for line in lines:
+            try:
+                record = json.loads(line)
+                key = tuple(record[name] for name in self.key_fields)
+            except (json.JSONDecodeError, KeyError, TypeError):
+                continue
+            found.pop(key, None)
+            found[key] = record
+        return found

@@ -1,0 +1,238 @@
+"""The registry of methods: every estimator that a study fits is named and built here."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import ArpackError
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import AgglomerativeClustering, KMeans
+
+from clew import Constraints
+from clew.answers import DONT_KNOW, NONE_DIFFERS
+from clew.cluster import (
+    DCRC,
+    ConstrainedLinkage,
+    COPKMeans,
+    GuidedClustering,
+    KernelKMeans,
+    KernelMeanShift,
+    MPCKMeans,
+    PCKMeans,
+    SimilarityClustering,
+    SpectralClustering,
+    SSSVaD,
+)
+from clew.exceptions import InvalidConstraintsError, TooLargeError
+from clew.similarity import (
+    COPRF,
+    E2CP,
+    ITML,
+    LSML,
+    MMC,
+    SKLR,
+    SKMS,
+    AdaptiveKNN,
+    ConsensusKNN,
+    DominantNeighbors,
+    LinkedAffinity,
+    SparseLP,
+    SpectralLearning,
+)
+
+__all__ = ["CLUSTERERS", "SIMILARITIES", "Answers", "ChosenTau", "Method", "noted", "selected"]
+
+GIVEN: Literal["precomputed"] = "precomputed"
+HARD: dict[str, Any] = {"mode": "hard", "trust": "inconsistency"}
+#: To the optimum LSML would take minutes on 256 features, and the groups are no better there.
+LSML_STEPS = 100
+
+#: Similarities and metrics by name, for a number of trees.
+SIMILARITIES: dict[str, Callable[[int], Any]] = {
+    "COP-RF": lambda t: COPRF(t),
+    "COP-RF hard": lambda t: COPRF(t, **HARD),
+    "COP-RF hard, leaf": lambda t: COPRF(t, affinity="leaf", **HARD),
+    "E2CP": lambda t: E2CP(),
+    "E2CP on COP-RF": lambda t: E2CP(COPRF(t)),
+    "E2CP, given": lambda t: E2CP(GIVEN),
+    "E2CP, given, k = N/10": lambda t: E2CP(GIVEN, n_neighbors="paper"),
+    "SL": lambda t: SpectralLearning(),
+    "SL, given": lambda t: SpectralLearning(GIVEN),
+    "SL, given, k = N/10": lambda t: SpectralLearning(GIVEN, n_neighbors="paper"),
+    "links": lambda t: LinkedAffinity(),
+    "links, given": lambda t: LinkedAffinity(GIVEN),
+    "adaptive kNN": lambda t: AdaptiveKNN(),
+    "consensus kNN": lambda t: ConsensusKNN(),
+    "dominant neighbors": lambda t: DominantNeighbors(),
+    "ITML": lambda t: ITML(),
+    "LSML": lambda t: LSML(),
+    "LSML, few steps": lambda t: LSML(max_iter=LSML_STEPS),
+    "MMC": lambda t: MMC(),
+    "MMC diagonal": lambda t: MMC(diagonal=True),
+    "SparseLP": lambda t: SparseLP(),
+    "SKLR": lambda t: SKLR(),
+    "SKLR hard": lambda t: SKLR(slack="none"),
+    "SKLR as published": lambda t: SKLR(algorithm="paper", slack="none"),
+    "SKMS": lambda t: SKMS(),
+}
+#: Clusterers by name, for a number of clusters.
+CLUSTERERS: dict[str, Callable[[int], Any]] = {
+    "spectral": lambda k: SpectralClustering(k),
+    "spectral, k = N/10": lambda k: SpectralClustering(k, n_neighbors="paper"),
+    "k-means": lambda k: KMeans(k, n_init=10),
+    "kernel k-means": lambda k: KernelKMeans(k),
+    "mean shift": lambda k: KernelMeanShift(),
+    "Ward": lambda k: AgglomerativeClustering(k),
+    "COP-Kmeans": lambda k: COPKMeans(k),
+    "COP-Kmeans as published": lambda k: COPKMeans(k, algorithm="paper", n_init=1),
+    "COP-Kmeans, given": lambda k: COPKMeans(k, metric=GIVEN),
+    "PCKMeans": lambda k: PCKMeans(k),
+    "MPCKMeans": lambda k: MPCKMeans(k),
+    "constrained linkage": lambda k: ConstrainedLinkage(k),
+    "SSSVaD": lambda k: SSSVaD(k),
+    "guided": lambda k: GuidedClustering(k, standardize=False),
+    "DCRC": lambda k: DCRC(k),
+    "DCRC kernel": lambda k: DCRC(k, kernel="adaptive"),
+    "DCRC linear": lambda k: DCRC(k, kernel=None),
+    "DCRC as published": lambda k: ChosenTau(DCRC(k, kernel=None, init="kmeans")),
+    "DCRC hard": lambda k: DCRC(k, kernel=None, epsilon=0.0),
+    "DCRC no balance": lambda k: DCRC(k, kernel=None, balance=False),
+    "DCRC, error .15": lambda k: DCRC(k, epsilon=0.15),
+    "DCRC, annotators": lambda k: DCRC(k, epsilon="annotators"),
+}
+#: Answers that are refused, and affinities whose eigenvectors are not found.
+REFUSALS = (InvalidConstraintsError, TooLargeError, ArpackError, np.linalg.LinAlgError)
+
+Answers = Literal[
+    "nothing", "all", "pairs", "as_pairs", "odd_one_out", "triplets", "yes_no", "comparisons"
+]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the tables: an estimator by name, and what it is fitted on."""
+
+    name: str
+    """In the log."""
+    label: str
+    """In tables."""
+    clusterer: str = ""
+    """One of `CLUSTERERS`; none: k-means in the learned features."""
+    similarity: str = ""
+    """One of `SIMILARITIES`; none: the clusterer sees the input itself."""
+    answers: Answers = "all"
+    """The answers that it gets, see `selected`."""
+    input: str = "features"
+    """What it is fitted on, for studies that have more than features."""
+    n_starts: int = 10
+    """Of k-means in learned features."""
+    tried: tuple[str, tuple[Any, ...]] | None = None
+    """A parameter of the similarity that held-out answers choose, and its values."""
+    max_rows: int = 10_000
+    """Left out on larger sets."""
+    max_answers: int = 1_000_000
+    """Left out with more answers."""
+
+    @property
+    def uses_answers(self) -> bool:
+        """Whether it gets any answers."""
+        return self.answers != "nothing"
+
+    def learner(self, n_trees: int = 0) -> Any:
+        """Build the similarity."""
+        return SIMILARITIES[self.similarity](n_trees)
+
+    def model(self, n_clusters: int, n_trees: int = 0) -> Any:
+        """Build the estimator that finds groups."""
+        clusterer = CLUSTERERS[self.clusterer](n_clusters)
+        return (
+            SimilarityClustering(self.learner(n_trees), clusterer) if self.similarity else clusterer
+        )
+
+    def is_run(self, n_rows: int, n_answers: int) -> bool:
+        """Whether a problem of this size is within its limits."""
+        return n_rows <= self.max_rows and n_answers <= self.max_answers
+
+
+def selected(known: Constraints, answers: Answers) -> Constraints:
+    """Select the answers that a method gets.
+
+    Parameters
+    ----------
+    known : Constraints
+        All answers.
+    answers : str
+        "all"; "pairs", "triplets" or "odd_one_out" alone; "yes_no": triplets without don't-knows;
+        "as_pairs": pairs that all answers imply; "comparisons": neither pairs nor "none differs".
+    """
+    if answers == "all":
+        return known
+    if answers == "as_pairs":
+        return known.as_pairs()
+    if answers == "comparisons":
+        return known.select(pairs=[], odd_one_out=known.odd_one_out_answers != NONE_DIFFERS)
+    decided = known.triplet_answers != DONT_KNOW if answers == "yes_no" else None
+    return known.select(
+        pairs=None if answers == "pairs" else [],
+        triplets=decided if answers in ("triplets", "yes_no") else [],
+        odd_one_out=None if answers == "odd_one_out" else [],
+    )
+
+
+@contextmanager
+def noted(notes: dict[str, Any]) -> Iterator[None]:
+    """Note warnings, and a refusal of the answers, which ends the block.
+
+    Parameters
+    ----------
+    notes : dict
+        Gets "failure" (the error's class) and "warnings", where there are any.
+    """
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except REFUSALS as error:
+            notes["failure"] = type(error).__name__
+    if given:
+        notes["warnings"] = sorted({warning.category.__name__ for warning in given})
+
+
+class ChosenTau(BaseEstimator):  # type: ignore[misc]
+    """DCRC with the `tau`, of several, under which most held-out answers are right.
+
+    Parameters
+    ----------
+    model : DCRC
+        Chooses its own `lam` in that way.
+    taus : sequence of float
+        Values to choose from; the middle one if there are too few answers to choose.
+    random_state : int, default=None
+        Used for every fit.
+    """
+
+    def __init__(
+        self, model: Any, taus: tuple[float, ...] = (0.5, 1.0, 1.5), random_state: int | None = None
+    ) -> None:
+        self.model = model
+        self.taus = taus
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None, *, constraints: Constraints) -> Self:
+        """Fit a model for each value, and keep the best."""
+        models = [
+            clone(self.model)
+            .set_params(tau=tau, random_state=self.random_state)
+            .fit(X, constraints=constraints)
+            for tau in self.taus
+        ]
+        shares = [max(model.cv_scores_.values(), default=-1.0) for model in models]
+        best = shares.index(max(shares)) if max(shares) >= 0 else len(models) // 2
+        self.tau_, self.labels_ = models[best].tau, models[best].labels_
+        return self

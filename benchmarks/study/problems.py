@@ -1,0 +1,127 @@
+"""Data sets as the studies use them: rows selected, features scaled, components taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from clew import datasets
+from clew.exceptions import DatasetNotFoundError
+
+__all__ = ["Floats", "Ints", "Problem", "Scale", "classical_scaling", "load", "missing", "permuted"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Scale = Literal["standard", "range", "largest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Features, or distances and coordinates made of them, and the true classes."""
+
+    name: str
+    X: Floats
+    y: Ints
+    class_names: tuple[str, ...] = ()
+    distances: Floats | None = None
+    """Of sets that have distances alone."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(np.unique(self.y))
+
+
+@lru_cache(maxsize=8)
+def load(
+    name: str,
+    scale: Scale | None = None,
+    *,
+    per_class: int | None = None,
+    n_components: int | None = None,
+    n_coordinates: int = 30,
+    is_squared: bool = False,
+) -> Problem:
+    """Load and prepare a data set; repeated calls return the same object.
+
+    Parameters
+    ----------
+    name : str
+        As `clew.datasets.load` has it.
+    scale : {"standard", "range", "largest"}, optional
+        Mean 0 and variance 1, the range [-1, 1], or division by the largest value of all.
+    per_class : int, optional
+        Use the first rows of each class only.
+    n_components : int, optional
+        Replace the scaled features by this many principal components, if there are more features.
+    n_coordinates : int, default=30
+        Coordinates made by classical scaling where a set has distances alone.
+    is_squared : bool, default=False
+        Whether such a set holds squared distances.
+
+    Returns
+    -------
+    Problem
+        The set.
+    """
+    data = datasets.load(name, scale="standard" if scale == "standard" else None)
+    rows = _first_rows(data.y, per_class)
+    parts: dict[str, Any] = {"y": data.y[rows], "class_names": tuple(data.class_names)}
+    if data.X is None:
+        if data.D is None:
+            raise TypeError(f"{name} has neither features nor distances")
+        distances = np.sqrt(data.D) if is_squared else data.D
+        X = classical_scaling(distances, n_coordinates)
+        return Problem(name, X, distances=distances, **parts)
+    X = data.X[rows]
+    if scale == "range":
+        X = to_range(X)
+    elif scale == "largest":
+        X = X / data.X.max()
+    if n_components is not None and n_components < min(X.shape):
+        X = np.asarray(PCA(n_components, svd_solver="full").fit_transform(X))
+    return Problem(name, X, **parts)
+
+
+def missing(name: str) -> str:
+    """Return why a data set cannot be loaded; "" if it can."""
+    try:
+        load(name)
+    except DatasetNotFoundError as error:
+        return str(error)
+    return ""
+
+
+def permuted(problem: Problem, seed: int) -> Problem:
+    """Shuffle the rows, so that no method can profit from their order."""
+    order = np.random.RandomState(seed).permutation(len(problem.y))
+    distances = None if problem.distances is None else problem.distances[np.ix_(order, order)]
+    return replace(problem, X=problem.X[order], y=problem.y[order], distances=distances)
+
+
+def to_range(X: Floats) -> Floats:
+    """Scale every feature to [-1, 1]; a constant one to 0."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    return np.asarray(np.where(high > low, 2 * (X - low) / width - 1, 0.0))
+
+
+def classical_scaling(distances: Floats, n_components: int) -> Floats:
+    """Find coordinates whose distances approximate the given ones, largest variance first."""
+    squared = distances**2
+    middle = squared.mean(axis=0)
+    inner = (middle[:, None] + middle - squared - middle.mean()) / 2
+    variance, axes = np.linalg.eigh(inner)
+    kept = slice(-1, -n_components - 1, -1)
+    return np.asarray(axes[:, kept] * np.sqrt(np.maximum(variance[kept], 0.0)))
+
+
+def _first_rows(y: Ints, per_class: int | None) -> NDArray[np.intp]:
+    if per_class is None:
+        return np.arange(len(y))
+    return np.concatenate([np.flatnonzero(y == c)[:per_class] for c in np.unique(y)])

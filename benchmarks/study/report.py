@@ -1,0 +1,271 @@
+"""Parts of a report, declared: tables, claims, curves and pictures; and the page made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import _harness as harness
+from benchmarks.study import pictures
+from benchmarks.study.results import Results
+from benchmarks.study.scores import Score, Values, paired, standing, verdict
+
+__all__ = [
+    "Block",
+    "Claim",
+    "Claims",
+    "Curves",
+    "Line",
+    "Page",
+    "Panel",
+    "Picture",
+    "Table",
+    "counted",
+    "write",
+]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text, scores, or values by trial, which become scores."""
+
+    columns: Sequence[str]
+    """The header, beginning with the name of the first column."""
+    rows: Sequence[Sequence[Any]]
+    is_marked: bool = False
+    """Whether the best score of each column is bold."""
+    average: Callable[[pd.Series], Score] = Score.of
+    """Makes a score of values by trial."""
+
+    def markdown(self) -> str:
+        """Lay it out."""
+        rows = [[self._averaged(cell) for cell in row] for row in self.rows]
+        best = [self._best([row[i] for row in rows]) for i in range(len(self.columns))]
+        texts = [[_text(cell, best[i]) for i, cell in enumerate(row)] for row in rows]
+        return harness.markdown_table(self.columns, texts)
+
+    def _averaged(self, cell: Any) -> Any:
+        return self.average(cell) if isinstance(cell, pd.Series) else cell
+
+    def _best(self, column: Sequence[Any]) -> float:
+        means = [c.mean for c in column if isinstance(c, Score) and c.is_known and not c.is_gap]
+        return max(means) if self.is_marked and means else float("nan")
+
+
+def _text(cell: Any, best: float) -> Any:
+    if not isinstance(cell, Score):
+        return cell
+    if cell.mean != best or cell.is_gap:
+        return str(cell)
+    return f"**{Score(cell.mean, cell.error)}**{cell.note}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement that one result is above another, at one or several places."""
+
+    text: str
+    ours: Callable[[Any], Values]
+    """Gives our values at a place: by trial, or a curve."""
+    theirs: Callable[[Any], Values | Mapping[str, Values]]
+    """Gives the values that they are compared with, of one method or of several by name."""
+    where: Sequence[str] | Mapping[str, Any]
+    """Places; or what they are called, and what `ours` and `theirs` are given."""
+    is_below: bool = False
+    """Whether the statement is that ours is below."""
+
+    @property
+    def places(self) -> Mapping[str, Any]:
+        """Places, by what they are called."""
+        return self.where if isinstance(self.where, Mapping) else {p: p for p in self.where}
+
+    def gaps(self, place: Any) -> dict[str, Score]:
+        """Give our lead over every other result at a place."""
+        return paired(self.ours(place), self.theirs(place))
+
+    def rows(self) -> list[list[str]]:
+        """Give claim, place, the least favourable lead with its standard error, and the verdict."""
+        found = []
+        for label, place in self.places.items():
+            gaps = self.gaps(place)
+            sign = -1 if self.is_below else 1
+            known = {n: sign * gap.mean if gap.is_known else np.inf for n, gap in gaps.items()}
+            least = min(known, key=lambda name: known[name], default="")
+            gap = str(gaps[least]) if gaps else "–"
+            text = f"{gap} ({least})" if least and gaps[least].is_known else gap
+            found.append([self.text, label, text, standing(gaps, is_below=self.is_below)])
+        return found
+
+
+def counted(claims: Sequence[Claim]) -> str:
+    """Count in how many comparisons of all claims ours is above, level and below."""
+    found = [
+        verdict(gap)
+        for claim in claims
+        for place in claim.places.values()
+        for gap in claim.gaps(place).values()
+    ]
+    n = {word: found.count(word) for word in ("yes", "level", "**no**")}
+    return (
+        f"above in {n['yes']} of {len(found)} comparisons, level in {n['level']}, below in "
+        f"{n['**no**']}"
+    )
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A table of claims."""
+
+    claims: Sequence[Claim]
+    place: str = "set"
+    """What the second column is called."""
+
+    def markdown(self) -> str:
+        """Lay it out."""
+        rows = [row for claim in self.claims for row in claim.rows()]
+        return harness.markdown_table(["claim", self.place, "gap ± se", "verdict"], rows)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve of a panel."""
+
+    label: str
+    curve: pd.DataFrame
+    """A row for each trial, a column for each point."""
+    style: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over the same points."""
+
+    title: str
+    x: Sequence[float]
+    lines: Sequence[Line]
+    ticks: Sequence[str] | None = None
+    """Names of the points."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A picture of curves, mean ± standard error: a grid of panels."""
+
+    stem: str
+    title: str
+    rows: Sequence[Sequence[Panel]]
+    x_label: str
+    y_labels: Sequence[str] = ("ARI",)
+    """Of the rows; the last one for all further rows."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """For `pictures.panels`."""
+
+    def draw(self) -> Any:
+        """Draw it."""
+        figure, grid = pictures.panels(len(self.rows), len(self.rows[0]), **self.options)
+        for i, (places, row) in enumerate(zip(grid, self.rows, strict=True)):
+            for place, panel in zip(places, row, strict=True):
+                for line in panel.lines:
+                    pictures.line(place, panel.x, line.curve, label=line.label, **line.style)
+                place.set_title(panel.title, fontsize=9)
+                pictures.tidied(place)
+                if panel.ticks is not None:
+                    place.set_xticks(panel.x, panel.ticks)
+            places[0].set_ylabel(self.y_labels[min(i, len(self.y_labels) - 1)], fontsize=9)
+            pictures.legend_beside(places[-1])
+        for place in grid[-1]:
+            place.set_xlabel(self.x_label, fontsize=9)
+        figure.suptitle(f"{self.title} (mean ± standard error)", fontsize=11)
+        return figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a study's own."""
+
+    stem: str
+    title: str
+    draw: Callable[[], Any]
+    """Gives a matplotlib figure."""
+    n_colors: int | None = None
+    """Colours that it is stored with: images that look like noise hardly compress."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Parts that are also written to a file of their own, for the documentation."""
+
+    stem: str
+    blocks: Sequence[Any]
+
+
+#: A line of Markdown, or one of the above.
+Block = str | Table | Claims | Curves | Picture | Page
+
+
+def write(
+    results: Results[Any], title: str, notes: str, scale: str, blocks: Sequence[Block]
+) -> str:
+    """Write the report of a study, with its pictures, into the folder of results.
+
+    Parameters
+    ----------
+    results : Results
+        Complete or not: what is missing is a dash.
+    title, notes, scale : str
+        What the study is, and how large.
+    blocks : sequence of Block
+        Parts of the report.
+
+    Returns
+    -------
+    str
+        The report, in Markdown.
+    """
+    stem = results.study.stem
+    text = "\n".join([*_opening(results, title, notes, scale), *_rendered(stem, blocks)])
+    text = text.rstrip() + "\n"
+    harness.write_text(harness.RESULTS / f"{stem}.md", text)
+    return text
+
+
+def _rendered(stem: str, blocks: Sequence[Block]) -> list[str]:
+    lines: list[str] = []
+    for block in blocks:
+        if isinstance(block, Page):
+            page = _rendered(stem, block.blocks)
+            text = "\n".join(page[1:]) + "\n"
+            harness.write_text(harness.RESULTS / f"{stem}_{block.stem}.md", text)
+            lines += page
+        elif isinstance(block, Curves | Picture):
+            name = f"{stem}_{block.stem}.png"
+            n_colors = block.n_colors if isinstance(block, Picture) else None
+            pictures.save(block.draw(), harness.RESULTS / name, n_colors)
+            lines += ["", f"![{block.title}]({name})"]
+        else:
+            lines += ["", block if isinstance(block, str) else block.markdown()]
+    return lines
+
+
+def _opening(results: Results[Any], title: str, notes: str, scale: str) -> list[str]:
+    """Say what the study is, where the report was made, and what is wrong with the results."""
+    lines = [f"# {title}", ""]
+    if results.study.is_quick:
+        lines += ["**Quick run: few trials, small problems; the figures mean little.**", ""]
+    lines += [notes, "", scale, "", harness.described(harness.provenance())]
+    now = harness.source_tag()
+    if results.sources - {now}:
+        measured = ", ".join(sorted(results.sources))
+        lines += ["", f"**Measured with clew's source {measured}; today's is {now}. `--fresh`"]
+        lines[-1] += " measures again.**"
+    if results.outdated:
+        lines += ["", f"**Measured with other parameters: {', '.join(results.outdated)}.**"]
+    if results.n_missing:
+        lines += ["", f"**Not complete: {results.n_missing} results are missing.**"]
+    if results.study.absent_sets:
+        lines += ["", f"Not available, and left out: {', '.join(results.study.absent_sets)}."]
+    return lines

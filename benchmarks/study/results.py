@@ -1,0 +1,175 @@
+"""The results of a study as a data frame, read from its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from benchmarks.study.engine import Study, Task
+from benchmarks.study.log import Record
+from benchmarks.study.scores import Score
+
+__all__ = ["Results"]
+
+S = TypeVar("S", bound=Study)
+POINT = ["set", "cell", "method"]
+
+
+class Results(Generic[S]):
+    """What the log holds of a study.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+
+    Notes
+    -----
+    Results of a method count if they were measured with today's parameters. If the log has none,
+    the newest others stand in, and the report says so.
+    """
+
+    def __init__(self, study: S) -> None:
+        self.study = study
+        self._log = study.log.read()
+        self._by_point: dict[str, dict[Any, pd.Series]] = {}
+
+    @cached_property
+    def records(self) -> dict[Task, Record]:
+        """The results of all tasks that are measured."""
+        found = {}
+        for task in self.study.tasks():
+            record = self._log.get(self._key(task))
+            if record is not None:
+                found[task] = record
+        return found
+
+    def _key(self, task: Task) -> tuple[Any, ...]:
+        key = self.study.key(task)
+        versions = self._versions.get(tuple(key[f] for f in self.study.method_fields), [])
+        if versions and key["version"] not in versions:
+            key["version"] = versions[-1]
+        return tuple(key.values())
+
+    @cached_property
+    def _versions(self) -> dict[tuple[Any, ...], list[str]]:
+        """The versions in the log by method, in the order of their last results."""
+        found: dict[tuple[Any, ...], dict[str, None]] = {}
+        for record in self._log.values():
+            of_method = found.setdefault(tuple(record[f] for f in self.study.method_fields), {})
+            of_method.pop(record["version"], None)
+            of_method[record["version"]] = None
+        return {method: list(versions) for method, versions in found.items()}
+
+    @cached_property
+    def outdated(self) -> list[str]:
+        """Names of methods whose results were measured with other parameters than today's."""
+        others = {
+            task.method.name
+            for task, record in self.records.items()
+            if record["version"] != self.study.key(task)["version"]
+        }
+        return sorted(others)
+
+    @property
+    def n_missing(self) -> int:
+        """Number of results that are not measured."""
+        return len(self.study.tasks()) - len(self.records)
+
+    @property
+    def sources(self) -> set[str]:
+        """Tags of clew's source code that the results were measured with."""
+        return {record["source"] for record in self.records.values()}
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row for each set, cell, method and trial; what uses no answers is in every cell."""
+        measured: dict[tuple[str, Any, Any], list[tuple[int, Record]]] = {}
+        for task, record in self.records.items():
+            measured.setdefault(task[:3], []).append((task.trial, record))
+        rows = [
+            record | {"set": name, "cell": cell.name, "method": method.name, "trial": trial}
+            for name in self.study.found_sets
+            for method, cell in self.study.points(name)
+            for trial, record in measured.get((name, method, self.study.base(method, cell)), [])
+        ]
+        found = pd.DataFrame(rows, columns=None if rows else [*POINT, "trial", "failure"])
+        if "failure" not in found:
+            found["failure"] = None
+        if self.study.refusal is not None and rows:
+            found.loc[found["failure"].notna(), "ari"] = self.study.refusal
+        return found
+
+    def values(self, name: str, cell: Any, method: Any, field: str = "ari") -> pd.Series:
+        """Give one field of the results at one point, by trial."""
+        if field not in self._by_point:
+            known = self.frame.dropna(subset=[field]) if field in self.frame else self.frame[:0]
+            groups = known.set_index("trial").groupby(POINT) if len(known) else []
+            self._by_point[field] = {point: rows[field] for point, rows in groups}
+        found = self._by_point[field].get((name, cell.name, method.name))
+        return pd.Series(dtype=float) if found is None else found.infer_objects()
+
+    def score(self, name: str, cell: Any, method: Any, field: str = "ari") -> Score:
+        """Average a field over trials; notes how many trials were refused."""
+        score = Score.of(self.values(name, cell, method, field))
+        refused = 0 if self.study.refusal is not None else self.n_refused(name, cell, method)
+        return Score(score.mean, score.error, f" ({refused} refused)" if refused else "")
+
+    def n_refused(self, name: str, cell: Any, method: Any) -> int:
+        """Count the trials in which a method refused the answers."""
+        return len(self.values(name, cell, method, "failure"))
+
+    def curve(
+        self, name: str, cells: Sequence[Any], method: Any, field: str = "ari", x: Any = None
+    ) -> pd.DataFrame:
+        """Give a row for each trial, and a column for each cell, named by `x`."""
+        columns = [self.values(name, cell, method, field) for cell in cells]
+        labels = list(x) if x is not None else [cell.name for cell in cells]
+        return pd.concat(columns, axis=1, keys=range(len(labels))).set_axis(labels, axis=1)
+
+    def mean(
+        self,
+        names: Iterable[str],
+        cells: Iterable[Any],
+        method: Any,
+        beside: Sequence[Any] = (),
+        field: str = "ari",
+    ) -> pd.Series:
+        """Average over sets and cells, by trial.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Sets.
+        cells : iterable of Cell
+            Cells.
+        method : Method
+            The method.
+        beside : sequence of Method, default=()
+            Only points that all of these have count, so that all are averaged over the same ones.
+        field : str, default="ari"
+            The field.
+        """
+        wide = self._wide(field)
+        wanted = [method.name, *(other.name for other in beside)]
+        if not set(wanted) <= set(wide.columns):
+            return pd.Series(dtype=float)
+        sets, points = (wide.index.get_level_values(i) for i in (0, 1))
+        rows = sets.isin(list(names)) & points.isin([cell.name for cell in cells])
+        return wide.loc[rows, wanted].dropna().iloc[:, 0].groupby("trial").mean()
+
+    def _wide(self, field: str) -> pd.DataFrame:
+        """Give a column for each method, and a row for each set, cell and trial."""
+        if field not in self._wide_frames:
+            known = self.frame.dropna(subset=[field]) if field in self.frame else self.frame[:0]
+            index = known.set_index(["set", "cell", "trial", "method"])
+            column = index[field].astype(float) if len(known) else index.index.to_series()
+            self._wide_frames[field] = column.unstack("method")
+        return self._wide_frames[field]
+
+    @cached_property
+    def _wide_frames(self) -> dict[str, pd.DataFrame]:
+        return {}
