@@ -50,11 +50,7 @@ docs: $(STAMP) $(KERNELS)
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(STAMP) $(KERNELS)
-	$(BIN)/python -m benchmarks.kernels.forest --quick
-	$(BIN)/python -m benchmarks.kernels.constrained --quick
-	$(BIN)/python -m benchmarks.kernels.metrics --quick
-	$(BIN)/python -m benchmarks.kernels.relative --quick
-	$(BIN)/python -m benchmarks.kernels.guided --quick
+	$(BIN)/python -m benchmarks.kernels --quick
 	$(BIN)/python -m benchmarks.papers cop_rf --quick
 
 clean:

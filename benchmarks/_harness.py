@@ -1,4 +1,4 @@
-"""What every benchmark needs: where it ran, time and memory, tables and files."""
+"""What every benchmark needs: the machine, time and memory, tables and files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import json
 import os
 import platform
 import resource
-import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,21 +22,10 @@ import clew
 from clew._files import atomic_write
 
 __all__ = [
-    "RESULTS",
-    "alternated",
-    "described",
-    "markdown_table",
-    "mean_and_error",
-    "measured_apart",
-    "medians",
-    "memory_now",
-    "memory_peak",
-    "provenance",
-    "reset_memory_peak",
-    "source_tag",
-    "write_json",
-    "write_text",
-]
+    "RESULTS", "ROOT", "alternated", "described", "markdown_table", "mean_and_error",
+    "memory_now", "memory_peak", "provenance", "reset_memory_peak", "source_tag", "timed",
+    "write_json", "write_text",
+]  # fmt: skip
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -46,25 +33,18 @@ PACKAGES = ("clew", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
 def provenance() -> dict[str, Any]:
-    """Say when, on what kind of machine and with what versions a result was made.
-
-    Returns
-    -------
-    dict
-        Names no host, user or folder. Holds "date", "machine", "versions", "source" and "load".
-    """
+    """Return date, machine, versions and load, without names of host, user or folders."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count(),
-            "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+            "cores": len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count(),
+            "memory_gib": round(memory / 2**30),
         },
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in PACKAGES},
+        "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         "source": source_tag(),
         # Ratios of threads mean nothing on a machine that had other work.
         "load": round(os.getloadavg()[0], 1),
@@ -83,75 +63,64 @@ def described(about: Mapping[str, Any]) -> str:
 
 
 def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or "unknown"
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return (names or [platform.processor() or "unknown"])[0]
 
 
 def source_tag() -> str:
-    """Hash clew's source, but for docstrings and layout: two equal tags mean the same program."""
+    """Hash clew's source without docstrings and layout: equal tags mean the same program."""
     digest = hashlib.sha256()
     folder = Path(clew.__file__).parent
     for path in sorted(folder.rglob("*.py")):
-        if path.relative_to(folder).parts[0] in ("cli", "datasets", "oracles"):
-            continue
-        digest.update(_program(path.read_text(encoding="utf-8")).encode())
+        if path.relative_to(folder).parts[0] not in ("cli", "datasets", "oracles"):
+            digest.update(_program(path.read_text(encoding="utf-8")).encode())
     return digest.hexdigest()[:12]
 
 
 def _program(source: str) -> str:
     tree = ast.parse(source)
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
-            node
-        ):
+        if isinstance(node, kinds) and ast.get_docstring(node):
             node.body = node.body[1:]
     return ast.dump(tree)
 
 
 def alternated(
-    runs: Mapping[str, Callable[[], object]],
-    repeats: int | Mapping[str, int] = 3,
-    clock: Callable[[], float] = time.perf_counter,
-) -> dict[str, list[float]]:
-    """Time several things in turns, so that a slow moment of the machine strikes all of them.
-
-    Parameters
-    ----------
-    runs : mapping of str to callable
-        What to run, by name.
-    repeats : int or mapping of str to int, default=3
-        How often, for all or for each.
-    clock : callable
-        Gives seconds.
+    runs: Mapping[str, Callable[[], Any]], repeats: Mapping[str, int]
+) -> tuple[dict[str, list[tuple[float, float]]], dict[str, Any]]:
+    """Time several runs in turns, so that a slow moment of the machine affects all of them.
 
     Returns
     -------
-    dict of str to list of float
-        Seconds of each run.
+    seconds : dict of str to list of (float, float)
+        Wall and CPU seconds of each repeat of each run.
+    found : dict
+        What each run returned the last time.
     """
-    wanted = {name: repeats if isinstance(repeats, int) else repeats[name] for name in runs}
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for turn in range(max(wanted.values())):
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    found: dict[str, Any] = {}
+    for turn in range(max(repeats[name] for name in runs)):
         for name, run in runs.items():
-            if turn < wanted[name]:
+            if turn < repeats[name]:
+                found.pop(name, None)
                 gc.collect()
-                start = clock()
-                run()
-                seconds[name].append(clock() - start)
-    return seconds
+                wall, cpu, found[name] = timed(run)
+                seconds[name].append((wall, cpu))
+    return seconds, found
 
 
-def medians(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Give the median of each list."""
-    return {name: statistics.median(values) for name, values in seconds.items()}
+def timed(run: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Return wall seconds, CPU seconds and the result of one run."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = run()
+    return time.perf_counter() - wall, time.process_time() - cpu, found
 
 
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
-    """Give the mean and its standard error; the error of a single value is NaN."""
+    """Return the mean and its standard error; the error of a single value is NaN."""
     points = np.fromiter(values, float)
     if len(points) < 2:
         return (float(points.mean()) if len(points) else float("nan")), float("nan")
@@ -159,12 +128,12 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
 
 
 def memory_now() -> float:
-    """Give the resident memory of this process in MiB."""
+    """Return the resident memory of this process in MiB."""
     return _status("VmRSS") or memory_peak()
 
 
 def memory_peak() -> float:
-    """Give the largest resident memory of this process in MiB.
+    """Return the largest resident memory of this process in MiB.
 
     Notes
     -----
@@ -184,39 +153,10 @@ def reset_memory_peak() -> None:
 
 
 def _status(name: str) -> float | None:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    for line in status.read_text(encoding="ascii", errors="replace").splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) / 1024
-    return None
-
-
-def measured_apart(module: str, job: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a module in a fresh process, so that its memory is its own.
-
-    Parameters
-    ----------
-    module : str
-        Gets `job` as JSON in its first argument, and prints JSON on its last line.
-    job : mapping
-        What it should do.
-
-    Returns
-    -------
-    dict
-        What it printed.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", module, json.dumps(dict(job))],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    path = Path("/proc/self/status")
+    text = path.read_text(encoding="ascii", errors="replace") if path.exists() else ""
+    found = [line.split()[1] for line in text.splitlines() if line.startswith(f"{name}:")]
+    return int(found[0]) / 1024 if found else None
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -230,20 +170,14 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> s
     | iris   | 0.750 |
     | digits |     – |
     """
-    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(3, *(len(row[i]) for row in cells)) for i in range(len(header))]
-    rule = [
-        f":{'-' * (width - 1)}" if i == 0 else f"{'-' * (width - 1)}:"
-        for i, width in enumerate(widths)
+    lines = [list(header), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
+    laid = [
+        [line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]
+        for line in [lines[0], rule, *lines[1:]]
     ]
-    lines = [
-        [
-            cell.ljust(w) if i == 0 else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        for row in cells
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+    return "\n".join(f"| {' | '.join(line)} |" for line in laid)
 
 
 def _cell(value: object) -> str:

@@ -1,147 +1,150 @@
-"""Speed and memory of the methods under answers: ``python -m benchmarks.kernels.constrained``."""
+"""Methods that take constraints, and the similarities beside them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import click
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-from benchmarks import _harness as harness
-from benchmarks.kernels import _constrained_measures as measures
-from benchmarks.kernels._constrained_cases import CASES, CLEW
-from benchmarks.kernels._constrained_measures import Options, Row
-from benchmarks.kernels._constrained_problems import Problem
-
-__all__ = ["main"]
-
-NOTE = (
-    "One thread, CPU time, medians of several runs. What is written in numpy, scipy and "
-    "scikit-learn runs in turns with clew, packages from the index in environments of their own, "
-    "on the same rows and answers. All answers are right, about random pairs. MiB: growth of the "
-    "peak resident memory in a fresh process. Ratio: seconds of the peer / seconds of clew."
-)
-#: Heading and note of each table.
-TABLES = {
-    "Groups": "Peers make one start of k-means. ARI, answers violated and number of groups are "
-    "those of the last run. scipy's linkage knows no answers.",
-    "Similarities": "All on the same graph of the 20 nearest rows, unless features are named. "
-    "DominantNeighbors and ConsensusKNN take no answers.",
-}
-HEADER = ["method", "problem", "clew s", "peer", "peer s", "ratio", "clew MiB", "peer MiB"]
-GROUPS_HEADER = [
-    "clew ARI", "peer ARI", "clew violated", "peer violated", "clew groups", "peer groups",
-]  # fmt: skip
-#: Method, variant, start of the problem; field; most that is allowed; unit.
-GOALS = (
-    ("COPKMeans", "10 starts", "digits", "clew_s", 0.2, "s"),
-    ("ConstrainedLinkage", "average", "digits 1,797, 200", "clew_s", 0.3, "s"),
-    ("E2CP", "sparse", "mixture 10,000", "clew_s", 5.0, "s"),
-    ("E2CP", "sparse", "mixture 10,000", "clew_mib", 1024.0, "MiB"),
-    ("E2CP", "sparse, from features", "mixture 10,000", "clew_s", 5.0, "s"),
-    ("E2CP", "sparse, from features", "mixture 10,000", "clew_mib", 1024.0, "MiB"),
+from benchmarks.kernels import _plain as plain
+from benchmarks.kernels._measure import Case, Run, fit
+from benchmarks.kernels._page import Page, Table
+from benchmarks.kernels._problems import Problem
+from benchmarks.kernels.fits import agreement
+from clew.cluster import ConstrainedLinkage, COPKMeans, MPCKMeans, PCKMeans
+from clew.similarity import (
+    E2CP,
+    AdaptiveKNN,
+    ConsensusKNN,
+    DominantNeighbors,
+    LinkedAffinity,
+    SpectralLearning,
 )
 
+__all__ = ["PAGE"]
 
-def tables(rows: Iterable[Row]) -> list[str]:
-    """Make both tables, each with its heading and note."""
-    parts: dict[str, list[Row]] = {name: [] for name in TABLES}
-    for row in rows:
-        parts["Groups" if "clew_ari" in row else "Similarities"].append(row)
-    lines = []
-    for name, members in parts.items():
-        extra = GROUPS_HEADER if name == "Groups" else []
-        cells = [_cells(row, extra) for row in members]
-        table = harness.markdown_table(HEADER + extra, cells)
-        lines += [f"## {name}", "", TABLES[name], "", table, ""] if members else []
-    return lines
+DIGITS = Problem("digits", 1797, 64, 10, n_answers=200)
+LARGE = Problem("mixture", 10_000, n_answers=2_000)
 
 
-def _cells(row: Row, extra: list[str]) -> list[object]:
-    ratio = f"{row['ratio']:.1f}×" if "ratio" in row else None
-    whole = [None if row.get(f) is None else round(row[f]) for f in ("clew_mib", "peer_mib")]
-    return [
-        f"{row['method']}, {row['variant']}", row["problem"], row["clew_s"], row["peer"],
-        row.get("peer_s"), ratio, *whole,
-        *(row.get(heading.lower().replace(" ", "_")) for heading in extra),
-    ]  # fmt: skip
+def _of(n_samples: int, n_answers: int) -> Problem:
+    return replace(LARGE, n_samples=n_samples, n_answers=n_answers)
 
 
-def reasons(rows: Iterable[Row]) -> list[str]:
-    """Say of every peer that did not run, or not always, why."""
-    said = {(row["peer"], row["method"]): row["reason"] for row in rows if "reason" in row}
-    return [f"- {peer}, {method}: {reason}" for (peer, method), reason in said.items()]
+def nearest(problem: Problem) -> Callable[[], Any]:
+    """Link each row to its most similar ones."""
+    X = problem.X
+    return lambda: AdaptiveKNN().fit(X).kneighbors_graph(20)
 
 
-def targets(rows: Iterable[Row]) -> list[str]:
-    """Say which of the figures to reach were reached."""
-    found, seen = [], set()
-    for row in rows:
-        for goal in GOALS:
-            method, variant, problem, field, most, unit = goal
-            is_it = (row["method"], row["variant"]) == (method, variant)
-            if goal in seen or not (is_it and row["problem"].startswith(problem)):
-                continue
-            if row.get(field) is not None:
-                seen.add(goal)
-                verdict = "reached" if row[field] <= most else "**missed**"
-                name = f"{method}, {variant}, {row['problem']}"
-                found.append(f"- {verdict}: {name}: {row[field]:.3g} {unit} (at most {most:g})")
-    return found
+def written(problem: Problem, *, function: Any, on: str = "graph") -> Callable[[], Any]:
+    """Run what somebody would write without clew; `on` is computed before."""
+    assert getattr(problem, on) is not None
+    return partial(function, problem)
 
 
-def markdown(rows: list[Row], about: dict[str, Any], options: Options) -> str:
-    """Write the page."""
-    lines = ["# Methods under answers: speed and memory", ""]
-    if options.is_quick:
-        lines += ["**Quick run: fewer rows and answers; the figures mean little.**", ""]
-    lines += [harness.described(about), "", NOTE, "", *tables(rows)]
-    lines += ["## Peers that did not run, or not always", "", *(reasons(rows) or ["None."])]
-    if not options.is_quick:
-        lines += ["", "## Figures to reach", "", *targets(rows)]
-    return "\n".join([*lines, ""])
+def _written(name: str, function: Any, repeats: int = 3, **options: Any) -> Run:
+    return Run(name, written, {"function": function, **options}, repeats)
 
 
-def warm_up() -> None:
-    """Compile every kernel that will be timed."""
-    inputs = Problem(60, 10).inputs()
-    for run in CLEW.values():
-        run(inputs)
+def _packaged(method: str, *packages: str, repeats: int = 3) -> tuple[Run, ...]:
+    return tuple(Run(p, f"{p} {method}", {}, repeats, package=p) for p in packages)
 
 
-@click.command()
-@click.option("--quick", is_flag=True, help="Under two minutes, into files of its own.")
-@click.option("--no-peers", is_flag=True, help="Without peers that need environments. No files.")
-@click.option(
-    "--only",
-    multiple=True,
-    type=click.Choice(sorted({case.method for case in CASES})),
-    help="Measure these methods; repeatable. Writes no files.",
+def _groups(label: str, problem: Problem, kind: Any, peers: Any = (), **more: Any) -> Case:
+    repeats, goals = more.pop("repeats", 5), more.pop("goals", {})
+    options = {"kind": kind, "n_clusters": problem.n_clusters} | more
+    run = Run("clew", fit, options, repeats)
+    is_weighed = kind is ConstrainedLinkage
+    name = f"{kind.__name__}, {label}"
+    return Case(name, problem, run, peers, False, is_weighed, agreement, goals)
+
+
+def _k_means(kind: Any, n_init: int, peers: tuple[Run, ...], **more: Any) -> Case:
+    label = f"{n_init} start{'s' if n_init > 1 else ''}"
+    return _groups(label, DIGITS, kind, peers, n_init=n_init, random_state=0, **more)
+
+
+def _linkage(problem: Problem, *peers: Run, **more: Any) -> Case:
+    return _groups("average", problem, ConstrainedLinkage, peers, **more)
+
+
+def _similarity(problem: Problem, kind: Any, *peers: Run, on: str = "graph", **more: Any) -> Case:
+    form = more.get("form") or ("graph" if on == "graph" else "dense")
+    label = f"{kind.__name__}, {form}" + (", from features" if (kind, on) == (E2CP, "X") else "")
+    takes_answers = kind not in (AdaptiveKNN, ConsensusKNN, DominantNeighbors)
+    options = {"kind": kind, "take": "affinity_matrix_", "on": on, "takes_answers": takes_answers}
+    given = {} if on == "X" else {"similarity": "precomputed"}
+    return Case(label, problem, Run("clew", fit, options | given | more), peers)
+
+
+def _e2cp(problem: Problem, form: str, *peers: Run, on: str = "graph", **goals: float) -> Case:
+    case = _similarity(problem, E2CP, *peers, on=on, form=form, **NEAR)
+    return case._replace(is_weighed=True, goals=goals)
+
+
+NEAR = {"n_neighbors": 20}
+SURE = "active-semi-supervised-clustering"
+COP = _packaged("COPKMeans", SURE, "copkmeans-ht", "clumppy", "clustlib")
+PCK, MPCK = _packaged("PCKMeans", SURE), _packaged("MPCKMeans", SURE, repeats=1)
+LINKAGE = _packaged("ConstrainedLinkage", "constrained-linkage", repeats=1)
+SCIPY = _written("scipy linkage", plain.average_linkage, on="X")
+INVERSE = _written("numpy, dense inverse", plain.e2cp)
+LIL = _written("scipy, lil_array", plain.spectral_learning)
+PRODUCT = _written("scipy, one product", plain.consensus_knn)
+REPLICATOR = _written("numpy, replicator dynamics", plain.dominant_neighbors, 1)
+DOMINANT = _packaged("DominantNeighbors", "dominant")
+NUMPY = _written("numpy", plain.linked_affinity)
+NEIGHBORS = _written("scikit-learn neighbors, numpy", plain.adaptive_graph, on="X")
+DISTANCES = _written("scikit-learn distances, numpy", plain.adaptive_affinity, on="X")
+E2CP_GOALS = {"ours.cpu_s": 5.0, "ours.growth_mib": 1024.0}
+COLUMNS = {
+    "method": "label", "data": "problem.data", "rows × features": "problem.size",
+    "answers": "problem.n_answers", "clew s": "ours.cpu_s", "peer": "peer.name",
+    "peer s": "peer.cpu_s", "ratio": "peer.ratio", "clew MiB": "ours.growth_mib",
+    "peer MiB": "peer.growth_mib",
+}  # fmt: skip
+OF_GROUPS = {
+    "clew ARI": "ours.ari", "peer ARI": "peer.ari", "clew violated": "ours.violated",
+    "peer violated": "peer.violated", "clew groups": "ours.groups", "peer groups": "peer.groups",
+}  # fmt: skip
+GROUPS = Table(
+    COLUMNS | OF_GROUPS,
+    (
+        _k_means(COPKMeans, 10, COP, goals={"ours.cpu_s": 0.2}),
+        _k_means(COPKMeans, 1, COP),
+        _k_means(PCKMeans, 4, PCK),
+        _k_means(PCKMeans, 1, PCK),
+        _k_means(MPCKMeans, 4, MPCK),
+        _k_means(MPCKMeans, 1, MPCK),
+        _linkage(DIGITS, *LINKAGE, goals={"ours.cpu_s": 0.3}),
+        _linkage(replace(DIGITS, n_answers=0), SCIPY),
+        _linkage(_of(5_000, 0), SCIPY),
+        _linkage(_of(5_000, 5_000)),
+        _linkage(_of(10_000, 0), SCIPY._replace(repeats=1), repeats=3),
+        _linkage(_of(10_000, 10_000), repeats=3),
+    ),
+    is_long=True,
 )
-def main(quick: bool, no_peers: bool, only: tuple[str, ...]) -> None:
-    """Time every method under answers beside its peers, print the table and write it."""
-    about = harness.provenance()
-    options = Options(is_quick=quick, has_peers=not no_peers)
-    start = time.perf_counter()
-    found: list[Row] = []
-    with threadpool_limits(1):
-        warm_up()
-        for row in measures.rows(options, only):
-            found.append(row)
-            print(f"{row['method']}, {row['variant']}, {row['problem']}", flush=True)
-    print("\n".join(["", *tables(found), *reasons(found)]))
-    if not quick:
-        print("\n".join(["", *targets(found)]))
-    print(f"\n{time.perf_counter() - start:.0f} s in all")
-    if not (only or no_peers):
-        stem = "constrained_quick" if quick else "constrained"
-        content = {"about": about, "options": asdict(options), "seed": 0, "rows": found}
-        harness.write_json(harness.RESULTS / f"{stem}.json", content)
-        harness.write_text(harness.RESULTS / f"{stem}.md", markdown(found, about, options))
-
-
-if __name__ == "__main__":
-    main()
+SIMILARITIES = Table(
+    COLUMNS,
+    (
+        _e2cp(DIGITS, "dense", INVERSE),
+        _e2cp(DIGITS, "sparse", INVERSE),
+        _e2cp(_of(5_000, 1_000), "sparse", INVERSE._replace(repeats=1)),
+        _e2cp(LARGE, "sparse", **E2CP_GOALS),
+        _e2cp(LARGE, "sparse", on="X", **E2CP_GOALS),
+        _similarity(DIGITS, SpectralLearning, LIL, **NEAR),
+        _similarity(LARGE, SpectralLearning, LIL, **NEAR),
+        _similarity(DIGITS, LinkedAffinity, NUMPY, on="dense_graph"),
+        _similarity(DIGITS, AdaptiveKNN, DISTANCES, on="X"),
+        Case("AdaptiveKNN, graph", LARGE, Run("clew", nearest), (NEIGHBORS,), is_weighed=True),
+        _similarity(DIGITS, DominantNeighbors, REPLICATOR, *DOMINANT, **NEAR),
+        _similarity(LARGE, DominantNeighbors, **NEAR),
+        _similarity(DIGITS, ConsensusKNN, PRODUCT, **NEAR),
+        _similarity(LARGE, ConsensusKNN, PRODUCT, **NEAR)._replace(is_weighed=True),
+    ),
+    is_long=True,
+)
+PAGE = Page("constrained", {"groups": GROUPS, "similarities": SIMILARITIES})

@@ -1,219 +1,179 @@
-"""Speed and memory of the clustering forests: ``python -m benchmarks.kernels.forest``."""
+"""Clustering forests beside those of scikit-learn; COP-RF; threads; affinities."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
-import click
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from benchmarks import _harness as harness
-from benchmarks.kernels import _forest_measures as measures
-from benchmarks.kernels._forest_measures import Options, Row
-from benchmarks.kernels._forest_problems import warm_up
+from benchmarks.kernels._measure import Case, Row, Run, fit
+from benchmarks.kernels._page import Page, Table
+from benchmarks.kernels._problems import Problem
+from clew.similarity import COPRF, ClustRF
 
-__all__ = ["main"]
-
-Table = tuple[list[str], list[list[object]]]
+__all__ = ["PAGE"]
 
 
-def _forests(rows: Iterable[Row]) -> Table:
-    header = [
-        "problem", "data", "trees", "trees of peers", "clew s", "RandomForest s", "ExtraTrees s",
-        "RF / clew", "ET / clew", "clew MiB", "RF MiB", "ET MiB",
-    ]  # fmt: skip
-    return header, [
-        [
-            row["size"], row["data"], row["n_trees"], row["peer_trees"],
-            *row["seconds"].values(), *(f"{ratio:.1f}×" for ratio in row["ratio"].values()),
-            *(round(mib) for mib in (row["memory_mib"] or {}).values()), *_blanks(row),
-        ]
-        for row in rows
-    ]  # fmt: skip
+def grow_peer(problem: Problem, *, kind: Any, n_trees: int) -> Callable[[], Any]:
+    """Fit a forest of scikit-learn to rows and pseudo rows that are already drawn."""
+    X, y = problem.two_classes
+    draws = {"max_features": "sqrt", "bootstrap": True, "max_samples": len(problem.X)}
+    return lambda: kind(n_trees, **draws, n_jobs=1, random_state=0).fit(X, y)
 
 
-def _blanks(row: Row) -> list[None]:
-    return [] if row["memory_mib"] else [None] * 3
+def affinity(problem: Problem, *, n_trees: int, affinity: str) -> Callable[[], Any]:
+    """Compute the dense affinity of a forest that is already grown."""
+    model = ClustRF(n_trees, affinity=affinity, n_jobs=1, random_state=0).fit(problem.X)
+
+    def work() -> Any:
+        model.__dict__.pop("affinity_matrix_", None)
+        return model.affinity_matrix_
+
+    return work
 
 
-def _coprf(rows: Iterable[Row]) -> Table:
-    header = ["mode", "trust", "wrong answers", "trees", "seconds", "paper's 213 s / ours"]
-    return header, [
-        [
-            *(row[name] for name in ("mode", "trust", "wrong", "n_trees", "seconds")),
-            f"{row['paper_ratio']:.0f}×" if row["paper_ratio"] else None,
-        ]
-        for row in rows
-    ]
+def nearest(problem: Problem, *, k: int, **options: Any) -> Callable[[], Row]:
+    """Fit ClustRF and link each row to its most similar ones; nothing is N×N."""
+
+    def work() -> Row:
+        start = time.perf_counter()
+        model = ClustRF(**options, random_state=0).fit(problem.X)
+        grown = time.perf_counter()
+        n_links = model.kneighbors_graph(k).nnz
+        return {"forest_s": grown - start, "graph_s": time.perf_counter() - grown, "links": n_links}
+
+    return work
 
 
-def _threads(rows: Iterable[Row]) -> Table:
-    header = ["problem", "data", "trees", "one thread s", "two threads s", "ratio"]
-    return header, [
-        [r["size"], r["data"], r["n_trees"], r["one"], r["two"], f"{r['ratio']:.2f}×"] for r in rows
-    ]
-
-
-def _affinities(rows: Iterable[Row]) -> Table:
-    header = ["problem", "data", "trees", "leaf s", "uniform s", "adaptive s"]
-    return header, [list(row.values()) for row in rows]
-
-
-#: Heading and field of each column.
-SPARSE_COLUMNS = {
-    "rows": "n_samples",
-    "trees": "n_trees",
-    "k": "k",
-    "max_samples": "max_samples",
-    "threads": "n_jobs",
-    "forest s": "forest_s",
-    "graph s": "graph_s",
-    "both s": "total_s",
-    "peak MiB": "peak_mib",
-}
-
-
-def _sparse(rows: Iterable[Row]) -> Table:
-    cells = [row | {"peak_mib": round(row["peak_mib"])} for row in rows]
-    return list(SPARSE_COLUMNS), [[row[name] for name in SPARSE_COLUMNS.values()] for row in cells]
-
-
-class Part(NamedTuple):
-    """One table: what it says, how its rows are measured and laid out."""
-
-    title: str
-    note: str
-    measure: Callable[[Options], Iterable[Row]]
-    layout: Callable[[Iterable[Row]], Table]
-
-
-PARTS = {
-    "forests": Part(
-        "Forests on the same two-class problem",
-        "One thread. clew's time is `ClustRF(...).fit(X)`, pseudo rows, binning and all; peers get "
-        'the pseudo rows for nothing: `max_features="sqrt", bootstrap=True, max_samples=N` of 2N '
-        "rows. Where peers grew fewer trees, their time is scaled linearly in the trees, and their "
-        "memory along the line through two numbers of trees. Medians of 3 runs in turns; peers at "
-        "the large sizes 1 run. MiB: growth of the peak resident memory during the fit, each in "
-        "a fresh process.",
-        measures.forests,
-        _forests,
-    ),
-    "coprf": Part(
-        "COP-RF at 600×30, 539 answers (0.3 % of all pairs)",
-        "One thread, medians of 3. `COPRF(...).fit(X, constraints=...)`, the weighing of the "
-        "answers included. The paper: 213 s a forest, in C++, one core. The published model is "
-        "hard with trust inconsistency. Hard constraints with nothing filtered out refuse "
-        "contradictions, so there is no such row with wrong answers.",
-        measures.coprf,
-        _coprf,
-    ),
-    "threads": Part(
-        "Two threads against one",
-        "`ClustRF(...).fit(X)`, medians of 5 runs in turns.",
-        measures.threads,
-        _threads,
-    ),
-    "affinities": Part(
-        "Dense affinity of a grown forest",
-        "One thread, medians of 3.",
-        measures.affinities,
-        _affinities,
-    ),
-    "sparse": Part(
-        "Nearest rows by affinity, nothing dense",
-        "50 features, 20 Gaussian clusters, `kneighbors_graph`; each row in a fresh process. Peak: "
-        "resident memory of the whole process, libraries and data included.",
-        measures.sparse,
-        _sparse,
-    ),
-}
-
-
-def targets(tables: dict[str, list[Row]]) -> list[str]:
-    """Say which of the figures to reach were reached."""
-    forest, found = tables.get("forests", []), []
-    worst = min(forest, key=lambda row: row["ratio"]["RandomForest"], default=None)
-    if worst:
-        ratio = worst["ratio"]["RandomForest"]
-        found.append(
-            _target("RandomForest / clew at every size", ratio, 8, f"×, lowest at {worst['size']}")
-        )
-    for row in forest:
-        if row["size"] == "50,000×50":
-            ratio = row["ratio"]["ExtraTrees"]
-            found.append(_target("ExtraTrees / clew at 50,000×50", ratio, 1, "×"))
-    for row in tables.get("coprf", []):
-        name = f"COP-RF {row['mode']}, trust {row['trust']}, wrong {row['wrong']}"
-        found.append(_target(name, row["seconds"], 0.6, " s", is_most=True))
-    for row in tables.get("threads", []):
-        found.append(_target(f"two threads at {row['size']}", row["ratio"], 1.9, "×"))
-    for row in tables.get("sparse", [])[:1]:
-        found.append(
-            _target("sparse top-20 with its forest", row["total_s"], 15, " s", is_most=True)
-        )
-        found.append(
-            _target("sparse top-20, peak", row["peak_mib"] / 1024, 2, " GiB", is_most=True)
-        )
+def stages(problem: Problem, found: Row, ours: Any) -> Row:
+    """Report the seconds that the work took of itself."""
     return found
 
 
-def _target(name: str, value: float, goal: float, unit: str, *, is_most: bool = False) -> str:
-    is_reached = value <= goal if is_most else value >= goal
-    bound = "at most" if is_most else "at least"
-    verdict = "reached" if is_reached else "**missed**"
-    return f"- {verdict}: {name} {value:.2f}{unit} ({bound} {goal:g})"
+FOREST = {"kind": ClustRF, "take": "forest_", "takes_answers": False, "random_state": 0}
+RF, ET = "peers.RandomForestClassifier", "peers.ExtraTreesClassifier"
 
 
-def _markdown(tables: dict[str, list[Row]], about: dict[str, Any], options: Options) -> str:
-    lines = ["# Clustering forests: speed and memory", ""]
-    if options.is_quick:
-        lines += ["**Quick run: fewer trees and rows; the figures mean little.**", ""]
-    lines.append(harness.described(about))
-    for name, rows in tables.items():
-        title, note, _, layout = PARTS[name]
-        lines += ["", f"## {title}", "", note, "", harness.markdown_table(*layout(rows))]
-    return "\n".join([*lines, "", "## Figures to reach", "", *targets(tables), ""])
+def _forest(data: str, n: int, d: int, n_trees: int, share: float, **more: float) -> Case:
+    """At large sizes peers grow a share of the trees, once."""
+    repeats, few = 3 if share == 1 else 1, round(share * n_trees)
+    peers = tuple(
+        Run(kind.__name__, grow_peer, {"kind": kind, "n_trees": few}, repeats, scale=1 / share)
+        for kind in (RandomForestClassifier, ExtraTreesClassifier)
+    )
+    goals = {f"{RF}.ratio": 8.0} | more
+    ours = Run("clew", fit, FOREST | {"n_trees": n_trees})
+    return Case("ClustRF", Problem(data, n, d, 10), ours, peers, is_weighed=True, goals=goals)
 
 
-@click.command()
-@click.option("--quick", is_flag=True, help="Under two minutes, into files of its own.")
-@click.option("--full", is_flag=True, help="Peers grow all their trees, at the large sizes too.")
-@click.option(
-    "--peer-share",
-    default=0.1,
-    show_default=True,
-    help="Share of the trees that peers grow at the large sizes.",
-)
-@click.option(
-    "--only",
-    multiple=True,
-    type=click.Choice(list(PARTS)),
-    help="Measure these tables; repeatable. Writes no files.",
-)
-def main(quick: bool, full: bool, peer_share: float, only: tuple[str, ...]) -> None:
-    """Time the forests beside scikit-learn's, print the tables and write them."""
-    about = harness.provenance()
-    options = Options(peer_share=1.0 if full else peer_share, is_quick=quick)
-    start = time.perf_counter()
-    tables: dict[str, list[Row]] = {}
-    with threadpool_limits(1):
-        warm_up()
-        for name in only or PARTS:
-            title, _, measure, layout = PARTS[name]
-            tables[name] = list(measure(options))
-            print(f"\n{title}\n{harness.markdown_table(*layout(tables[name]))}", flush=True)
-    print("\n" + "\n".join(targets(tables)))
-    print(f"\n{time.perf_counter() - start:.0f} s in all")
-    if not only:
-        stem = "forest_quick" if quick else "forest"
-        content = {"about": about, "options": asdict(options), "seed": 0, "tables": tables}
-        harness.write_json(harness.RESULTS / f"{stem}.json", content)
-        harness.write_text(harness.RESULTS / f"{stem}.md", _markdown(tables, about, options))
+SIZE = {"problem": "problem.size", "data": "problem.data", "trees": "options.n_trees"}
+FORESTS = Table(
+    SIZE | {
+        "trees of peers": f"{RF}.options.n_trees", "clew s": "ours.wall_s",
+        "RandomForest s": f"{RF}.wall_s", "ExtraTrees s": f"{ET}.wall_s",
+        "RF / clew": f"{RF}.ratio", "ET / clew": f"{ET}.ratio", "clew MiB": "ours.growth_mib",
+        "RF MiB": f"{RF}.growth_mib", "ET MiB": f"{ET}.growth_mib",
+    },
+    (
+        _forest("mixture", 600, 30, 1000, 1.0),
+        _forest("segment_full", 2310, 19, 1000, 1.0),
+        _forest("digits", 1797, 64, 1000, 1.0),
+        _forest("mixture", 10_000, 50, 1000, 0.1),
+        _forest("mixture", 50_000, 50, 200, 0.1, **{f"{ET}.ratio": 1.0}),
+    ),
+    clock="wall_s",
+)  # fmt: skip
 
 
-if __name__ == "__main__":
-    main()
+def _coprf(mode: str, trust: str | None, error: float, **more: str) -> Case:
+    problem = Problem("mixture", 600, 30, 6, n_answers=539, error=error)
+    options = {"mode": mode, "trust": trust, "n_trees": 1000, "random_state": 0} | more
+    run = Run("clew", fit, {"kind": COPRF, "take": "forest_"} | options)
+    paper, goals = Run("paper", 213.0), {"ours.wall_s": 0.6}
+    return Case(f"COP-RF {mode}, trust {trust}", problem, run, (paper,), goals=goals)
+
+
+COP_RF = Table(
+    {
+        "mode": "options.mode", "trust": "options.trust", "wrong answers": "problem.error",
+        "trees": "options.n_trees", "seconds": "ours.wall_s",
+        "paper's 213 s / ours": "peers.paper.ratio",
+    },
+    [
+        _coprf(mode, trust, error)
+        for error in (0.0, 0.15)
+        for mode in ("soft", "hard")
+        for trust in (None, "auto")
+        if (mode, trust, error) != ("hard", None, 0.15)
+    ]
+    + [_coprf("hard", "inconsistency", error, affinity="leaf") for error in (0.0, 0.15)],
+    clock="wall_s",
+)  # fmt: skip
+
+
+def _threads(data: str, n: int, d: int) -> Case:
+    two, one = (
+        Run(name, fit, FOREST | {"n_trees": 1000, "n_jobs": n_jobs}, repeats=9)
+        for name, n_jobs in (("clew", 2), ("one thread", 1))
+    )
+    goals = {"peers.one thread.ratio": 1.9}
+    return Case("ClustRF, two threads", Problem(data, n, d, 10), two, (one,), goals=goals)
+
+
+THREADS = Table(
+    SIZE | {
+        "one thread s": "peers.one thread.wall_s", "two threads s": "ours.wall_s",
+        "ratio": "peers.one thread.ratio",
+    },
+    [_threads("mixture", 600, 30), _threads("digits", 1797, 64), _threads("mixture", 10_000, 50)],
+    clock="wall_s",
+)  # fmt: skip
+
+
+def _affinities(data: str, n: int, d: int) -> Case:
+    leaf, *others = (
+        Run(kind, affinity, {"n_trees": 1000, "affinity": kind})
+        for kind in ("leaf", "uniform", "adaptive")
+    )
+    return Case("dense affinity", Problem(data, n, d, 10), leaf, tuple(others))
+
+
+AFFINITIES = Table(
+    SIZE | {
+        "leaf s": "ours.wall_s", "uniform s": "peers.uniform.wall_s",
+        "adaptive s": "peers.adaptive.wall_s",
+    },
+    [_affinities("mixture", 600, 30), _affinities("digits", 1797, 64)],
+    clock="wall_s",
+)  # fmt: skip
+
+
+def _nearest(max_samples: int | None, n_jobs: int, **goals: float) -> Case:
+    options = {"n_trees": 100, "k": 20, "max_samples": max_samples, "n_jobs": n_jobs}
+    run = Run("clew", nearest, options, repeats=1)
+    problem = Problem("mixture", 100_000, 50)
+    return Case("ClustRF, sparse top-20", problem, run, is_apart=True, judge=stages, goals=goals)
+
+
+SPARSE = Table(
+    {
+        "rows": "problem.n_samples", "trees": "options.n_trees", "k": "options.k",
+        "max_samples": "options.max_samples", "threads": "options.n_jobs",
+        "forest s": "ours.forest_s", "graph s": "ours.graph_s", "both s": "ours.wall_s",
+        "peak MiB": "ours.peak_mib",
+    },
+    # A forest grown on fewer rows has shallower trees; the other rows are passed down to leaves.
+    [
+        _nearest(None, 1, **{"ours.wall_s": 15.0, "ours.peak_mib": 2048.0}),
+        _nearest(20_000, 1),
+        _nearest(None, 2),
+    ],
+    quick=slice(1),
+)  # fmt: skip
+TABLES = {
+    "forests": FORESTS, "coprf": COP_RF, "threads": THREADS, "affinities": AFFINITIES,
+    "sparse": SPARSE,
+}  # fmt: skip
+PAGE = Page("forest", TABLES)

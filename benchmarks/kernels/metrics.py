@@ -1,188 +1,144 @@
-"""Learned metrics beside the package metric-learn: ``python -m benchmarks.kernels.metrics``."""
+"""Learned metrics beside those of the package metric-learn."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from statistics import median
-from tempfile import TemporaryDirectory
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
-import click
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
-from benchmarks import _harness as harness
-from benchmarks.kernels._metrics_problems import METHODS, PROBLEMS, QUICK, Method, Problem, save
-from benchmarks.kernels._peers import PEERS, PeerMissingError, environment_of, run_peer
+from benchmarks.kernels._measure import Case, Row, Run, fit
+from benchmarks.kernels._page import Page, Table
+from benchmarks.kernels._problems import Problem
+from clew.similarity import ITML, LSML, MMC
 
-__all__ = ["main", "markdown", "measured", "unbounded", "verdicts"]
+__all__ = ["METHODS", "PAGE", "Method", "judged"]
 
-SCRIPT = Path(__file__).with_name("_metrics_peer.py")
-PEER, N_RUNS, SECONDS_FOR_PEER = "metric-learn", 3, 300.0
-#: What the package is asked for besides its defaults, so that it goes on to its end.
-CLOSER: dict[str, dict[str, Any]] = {
-    "ITML": {"tol": 1e-9, "max_iter": 20_000},
-    "LSML": {"tol": 1e-9, "max_iter": 3_000},
-    "MMC full": {"tol": 1e-9, "max_iter": 500},
-    "MMC diagonal": {"tol": 1e-12, "max_iter": 300},
-}
-#: Share by which an objective may be larger and still count as no worse.
+Floats = NDArray[np.float64]
+#: Share of an objective by which clew's may be larger than the package's and count as no worse.
 SLACK = 1e-5
-HEADER = [
-    "method", "problem", "peer", "clew objective", "peer objective", "difference", "clew s",
-    "peer s", "ratio",
-]  # fmt: skip
-NOTE = (
-    "One thread, CPU time, medians of three runs (one where the package goes on to its end). Both "
-    "get the same standardised rows and the same answers. Objective: what the paper minimises, "
-    "computed in one way for both metrics; lower is better. Difference: the largest entry of the "
-    "difference of both metrics, relative to the largest entry of clew's; metrics of MMC are first "
-    "scaled to trace 1. Ratio: seconds of the package / seconds of clew."
+#: A negligible ridge, as the package has none.
+NO_RIDGE = 1e-9
+
+
+def _squared(problem: Problem, metric: Floats, rows: Any) -> Floats:
+    """Return squared distances of pairs of rows under a metric."""
+    apart = problem.X[rows[:, 0]] - problem.X[rows[:, 1]]
+    return np.einsum("ij,ij->i", apart @ metric, apart)
+
+
+def _divergence(metric: Floats) -> float:
+    """Return the log-det divergence from the Euclidean metric."""
+    sign, log_det = np.linalg.slogdet(metric)
+    return float(np.trace(metric) - log_det - len(metric)) if sign > 0 else float("inf")
+
+
+def _itml(metric: Floats, problem: Problem) -> float:
+    """Add the divergence of the metric and those of the violated bounds (gamma=1)."""
+    upper, lower = problem.bounds
+    must = np.maximum(_squared(problem, metric, problem.answers.must_link) / upper, 1.0)
+    cannot = np.minimum(_squared(problem, metric, problem.answers.cannot_link) / lower, 1.0)
+    moved = np.concatenate([must, cannot])
+    return _divergence(metric) + float((moved - np.log(moved) - 1.0).sum())
+
+
+def _lsml(metric: Floats, problem: Problem) -> float:
+    """Add the divergence of the metric and the mean squared residual."""
+    near, far = (np.sqrt(_squared(problem, metric, rows)) for rows in problem.comparisons)
+    return _divergence(metric) + float((np.maximum(near - far, 0.0) ** 2).mean())
+
+
+def _mmc(metric: Floats, problem: Problem) -> float:
+    """Divide the root mean square of must-links by the mean of cannot-links; free of scale."""
+    must = _squared(problem, metric, problem.answers.must_link)
+    cannot = _squared(problem, metric, problem.answers.cannot_link)
+    return float(np.sqrt(must.mean()) / np.sqrt(np.maximum(cannot, 0.0)).mean())
+
+
+def _has_minimum(name: str, problem: Problem) -> bool:
+    """Tell whether MMC has a solution without a ridge: must-links differ in all directions."""
+    if not name.startswith("MMC"):
+        return True
+    rows = problem.answers.must_link
+    apart = problem.X[rows[:, 0]] - problem.X[rows[:, 1]]
+    if name == "MMC diagonal":
+        return bool(apart.any(axis=0).all())
+    return bool(np.linalg.matrix_rank(apart) == apart.shape[1])
+
+
+class Method(NamedTuple):
+    """What a method minimizes, how clew runs it, how the package is made to converge."""
+
+    value: Callable[[Floats, Problem], float]
+    options: Row
+    to_end: Row
+
+
+METHODS = {
+    "ITML": Method(
+        _itml, {"kind": ITML, "tol": 1e-6, "max_iter": 20_000, "random_state": 0},
+        {"tol": 1e-9, "max_iter": 20_000},
+    ),
+    "LSML": Method(_lsml, {"kind": LSML, "weight": 1.0}, {"tol": 1e-9, "max_iter": 3_000}),
+    "MMC full": Method(_mmc, {"kind": MMC, "ridge": NO_RIDGE}, {"tol": 1e-9, "max_iter": 500}),
+    "MMC diagonal": Method(
+        _mmc, {"kind": MMC, "diagonal": True, "ridge": NO_RIDGE}, {"tol": 1e-12, "max_iter": 300}
+    ),
+}  # fmt: skip
+
+
+def learn(problem: Problem, *, kind: Any, **options: Any) -> Callable[[], Any]:
+    """Fit clew's method; ITML gets the same bounds as the package."""
+    bounds = {"bounds": problem.bounds} if kind is ITML else {}
+    return fit(problem, kind=kind, take="metric_", **options, **bounds)
+
+
+def judged(name: str, problem: Problem, metric: Floats, ours: Floats | None) -> Row:
+    """Evaluate the objective of the paper, and compare the package's metric with clew's."""
+    value = METHODS[name].value
+    row: Row = {"objective": value(metric, problem)}
+    if ours is None:
+        return row
+    if _has_minimum(name, problem):
+        theirs, least = row["objective"], value(ours, problem)
+        row["gain"] = (theirs - least) / (max(theirs, least) or 1.0)
+    if name.startswith("MMC"):
+        ours, metric = ours / np.trace(ours), metric / np.trace(metric)
+    return row | {"difference": float(np.abs(ours - metric).max() / np.abs(ours).max())}
+
+
+def _case(name: str, data: str, size: tuple[int, int, int], n_answers: int, error: float) -> Case:
+    method = METHODS[name]
+    kind = "triplets" if name == "LSML" else "pairs"
+    problem = Problem(data, *size, kind, n_answers, error, is_scaled=True, drops_constant=True)
+    peers = tuple(
+        Run(label, f"metric-learn {name}", options, 1 if options else 3, package="metric-learn")
+        for label, options in (("defaults", {}), ("to the end", method.to_end))
+    )
+    ours = Run("clew", learn, method.options)
+    goals = {f"peers.{peer.name}.gain": -SLACK for peer in peers}
+    return Case(name, problem, ours, peers, judge=partial(judged, name), goals=goals)
+
+
+PROBLEMS = (
+    ("iris", (150, 4, 3), 200, 0.0),
+    ("wine", (178, 13, 3), 200, 0.0),
+    ("wine", (178, 13, 3), 200, 0.1),
+    ("digits", (1797, 64, 10), 2000, 0.0),
+    ("mixture", (2000, 30, 5), 1000, 0.0),
 )
-OBJECTIVES = """\
-- ITML: `tr M - log det M - d`, and `t - log t - 1` for each bound that moves by the factor t
-  (gamma 1); bounds are the 5th and 95th percentile of squared distances.
-- LSML: mean squared residual, and `tr M - log det M - d`.
-- MMC: root mean square distance of must-links / mean distance of cannot-links. The ridge of clew
-  is 1e-9 here."""
-DEPARTURES = """\
-Where metric-learn 0.7.0 departs from the papers, by its source:
-
-- ITML: its own bounds are percentiles of distances, but are compared with squared distances.
-  Here it is given the bounds.
-- LSML: the loss weighs comparisons by weights that add up to 1, but its gradient leaves the
-  weights out, so steps do not go down the slope of what it measures. With the weights put back it
-  ends where clew does: on iris and wine the metrics then differ by 2e-7 at most.
-- MMC, full: the squared distances of must-links are held at a hundredth of their first sum, in
-  place of 1, which changes the scale alone, and may exceed it by 1 %.
-- MMC, diagonal: it does not reach the minimum. Newton's steps are cut off where a weight would be
-  negative, and then halved some sixty times each without getting lower. (Its line search also adds
-  the logarithm that its gradient subtracts; putting that right changes nothing on iris and wine.)
-  SciPy's L-BFGS on the paper's objective ends where clew does."""
-Row = dict[str, Any]
-
-
-def measured(method: Method, problem: Problem, python: Path) -> Iterator[Row]:
-    """Fit clew's method and the package's, with its defaults and going on to the end."""
-    inputs = problem.inputs()
-    runs = {"clew": lambda: method.fitted(inputs)}
-    ours = method.fitted(inputs)  # compiles what there is to compile
-    seconds = harness.alternated(runs, N_RUNS, clock=time.process_time)["clew"]
-    own = {
-        "method": method.name, "problem": problem.name, "clew_s": median(seconds),
-        "clew_runs": seconds, "clew_objective": method.value(ours, inputs),
-        "has_minimum": method.has_minimum(inputs),
-    }  # fmt: skip
-    with TemporaryDirectory() as folder:
-        data = Path(folder) / "inputs.npz"
-        save(inputs, data)
-        for name, options in (("defaults", {}), ("to the end", CLOSER[method.name])):
-            n_runs = 1 if options else N_RUNS
-            job = {"task": method.name, "data": str(data), "n_runs": n_runs, "options": options}
-            try:
-                found = run_peer(python, SCRIPT, job, SECONDS_FOR_PEER)
-            except PeerMissingError as error:
-                yield own | {"peer": name, "options": options, "reason": str(error)}
-                continue
-            theirs = np.array(found.pop("metric"))
-            yield own | {
-                "peer": name, "options": options, "peer_s": median(found["seconds"]),
-                "peer_runs": found.pop("seconds"), "peer_objective": method.value(theirs, inputs),
-                "difference": method.difference(ours, theirs), "peer_said": found,
-            }  # fmt: skip
-
-
-def _cells(row: Row) -> list[object]:
-    if "reason" in row:
-        return [row["method"], row["problem"], row["peer"], _short(row["clew_objective"]),
-                None, None, row["clew_s"], None, None]  # fmt: skip
-    return [
-        row["method"], row["problem"], row["peer"], _short(row["clew_objective"]),
-        _short(row["peer_objective"]), f"{row['difference']:.1e}", row["clew_s"], row["peer_s"],
-        f"{row['peer_s'] / row['clew_s']:.1f}×",
-    ]  # fmt: skip
-
-
-def _short(value: float) -> str:
-    return f"{value:.6g}"
-
-
-def verdicts(rows: Iterable[Row]) -> list[str]:
-    """Say of each method whether its objective is no worse than the package's, anywhere."""
-    found = []
-    parts: dict[str, list[Row]] = {}
-    for row in rows:
-        if "reason" not in row and row["has_minimum"]:
-            parts.setdefault(row["method"], []).append(row)
-    for name, members in parts.items():
-        lower = [1.0 - row["clew_objective"] / row["peer_objective"] for row in members]
-        word = "no worse" if min(lower) >= -SLACK else "**worse**"
-        to_end = [row["difference"] for row in members if row["peer"] == "to the end"]
-        differ = f"{min(to_end):.1e} to {max(to_end):.1e}" if to_end else "–"
-        found.append(
-            f"- {name}: {word} in {len(members)} comparisons, lower by {min(lower):.1e} to "
-            f"{max(lower):.1e} of the package's; metrics differ by {differ} where the package goes "
-            "on to its end"
-        )
-    return found
-
-
-def unbounded(rows: Iterable[Row]) -> list[str]:
-    """Name the problems that have no solution, which no objective can judge."""
-    names = {f"{row['method']} on {row['problem']}" for row in rows if not row["has_minimum"]}
-    return [
-        f"- Not judged: {name}. There are directions in which no must-linked rows differ, so "
-        "without a ridge the objective falls to 0, and the value is a matter of when to stop."
-        for name in sorted(names)
-    ]
-
-
-def markdown(rows: list[Row], about: dict[str, Any], *, is_quick: bool) -> str:
-    """Write the page."""
-    lines = ["# Learned metrics beside metric-learn", ""]
-    if is_quick:
-        lines += ["**Quick run: few answers; the times mean little.**", ""]
-    lines += [harness.described(about), "", NOTE, ""]
-    lines += [harness.markdown_table(HEADER, map(_cells, rows)), "", OBJECTIVES, ""]
-    lines += ["## Is clew's objective no worse?", "", *verdicts(rows), *unbounded(rows), ""]
-    reasons = {f"- {r['method']}, {r['problem']}: {r['reason']}" for r in rows if "reason" in r}
-    if reasons:
-        lines += ["## What did not run", "", *sorted(reasons), ""]
-    return "\n".join([*lines, "## The package and the papers", "", DEPARTURES, ""])
-
-
-@click.command()
-@click.option("--quick", is_flag=True, help="Two small problems, into files of its own.")
-@click.option(
-    "--only", multiple=True, type=click.Choice(sorted(METHODS)),
-    help="Measure these methods; repeatable. Writes no files.",
+TABLE = Table(
+    {
+        "method": "label", "data": "problem.data", "answers": "problem.answers",
+        "peer": "peer.name", "clew objective": "ours.objective",
+        "peer objective": "peer.objective", "lower by": "peer.gain",
+        "difference": "peer.difference", "clew s": "ours.cpu_s", "peer s": "peer.cpu_s",
+        "ratio": "peer.ratio",
+    },
+    tuple(_case(name, *problem) for problem in PROBLEMS for name in METHODS),
+    is_long=True,
+    quick=slice(8),
 )  # fmt: skip
-def main(quick: bool, only: tuple[str, ...]) -> None:
-    """Learn metrics with clew and with metric-learn on the same problems, and compare."""
-    about = harness.provenance()
-    try:
-        python = environment_of(PEERS[PEER])
-    except PeerMissingError as error:
-        raise click.ClickException(f"metric-learn could not be installed: {error}") from error
-    rows: list[Row] = []
-    with threadpool_limits(1):
-        for problem in QUICK if quick else PROBLEMS:
-            for name, method in METHODS.items():
-                if only and name not in only:
-                    continue
-                for row in measured(method, problem, python):
-                    rows.append(row)
-                    print(f"{name}, {problem.name}, {row['peer']}", flush=True)
-    print("\n".join(["", harness.markdown_table(HEADER, map(_cells, rows)), "", *verdicts(rows)]))
-    print("\n".join(unbounded(rows)))
-    if not only:
-        stem = "metrics_quick" if quick else "metrics"
-        content = {"about": about, "seed": 0, "rows": rows}
-        harness.write_json(harness.RESULTS / f"{stem}.json", content)
-        harness.write_text(harness.RESULTS / f"{stem}.md", markdown(rows, about, is_quick=quick))
-
-
-if __name__ == "__main__":
-    main()
+PAGE = Page("metrics", {"fits": TABLE})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import platform
+import time
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +38,17 @@ def test_table_aligns_and_shows_what_is_missing() -> None:
 
 def test_runs_take_turns() -> None:
     order: list[str] = []
-    runs = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
-    seconds = harness.alternated(runs, {"a": 3, "b": 1})
+    runs = {"a": lambda: order.append("a") or "A", "b": lambda: order.append("b")}
+    seconds, found = harness.alternated(runs, {"a": 3, "b": 1})
     assert order == ["a", "b", "a", "a"]
     assert {name: len(values) for name, values in seconds.items()} == {"a": 3, "b": 1}
+    assert found == {"a": "A", "b": None}
 
 
-def test_median_forgives_one_slow_run() -> None:
-    assert harness.medians({"a": [1.0, 9.0, 2.0]}) == {"a": 2.0}
+def test_wall_and_processor_time_are_told_apart() -> None:
+    wall, cpu, found = harness.timed(lambda: time.sleep(0.05))
+    assert wall >= 0.05 > cpu
+    assert found is None
 
 
 def test_provenance_names_no_machine() -> None:
@@ -55,10 +59,10 @@ def test_provenance_names_no_machine() -> None:
 
 def test_source_tag_sees_the_program_and_not_its_words() -> None:
     plain = harness._program("def f(x):\n    return x + 1\n")
-    told = harness._program(
+    documented = harness._program(
         '"""Doc."""\ndef f(x):\n    """More."""\n    # why\n    return (x + 1)\n'
     )
-    assert plain == told
+    assert plain == documented
     assert plain != harness._program("def f(x):\n    return x + 2\n")
 
 

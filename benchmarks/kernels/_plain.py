@@ -12,9 +12,12 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import kneighbors_graph
 
-from benchmarks.kernels._constrained_problems import Inputs
+from benchmarks.kernels._problems import Problem
 
-__all__ = ["PLAIN"]
+__all__ = [
+    "adaptive_affinity", "adaptive_graph", "average_linkage", "consensus_knn",
+    "dominant_neighbors", "e2cp", "linked_affinity", "spectral_learning",
+]  # fmt: skip
 
 ALPHA, SCALE_NEIGHBORS, N_NEIGHBORS, SHARE_OF_VOTES = 0.8, 20, 20, 0.15
 #: Of replicator dynamics: where a step ends them, how many there are at most, and what is left of
@@ -23,21 +26,21 @@ TOLERANCE, MAX_STEPS, FEWEST = 1e-8, 10_000, 1e-4
 Floats = NDArray[np.float64]
 
 
-def average_linkage(inputs: Inputs) -> NDArray[np.int64]:
+def average_linkage(problem: Problem) -> NDArray[np.int64]:
     """SciPy's own, which knows no answers."""
-    tree = linkage(pdist(inputs.X), "average")
-    labels: NDArray[np.int64] = fcluster(tree, inputs.n_clusters, "maxclust")
+    tree = linkage(pdist(problem.X), "average")
+    labels: NDArray[np.int64] = fcluster(tree, problem.n_clusters, "maxclust")
     return labels
 
 
-def e2cp(inputs: Inputs) -> Floats:
+def e2cp(problem: Problem) -> Floats:
     """Equations of the paper with a dense inverse."""
-    W = inputs.graph.toarray()
+    W = problem.graph.toarray()
     n = len(W)
     root = np.sqrt(W.sum(axis=1))
     inverse = np.linalg.inv(np.eye(n) - ALPHA * W / root / root[:, None])
     Z = np.zeros((n, n))
-    for sign, (i, j) in ((1, inputs.answers.must_link.T), (-1, inputs.answers.cannot_link.T)):
+    for sign, (i, j) in ((1, problem.answers.must_link.T), (-1, problem.answers.cannot_link.T)):
         Z[i, j] = Z[j, i] = sign
     F = inverse @ Z @ inverse
     F /= np.abs(F).max()
@@ -47,10 +50,10 @@ def e2cp(inputs: Inputs) -> Floats:
     return adjusted
 
 
-def spectral_learning(inputs: Inputs) -> csr_array:
+def spectral_learning(problem: Problem) -> csr_array:
     """Write links into the graph, then normalise it additively."""
-    graph = inputs.graph.tolil()
-    for value, pairs in ((1.0, inputs.answers.must_link), (0.0, inputs.answers.cannot_link)):
+    graph = problem.graph.tolil()
+    for value, pairs in ((1.0, problem.answers.must_link), (0.0, problem.answers.cannot_link)):
         for i, j in pairs:
             graph[i, j] = graph[j, i] = value
     linked = graph.tocsr()
@@ -58,37 +61,37 @@ def spectral_learning(inputs: Inputs) -> csr_array:
     return csr_array((linked + diags_array(degree.max() - degree)) / degree.max())
 
 
-def linked_affinity(inputs: Inputs) -> Floats:
+def linked_affinity(problem: Problem) -> Floats:
     """Write links into a dense affinity."""
-    A = inputs.graph.toarray()
-    (i, j), (k, m) = inputs.answers.must_link.T, inputs.answers.cannot_link.T
+    A = problem.graph.toarray()
+    (i, j), (k, m) = problem.answers.must_link.T, problem.answers.cannot_link.T
     low, high = A.min(), A.max()
     A[i, j] = A[j, i] = high
     A[k, m] = A[m, k] = low
     return A
 
 
-def adaptive_affinity(inputs: Inputs) -> Floats:
+def adaptive_affinity(problem: Problem) -> Floats:
     """Gaussian affinities of all pairs, on the scales of the rows."""
-    scale = _scale(inputs.X)
-    distance = pairwise_distances(inputs.X)
+    scale = _scale(problem.X)
+    distance = pairwise_distances(problem.X)
     return np.asarray(np.exp(-((2 * distance / (scale[:, None] + scale)) ** 2)))
 
 
-def adaptive_graph(inputs: Inputs) -> csr_array:
+def adaptive_graph(problem: Problem) -> csr_array:
     """Gaussian affinities of the nearest rows, on the scales of the rows."""
-    scale = _scale(inputs.X)
-    graph: Any = kneighbors_graph(inputs.X, N_NEIGHBORS, mode="distance").tocoo()
+    scale = _scale(problem.X)
+    graph: Any = kneighbors_graph(problem.X, N_NEIGHBORS, mode="distance").tocoo()
     value = np.exp(-((2 * graph.data / (scale[graph.row] + scale[graph.col])) ** 2))
     return csr_array((value, (graph.row, graph.col)), shape=graph.shape)
 
 
-def dominant_neighbors(inputs: Inputs) -> csr_array:
+def dominant_neighbors(problem: Problem) -> csr_array:
     """Replicator dynamics on the neighbours of each row, the row's own set (Zemene, Pelillo)."""
-    graph = inputs.graph
+    graph = problem.graph
     rows, columns = [], []
     for i in range(graph.shape[0]):
-        near = inputs.lists.indices[inputs.lists.indptr[i] : inputs.lists.indptr[i + 1]]
+        near = problem.lists.indices[problem.lists.indptr[i] : problem.lists.indptr[i + 1]]
         members = np.concatenate([[i], near])
         A = graph[members][:, members].toarray()
         penalty = 1.001 * np.linalg.eigvalsh(A[1:, 1:])[-1]
@@ -112,27 +115,15 @@ def _replicated(payoff: Floats) -> Floats:
     return share
 
 
-def consensus_knn(inputs: Inputs) -> csr_array:
+def consensus_knn(problem: Problem) -> csr_array:
     """Count in one product how many neighbourhoods hold both rows of each edge."""
-    is_near = inputs.lists.astype(bool).astype(np.int64)
-    neighbourhood = is_near + eye_array(len(inputs.X), dtype=np.int64)
+    is_near = problem.lists.astype(bool).astype(np.int64)
+    neighbourhood = is_near + eye_array(len(problem.X), dtype=np.int64)
     votes = is_near.maximum(is_near.T).multiply(neighbourhood.T @ neighbourhood).tocsr()
     kept = votes >= SHARE_OF_VOTES * (N_NEIGHBORS + 1)
-    return csr_array(inputs.graph.multiply(kept))
+    return csr_array(problem.graph.multiply(kept))
 
 
 def _scale(X: Floats) -> Floats:
     graph = kneighbors_graph(X, SCALE_NEIGHBORS, mode="distance")
     return np.asarray(graph.data.reshape(len(X), SCALE_NEIGHBORS).mean(axis=1))
-
-
-PLAIN = {
-    "scipy linkage": average_linkage,
-    "numpy, dense inverse": e2cp,
-    "scipy, lil_array": spectral_learning,
-    "numpy": linked_affinity,
-    "scikit-learn distances, numpy": adaptive_affinity,
-    "scikit-learn neighbours, numpy": adaptive_graph,
-    "numpy, replicator dynamics": dominant_neighbors,
-    "scipy, one product": consensus_knn,
-}

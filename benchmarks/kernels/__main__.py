@@ -1,0 +1,31 @@
+"""Speed and memory: ``python -m benchmarks.kernels forest constrained --quick``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from benchmarks.kernels._page import carry_out
+
+#: Module and name of each page.
+PAGES = {
+    "forest": ("forest", "PAGE"), "constrained": ("constrained", "PAGE"),
+    "metrics": ("metrics", "PAGE"), "relative": ("fits", "RELATIVE"), "guided": ("fits", "GUIDED"),
+}  # fmt: skip
+
+
+@click.command()
+@click.argument("pages", nargs=-1, type=click.Choice(list(PAGES)))
+@click.option("--quick", is_flag=True, help="Small cases, one run each, into files of their own.")
+@click.option("--only", default="", help="Cases whose label has this text. Writes no files.")
+def main(pages: tuple[str, ...], quick: bool, only: str) -> None:
+    """Time clew beside its peers, print the tables and write them; all PAGES by default."""
+    for name in pages or PAGES:
+        module, page = PAGES[name]
+        found = getattr(import_module(f"benchmarks.kernels.{module}"), page)
+        carry_out(found, is_quick=quick, only=only)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Packages to compare with, each in an environment of its own that is made when needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks._harness import ROOT
+
+__all__ = ["PACKAGES", "PackageError", "called", "run_in_environment"]
+
+FOLDER = ROOT / ".venv-peers"
+SCRIPT = Path(__file__).with_name("_in_environment.py")
+SECONDS_TO_INSTALL, SECONDS_TO_RUN = 600.0, 900.0
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+#: What is installed for each. The index lists clustlib, but without a file; metric-learn does not
+#: run with a newer scikit-learn.
+PACKAGES = {
+    "active-semi-supervised-clustering": (
+        "active-semi-supervised-clustering==0.0.1", "metric-learn==0.7.0", "numpy", "scipy",
+    ),
+    "clumppy": ("clumppy==0.1.1", "numpy"),
+    "copkmeans-ht": ("copkmeans-ht==1.5", "numpy"),
+    "clustlib": ("clustlib==0.1.0",),
+    "constrained-linkage": ("constrained-linkage==1.0.1", "numpy"),
+    "dominant": ("dominant==0.0.1", "numpy"),
+    "metric-learn": ("metric-learn==0.7.0", "scikit-learn==1.4.2", "numpy<2", "scipy<1.13"),
+}  # fmt: skip
+
+
+class PackageError(RuntimeError):
+    """A package could not be installed, or its run failed; the message says why."""
+
+
+def run_in_environment(package: str, job: dict[str, Any]) -> dict[str, Any]:
+    """Run a job of `_in_environment` on one thread; the environment is made if it is missing.
+
+    Raises
+    ------
+    PackageError
+        If the package cannot be installed, fails or takes too long.
+    """
+    home, wanted = FOLDER / package, PACKAGES[package]
+    python, stamp = str(home / "bin" / "python"), home / ".installed"
+    if not (stamp.exists() and stamp.read_text(encoding="utf-8") == "\n".join(wanted)):
+        print(f"installing {package}", flush=True)
+        called(SECONDS_TO_INSTALL, sys.executable, "-m", "venv", "--clear", str(home))
+        install = ("-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "15")
+        called(SECONDS_TO_INSTALL, python, *install, *wanted)
+        stamp.write_text("\n".join(wanted), encoding="utf-8")
+    printed = called(SECONDS_TO_RUN, python, str(SCRIPT), json.dumps(job))
+    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return found
+
+
+def called(seconds: float, *command: str) -> str:
+    """Run a command and return its output; failure and timeout raise PackageError."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=seconds,
+            env=os.environ | ONE_THREAD, cwd=ROOT,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise PackageError(f"not done after {seconds:.0f} s") from error
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no message"]
+        errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:]
+        raise PackageError(errors[-1].removeprefix("ERROR: "))
+    return done.stdout

@@ -1,0 +1,210 @@
+"""Cases, and their time, memory and quality: in this process, in fresh ones, in environments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from benchmarks import _harness as harness
+from benchmarks.kernels._environments import PackageError, run_in_environment
+from benchmarks.kernels._problems import Problem
+
+__all__ = ["Case", "Row", "Run", "apart", "fit", "measured"]
+
+Row = dict[str, Any]
+#: Trees that a quick run grows.
+FEW_TREES = 100
+
+
+class Run(NamedTuple):
+    """One way to do the work of a case."""
+
+    name: str
+    task: Callable[..., Callable[[], Any]] | str | float
+    """Called with the problem and `options`, returns the work to time, a function without
+    arguments. A string names a task of `_in_environment`; a number is a published time."""
+    options: Mapping[str, Any] = {}
+    repeats: int = 3
+    package: str | None = None
+    """Name in `_environments.PACKAGES`: the run takes place in that environment."""
+    scale: float = 1.0
+    """Multiplies the seconds of a run that grows only a part of the trees."""
+
+    def quick(self) -> Run:
+        """Return the same with few trees and one repeat."""
+        few = {"n_trees": FEW_TREES} if "n_trees" in self.options else {}
+        return self._replace(options={**self.options, **few}, repeats=1, scale=1.0)
+
+
+class Case(NamedTuple):
+    """One method on one problem, and its peers."""
+
+    label: str
+    problem: Problem
+    ours: Run
+    peers: tuple[Run, ...] = ()
+    is_apart: bool = False
+    """Whether each repeat is timed in a fresh process, which gives its peak memory too."""
+    is_weighed: bool = False
+    """Whether each run is repeated once in a fresh process for its growth in memory."""
+    judge: Callable[[Problem, Any, Any], Row] | None = None
+    """Called with the problem and what a run and ours returned (None for ours itself)."""
+    goals: Mapping[str, float] = {}
+    """Path of a value and its bound: the least of a ratio, the most of seconds and MiB."""
+
+    def quick(self) -> Case:
+        """Return a case that takes little time."""
+        ours, *peers = (run.quick() for run in (self.ours, *self.peers))
+        few = {"problem": self.problem.few(), "ours": ours, "peers": tuple(peers)}
+        return self._replace(**few, is_weighed=False, goals={})
+
+
+def measured(case: Case, clock: str) -> Row:
+    """Measure a case and its peers.
+
+    Parameters
+    ----------
+    case : Case
+    clock : {"cpu_s", "wall_s"}
+        Which seconds the ratios compare.
+
+    Returns
+    -------
+    dict
+        "label", "problem", "options", "goals"; "ours" and, by name, "peers": medians "cpu_s" and
+        "wall_s", all seconds, "growth_mib" and "peak_mib" where they were asked for, "ratio" of
+        the seconds of a peer to ours, what the judge returned, and "reason" if a peer failed.
+    """
+    ours, peers = _apart(case) if case.is_apart else _in_turns(case)
+    for peer in peers.values():
+        peer |= {"ratio": peer[clock] / ours[clock]} if clock in peer else {}
+    row = {"label": case.label, "problem": case.problem.about(), "goals": dict(case.goals)}
+    return row | {"options": _plain(case.ours.options), "ours": ours, "peers": peers}
+
+
+def _apart(case: Case) -> tuple[Row, dict[str, Row]]:
+    """Run each repeat in a fresh process."""
+    runs = [apart(_once, case.ours, case.problem, case.judge) for _ in range(case.ours.repeats)]
+    numbers = {
+        k: median(run[k] for run in runs) for k, v in runs[-1].items() if v.__class__ is float
+    }
+    return runs[-1] | numbers | _seconds([(run["wall_s"], run["cpu_s"]) for run in runs]), {}
+
+
+def _in_turns(case: Case) -> tuple[Row, dict[str, Row]]:
+    """Time the runs of this process in turns, then those of other environments."""
+    here = {"ours": case.ours} | {run.name: run for run in case.peers if callable(run.task)}
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the judge counts what failed
+        _work(case.ours, case.problem.few())()  # compiles the kernels
+        runs = {name: _work(run, case.problem) for name, run in here.items()}
+        seconds, found = harness.alternated(runs, {name: here[name].repeats for name in here})
+    rows = {
+        name: {"options": _plain(run.options)}
+        | _seconds(seconds[name], run.scale)
+        | ({"growth_mib": _growth(run, case.problem)} if case.is_weighed else {})
+        for name, run in here.items()
+    }
+    for run in case.peers:
+        if isinstance(run.task, float):
+            rows[run.name] = _seconds([(run.task, run.task)])
+        elif run.package is not None:
+            rows[run.name], found[run.name] = _in_environment(run, case.problem)
+    for name, result in found.items():
+        if case.judge and result is not None:
+            rows[name] |= case.judge(
+                case.problem, result, found["ours"] if name != "ours" else None
+            )
+    return rows.pop("ours"), rows
+
+
+def _plain(options: Mapping[str, Any]) -> Row:
+    return {key: value for key, value in options.items() if not callable(value)}
+
+
+def _work(run: Run, problem: Problem) -> Callable[[], Any]:
+    assert callable(run.task)
+    return run.task(problem.prepared(), **run.options)
+
+
+def fit(
+    problem: Problem, *, kind: Any, take: str = "labels_", on: str = "X",
+    takes_answers: bool = True, **options: Any,
+) -> Callable[[], Any]:  # fmt: skip
+    """Task of most runs: fit an estimator of a kind and take an attribute."""
+    X, model = getattr(problem, on), kind(**options)
+    known = {"constraints": problem.answers} if takes_answers else {}
+    return lambda: getattr(model.fit(X, **known), take)
+
+
+def _seconds(runs: Sequence[tuple[float, float]], scale: float = 1.0) -> Row:
+    wall, cpu = ([scale * seconds for seconds in column] for column in zip(*runs, strict=True))
+    return {"cpu_s": median(cpu), "wall_s": median(wall), "runs_cpu_s": cpu, "runs_wall_s": wall}
+
+
+def _growth(run: Run, problem: Problem) -> float:
+    """Return the growth in memory; of a part of the trees, along the line through two parts."""
+    whole: float = apart(_once, run, problem, None)["growth_mib"]
+    if run.scale == 1:
+        return whole
+    half = run._replace(options={**run.options, "n_trees": run.options["n_trees"] // 2})
+    slope: float = whole - apart(_once, half, problem, None)["growth_mib"]
+    return whole + 2 * (run.scale - 1) * slope
+
+
+def _once(run: Run, problem: Problem, judge: Any) -> Row:
+    """Compile, then time and weigh a single run; called in a fresh process."""
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        _work(run, problem.few())()  # compiling takes more memory than running
+        work = _work(run, problem)
+        harness.reset_memory_peak()
+        before = harness.memory_now()
+        wall, cpu, found = harness.timed(work)
+    peak = harness.memory_peak()
+    row = {"cpu_s": cpu, "wall_s": wall, "growth_mib": peak - before, "peak_mib": peak}
+    return row | (judge(problem, found, None) if judge else {})
+
+
+def apart(function: Callable[..., Row], *arguments: Any) -> Row:
+    """Call a function of a module in a fresh process, so that its memory is its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+_FOUND: dict[str, tuple[Row, Any]] = {}
+
+
+def _in_environment(run: Run, problem: Problem) -> tuple[Row, Any]:
+    """Run a peer in its own environment; cases with the same problem share the result."""
+    key = repr((run, problem))
+    if key not in _FOUND:
+        _FOUND[key] = _called(run, problem)
+    row, found = _FOUND[key]
+    return dict(row), found
+
+
+def _called(run: Run, problem: Problem) -> tuple[Row, Any]:
+    row: Row = {"options": dict(run.options)}
+    try:
+        with TemporaryDirectory() as folder:
+            data = Path(folder) / "inputs.npz"
+            problem.save(data)
+            job = {"task": run.task, "data": str(data), "n_runs": run.repeats}
+            found = run_in_environment(str(run.package), job | row)
+    except PackageError as error:
+        return row | {"reason": str(error)}, None
+    seconds, failures, result = (found.pop(key) for key in ("seconds", "failures", "result"))
+    row |= found | {"runs_cpu_s": seconds}
+    if failures:
+        row["reason"] = f"{len(failures)} of {run.repeats} runs failed: {failures[0]}"
+    return (row, None) if result is None else (row | {"cpu_s": median(seconds)}, np.array(result))

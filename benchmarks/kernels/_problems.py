@@ -1,0 +1,167 @@
+"""Data and answers that methods are timed on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.preprocessing import scale
+
+from clew import Constraints, datasets
+from clew.exceptions import DatasetNotFoundError
+from clew.similarity import AdaptiveKNN
+
+__all__ = ["Problem", "gaussian_mixture"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+#: Standard deviation of the noise on rows that are drawn with replacement from a data set.
+NOISE = 3.0
+#: Most rows and answers of a quick run, and of the run that compiles the kernels.
+FEW_ROWS, FEW_ANSWERS = 300, 60
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows of a data set or of a Gaussian mixture, and answers about random rows.
+
+    What is computed from these is computed once, when it is first asked for.
+    """
+
+    data: str = "mixture"
+    n_samples: int = 600
+    n_features: int = 50
+    n_clusters: int = 20
+    kind: str = "pairs"
+    n_answers: int = 0
+    error: float = 0.0
+    """Share of wrong answers."""
+    is_scaled: bool = False
+    """Whether features are standardized."""
+    drops_constant: bool = False
+    """Whether features with a single value are left out."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave computed data out of what is sent to another process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def few(self) -> Problem:
+        """Return the same problem with few rows and answers."""
+        n_answers = min(self.n_answers, FEW_ANSWERS)
+        return replace(self, n_samples=min(self.n_samples, FEW_ROWS), n_answers=n_answers)
+
+    def about(self) -> dict[str, Any]:
+        """Return what tables and files say of the problem."""
+        wrong = f", {self.error:.0%} wrong" if self.error else ""
+        asked = f"{self.n_answers:,} {self.kind.replace('_', '-')}{wrong}"
+        size = f"{self.n_samples:,}×{self.n_features}"
+        is_here = self.data == "mixture" or self.found is not None
+        return asdict(self) | {
+            "data": self.data if is_here else f"mixture ({self.data} not found)",
+            "size": size,
+            "answers": asked if self.n_answers else "–",
+        }
+
+    def prepared(self) -> Problem:
+        """Compute rows and answers, before anything is timed."""
+        assert len(self.rows[0]) == self.answers.n_samples
+        return self
+
+    @cached_property
+    def found(self) -> datasets.Dataset | None:
+        """The data set, if it is one and can be loaded."""
+        try:
+            return None if self.data == "mixture" else datasets.load(self.data)
+        except DatasetNotFoundError:
+            return None
+
+    @cached_property
+    def rows(self) -> tuple[Floats, Rows]:
+        """Features as methods get them, and classes."""
+        X, y = self._drawn()
+        X = X[:, X.std(axis=0) > 0] if self.drops_constant else X
+        return np.ascontiguousarray(scale(X) if self.is_scaled else X), y
+
+    def _drawn(self) -> tuple[Floats, Rows]:
+        n = self.n_samples
+        if self.found is None:
+            return gaussian_mixture(n, self.n_features, n_clusters=self.n_clusters, seed=0)
+        X, y = np.asarray(self.found.X, float), np.unique(self.found.y, return_inverse=True)[1]
+        if n <= len(y):
+            return X[:n], y[:n]
+        random = np.random.RandomState(0)
+        drawn = random.randint(0, len(y), n)
+        return X[drawn] + random.normal(0, NOISE, (n, X.shape[1])), y[drawn]
+
+    @property
+    def X(self) -> Floats:  # noqa: N802
+        """Features."""
+        return self.rows[0]
+
+    @cached_property
+    def answers(self) -> Constraints:
+        """Answers about random rows."""
+        number = {f"n_{self.kind}": self.n_answers}
+        return Constraints.from_labels(self.rows[1], **number, error=self.error, random_state=0)
+
+    @cached_property
+    def lists(self) -> csr_array:
+        """Affinities of the 20 most similar rows of each row."""
+        return AdaptiveKNN().fit(self.X).kneighbors_graph(20)
+
+    @cached_property
+    def graph(self) -> csr_array:
+        """Symmetric `lists`: the larger affinity where two rows differ."""
+        return csr_array(self.lists.maximum(self.lists.T))
+
+    @property
+    def dense_graph(self) -> Floats:
+        """`graph` as an array."""
+        return self.graph.toarray()
+
+    @cached_property
+    def two_classes(self) -> tuple[Floats, Rows]:
+        """The rows above as many pseudo rows, each feature drawn from its own marginal."""
+        n, random = len(self.X), np.random.RandomState(0)
+        twin = np.stack([column[random.randint(n, size=n)] for column in self.X.T], axis=1)
+        return np.vstack([self.X, twin]), np.repeat([0, 1], n)
+
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """The 5th and 95th percentile of the squared distances of random rows."""
+        random, n = np.random.RandomState(0), len(self.X)
+        apart = self.X[random.randint(n, size=20_000)] - self.X[random.randint(n, size=20_000)]
+        low, high = np.percentile((apart**2).sum(axis=1), (5, 95))
+        return float(low), float(high)
+
+    @cached_property
+    def comparisons(self) -> tuple[Rows, Rows]:
+        """Pairs of rows that triplets call nearer, and the pairs that they call farther."""
+        rows, answers = self.answers.triplets, self.answers.triplet_answers
+        rows, is_second = rows[answers >= 0], answers[answers >= 0] == 1
+        rows = np.where(is_second[:, None], rows[:, [0, 2, 1]], rows)
+        return rows[:, [0, 1]], rows[:, [0, 2]]
+
+    def save(self, path: Path) -> None:
+        """Write what a package in another environment needs."""
+        known, (near, far) = self.answers, self.comparisons
+        np.savez(
+            path, X=self.X, must_link=known.must_link, cannot_link=known.cannot_link, near=near,
+            far=far, bounds=np.array(self.bounds), n_clusters=self.n_clusters,
+        )  # fmt: skip
+
+
+def gaussian_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Rows]:
+    """Draw clusters that overlap a little, each with its own covariance."""
+    random = np.random.RandomState(seed)
+    y = random.randint(n_clusters, size=n)
+    X = random.standard_normal((n, d))
+    for cluster in range(n_clusters):
+        mix = np.eye(d) + random.standard_normal((d, d)) / np.sqrt(d)
+        X[y == cluster] = X[y == cluster] @ mix + 1.5 * random.standard_normal(d)
+    return X, y.astype(np.int64)

@@ -1,0 +1,99 @@
+"""Whole fits, each in a fresh process: SKLR and DCRC, and guided clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sklearn.cluster import KMeans
+
+from benchmarks.kernels._measure import Case, Row, Run, fit
+from benchmarks.kernels._page import Page, Table
+from benchmarks.kernels._problems import Problem
+from clew.cluster import DCRC, GuidedClustering, KernelKMeans
+from clew.metrics import adjusted_rand_score, n_violated
+from clew.similarity import SKLR
+
+__all__ = ["GUIDED", "RELATIVE", "agreement"]
+
+#: Rows in a mini-batch of k-means on the embedding of many rows.
+BATCH, MANY_ROWS = 4_096, 20_000
+
+
+def sklr(problem: Problem, **options: Any) -> Callable[[], Any]:
+    """Learn the kernel, then find the groups."""
+    X, known = problem.X, problem.answers
+    batch = BATCH if len(X) > MANY_ROWS else None
+    groups = KernelKMeans(problem.n_clusters, batch_size=batch, random_state=0)
+    space = SKLR(random_state=0, **options)
+    return lambda: groups.fit(space.fit(X, constraints=known).embedding_).labels_
+
+
+def k_means(problem: Problem) -> Callable[[], Any]:
+    """Run k-means of scikit-learn."""
+    X, model = problem.X, KMeans(problem.n_clusters, n_init=10, random_state=0)
+    return lambda: model.fit_predict(X)
+
+
+def agreement(problem: Problem, labels: Any, ours: Any) -> Row:
+    """Compare groups with the classes and the answers."""
+    return {
+        "ari": float(adjusted_rand_score(problem.rows[1], labels)),
+        "violated": n_violated(labels, problem.answers),
+        "groups": len(set(labels.tolist())),
+    }
+
+
+def _case(label: str, task: Any, problem: Problem, options: Any, *bounds: float) -> Case:
+    """Bounds are CPU seconds and MiB."""
+    goals = dict(zip(("ours.cpu_s", "ours.peak_mib"), bounds, strict=False))
+    run = Run("clew", task, options)
+    return Case(label, problem, run, is_apart=True, judge=agreement, goals=goals)
+
+
+COLUMNS = {
+    "method": "label", "rows × features": "problem.size", "groups": "ours.groups",
+    "answers": "problem.answers", "CPU s": "ours.cpu_s", "wall s": "ours.wall_s",
+    "peak MiB": "ours.peak_mib", "ARI": "ours.ari",
+}  # fmt: skip
+DIGITS = Problem("digits", 1_000, 64, 10, "odd_one_out", 2_500, is_scaled=True)
+WRONG = replace(DIGITS, error=0.15)
+BIRDS = Problem("mixture", 5_000, 38, 13, "triplets", 1_500, is_scaled=True)
+MANY = replace(BIRDS, n_samples=100_000, n_features=50, n_clusters=10)
+MILLION = replace(MANY, n_samples=10**6, n_features=20)
+DEFAULT = {"kind": DCRC, "n_clusters": 13, "random_state": 0}
+GIVEN = DEFAULT | {"tau": 1.0, "lam": 2.0**-8, "kernel": None}
+STARTED = GIVEN | {"init": "kmeans"}
+RANK = {"rank": 300}
+SKLR_AND_DCRC = (
+    _case("SKLR, rank 300, C = .2", sklr, DIGITS, RANK | {"C": 0.2}, 2.0),
+    _case("SKLR, rank 300, C = 1", sklr, DIGITS, RANK | {"C": 1.0}, 2.0),
+    _case("SKLR, rank 300, no slack", sklr, DIGITS, RANK | {"slack": "none"}, 2.0),
+    _case("SKLR, rank 300, C chosen", sklr, DIGITS, RANK),
+    _case("SKLR, rank 300, C = .2", sklr, WRONG, RANK | {"C": 0.2}, 2.0),
+    _case("SKLR, rank 300, C = 1", sklr, WRONG, RANK | {"C": 1.0}, 2.0),
+    _case("k-means", k_means, replace(DIGITS, n_answers=0), {}),
+    _case("DCRC, all given, from k-means", fit, BIRDS, STARTED, 2.0),
+    _case("DCRC, tau and lam given", fit, BIRDS, GIVEN | {"init": "best"}),
+    _case("DCRC, kernel, from k-means", fit, BIRDS, STARTED | {"kernel": "adaptive"}),
+    _case("DCRC, default", fit, BIRDS, DEFAULT),
+    _case("k-means", k_means, replace(BIRDS, n_answers=0), {}),
+    _case("SKLR, rank 100", sklr, MANY, {"rank": 100}, 30.0, 1024.0),
+    _case("SKLR, default", sklr, MANY, {}, 30.0, 1024.0),
+    _case("DCRC, default", fit, MILLION, DEFAULT | {"n_clusters": 10}, 30.0),
+    _case("k-means", k_means, replace(MILLION, n_answers=0), {}),
+)
+RELATIVE = Page("relative", {"fits": Table(COLUMNS, SKLR_AND_DCRC, quick=slice(0, 8, 7))})
+
+
+def _guided(n_clusters: int | None, n: int, *bounds: float) -> Case:
+    label = f"GuidedClustering, {'10 groups' if n_clusters else 'groups counted'}"
+    problem = Problem("digits", n, 64, 10, n_answers=n, error=0.15, is_scaled=True)
+    options = {"kind": GuidedClustering, "n_clusters": n_clusters, "random_state": 0}
+    return _case(label, fit, problem, options, *bounds)
+
+
+SIZES = ((600, 2.0), (2_000, 15.0), (20_000, 180.0, 2048.0))
+CASES = [_guided(n_clusters, *size) for size in SIZES for n_clusters in (10, None)]
+GUIDED = Page("guided_cost", {"fits": Table(COLUMNS, CASES, quick=slice(2))})

@@ -1,0 +1,272 @@
+"""The benchmarks of speed: cases are measured as declared, and pages say all of it."""
+
+from __future__ import annotations
+
+import pickle
+import string
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.kernels import _measure as measure
+from benchmarks.kernels.__main__ import PAGES
+from benchmarks.kernels._environments import PACKAGES, PackageError, called
+from benchmarks.kernels._in_environment import TASKS
+from benchmarks.kernels._measure import Case, Run, apart, fit, measured
+from benchmarks.kernels._page import PAGES as TEMPLATES
+from benchmarks.kernels._page import Page, Table, carry_out, laid_out, markdown
+from benchmarks.kernels._problems import Problem, gaussian_mixture
+from benchmarks.kernels.fits import agreement
+from benchmarks.kernels.forest import grow_peer
+from sklearn.cluster import KMeans
+from sklearn.ensemble import RandomForestClassifier
+
+from benchmarks import _harness as harness
+from clew.cluster import COPKMeans
+
+SMALL = Problem("mixture", 120, 3, 2, n_answers=40)
+OURS = Run("clew", fit, {"kind": COPKMeans, "n_clusters": 2, "random_state": 0}, 2)
+
+
+def pages() -> list[Page]:
+    return [
+        getattr(import_module(f"benchmarks.kernels.{file}"), name) for file, name in PAGES.values()
+    ]
+
+
+def cases() -> list[Case]:
+    return [case for page in pages() for table in page.tables.values() for case in table.cases]
+
+
+def plain(problem: Problem, **options: Any) -> Any:
+    X = problem.X
+    return lambda: KMeans(2, n_init=1, random_state=0).fit_predict(X)
+
+
+# Problems
+
+
+def test_pseudo_rows_are_drawn_from_the_columns() -> None:
+    both, is_twin = SMALL.two_classes
+    assert both.shape == (240, 3)
+    assert (both[:120] == SMALL.X).all()
+    assert is_twin.tolist() == [0] * 120 + [1] * 120
+    for column, twin in zip(SMALL.X.T, both[120:].T, strict=True):
+        assert np.isin(twin, column).all()
+
+
+def test_more_rows_than_a_set_has_are_drawn_again_with_noise() -> None:
+    more = Problem("iris", 400, 4, 3)
+    assert more.X.shape == (400, 4)
+    assert len(np.unique(more.X, axis=0)) == 400
+    assert Problem("iris", 150, 4, 3).X.shape == (150, 4)
+
+
+def test_a_set_that_is_not_installed_is_replaced_and_named(
+    monkeypatch: Any, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("clew.datasets.load", lambda name: missing(name))
+    problem = Problem("segment_full", 30, 2, 3)
+    assert (gaussian_mixture(30, 2, n_clusters=3, seed=0)[0] == problem.X).all()
+    assert problem.about()["data"] == "mixture (segment_full not found)"
+    assert SMALL.about()["data"] == "mixture"
+
+
+def missing(name: str) -> None:
+    from clew.exceptions import DatasetNotFoundError
+
+    raise DatasetNotFoundError(name)
+
+
+def test_comparisons_name_the_nearer_pair_first() -> None:
+    problem = Problem("mixture", 60, 2, 2, "triplets", 50)
+    near, far = problem.comparisons
+    y = problem.rows[1]
+    assert len(near) == (problem.answers.triplet_answers >= 0).sum() > 10
+    assert (y[near[:, 0]] == y[near[:, 1]]).all()
+    assert (y[far[:, 0]] != y[far[:, 1]]).all()
+
+
+def test_computed_data_is_not_sent_to_another_process() -> None:
+    assert len(SMALL.X) == 120
+    again = pickle.loads(pickle.dumps(SMALL))
+    assert again == SMALL
+    assert "rows" not in again.__dict__
+
+
+# Measures
+
+
+def test_peers_are_measured_beside_ours() -> None:
+    peers = (Run("plain", plain, {}, 1, scale=100.0), Run("paper", 5.0))
+    row = measured(Case("cop", SMALL, OURS, peers, judge=agreement), "wall_s")
+    assert row["options"] == {"n_clusters": 2, "random_state": 0}
+    assert len(row["ours"]["runs_wall_s"]) == 2
+    assert row["ours"]["violated"] == 0
+    assert row["peers"]["plain"]["groups"] == 2
+    assert row["peers"]["plain"]["wall_s"] == row["peers"]["plain"]["runs_wall_s"][0]
+    assert row["peers"]["paper"]["ratio"] == 5.0 / row["ours"]["wall_s"]
+
+
+def test_a_peer_grows_the_trees_that_it_is_asked_for() -> None:
+    model = grow_peer(SMALL, kind=RandomForestClassifier, n_trees=7)()
+    assert len(model.estimators_) == 7
+
+
+def hold(problem: Problem, *, mib: int) -> Any:
+    return lambda: {"held": np.ones(mib << 17).size / (1 << 17)}
+
+
+def test_memory_is_that_of_the_run_alone() -> None:
+    case = Case("hold", SMALL, Run("clew", hold, {"mib": 100}, 1), is_apart=True)
+    row = measured(case, "wall_s")["ours"]
+    assert 95 < row["growth_mib"] < 130
+    assert row["peak_mib"] > row["growth_mib"]
+    assert len(row["runs_cpu_s"]) == 1
+
+
+def test_memory_of_all_trees_is_on_the_line_through_two_parts(monkeypatch: Any) -> None:
+    grown = lambda _, run, *__: {"growth_mib": 10.0 + 0.5 * run.options["n_trees"]}  # noqa: E731
+    monkeypatch.setattr(measure, "apart", grown)
+    run = Run("peer", plain, {"n_trees": 100}, scale=10.0)
+    assert measure._growth(run, SMALL) == 10.0 + 0.5 * 1000
+    assert measure._growth(run._replace(scale=1.0), SMALL) == 10.0 + 0.5 * 100
+
+
+def test_a_package_that_fails_is_a_peer_with_its_reason(monkeypatch: Any) -> None:
+    def run_in_environment(package: str, job: dict[str, Any]) -> dict[str, Any]:
+        assert dict(np.load(job["data"]))["X"].shape == (120, 3)
+        if package == "clustlib":
+            raise PackageError("No matching distribution found")
+        return {"seconds": [2.0, 4.0], "failures": ["ValueError: dead end"], "result": [0] * 120}
+
+    monkeypatch.setattr(measure, "run_in_environment", run_in_environment)
+    monkeypatch.setattr(measure, "_FOUND", {})
+    packages = ("clumppy", "clustlib")
+    peers = tuple(Run(p, f"{p} COPKMeans", {}, 3, package=p) for p in packages)
+    row = measured(Case("cop", SMALL, OURS, peers, judge=agreement), "cpu_s")
+    first, second = row["peers"].values()
+    assert first["cpu_s"] == 3.0
+    assert first["violated"] > 0
+    assert first["reason"] == "1 of 3 runs failed: ValueError: dead end"
+    assert second["reason"] == "No matching distribution found"
+    assert "cpu_s" not in second
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds", "reason"),
+    [
+        ("raise SystemExit('ERROR: no such thing')", 60, "no such thing"),
+        ("raise ImportError('old numpy')", 60, "ImportError: old numpy"),
+        ("import time; time.sleep(60)", 0.2, "not done after 0 s"),
+    ],
+)
+def test_a_command_that_fails_says_why(code: str, seconds: float, reason: str) -> None:
+    import sys
+
+    assert called(60, sys.executable, "-c", "print(7)") == "7\n"
+    with pytest.raises(PackageError, match=reason):
+        called(seconds, sys.executable, "-c", code)
+
+
+# Pages
+
+
+@pytest.mark.parametrize("page", pages(), ids=list(PAGES))
+def test_a_page_has_a_place_for_each_of_its_tables(page: Page) -> None:
+    template = (TEMPLATES / f"{page.stem}.md").read_text(encoding="utf-8")
+    places = {field for _, field, _, _ in string.Formatter().parse(template) if field}
+    assert places - {"failures", "goals"} == {"about", *page.tables}
+    has_goals = any(case.goals for table in page.tables.values() for case in table.cases)
+    assert ("goals" in places) == has_goals
+
+
+def test_every_package_has_its_task() -> None:
+    packaged = [run for case in cases() for run in case.peers if run.package]
+    assert {run.package for run in packaged} == set(PACKAGES)
+    never = {"clustlib"}  # it has no file to install
+    assert {run.task for run in packaged if run.package not in never} == set(TASKS)
+
+
+def test_quick_cases_are_small_and_repeat_nothing() -> None:
+    for case in (case.quick() for case in cases()):
+        assert case.problem.n_samples <= 300
+        assert case.problem.n_answers <= 60
+        assert {run.repeats for run in (case.ours, *case.peers)} == {1}
+        assert case.ours.options.get("n_trees", 0) <= 100
+        assert not case.is_weighed
+
+
+def test_figures_to_reach_are_asked_of_the_sizes_that_they_are_for() -> None:
+    asked = {
+        (case.label.split(",")[0], case.problem.n_samples): tuple(case.goals.values())
+        for case in cases()
+        if case.goals and case.is_apart
+    }
+    assert asked == {
+        ("SKLR", 1_000): (2.0,), ("DCRC", 5_000): (2.0,), ("SKLR", 100_000): (30.0, 1024.0),
+        ("DCRC", 10**6): (30.0,), ("GuidedClustering", 600): (2.0,),
+        ("GuidedClustering", 2_000): (15.0,), ("GuidedClustering", 20_000): (180.0, 2048.0),
+        ("ClustRF", 100_000): (15.0, 2048.0),
+    }  # fmt: skip
+
+
+def row_of(seconds: float, **peers: Any) -> dict[str, Any]:
+    goals = {"ours.cpu_s": 2.0, "peers.other.ratio": 1.9}
+    ours = {"cpu_s": seconds, "growth_mib": 99.6}
+    return {"label": "COP", "problem": SMALL.about(), "goals": goals, "ours": ours, "peers": peers}
+
+
+TABLE = Table(
+    {"method": "label", "s": "ours.cpu_s", "MiB": "ours.growth_mib", "peer": "peer.name",
+     "ratio": "peer.ratio"}, (), is_long=True,
+)  # fmt: skip
+
+
+def test_a_long_table_has_a_line_for_each_peer() -> None:
+    row = row_of(1.5, a={"ratio": 14.26}, b={"ratio": 1.234}, c={"reason": "no"})
+    lines = laid_out(TABLE, [row, row_of(1.0)]).splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells == [
+        ["COP", "1.500", "100", "a", "14.3×"], ["COP", "1.500", "100", "b", "1.23×"],
+        ["COP", "1.500", "100", "c", "–"], ["COP", "1.000", "100", "–", "–"],
+    ]  # fmt: skip
+
+
+def test_a_page_says_what_was_reached_and_what_failed(
+    about: Any, monkeypatch: Any, tmp_path: Path
+) -> None:
+    template = "# T\n\n{about}\n\n{rows}\n\n{failures}\n\n{goals}\n"
+    (tmp_path / "some.md").write_text(template, encoding="utf-8")
+    monkeypatch.setattr("benchmarks.kernels._page.PAGES", tmp_path)
+    good = row_of(1.5, other={"ratio": 2.0})
+    bad = row_of(2.5, other={"ratio": 1.5, "reason": "1 of 3 runs failed: x"})
+    unknown = row_of(0.5, other={})
+    page = Page("some", {"rows": TABLE})
+    text = markdown(page, {"rows": [good, bad, unknown]}, about, is_quick=True)
+    what = "COP, mixture 120×3, 40 pairs"
+    assert f"- reached: {what}: 1.5 s (at most 2)" in text
+    assert f"- **missed**: {what}: 2.5 s (at most 2)" in text
+    assert f"- reached: {what}, other: 2× (at least 1.9)" in text
+    assert f"- **missed**: {what}, other: 1.5× (at least 1.9)" in text
+    assert f"- not judged: {what}, other" in text
+    assert f"- other, {what}: 1 of 3 runs failed: x" in text
+    assert "Quick run" in text
+    assert "Quick run" not in markdown(page, {"rows": []}, about, is_quick=False)
+
+
+@pytest.mark.parametrize(("only", "files"), [("", {"relative_quick.json", "relative_quick.md"}),
+                                             ("some", set())])  # fmt: skip
+def test_a_part_of_the_cases_writes_no_files(
+    only: str, files: set[str], monkeypatch: Any, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    page = Page("relative", {"fits": TABLE._replace(cases=[Case("some", SMALL, OURS)])})
+    carry_out(page, is_quick=True, only=only)
+    assert {path.name for path in tmp_path.iterdir()} == files
+
+
+def test_apart_returns_what_the_function_returned() -> None:
+    assert apart(SMALL.few().about)["n_answers"] == 40
