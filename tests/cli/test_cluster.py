@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from clew import Constraints
-from clew.cli._models import features_for
+from clew.cli._features import features_for
+from clew.cli._models import build_model
 from clew.cli.cluster import METHODS
 from clew.constraints._truth import TRUTH
 from clew.metrics import adjusted_rand_score
@@ -47,7 +48,7 @@ def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
     file = answers("0 1 same", "0 12 different", "13 25 different", "5 6 dont_know")
     done = run(X, "-k", 3, "-c", file, "--method", method, *trees, fast=False)
     assert done.exit_code == 0, done.output
-    assert "the groups go against 0" in done.stderr
+    assert "the groups violate 0" in done.stderr
     assert adjusted_rand_score(BLOBS, _labels(done.stdout)) == 1
 
 
@@ -83,10 +84,11 @@ def test_units_of_features_do_not_matter_where_these_are_standardised(run, X, an
 def test_standardised_features_have_mean_0_and_variance_1():
     rows = np.random.RandomState(0).normal(5, 3, (40, 6)) * [1, 1e300, 1e-300, 0, 0, 1]
     rows[:, 3:5] = [1e300, 0.1]
-    found = features_for("dcrc", rows)
+    model = build_model("dcrc", 3)
+    found = features_for(model, rows, "auto", is_scaled=False).X
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(found.var(axis=0), [1, 1, 1, 0, 0, 1])
-    assert features_for("e2cp", rows) is rows
+    assert features_for(model, rows, False, is_scaled=False).X is rows
 
 
 def test_guided_tells_how_many_answers_of_whom_look_wrong(run, X, here):
@@ -103,7 +105,7 @@ def test_guided_tells_how_many_answers_of_whom_look_wrong(run, X, here):
     assert 0 < low < summary["error_rate"] < high < 0.45
     rates = summary["annotators"]
     assert rates["careful"] < 0.1 < 0.2 < rates["hasty"] < 0.45
-    assert f"{low:.0%} to {high:.0%} with confidence 95%" in done.stderr
+    assert f"{low:.0%} to {high:.0%} with 95% confidence" in done.stderr
     assert f"of hasty {rates['hasty']:.0%}, careful {rates['careful']:.0%}" in done.stderr
 
 
@@ -118,7 +120,7 @@ def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
     against = [row["id"] for row in rows if "goes against an answer" in row["doubt_reason"]]
     assert against == ["0", "1", "5", "6", "15", "25"]
     assert [rows[i]["n_answers"] for i in (0, 2, 13, 26)] == ["1", "0", "1", "1"]
-    assert "the groups go against 2" in done.stderr
+    assert "the groups violate 2" in done.stderr
 
 
 def test_a_dead_end_is_said_aloud(run, X, answers):
@@ -150,7 +152,7 @@ def test_answers_are_counted_and_the_doubted_ones_written_beside(run, X, here, a
     rows = _table((here / "groups.csv").read_text())
     assert [row["n_answers"] for row in rows[:5]] == ["2", "1", "0", "1", "1"]
     assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
-    assert (here / "doubtful.csv").read_text().splitlines()[0] == (
+    assert (here / "groups.doubtful.csv").read_text().splitlines()[0] == (
         "kind,i,j,k,id_i,id_j,id_k,answer,annotator,p_wrong"
     )
 
@@ -186,7 +188,7 @@ def test_guided_doubts_answers_of_all_kinds_and_chooses_the_number_of_groups(run
     summary = json.loads(done.stdout)
     assert (summary["method"], summary["sizes"]) == ("guided", [10, 10, 10])
     assert 0 < summary["error_rate"] < 0.2
-    with open("doubtful.csv", newline="") as file:
+    with open("g.doubtful.csv", newline="") as file:
         doubted = list(csv.DictReader(file))
     assert {row["kind"] for row in doubted} == {"pair", "triplet", "odd_one_out"}
     for row in doubted:
@@ -216,9 +218,12 @@ def test_json_without_a_file_puts_the_groups_into_clusters_csv(run, X, answers, 
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "--json")
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
-    assert (summary["clusters_file"], summary["doubtful_file"]) == ("clusters.csv", "doubtful.csv")
+    assert (summary["clusters_file"], summary["doubtful_file"]) == (
+        "clusters.csv",
+        "clusters.doubtful.csv",
+    )
     assert len((here / "clusters.csv").read_text().splitlines()) == 31
-    assert (here / "doubtful.csv").exists()
+    assert (here / "clusters.doubtful.csv").exists()
 
 
 def test_json_sums_up(run, X, answers):
@@ -241,7 +246,7 @@ def test_json_sums_up(run, X, answers):
         "error_interval": None,
         "annotators": None,
         "clusters_file": "g.csv",
-        "doubtful_file": "doubtful.csv",
+        "doubtful_file": "g.doubtful.csv",
     }
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import coo_array, csc_array, csr_array, save_npz
 
-from clew.cli._inputs import read_items
-from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
+from clew.cli._inputs import STDIN, read_items
+from clew.exceptions import FileFormatError, InvalidDataError
+from clew.tables._read import Columns
 
 ROWS = np.array([[1.0, 2.5], [3.0, -4e3], [0.0, 0.125]])
 
@@ -59,77 +64,76 @@ def test_npz_with_too_few_ids(tmp_path):
         read_items(tmp_path / "X.npz")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1,2.5\n3,-4e3\n0,0.125\n",
-        "a,b\n1,2.5\n3,-4e3\n0,0.125",
-        "\ufeffa,b\r\n1, 2.5\r\n\r\n3,-4e3\r\n0,.125\r\n",
-        'a,"b,c"\n"1",2.5\n3,-4e3\n0,0.125\n',
-    ],
-    ids=["no header", "header", "spreadsheet", "quotes"],
-)
-def test_csv(tmp_path, text):
-    items = read_items(_write(tmp_path / "t.csv", text))
-    np.testing.assert_array_equal(items.X, ROWS)
-    assert items.ids == ["0", "1", "2"]
-
-
-@pytest.mark.parametrize("name", ["id", "ID", " Id "])
-def test_csv_with_ids(tmp_path, name):
-    text = f"a,{name},b\n1,größe 1,2.5\n3,x,-4e3\n0,007,0.125\n"
-    items = read_items(_write(tmp_path / "t.csv", text))
-    np.testing.assert_array_equal(items.X, ROWS)
-    assert items.ids == ["größe 1", "x", "007"]
-
-
 def test_ending_in_capitals(tmp_path):
     np.testing.assert_array_equal(read_items(_write(tmp_path / "T.CSV", "1,2\n3,4\n")).X[1], [3, 4])
 
 
-def _parquet(path: Path, **columns: object) -> Path:
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
-    pq.write_table(pa.table(columns), path)
-    return path
+def test_packed_array(tmp_path):
+    np.save(tmp_path / "X.npy", ROWS)
+    (tmp_path / "Y.npy.gz").write_bytes(gzip.compress((tmp_path / "X.npy").read_bytes()))
+    np.testing.assert_array_equal(read_items(tmp_path / "Y.npy.gz").X, ROWS)
 
 
-def test_parquet_columns_and_lists(tmp_path):
-    path = _parquet(
-        tmp_path / "t.parquet",
-        id=[7, 8, 9],
-        a=[1, 3, 0],
-        vector=[[2.5, 1.0], [-4e3, 1.0], [0.125, 0.0]],
-        flag=[True, False, True],
-    )
-    items = read_items(path)
-    assert items.ids == ["7", "8", "9"]
-    np.testing.assert_array_equal(items.X, np.column_stack([ROWS, [1, 1, 0], [1, 0, 1]]))
+def test_damaged_gzip(tmp_path):
+    (tmp_path / "X.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n" * 100)[:-9])
+    with pytest.raises(FileFormatError, match=r"X\.csv\.gz cannot be unpacked as gzip"):
+        read_items(tmp_path / "X.csv.gz")
 
 
-@pytest.mark.parametrize(
-    ("column", "error", "words"),
-    [
-        (["a", "b", "c"], FileFormatError, "column 'v' holds string"),
-        ([[1.0], [1.0, 2.0], [3.0]], FileFormatError, "not all of one length"),
-        ([[1.0], None, [3.0]], FileFormatError, "not all of one length"),
-        ([1.0, None, 2.0], InvalidDataError, "row 1, column 'v': nan"),
-        ([[1.0, 2.0], [1.0, None], [3.0, 4.0]], InvalidDataError, r"row 1, column 'v\[1\]'"),
-    ],
-)
-def test_parquet_column_with_a_fault(tmp_path, column, error, words):
-    with pytest.raises(error, match=words):
-        read_items(_parquet(tmp_path / "t.parquet", v=column))
+@pytest.mark.parametrize("form", [csr_array, csc_array, coo_array])
+def test_sparse_npz(tmp_path, form):
+    save_npz(tmp_path / "X.npz", form(ROWS.astype(np.float32)))
+    items = read_items(tmp_path / "X.npz")
+    assert items.X.format == "csr"
+    assert items.ids == ["0", "1", "2"]
+    np.testing.assert_array_equal(items.X.toarray(), ROWS)
 
 
-def test_index_of_pandas_is_no_feature(tmp_path):
-    path = _parquet(tmp_path / "t.parquet", a=[1, 2, 3], __index_level_0__=[5, 6, 7])
-    with pytest.raises(FileFormatError, match="index of a pandas table"):
-        read_items(path)
+def test_value_of_sparse_npz_that_is_not_finite(tmp_path):
+    bad = ROWS.copy()
+    bad[1, 1] = np.nan
+    save_npz(tmp_path / "X.npz", csr_array(bad))
+    with pytest.raises(InvalidDataError, match="row 1, column 1: nan"):
+        read_items(tmp_path / "X.npz")
 
 
-def test_parquet_needs_pyarrow(tmp_path, monkeypatch):
-    (tmp_path / "t.parquet").touch()
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependencyError, match=r"clew\[scale\]"):
-        read_items(tmp_path / "t.parquet")
+def test_columns_of_an_array_have_no_names(tmp_path):
+    np.save(tmp_path / "X.npy", ROWS)
+    with pytest.raises(FileFormatError, match="columns can be named in a table"):
+        read_items(tmp_path / "X.npy", columns=Columns(drop=["a"]))
+
+
+def test_a_table_of_numbers_is_used_as_it_is(tmp_path):
+    items = read_items(_write(tmp_path / "t.csv", "id,a,b\nx,1,2.5\ny,3,-4e3\nz,0,.125\n"))
+    np.testing.assert_array_equal(items.X, ROWS)
+    assert (items.ids, items.has_ids, items.is_scaled) == (["x", "y", "z"], True, False)
+    assert items.notes == [
+        f"{tmp_path / 't.csv'}: 3 rows; ids from 'id'; 2 features from 2 columns",
+        "  numbers: a, b",
+    ]
+
+
+def test_a_table_of_mixed_columns_is_standardized(tmp_path):
+    text = "id,size,kind\n1,1,a\n2,5,a\n3,9,b\n4,5,b\n"
+    items = read_items(_write(tmp_path / "t.csv", text))
+    assert items.is_scaled
+    np.testing.assert_allclose(items.X[:, 0], [-(2**0.5), 0, 2**0.5, 0])
+    np.testing.assert_array_equal(items.X[:, 1:], [[1, 0], [1, 0], [0, 1], [0, 1]])
+    as_given = read_items(tmp_path / "t.csv", standardize=False)
+    np.testing.assert_array_equal(as_given.X[:, 0], [1, 5, 9, 5])
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "npy", "npz", "parquet"])
+def test_standard_input_of_every_kind(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"X.{kind}"
+    if kind == "npy":
+        np.save(path, ROWS)
+    elif kind == "npz":
+        np.savez(path, X=ROWS)
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        pd.DataFrame(ROWS, columns=["a", "b"]).to_parquet(path)
+    else:
+        pd.DataFrame(ROWS, columns=["a", "b"]).to_csv(path, index=False)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    np.testing.assert_array_equal(read_items(STDIN).X, ROWS)

@@ -28,6 +28,7 @@ MODULES = (
     "clew.oracles",
     "clew.metrics",
     "clew.datasets",
+    "clew.tables",
     "clew.exceptions",
 )
 PAGES = sorted(

@@ -25,7 +25,7 @@ FLOORS = (
     "cli",
 )
 # Beside the stairs: they know answers and constraints alone; the loop and its clients use them.
-SIDE_ROOMS = frozenset({"store", "oracles", "datasets"})
+SIDE_ROOMS = frozenset({"store", "oracles", "datasets", "tables"})
 SIDE_ROOM_USERS = frozenset({"session", "web", "cli"})
 CELLAR = frozenset(
     {

@@ -1,51 +1,72 @@
-"""Features, and ids of their rows, from files."""
+"""The rows to group: features and ids from arrays and tables."""
 
 from __future__ import annotations
 
+import io
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz
 
-from clew.cli._csv_table import read_csv_table
-from clew.cli._parquet_table import read_parquet_table
+from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
+from clew.tables import Table, TableFeatures
+from clew.tables._columns import BadCellError
+from clew.tables._delimited import Format
+from clew.tables._read import Columns, check_ids, content_of, table_of
 
-__all__ = ["KINDS", "Items", "read_items"]
+__all__ = ["STDIN", "Items", "read_items"]
 
-FLOAT64_KINDS = "buif"
+STDIN = Path("-")
+ARRAYS = (".npy", ".npz")
+TABLES = (".csv", ".tsv", ".parquet")
+GZIP = ".gz"
+#: How a kind of file begins, to tell what comes from the standard input.
+MARKS = {b"\x93NUMPY": ".npy", b"PK": ".npz", b"PAR1": ".parquet"}
+NUMBERS = "buif"
 
 
 class Items(NamedTuple):
     """The rows to group."""
 
-    X: NDArray[np.float64]
+    X: NDArray[np.float64] | csr_array
     """Features, (n_rows, n_features), all finite."""
     ids: list[str]
     """One for each row, all different."""
+    has_ids: bool
+    """Whether the ids are the file's own; they are row numbers otherwise."""
+    frame: pd.DataFrame
+    """The columns of a table, for people to look at; none for an array."""
+    notes: list[str]
+    """What was assumed and which columns are used how, for people."""
+    is_scaled: bool
+    """Whether the features are on one scale already."""
 
 
-class Table(NamedTuple):
-    """What a file holds, not yet checked."""
-
-    X: NDArray[Any]
-    names: list[str] | None = None
-    ids: list[str] | None = None
-    lines: list[int] | None = None
-    """Line of the file on which each row begins, in a file of lines."""
-
-
-def read_items(path: Path) -> Items:
+def read_items(
+    path: Path,
+    form: Format | None = None,
+    columns: Columns | None = None,
+    standardize: bool | str = "auto",
+) -> Items:
     """Read features from a file of a known kind.
 
     Parameters
     ----------
     path : Path
-        A file whose name ends in one of `KINDS`.
+        A file whose name ends in one of `ARRAYS` or `TABLES`, or in that and ".gz"; or `STDIN`.
+    form : Format, default=None
+        How a delimited table is to be read.
+    columns : Columns, default=None
+        Which columns of a table are used.
+    standardize : bool or "auto", default="auto"
+        Whether numbers of a table are standardized; see `clew.tables.TableFeatures`.
 
     Returns
     -------
@@ -55,53 +76,110 @@ def read_items(path: Path) -> Items:
     Raises
     ------
     FileFormatError
-        If the file is of another kind, damaged, or holds something else than rows of numbers.
+        If the file is of another kind, damaged, or holds no rows of values.
     InvalidDataError
         If a value is not finite, an id is missing or there twice, or there are too few rows.
+    InvalidParameterError
+        If a column does not exist, or columns of an array are named.
     MissingDependencyError
         If the kind needs a package that is not installed.
     """
-    read = KINDS.get(path.suffix.lower())
-    if read is None:
+    kind, content = _kind(path)
+    if kind not in ARRAYS:
+        content = content_of(path) if content is None else content
+        table = table_of(content, str(path), form or Format(), columns or Columns())
+        return _from_table(path, table, standardize)
+    if columns not in (None, Columns()):
+        raise FileFormatError(f"{path}: columns can be named in a table, not in an array")
+    with path.open("rb") if content is None else io.BytesIO(content) as file:
+        X, ids = _loaded(path, _read_npy if kind == ".npy" else _read_npz, file)
+    return _from_array(path, X, ids)
+
+
+def _kind(path: Path) -> tuple[str, bytes | None]:
+    """Return the ending that says how to read a file, and the content where it is read already."""
+    if path == STDIN:
+        content = content_of(path)
+        kinds = (kind for mark, kind in MARKS.items() if content.startswith(mark))
+        return next(kinds, ".csv"), content
+    ending = path.suffix.lower()
+    is_packed = ending == GZIP
+    if is_packed:
+        ending = path.with_suffix("").suffix.lower()
+    if ending not in (*ARRAYS, *TABLES):
+        hint = "; save the sheet as CSV" if ending in (".xlsx", ".xls", ".ods") else ""
         raise FileFormatError(
-            f"{path}: cannot read files ending in {path.suffix or 'nothing'!r}; "
-            f"give one of {', '.join(KINDS)}"
+            f"{path}: cannot read files ending in {ending or 'nothing'!r}; "
+            f"give one of {', '.join((*ARRAYS, *TABLES))}, or of these with .gz{hint}"
         )
-    table = read(path)
-    X = _as_features(path, table.X)
-    _check_finite(path, X, table)
-    if len(X) < 2:
+    return ending, content_of(path) if is_packed else None
+
+
+def _from_table(path: Path, table: Table, standardize: bool | Any) -> Items:
+    if len(table.frame) < 2:
         raise InvalidDataError(f"{path} has one row; grouping needs two rows or more")
-    ids = [str(row) for row in range(len(X))] if table.ids is None else table.ids
-    _check_ids(path, ids, table)
-    return Items(X, ids)
-
-
-def _read_npy(path: Path) -> Table:
-    return Table(_loaded(path, lambda stored: stored))
-
-
-def _read_npz(path: Path) -> Table:
-    arrays = _loaded(path, lambda stored: {name: stored[name] for name in stored.files})
-    features = "X" if "X" in arrays else next(iter(arrays), "X")
-    ids = next((name for name in arrays if name in ("id", "ids") and name != features), None)
-    if features not in arrays or ("X" not in arrays and len(arrays) > 1):
-        raise FileFormatError(
-            f"{path} should hold the features as X, and may hold ids; it has "
-            f"{', '.join(arrays) or 'nothing'}"
-        )
-    return Table(arrays[features], ids=None if ids is None else [str(each) for each in arrays[ids]])
-
-
-def _loaded(path: Path, take: Callable[[Any], Any]) -> Any:
-    """Load a NumPy file and take from it what is wanted."""
+    recipe = TableFeatures(standardize=standardize)
     try:
-        # NumPy leaves a damaged file open if it opens the file itself.
-        with path.open("rb") as file:
-            stored = np.load(file, allow_pickle=False)
-            if isinstance(stored, np.lib.npyio.NpzFile) != (path.suffix.lower() == ".npz"):
-                raise ValueError("its ending does not say what it is")
-            return take(stored)
+        X = recipe.fit_transform(table.frame)
+    except BadCellError as error:
+        line = f" (line {table.lines[error.row]})" if table.lines else ""
+        raise InvalidDataError(f"{path}, row {error.row}{line}, {error.problem}") from error
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}: {error}") from error
+    n = len(X)
+    ids = "" if table.ids is None else f"; ids from {table.id_column or 'the first column'!r}"
+    notes = [f"{path}: {note}" for note in table.notes]
+    n_used = sum(column.use != "dropped" for column in recipe.columns_)
+    features, columns = counted(X.shape[1], "feature"), counted(n_used, "column")
+    notes.append(f"{path}: {n:,} rows{ids}; {features} from {columns}")
+    notes += [f"  {line}" for line in recipe.describe().splitlines()]
+    names = [str(row) for row in range(n)] if table.ids is None else table.ids
+    return Items(X, names, table.ids is not None, table.frame, notes, recipe.standardizes_)
+
+
+def _from_array(path: Path, array: Any, ids: list[str] | None) -> Items:
+    X = _as_features(path, array)
+    n = X.shape[0]
+    if n < 2:
+        raise InvalidDataError(f"{path} has one row; grouping needs two rows or more")
+    names = [str(row) for row in range(n)] if ids is None else ids
+    if len(names) != n:
+        raise InvalidDataError(f"{path} has {n} rows, but {len(names)} ids")
+    try:
+        check_ids(names)
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}, {error}") from error
+    return Items(X, names, ids is not None, pd.DataFrame(index=range(n)), [], False)
+
+
+def _read_npy(file: BinaryIO) -> tuple[Any, None]:
+    stored = np.load(file, allow_pickle=False)
+    if isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("its ending does not say what it is")
+    return stored, None
+
+
+def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
+    stored = np.load(file, allow_pickle=False)
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("its ending does not say what it is")
+    names = stored.files
+    if {"format", "shape", "data"} <= set(names):
+        file.seek(0)
+        return csr_array(load_npz(file)), None
+    features = "X" if "X" in names else next(iter(names), "X")
+    ids = next((name for name in names if name in ("id", "ids") and name != features), None)
+    if features not in names or ("X" not in names and len(names) > 1):
+        raise ValueError(
+            "it should hold the features as X, and may hold ids; it has "
+            f"{', '.join(names) or 'nothing'}"
+        )
+    return stored[features], None if ids is None else [str(each) for each in stored[ids]]
+
+
+def _loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:
+    try:
+        return read(file)
     # Damage shows in many ways, from the zip down to a header; all of them mean the same.
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
         raise FileFormatError(
@@ -109,25 +187,8 @@ def _loaded(path: Path, take: Callable[[Any], Any]) -> Any:
         ) from error
 
 
-def _read_csv(path: Path) -> Table:
-    return Table(*read_csv_table(path))
-
-
-def _read_parquet(path: Path) -> Table:
-    return Table(*read_parquet_table(path))
-
-
-#: How files are read, by their ending.
-KINDS: dict[str, Callable[[Path], Table]] = {
-    ".npy": _read_npy,
-    ".npz": _read_npz,
-    ".csv": _read_csv,
-    ".parquet": _read_parquet,
-}
-
-
-def _as_features(path: Path, X: NDArray[Any]) -> NDArray[np.float64]:
-    if X.dtype.kind not in FLOAT64_KINDS:
+def _as_features(path: Path, X: Any) -> NDArray[np.float64] | csr_array:
+    if X.dtype.kind not in NUMBERS:
         raise FileFormatError(f"{path} holds {X.dtype}, not numbers")
     if X.ndim != 2:
         hint = "; reshape(-1, 1) makes one feature of it" if X.ndim == 1 else ""
@@ -137,31 +198,29 @@ def _as_features(path: Path, X: NDArray[Any]) -> NDArray[np.float64]:
         )
     if 0 in X.shape:
         raise InvalidDataError(f"{path} has {X.shape[0]} rows and {X.shape[1]} features")
-    return np.ascontiguousarray(X, dtype=np.float64)
+    if isinstance(X, csr_array):
+        sparse = X.astype(np.float64)
+        _check_finite(path, sparse.data, lambda at: (_row_of(sparse, at), int(sparse.indices[at])))
+        return sparse
+    dense = np.ascontiguousarray(X, dtype=np.float64)
+    _check_finite(path, dense.ravel(), lambda at: divmod(at, dense.shape[1]))
+    return dense
 
 
-def _check_finite(path: Path, X: NDArray[np.float64], table: Table) -> None:
-    bad = np.argwhere(~np.isfinite(X))
+def _row_of(sparse: csr_array, at: int) -> int:
+    """Return the row of an entry."""
+    return int(np.searchsorted(sparse.indptr, at, side="right")) - 1
+
+
+def _check_finite(
+    path: Path, values: NDArray[np.float64], place: Callable[[int], tuple[int, int]]
+) -> None:
+    bad = np.flatnonzero(~np.isfinite(values))
     if len(bad) == 0:
         return
-    row, at = bad[0].tolist()
-    column = repr(table.names[at]) if table.names else str(at)
-    line = f" (line {table.lines[row]})" if table.lines else ""
+    row, column = place(int(bad[0]))
     more = f", and {len(bad) - 1} more like it" if len(bad) > 1 else ""
     raise InvalidDataError(
-        f"{path}, row {row}{line}, column {column}: {X[row, at]} is not a finite number{more}; "
-        "fill such values in, or leave the rows or columns out"
+        f"{path}, row {row}, column {column}: {values[bad[0]]} is not a finite number{more}; "
+        "fill such values in, or leave the rows or columns out (a table may have missing values)"
     )
-
-
-def _check_ids(path: Path, ids: list[str], table: Table) -> None:
-    if len(ids) != len(table.X):
-        raise InvalidDataError(f"{path} has {len(table.X)} rows, but {len(ids)} ids")
-    seen: dict[str, int] = {}
-    for row, name in enumerate(ids):
-        where = f"{path}, row {row}" + (f" (line {table.lines[row]})" if table.lines else "")
-        if not name:
-            raise InvalidDataError(f"{where}: the id is empty")
-        if name in seen:
-            raise InvalidDataError(f"{where}: the id {name[:40]!r} is that of row {seen[name]} too")
-        seen[name] = row

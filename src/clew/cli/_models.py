@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from clew._units import Units
 from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
@@ -21,7 +17,7 @@ from clew.cluster import (
 )
 from clew.similarity import COPRF, E2CP, ITML, SKLR, ClustRF
 
-__all__ = ["build_model", "features_for"]
+__all__ = ["build_model"]
 
 CLUSTERERS: dict[str, Any] = {
     "copkmeans": COPKMeans,
@@ -31,37 +27,16 @@ CLUSTERERS: dict[str, Any] = {
 }
 #: They learn a space in which k-means finds groups.
 SPACES: dict[str, Any] = {"sklr": SKLR, "itml": ITML}
-#: Methods for which a feature of larger numbers would count for more.
-STANDARDISED = (*SPACES, "dcrc")
-
-
-def features_for(method: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the features that a method gets: standardised where it asks for that, or as they are.
-
-    Parameters
-    ----------
-    method : str
-        A name of ``clew cluster --method``.
-    X : ndarray of shape (n_samples, n_features)
-        What the file holds, of any unit.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        Standardised ones have mean 0 and variance 1; those that do not vary are 0.
-    """
-    if method not in STANDARDISED:
-        return X
-    return Units.of(X, standardize=True).applied(X)
 
 
 def build_model(
     method: str,
-    n_clusters: int | None,
+    n_clusters: Any,
     *,
     n_trees: int = 1000,
     mode: Any = "soft",
     trust: Any = "auto",
+    standardize: Any = "auto",
     seed: int = 0,
     jobs: int | None = None,
 ) -> Any:
@@ -72,9 +47,11 @@ def build_model(
     method : str
         A name of ``clew cluster --method``.
     n_clusters : int or None
-        Number of groups. None: "guided" chooses it.
+        Number of groups; None leaves it to "guided".
     n_trees, mode, trust
         See `clew.similarity.COPRF`; `trust` may be "none" too.
+    standardize : bool or "auto", default="auto"
+        Whether "guided" standardizes features. Other methods take them as they are.
     seed : int
         Seed of everything.
     jobs : int or None
@@ -85,8 +62,7 @@ def build_model(
     estimator
     """
     if method == "guided":
-        return GuidedClustering(n_clusters, random_state=seed, n_jobs=jobs)
-    assert n_clusters is not None  # the command has seen to that
+        return GuidedClustering(n_clusters, standardize=standardize, random_state=seed, n_jobs=jobs)
     if method == "spectral":
         return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
     if method in CLUSTERERS:

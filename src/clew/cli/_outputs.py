@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO, Any, Literal
+
+import click
 
 from clew._files import atomic_write
 from clew.cli._errors import uninterrupted
 from clew.exceptions import InvalidParameterError
 
-__all__ = ["check_folder", "check_writable", "csv_text", "write_folder", "write_together"]
+__all__ = [
+    "check_folder",
+    "check_writable",
+    "csv_text",
+    "print_or_keep",
+    "write_folder",
+    "write_or_keep",
+    "write_together",
+]
 
 #: Spreadsheets take a field that begins with one of these for a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+STDOUT = "the standard output"
+#: Where results are kept that could not be written: the system's temporary folder, and others.
+SHELTERS = (None, Path("~"), Path("/dev/shm"), Path())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -70,7 +86,7 @@ def write_together(files: Mapping[Path, str | bytes]) -> None:
     Raises
     ------
     OSError
-        If one cannot be written.
+        If one cannot be written; names it.
     InvalidParameterError
         If two of them are one.
     """
@@ -79,15 +95,82 @@ def write_together(files: Mapping[Path, str | bytes]) -> None:
             f"one file cannot hold several results: {', '.join(map(str, files))}"
         )
     with uninterrupted(), ExitStack() as stack:
-        opened = []
         for path, content in files.items():
-            is_text = isinstance(content, str)
-            file = stack.enter_context(atomic_write(path, "w" if is_text else "wb"))
+            file = stack.enter_context(_named(path, "w" if isinstance(content, str) else "wb"))
             file.write(content)
-            opened.append(file)
-        # All are on the disk before the first takes its name.
-        for file in opened:
+            # All are on the disk before the first takes its name.
             file.flush()
+
+
+@contextmanager
+def _named(path: Path, mode: Literal["w", "wb"]) -> Iterator[IO[Any]]:
+    """Open a file as `atomic_write` does; an error names the file, not the temporary one."""
+    try:
+        with atomic_write(path, mode) as file:
+            yield file
+    except OSError as error:
+        is_named = error.filename is not None and not str(error.filename).endswith(".tmp")
+        if error.errno is None or is_named:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def write_or_keep(files: Mapping[Path, str | bytes]) -> None:
+    """Write files like `write_together`; where that fails, keep the results in another folder.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written. Names it, and the folder that holds the results instead.
+    """
+    try:
+        write_together(files)
+    except OSError as error:
+        raise _kept(files, error) from error
+
+
+def print_or_keep(text: str, name: str) -> None:
+    """Print a result; where the standard output takes no more, keep it in a file of this name.
+
+    Raises
+    ------
+    BrokenPipeError
+        If the reader left early, which is no fault.
+    OSError
+        Naming the file that holds the result instead.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in the buffer would fail again when Python ends.
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        error.filename = STDOUT
+        raise _kept({Path(name): text}, error) from error
+
+
+def _kept(files: Mapping[Path, str | bytes], error: OSError) -> OSError:
+    """Write results to a new folder where there is room; return the error that says so."""
+    failed = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    for parent in SHELTERS:
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="clew-", dir=parent and parent.expanduser()))
+        except OSError:
+            continue
+        try:
+            write_together({folder / path.name: content for path, content in files.items()})
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            continue
+        return OSError(f"{failed}; the results are kept in {folder}")
+    texts = [content for content in files.values() if isinstance(content, str)]
+    if error.filename != STDOUT and texts:
+        click.echo(texts[0], nl=False)
+        return OSError(f"{failed}; no other folder has room: the groups went to {STDOUT}")
+    return OSError(f"{failed}; no other folder has room: the results are lost")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

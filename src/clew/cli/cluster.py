@@ -9,10 +9,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from clew.cli._options import INPUT, OUTPUT, jobs_option, table_options
+
 __all__ = ["cluster"]
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-OUTPUT = click.Path(path_type=Path)
 METHODS = (
     "guided",
     "coprf",
@@ -27,41 +27,45 @@ METHODS = (
     "clustrf",
     "spectral",
 )
-#: Options that mean something to some methods only.
+OUTPUTS = ("output", "doubtful")
+#: Options that only some methods have.
 METHODS_OF = {
     "n_trees": ("coprf", "clustrf"),
     "mode": ("coprf",),
     "trust": ("coprf",),
+    "jobs": ("guided", "coprf", "clustrf", "e2cp", "dcrc"),
+    "seed": tuple(method for method in METHODS if method != "linkage"),
 }
+METHOD_HELP = """\
+guided joins many clusterings, weighted by how well they predict answers that they have not seen;
+coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans softly, in k-means; copkmeans
+and linkage satisfy every answer; sklr (a kernel) and itml (a metric) learn distances from them, for
+k-means; dcrc fits a discriminative model; clustrf and spectral refuse answers. guided, sklr and
+dcrc take triplets and odd-one-out answers too."""
 
 
 @click.command()
-@click.argument("items", metavar="X.npy|X.csv|X.parquet", type=FILE)
+@click.argument(
+    "items",
+    metavar="X.csv|X.parquet|X.npy|X.npz|-",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+)
 @click.option(
     "-k",
     "--n-clusters",
     type=click.IntRange(min=1),
-    help="Number of groups.  [default: guided chooses it, by the answers; others want it]",
+    help="Number of groups.  [default: guided chooses it; other methods need it]",
 )
 @click.option(
     "-c",
     "--constraints",
-    type=FILE,
+    type=INPUT,
     metavar="ANSWERS.csv|ANSWERS.jsonl",
-    help="Answers to follow: a table kind,i,j,k,answer,annotator,weight of row numbers, from 0.",
+    help="Answers to follow: a table kind,id_i,id_j,id_k,answer,annotator,weight of ids, or "
+    "kind,i,j,k,answer,annotator,weight of row numbers from 0.",
 )
 @click.option(
-    "--method",
-    type=click.Choice(METHODS),
-    default="guided",
-    show_default=True,
-    help="guided joins many ways to group by what answers say of them; coprf and e2cp follow "
-    "answers in a similarity; pckmeans and mpckmeans softly, in k-means; copkmeans and linkage "
-    "keep every answer; sklr (a kernel) and itml (a metric) learn distances from them, for "
-    "k-means; dcrc fits a model of groups; clustrf and spectral refuse answers. guided, sklr and "
-    "dcrc take triplets and odd-one-out answers too. sklr, itml and dcrc standardise the features, "
-    "and guided does where their units differ; the forests coprf and clustrf do not mind units; "
-    "all others take features as they are.",
+    "--method", type=click.Choice(METHODS), default="guided", show_default=True, help=METHOD_HELP
 )
 @click.option(
     "-o",
@@ -74,22 +78,33 @@ METHODS_OF = {
     "--doubtful",
     type=OUTPUT,
     metavar="DOUBTFUL.csv",
-    help="Where to write the answers that look wrong.  [default: doubtful.csv beside -o]",
+    help="Where to write the answers that look wrong.  [default: beside -o, g.doubtful.csv for "
+    "g.csv]",
+)
+@table_options
+@click.option(
+    "--standardize",
+    type=click.Choice(["auto", "yes", "no"]),
+    default="auto",
+    show_default=True,
+    help="Whether to bring features to mean 0 and variance 1, for every method. auto does so where "
+    "the largest standard deviation is more than five times the median, and in tables of mixed "
+    "columns.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["soft", "hard"]),
     default="soft",
     show_default=True,
-    help="coprf: weigh answers against features, or take them as binding on every tree.",
+    help="coprf: weigh answers against features, or enforce them in every tree.",
 )
 @click.option(
     "--trust",
     type=click.Choice(["auto", "posterior", "inconsistency", "none"]),
     default="auto",
     show_default=True,
-    help="coprf: how to find answers not to believe; none believes all, and refuses "
-    "contradictions when --mode is hard.",
+    help="coprf: how to find wrong answers; none trusts all, and refuses contradictions when "
+    "--mode is hard.",
 )
 @click.option(
     "--n-trees",
@@ -105,30 +120,30 @@ METHODS_OF = {
     show_default=True,
     help="The same seed gives the same groups.",
 )
-@click.option(
-    "-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is one a core."
-)
+@jobs_option
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print a summary as JSON; groups go to clusters.csv without -o.",
+    help="Print a summary as JSON; the groups go to clusters.csv unless -o names a file.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Say what is being done.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
 @click.pass_context
 def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Group the rows of a file.
 
-    Reads .npy, .npz, .csv and .parquet. A table may have a column "id". Writes a table with
-    id, cluster, confidence, doubtful, doubt_reason and n_answers.
+    Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
+    a table may hold numbers, categories, dates and free text, with gaps. Writes a table with id,
+    cluster, confidence, doubtful, doubt_reason and n_answers.
 
     \b
-    clew cluster X.npy --n-clusters 10 -o clusters.csv
+    clew cluster X.csv -o clusters.csv
     clew cluster X.csv --constraints answers.csv --n-clusters 10 -o clusters.csv
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, as_json, options)
-    from clew.cli._grouping import Job, run
+    from clew.cli._grouping import run
+    from clew.cli._job import Job
 
     summary = run(Job.of(options))
     if as_json:
@@ -139,33 +154,38 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
     """Refuse options that would do nothing, and files that would be lost."""
     method = options["method"]
     for name, methods in METHODS_OF.items():
-        is_given = ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+        # The environment sets defaults for the methods that have the option.
+        is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if is_given and method not in methods:
             option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} means nothing to the method {method}; leave it out")
+            raise click.UsageError(
+                f"{option} has no effect with --method {method}; leave it out, or use "
+                f"{' or '.join(methods)}"
+            )
     if options["n_clusters"] is None and method != "guided":
-        raise click.UsageError(f"--n-clusters is missing: the method {method} does not choose it")
+        raise click.UsageError(
+            f"--n-clusters is missing: --method {method} does not choose the number of groups"
+        )
     if str(options["output"]) == "-":
         options["output"] = None
     if as_json and options["output"] is None:
         options["output"] = Path("clusters.csv")
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: without answers none is doubted")
-    if options["jobs"] == 0:
-        raise click.BadParameter("0 threads do no work; -1 is one a core", param_hint="--jobs")
     _check_different_files(options)
 
 
 def _check_different_files(options: dict[str, Any]) -> None:
     """Refuse to write over what is read, and one result over the other."""
-    if options["constraints"] and options["output"] and options["doubtful"] is None:
-        options["doubtful"] = options["output"].with_name("doubtful.csv")
+    output = options["output"]
+    if options["constraints"] and output and options["doubtful"] is None:
+        options["doubtful"] = output.with_name(f"{output.stem}.doubtful.csv")
     seen: dict[Path, str] = {}
-    for name in ("items", "constraints", "output", "doubtful"):
+    for name in ("items", "constraints", *OUTPUTS):
         path = options[name]
-        if path is None:
+        if path is None or str(path) == "-":
             continue
-        if path.resolve() in seen and name in ("output", "doubtful"):
+        if path.resolve() in seen and name in OUTPUTS:
             raise click.UsageError(
                 f"{path} would be written over: it holds the {seen[path.resolve()]} too; "
                 f"name another file for the {name}"

@@ -1,0 +1,85 @@
+"""Features as a method gets them: on one scale, by one rule for all methods."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from clew._units import Units
+
+__all__ = ["Features", "Standardize", "features_for"]
+
+Standardize = bool | Literal["auto"]
+
+#: Components that sparse features of more columns are reduced to, for methods that need dense ones.
+N_COMPONENTS = 100
+
+
+class Features(NamedTuple):
+    """What a method is fitted to."""
+
+    X: Any
+    """Features, (n_samples, n_features), dense or, where the method takes that, CSR."""
+    standardize: Standardize
+    """What is left for the method itself to do, if it has a parameter `standardize`."""
+    note: str
+    """What was done, for people."""
+
+
+def features_for(
+    model: Any,
+    X: NDArray[np.float64] | csr_array,
+    standardize: Standardize,
+    *,
+    is_scaled: bool,
+) -> Features:
+    """Bring features to one scale, and to the form that a method takes.
+
+    Parameters
+    ----------
+    model : estimator
+        What is to be fitted.
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        What the file holds.
+    standardize : bool or "auto"
+        Whether to divide features by their standard deviations. "auto": where the largest is more
+        than five times the median; never of sparse features.
+    is_scaled : bool
+        Whether the features are on one scale already.
+
+    Returns
+    -------
+    Features
+        A model with a parameter `standardize` gets features as they are, and does the same itself,
+        so that it fits the same from Python.
+    """
+    if issparse(X):
+        return _from_sparse(model, X, standardize)
+    if is_scaled:
+        return Features(X, False, "features are standardized")
+    units = Units.of(X, standardize)
+    is_standardized = standardize is True or bool(np.ptp(units.scale) > 0)
+    how = " (units differ)" if standardize == "auto" else ""
+    note = f"features are standardized{how}" if is_standardized else "features are used as given"
+    if "standardize" in model.get_params(deep=False):
+        return Features(X, standardize, note)
+    return Features(units.applied(X) if is_standardized else X, False, note)
+
+
+def _from_sparse(model: Any, X: csr_array, standardize: Standardize) -> Features:
+    """Scale without shifting, which keeps zeros; reduce where the method needs dense features."""
+    scaled = StandardScaler(with_mean=False).fit_transform(X) if standardize is True else X
+    how = "divided by their standard deviations" if standardize is True else "used as given"
+    if get_tags(model).input_tags.sparse:
+        return Features(scaled, False, f"sparse features are {how}")
+    if X.shape[1] <= N_COMPONENTS:
+        return Features(scaled.toarray(), False, f"features are {how}")
+    svd = TruncatedSVD(N_COMPONENTS, random_state=0)
+    share = f"{N_COMPONENTS} components of a truncated SVD"
+    return Features(svd.fit_transform(scaled), False, f"features are {how}, reduced to {share}")

@@ -1,0 +1,108 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["INPUT", "NAMES", "OUTPUT", "jobs_option", "table_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+INPUT = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT = click.Path(path_type=Path)
+
+
+class Names(click.ParamType[list[str]]):
+    """Names separated by commas; a name with a comma in it is quoted."""
+
+    name = "names"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        """Split the names."""
+        if isinstance(value, list):
+            return value
+        names = [name.strip() for name in next(csv.reader([value], skipinitialspace=True), [])]
+        if not all(names) or not names:
+            self.fail(f"{value!r} has an empty name in it", param, ctx)
+        return names
+
+
+class Separator(click.ParamType[str]):
+    """One character, or the word tab."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Take the word tab for a tab."""
+        character = "\t" if value == "tab" else value
+        if len(character) != 1 or character in '"\r\n':
+            self.fail(f"{value!r} is not one character, such as ; or the word tab", param, ctx)
+        return str(character)
+
+
+NAMES = Names()
+
+TABLE_OPTIONS = (
+    click.option(
+        "--id-column",
+        metavar="NAME",
+        help="Column of a table that holds the ids of its rows.  [default: the one named id]",
+    ),
+    click.option(
+        "--columns",
+        type=NAMES,
+        metavar="NAME,…",
+        help="Columns of a table to make features of.  [default: all]",
+    ),
+    click.option("--drop", type=NAMES, metavar="NAME,…", help="Columns of a table to leave out."),
+    click.option(
+        "--sep",
+        type=Separator(),
+        metavar="CHARACTER",
+        help="What separates the fields of a table.  [default: found out]",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="Decimal mark of numbers in a table.  [default: found out]",
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a table holds column names.  [default: found out]",
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="Encoding of a table, such as latin-1.  [default: UTF-8]"
+    ),
+)
+
+
+def table_options(command: F) -> F:
+    """Add the options of how a table is read."""
+    for option in reversed(TABLE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _number_of_threads(_: click.Context, __: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 threads do no work; -1 is one thread per core")
+    return value
+
+
+jobs_option = click.option(
+    "-j",
+    "--jobs",
+    type=int,
+    default=-1,
+    show_default=True,
+    callback=_number_of_threads,
+    help="Threads; -1 is one per core.",
+)

@@ -1,0 +1,177 @@
+"""What each column of a table holds, and so what becomes of it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from clew.exceptions import InvalidDataError
+
+__all__ = ["BadCellError", "ColumnUse", "column_uses", "days", "words"]
+
+Use = Literal["number", "date", "category", "text", "dropped"]
+
+#: Share of numbers from which on the other values of a column are mistakes, not categories.
+MOSTLY = 0.9
+#: Free text has more words than this on average.
+FEW_WORDS = 3.0
+#: A column of names or codes of which at least this share of values is unique tells rows apart.
+MOSTLY_UNIQUE = 0.95
+ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid)$|[a-z]I[dD]$", re.IGNORECASE)
+#: Tried in this order; the first that reads every value is taken.
+DATE_FORMATS = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
+AMBIGUOUS = ("%m/%d/%Y", "%d/%m/%Y")
+#: Looks like a date to a person; spares most columns the formats.
+DATE_LIKE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?")
+DAY = 86_400.0
+
+
+class BadCellError(InvalidDataError):
+    """A value of a table cannot be used; knows its row."""
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(row, problem)
+        self.row, self.problem = row, problem
+
+    def __str__(self) -> str:
+        return f"row {self.row}, {self.problem}"
+
+
+class ColumnUse(NamedTuple):
+    """What a column of a table is used as."""
+
+    name: str
+    use: Use
+    """"number", "date", "category", "text" (free text) or "dropped"."""
+    note: str = ""
+    """Why it is dropped, or a detail of how it is used; empty if there is nothing to say."""
+    date_format: str = ""
+    """How a date is read; empty for a column of dates and for other columns."""
+
+
+def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
+    """Decide for each column what it is used as.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table with different column names.
+    max_categories : int
+        A column of more different words is a category of its most frequent ones.
+
+    Returns
+    -------
+    list of ColumnUse
+
+    Raises
+    ------
+    InvalidDataError
+        If a number is infinite, or a few values in a column of numbers are none.
+    """
+    return [_use(str(name), frame[name], max_categories) for name in frame.columns]
+
+
+def _use(name: str, column: pd.Series, max_categories: int) -> ColumnUse:
+    known = column.dropna()
+    n_missing, n_distinct = len(column) - len(known), known.nunique()
+    if len(known) == 0:
+        return ColumnUse(name, "dropped", "empty")
+    if n_distinct == 1 and n_missing == 0:
+        return ColumnUse(name, "dropped", "the same value in every row")
+    missing = f"{n_missing} missing" if n_missing else ""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return ColumnUse(name, "date", missing)
+    if pd.api.types.is_bool_dtype(known) or all(isinstance(one, bool) for one in known.head(100)):
+        return ColumnUse(name, "category", _with(f"{n_distinct} values", missing))
+    if pd.api.types.is_numeric_dtype(column):
+        return _number_use(name, known, missing)
+    return _words_use(name, words(known), n_distinct, missing, max_categories)
+
+
+def _number_use(name: str, known: pd.Series, missing: str) -> ColumnUse:
+    values = known.to_numpy(np.float64)
+    if not np.isfinite(values).all():
+        row = int(known.index[int(np.argmin(np.isfinite(values)))])
+        raise BadCellError(
+            row,
+            f"column {name!r}: {known[row]} is not a finite number; leave the field empty if the "
+            "value is unknown",
+        )
+    is_whole = bool((values == np.round(values)).all())
+    if is_whole and ID_NAME.search(name):
+        return ColumnUse(name, "dropped", "an id by its name")
+    if is_whole and len(values) > 2 and (np.diff(values) == 1).all() and values[0] in (0, 1):
+        return ColumnUse(name, "dropped", "row numbers")
+    return ColumnUse(name, "number", missing)
+
+
+def _words_use(
+    name: str, known: pd.Series, n_distinct: int, missing: str, max_categories: int
+) -> ColumnUse:
+    if (date_format := _date_format(known)) is not None:
+        note = "read as month/day/year" if date_format == AMBIGUOUS[0] else ""
+        note = "read as day/month/year" if date_format == AMBIGUOUS[1] else note
+        return ColumnUse(name, "date", _with(note, missing), date_format)
+    _refuse_nearly_numbers(name, known)
+    if n_distinct > max_categories or n_distinct > len(known) / 2:
+        n_words = known.str.count(r"\w+")
+        if n_words.mean() > FEW_WORDS:
+            return ColumnUse(name, "text", missing)
+        if n_distinct >= MOSTLY_UNIQUE * len(known):
+            return ColumnUse(name, "dropped", "differs from row to row")
+    if ID_NAME.search(name):
+        return ColumnUse(name, "dropped", "an id by its name")
+    few = n_distinct <= max_categories
+    note = f"{n_distinct} values" if few else f"{max_categories - 1} of {n_distinct} values, others"
+    return ColumnUse(name, "category", _with(note, missing))
+
+
+def _with(*notes: str) -> str:
+    return ", ".join(note for note in notes if note)
+
+
+def words(column: pd.Series) -> pd.Series:
+    """Return a column as strings without spaces around them; what is missing stays so."""
+    return column.where(column.isna(), column.astype(str).str.strip()).astype(object)
+
+
+def _date_format(known: pd.Series) -> str | None:
+    """Return the first format that reads every value."""
+    if not known.head(10).str.fullmatch(DATE_LIKE).all():
+        return None
+    for date_format in DATE_FORMATS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parsed = pd.to_datetime(known, format=date_format, errors="coerce", utc=True)
+        if parsed.notna().all():
+            return date_format
+    return None
+
+
+def _refuse_nearly_numbers(name: str, known: pd.Series) -> None:
+    """Refuse a column of numbers in which a few values are none: a category it is not."""
+    is_number = pd.to_numeric(known, errors="coerce").notna()
+    if is_number.mean() < MOSTLY:
+        return
+    row = int(known.index[int(np.argmin(is_number.to_numpy()))])
+    n_more = int((~is_number).sum()) - 1
+    more = f", nor are {n_more} more values of it" if n_more else ""
+    raise BadCellError(
+        row,
+        f"column {name!r}: {known[row][:40]!r} is not a number{more}, but the others are; correct "
+        "it, leave the field empty if it is unknown, or drop the column",
+    )
+
+
+def days(column: pd.Series, date_format: str) -> pd.Series:
+    """Return dates as days since 1970-01-01, in floats; what is missing or no date is NaN."""
+    if date_format:
+        parsed = pd.to_datetime(column, format=date_format, errors="coerce", utc=True)
+    else:
+        parsed = pd.to_datetime(column, utc=True)
+    since = parsed - pd.Timestamp(0, tz="UTC")
+    return since.dt.total_seconds() / DAY

@@ -1,0 +1,288 @@
+"""Delimited text (CSV, TSV) as a data frame, with the line of the file on which each row begins."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from clew.exceptions import FileFormatError
+
+__all__ = ["Format", "TextTable", "read_delimited"]
+
+SEPARATORS = (",", ";", "\t", "|")
+#: Records that decide on the separator and on the decimal mark.
+N_SAMPLED = 100
+#: What is taken for a missing value, as pandas does by default, and the question mark.
+MISSING = (
+    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None", "?"),
+    *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+#: Marks at the beginning of UTF-16 text, as spreadsheets write it.
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Format:
+    """How delimited text is to be read; None is "find out"."""
+
+    sep: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+
+
+class TextTable(NamedTuple):
+    """Columns of delimited text."""
+
+    names: list[str]
+    """Column names; an unnamed column has an empty one. Numbers from 0 without a header."""
+    has_header: bool
+    body: str
+    """The text below the header."""
+    lines: list[int]
+    """Line of the file on which each row begins."""
+    is_blank: list[bool]
+    """Whether a row of the body has no field that is not empty, and is skipped; one for each
+    record, so that ``len(lines)`` is the number of False."""
+    sep: str
+    decimal: str
+    notes: list[str]
+    """What was assumed about the format."""
+
+    def frame(self, columns: Sequence[int], as_text: Sequence[int]) -> pd.DataFrame:
+        """Parse some of the columns, by position; those of `as_text` stay text, zeros in front too.
+
+        Raises
+        ------
+        FileFormatError
+            If pandas sees other rows than the csv module.
+        """
+        wanted = sorted({*columns, *as_text})
+        missing: dict[Any, Any] = {at: MISSING for at in columns if at not in as_text}
+        frame = pd.read_csv(
+            io.StringIO(self.body),
+            sep=self.sep,
+            decimal=self.decimal,
+            header=None,
+            names=list(range(len(self.names))),
+            usecols=wanted,
+            dtype=dict.fromkeys(as_text, "str"),
+            na_values=missing,
+            keep_default_na=False,
+            skipinitialspace=True,
+            low_memory=False,
+            index_col=False,
+        )
+        if len(frame) != len(self.is_blank):
+            raise FileFormatError(
+                f"{len(self.is_blank)} records, of which pandas reads {len(frame)}; is a quote "
+                "missing or in the wrong place?"
+            )
+        return frame[~np.array(self.is_blank, dtype=bool)].reset_index(drop=True)
+
+
+@dataclass
+class _Lines:
+    """Lines of a text, with the number of characters that were handed out."""
+
+    text: str
+    offset: int = field(default=0, init=False)
+
+    def __iter__(self) -> Iterator[str]:
+        for line in io.StringIO(self.text, newline=""):
+            self.offset += len(line)
+            yield line
+
+
+def read_delimited(content: bytes, form: Format) -> TextTable:
+    """Find out how a text is delimited, and check that every row has as many fields.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    form : Format
+        What is known of its format.
+
+    Returns
+    -------
+    TextTable
+
+    Raises
+    ------
+    FileFormatError
+        If the text is empty, damaged, ragged or in another encoding. The message begins with the
+        line.
+    """
+    text = _decoded(content, form.encoding)
+    sample = _sample(text)
+    if not sample.strip():
+        raise FileFormatError("the file is empty; it needs one line for each row")
+    sep = form.sep or _separator(sample)
+    records = _records(sample, sep)
+    decimal = form.decimal or _decimal(records, sep)
+    notes = _notes(form, sep, decimal)
+    has_header = form.header
+    if has_header is None:
+        has_header, note = _has_header(records, decimal)
+        notes += note
+    lines = _Lines(text)
+    reader = csv.reader(lines, delimiter=sep, strict=True, skipinitialspace=True)
+    names = [str(at) for at in range(len(records[0]))]
+    first_line, body_starts = 1, 0
+    if has_header:
+        names = [name.strip() for name in records[0]]
+        _check_names(names)
+        first_line = _skip_header(reader)
+        body_starts = lines.offset
+    starts, is_blank = _rows(reader, len(names), first_line, has_header=has_header)
+    if not starts:
+        raise FileFormatError("the file has a header and no rows")
+    return TextTable(names, has_header, text[body_starts:], starts, is_blank, sep, decimal, notes)
+
+
+def _decoded(content: bytes, encoding: str | None) -> str:
+    if encoding is None:
+        encoding = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except LookupError as error:
+        raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or latin-1") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise FileFormatError(
+            f"line {line}: byte 0x{byte:02x} is not valid {encoding.removesuffix('-sig')}; save "
+            "the file as UTF-8, or name its encoding (latin-1 in many older files)"
+        ) from error
+
+
+def _sample(text: str) -> str:
+    """Return the first lines; a record that goes on behind them is cut."""
+    return "".join(line for line, _ in zip(_Lines(text), range(N_SAMPLED), strict=False))
+
+
+def _records(sample: str, sep: str) -> list[list[str]]:
+    """Return the first records that are not blank."""
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=sep, skipinitialspace=True)
+    try:
+        return [fields for fields in reader if any(map(str.strip, fields))]
+    except csv.Error as error:
+        raise FileFormatError(f"line {reader.line_num}: {error}") from error
+
+
+def _separator(sample: str) -> str:
+    """Return the candidate that splits most of the first records into equally many fields, > 1.
+
+    Where several do, the one that makes more numbers of them.
+    """
+    best, most = ",", 0.0
+    for sep in SEPARATORS:
+        records = _records(sample, sep)
+        widths = [len(fields) for fields in records]
+        width = max(set(widths), key=widths.count)
+        fields = [field for fields in records for field in fields]
+        n_numbers = sum(_is_number(field, ",") for field in fields)
+        # The header has to be split too: a decimal comma does not split it.
+        is_split = width > 1 and widths[0] == width
+        score = is_split * (widths.count(width) / len(widths) + 0.1 * n_numbers / len(fields))
+        if score > most:
+            best, most = sep, score
+    return best
+
+
+def _decimal(records: list[list[str]], sep: str) -> str:
+    """Return a comma if no field below the header is a number with a point, and some with one."""
+    if sep == ",":
+        return "."
+    fields = [one.strip() for fields in records for one in fields]
+    with_point = any(re.fullmatch(r"[+-]?\d*\.\d+", one) for one in fields)
+    with_comma = any(re.fullmatch(r"[+-]?\d*,\d+", one) for one in fields)
+    return "," if with_comma and not with_point else "."
+
+
+def _notes(form: Format, sep: str, decimal: str) -> list[str]:
+    words = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    notes = []
+    if form.sep is None and sep != ",":
+        notes.append(f"fields are separated by {words[sep]}")
+    if form.decimal is None and decimal == ",":
+        notes.append("numbers have a decimal comma")
+    return notes
+
+
+def _is_number(value: str, decimal: str) -> bool:
+    try:
+        float(value.replace(decimal, "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _has_header(records: list[list[str]], decimal: str) -> tuple[bool, list[str]]:
+    """Tell whether the first record holds names, and what is to be said of that."""
+    first = [value.strip() for value in records[0]]
+    is_missing = [value in MISSING for value in first]
+    if not all(
+        missing or _is_number(value, decimal)
+        for missing, value in zip(is_missing, first, strict=True)
+    ):
+        return True, []
+    # pandas numbers columns without names, and leaves the name of the index empty.
+    counted = first[1:] if first[0] == "" else first
+    if counted != [str(at) for at in range(len(counted))] or not counted:
+        return False, []
+    rest = [value.strip() for fields in records[1:] for value in fields]
+    are_whole = all(re.fullmatch(r"[+-]?\d*", value) for value in rest)
+    if first[0] == "" or (len(counted) > 1 and not are_whole) or len(counted) > 2:
+        return True, [f"the first line, {','.join(first)}, is taken for column names"]
+    return False, [f"the first line, {','.join(first)}, is taken for a row"]
+
+
+def _check_names(names: list[str]) -> None:
+    repeated = sorted({name for name in names if name and names.count(name) > 1})
+    if repeated:
+        raise FileFormatError(
+            f"two columns are named {repeated[0]!r}; rename one, or say that there is no header"
+        )
+
+
+def _skip_header(reader: Iterator[list[str]]) -> int:
+    """Read past the header; return the number of the line behind it."""
+    for fields in reader:
+        if any(map(str.strip, fields)):
+            break
+    return int(reader.line_num) + 1  # type: ignore[attr-defined]
+
+
+def _rows(
+    reader: Iterator[list[str]], width: int, line: int, *, has_header: bool
+) -> tuple[list[int], list[bool]]:
+    """Check the number of fields of every record below the header."""
+    starts: list[int] = []
+    is_blank: list[bool] = []
+    try:
+        for fields in reader:
+            if fields and (len(fields) > 1 or fields[0].strip()):
+                if len(fields) != width:
+                    above = "the header" if has_header else "the first line"
+                    raise FileFormatError(
+                        f"line {line}: {len(fields)} fields, but {above} has {width}; quote "
+                        "fields that hold the separator, and leave no field out"
+                    )
+                blank = not any(map(str.strip, fields))
+                is_blank.append(blank)
+                if not blank:
+                    starts.append(line)
+            # A record may span lines: the next begins behind the last line that was read.
+            line = int(reader.line_num) + 1  # type: ignore[attr-defined]
+    except csv.Error as error:
+        raise FileFormatError(f"line {line}: {error}") from error
+    return starts, is_blank

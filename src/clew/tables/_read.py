@@ -1,0 +1,263 @@
+"""Tables from files: which columns there are, which one holds the ids, which are left out."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
+from clew.tables._delimited import Format, TextTable, read_delimited
+from clew.tables._parquet import read_parquet
+
+__all__ = ["Columns", "Table", "check_ids", "content_of", "read_table", "table_of"]
+
+GZIP_MARK = b"\x1f\x8b"
+PARQUET_MARK = b"PAR1"
+#: Name under which pandas saves an index that has none.
+PANDAS_INDEX = "__index_level_0__"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are used; None and empty leave the choice to `read_table`."""
+
+    id_column: str | None = None
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table, its ids apart from its other columns.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        The columns that may become features.
+    ids : list of str or None
+        Id of each row, all different; None if there is no column of ids.
+    id_column : str or None
+        Name of the column of ids.
+    lines : list of int or None
+        Line of the file on which each row begins; None for Parquet.
+    notes : tuple of str
+        What was assumed, for people.
+    """
+
+    frame: pd.DataFrame
+    ids: list[str] | None = None
+    id_column: str | None = None
+    lines: list[int] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    id_column: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    sep: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+) -> Table:
+    r"""Read a table from CSV, TSV or Parquet; compressed by gzip, too.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file; "-" is the standard input. Parquet is recognized by its content.
+    id_column : str, default=None
+        Name of the column of ids. None: the one named "id" (in capitals or not), or else a first
+        column without a name, which pandas writes for an index; if that only counts the rows from
+        0, it is left out.
+    columns : sequence of str, default=None
+        Columns to keep; None is all.
+    drop : sequence of str, default=()
+        Columns to leave out. A column may also be named by its position from 0.
+    sep : str, default=None
+        What separates fields of text; None: comma, semicolon, tab or bar, whichever splits the
+        first 100 lines most evenly.
+    decimal : str, default=None
+        Decimal mark of numbers; None: a comma if the separator is none, some of the first numbers
+        have a comma in them and none has a point.
+    header : bool, default=None
+        Whether the first line holds column names. None: if some field of it is neither a number nor
+        missing (empty, NA, NaN, null), or if it counts 0, 1, 2, … as pandas names columns. Columns
+        without names are named by their positions from 0.
+    encoding : str, default=None
+        Encoding of text; None is UTF-8, or UTF-16 if the file begins with its mark.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    FileFormatError
+        If the file is empty, damaged, ragged or of another encoding; names the file and the line.
+    InvalidDataError
+        If an id is missing or occurs twice.
+    InvalidParameterError
+        If a column that is named does not exist.
+    MissingDependencyError
+        If the file is Parquet and pyarrow is not installed.
+    OSError
+        If the file cannot be read.
+
+    Notes
+    -----
+    Text is parsed by pandas: a column of which every value is a number becomes numbers. Empty
+    fields, NA, NaN, null and the like are missing. Lines without any value are skipped.
+
+    Time and memory are linear in the size of the file; a file is read as a whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from clew.tables import TableFeatures, read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "birds.csv"
+    ...     _ = path.write_text("id;wing;colour\nb1;12,5;red\nb2;30,1;grey\nb3;NA;red\n")
+    ...     table = read_table(path)
+    >>> table.ids, table.notes
+    (['b1', 'b2', 'b3'], ('fields are separated by semicolons', 'numbers have a decimal comma'))
+    >>> TableFeatures().fit_transform(table.frame).shape
+    (3, 4)
+    """
+    form = Format(sep, decimal, header, encoding)
+    return table_of(content_of(path), str(path), form, Columns(id_column, columns, drop))
+
+
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """Read a file, or the standard input if the path is "-"; unpack gzip."""
+    content = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+    if not content.startswith(GZIP_MARK):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (EOFError, OSError, zlib.error) as error:
+        raise FileFormatError(f"{path} cannot be unpacked as gzip: {error}") from error
+
+
+def table_of(content: bytes, path: str, form: Format, wanted: Columns) -> Table:
+    """Make a table of what a file holds."""
+    is_parquet = Path(path.lower().removesuffix(".gz")).suffix == ".parquet"
+    try:
+        if is_parquet or content.startswith(PARQUET_MARK):
+            return _from_frame(read_parquet(content), wanted)
+        return _from_text(read_delimited(content, form), wanted)
+    except FileFormatError as error:
+        joint = ", " if str(error).startswith("line ") else ": "
+        raise FileFormatError(f"{path}{joint}{error}") from error
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}, {error}") from error
+    except InvalidParameterError as error:
+        raise InvalidParameterError(f"{path}: {error}") from error
+
+
+def _from_text(text: TextTable, wanted: Columns) -> Table:
+    id_at, kept = _chosen(text.names, wanted)
+    frame = text.frame(kept, [] if id_at is None else [id_at])
+    return _table(frame, text.names, id_at, kept, text.lines, text.notes)
+
+
+def _from_frame(frame: pd.DataFrame, wanted: Columns) -> Table:
+    names = ["" if name == PANDAS_INDEX else str(name) for name in frame.columns]
+    if "" in names:  # pandas writes its index last
+        at = names.index("")
+        order = [at, *(other for other in range(len(names)) if other != at)]
+        frame, names = frame.iloc[:, order], [names[other] for other in order]
+    frame = frame.set_axis(range(len(names)), axis=1)
+    return _table(frame, names, *_chosen(names, wanted), None, [])
+
+
+def _chosen(names: list[str], wanted: Columns) -> tuple[int | None, list[int]]:
+    """Return the positions of the column of ids, if there is one, and of the others to keep."""
+    drop = {_position(name, names) for name in wanted.drop}
+    if wanted.id_column is not None:
+        id_at: int | None = _position(wanted.id_column, names)
+    else:
+        named = [at for at, name in enumerate(names) if name.lower() == "id" and at not in drop]
+        if len(named) > 1:
+            raise FileFormatError(
+                f"two columns are named {names[named[1]]!r}; say which one holds the ids"
+            )
+        is_index = bool(names) and names[0] == "" and 0 not in drop
+        id_at = named[0] if named else 0 if is_index else None
+    if wanted.columns is None:
+        kept = [at for at in range(len(names)) if at != id_at and at not in drop]
+    else:
+        chosen = [_position(name, names) for name in wanted.columns]
+        kept = [at for at in dict.fromkeys(chosen) if at != id_at and at not in drop]
+    unnamed = [at for at in kept if not names[at]]
+    if unnamed:
+        raise FileFormatError(
+            f"the column at position {unnamed[0]} (from 0) has no name; name it, or drop it by its "
+            "position"
+        )
+    return id_at, kept
+
+
+def _position(name: str, names: list[str]) -> int:
+    """Return the position of a column that is named, or given by its position."""
+    name = str(name).strip()
+    if name in names:
+        return names.index(name)
+    if name.isdecimal() and int(name) < len(names):
+        return int(name)
+    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+    raise InvalidParameterError(f"there is no column {name!r}; columns are {shown}")
+
+
+def _table(
+    frame: pd.DataFrame,
+    names: list[str],
+    id_at: int | None,
+    kept: list[int],
+    lines: list[int] | None,
+    notes: list[str],
+) -> Table:
+    """Take the ids out of the frame, and name its columns."""
+    features = frame[kept].set_axis([names[at] for at in kept], axis=1)
+    if id_at is None:
+        return Table(features, None, None, lines, tuple(notes))
+    column = frame[id_at]
+    gone = column.isna()
+    ids = ["" if none else str(one).strip() for one, none in zip(column, gone, strict=True)]
+    if not names[id_at]:
+        if ids == [str(row) for row in range(len(ids))]:
+            note = "the first column, without a name, counts the rows and is left out"
+            return Table(features, None, None, lines, (*notes, note))
+        notes = [*notes, "the first column, without a name, is taken for the ids"]
+    check_ids(ids, lines)
+    return Table(features, ids, names[id_at], lines, tuple(notes))
+
+
+def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None) -> None:
+    """Refuse empty and repeated ids.
+
+    Raises
+    ------
+    InvalidDataError
+        The message begins with the row, from 0, and its line.
+    """
+    seen: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        where = f"row {row}" + (f" (line {lines[row]})" if lines else "")
+        if not name:
+            raise InvalidDataError(f"{where}: the id is empty; fill it in, or name another column")
+        if name in seen:
+            raise InvalidDataError(
+                f"{where}: the id {name[:40]!r} is that of row {seen[name]} too; ids must differ"
+            )
+        seen[name] = row

@@ -1,0 +1,213 @@
+"""Tables from files: separators, headers, ids, columns."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clew.exceptions import (
+    FileFormatError,
+    InvalidDataError,
+    InvalidParameterError,
+    MissingDependencyError,
+)
+from clew.tables import read_table
+
+ROWS = pd.DataFrame({"a": [1.0, 3.0, 0.0], "b": [2.5, -4e3, 0.125]})
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    """Read a table from text or bytes."""
+
+    def reader(content, *, name="t.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        return read_table(path, **options)
+
+    return reader
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2.5\n3,-4e3\n0,0.125",
+        "\ufeffa,b\r\n1, 2.5\r\n\r\n3,-4e3\r\n0,.125\r\n",
+        'a,"b"\n"1",2.5\n3,-4e3\n0,0.125\n',
+        "a;b\n1;2,5\n3;-4e3\n0;0,125\n",
+        "a\tb\n1\t2.5\n3\t-4e3\n0\t0.125\n",
+        "a|b\n1|2.5\n3|-4e3\n0|0.125\n",
+        "a,b\n1,2.5\n,\n3,-4e3\n0,0.125\n,\n",
+    ],
+    ids=["plain", "spreadsheet", "quotes", "Excel in German", "tabs", "bars", "blank rows"],
+)
+def test_text_of_any_dialect(read, text):
+    table = read(text)
+    pd.testing.assert_frame_equal(table.frame, ROWS, check_dtype=False)
+    assert (table.ids, table.id_column) == (None, None)
+
+
+def test_dialect_that_was_found_out_is_told_and_can_be_given(read):
+    text = "a;b\n1,5;2\n3,5;4\n"
+    told = ("fields are separated by semicolons", "numbers have a decimal comma")
+    assert read(text).notes == told
+    assert read(text, sep=";", decimal=",").notes == ()
+    assert read(text, sep=";", decimal=".").frame["a"].tolist() == ["1,5", "3,5"]
+
+
+def test_decimal_points_between_semicolons(read):
+    assert read("a;b\n1.5;x\n3.5;1,5\n").frame["a"].tolist() == [1.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "n_rows"),
+    [
+        ("0,1,2\n5,6,7\n8,9,1\n", ["0", "1", "2"], 2),
+        ("0,1\n.5,6\n.8,9\n", ["0", "1"], 2),
+        (",0,1\n0,.5,6\n1,.8,9\n", ["0", "1"], 2),
+        ("1,NA,3\n4,5,6\n", ["0", "1", "2"], 2),
+        ("NaN,1.5\n4,5\n", ["0", "1"], 2),
+        (",1.5\n4,5\n", ["0", "1"], 2),
+        ("0,1\n1,0\n1,1\n", ["0", "1"], 3),
+        ("3,1,2\n5,6,7\n", ["0", "1", "2"], 2),
+        ("a,1\n5,6\n", ["a", "1"], 1),
+        ("1,5;2\n3,5;4\n", ["0", "1"], 2),
+    ],
+)
+def test_header_or_row(read, text, names, n_rows):
+    frame = read(text).frame
+    assert list(frame.columns) == names
+    assert len(frame) == n_rows
+
+
+def test_header_can_be_told(read):
+    assert read("0,1,2\n5,6,7\n", header=False).frame.shape == (2, 3)
+    assert list(read("0,1\n1,0\n", header=True).frame.columns) == ["0", "1"]
+    assert read("x,y\nx,y\n", header=False).frame.shape == (2, 2)
+    assert "taken for column names" in read("0,1,2\n5,6,7\n").notes[0]
+    assert "taken for a row" in read("0,1\n1,0\n").notes[0]
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_what_pandas_writes_is_read(read, index, tmp_path):
+    frame = pd.DataFrame(np.random.RandomState(0).normal(size=(5, 3)))
+    frame.to_csv(tmp_path / "p.csv", index=index)
+    found = read_table(tmp_path / "p.csv")
+    np.testing.assert_allclose(found.frame.to_numpy(), frame.to_numpy())
+    assert found.ids is None
+    frame.index = list("vwxyz")
+    frame.to_csv(tmp_path / "p.csv")
+    found = read_table(tmp_path / "p.csv")
+    assert (found.ids, found.id_column) == (list("vwxyz"), "")
+    assert found.frame.shape == (5, 3)
+
+
+@pytest.mark.parametrize("name", ["id", "ID", " Id "])
+def test_column_named_id(read, name):
+    table = read(f"a,{name},b\n1,größe 1,2.5\n3,NA,-4e3\n0,007,0.125\n")
+    pd.testing.assert_frame_equal(table.frame, ROWS, check_dtype=False)
+    assert table.ids == ["größe 1", "NA", "007"]
+    assert table.id_column == name.strip()
+
+
+def test_columns_are_chosen_by_name_or_position(read):
+    text = "id,code,a,b\n1,x,5,6\n2,y,7,8\n"
+    assert read(text, id_column="code").ids == ["x", "y"]
+    assert list(read(text, id_column="code").frame.columns) == ["id", "a", "b"]
+    assert list(read(text, columns=["b", "a"]).frame.columns) == ["b", "a"]
+    assert read(text, columns=["a"]).ids == ["1", "2"]
+    assert list(read(text, drop=["code", "3"]).frame.columns) == ["a"]
+    assert read(text, drop=["id"]).ids is None
+    for option in ({"id_column": "nope"}, {"columns": ["a", "nope"]}, {"drop": ["4"]}):
+        with pytest.raises(InvalidParameterError, match=r"t\.csv: there is no column"):
+            read(text, **option)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty"),
+        ("\n \n", "empty"),
+        ("a,b\n", "header and no rows"),
+        ("1,2\n3\n", "line 2: 1 fields, but the first line has 2"),
+        ("a,b\n1,2\n\n1,2,3\n", "line 4: 3 fields, but the header has 2"),
+        ('a\n"x\ny"\n1,2\n', "line 4: 2 fields"),
+        ('a\n"1\n', "line 2"),
+        ("a,a\n1,2\n", "two columns are named 'a'"),
+        ("id,ID,a\n1,2,3\n", "two columns are named 'ID'"),
+    ],
+)
+def test_fault_is_named_with_its_line(read, text, words):
+    with pytest.raises(FileFormatError, match=words) as caught:
+        read(text)
+    assert "t.csv" in str(caught.value)
+
+
+def test_encodings(read):
+    text = "wörter,a\nä,1\nö,2\n"
+    assert read(text.encode("utf-16")).frame.columns[0] == "wörter"
+    assert read(text.encode("latin-1"), encoding="latin-1").frame.columns[0] == "wörter"
+    with pytest.raises(FileFormatError, match=r"t.csv, line 1: .*latin-1"):
+        read(text.encode("latin-1"))
+    with pytest.raises(FileFormatError, match="no encoding 'klingon'"):
+        read(text, encoding="klingon")
+
+
+def test_ids_must_be_there_and_differ(read):
+    with pytest.raises(InvalidDataError, match=r"t.csv, row 1 \(line 4\): the id is empty"):
+        read("id,a\nx,1\n\n,2\n")
+    with pytest.raises(InvalidDataError, match=r"row 1 \(line 3\): the id 'x' is that of row 0"):
+        read("id,a\nx,1\nx,2\n")
+
+
+def test_gzip(read):
+    pd.testing.assert_frame_equal(
+        read(gzip.compress(b"a,b\n1,2.5\n3,-4e3\n0,.125\n"), name="t.csv.gz").frame,
+        ROWS,
+        check_dtype=False,
+    )
+
+
+def _parquet(path: Path, **columns: object) -> Path:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_parquet_with_ids_and_lists(tmp_path):
+    path = _parquet(
+        tmp_path / "t.parquet", id=[7, 8], a=[1, 3], v=[[2.5, 1.0], [-4e3, 1.0]], w=["x", None]
+    )
+    table = read_table(path)
+    assert table.ids == ["7", "8"]
+    assert list(table.frame.columns) == ["a", "v[0]", "v[1]", "w"]
+    assert table.frame["v[0]"].tolist() == [2.5, -4e3]
+    assert table.frame["w"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("column", [[[1.0], [1.0, 2.0]], [[1.0], None], [b"x", b"y"]])
+def test_parquet_column_with_a_fault(tmp_path, column):
+    with pytest.raises(FileFormatError, match="column 'v'"):
+        read_table(_parquet(tmp_path / "t.parquet", v=column))
+
+
+def test_index_of_pandas_in_parquet_is_no_feature(tmp_path):
+    path = _parquet(tmp_path / "t.parquet", a=[1, 2], __index_level_0__=["x", "y"])
+    assert read_table(path).ids == ["x", "y"]
+    path = _parquet(tmp_path / "t.parquet", a=[1, 2], __index_level_0__=[0, 1])
+    assert read_table(path).ids is None
+
+
+def test_parquet_needs_pyarrow_alone(tmp_path, monkeypatch):
+    path = _parquet(tmp_path / "t.parquet", a=[1, 2])
+    monkeypatch.setitem(sys.modules, "dask", None)
+    assert len(read_table(path).frame) == 2
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match=r"clew\[parquet\]"):
+        read_table(path)

@@ -1,0 +1,177 @@
+"""Mixed columns to features: what each column is used as, and the numbers that come of it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.tables import TableFeatures
+
+RNG = np.random.RandomState(0)
+N = 60
+WORDS = ("red", "green", "blue", "wing", "song", "tree", "nest", "lake")
+MIXED = pd.DataFrame(
+    {
+        "size": RNG.normal(5, 2, N),
+        "gap": np.where(np.arange(N) % 10 == 0, np.nan, np.arange(N) * 3.0),
+        "colour": [("red", "green", "blue", None)[i % 4] for i in range(N)],
+        "flag": np.arange(N) % 3 == 0,
+        "when": [f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in range(N)],
+        "stamp": pd.date_range("2020-01-01", periods=N, freq="D"),
+        "note": [" ".join(RNG.permutation(WORDS)[:5]) + f" {i}" for i in range(N)],
+        "ring": [f"A{i:03d}" for i in range(N)],
+        "place": [f"p{i % 25}" for i in range(N)],
+        "bird_id": np.arange(N) // 2,
+        "row": np.arange(1, N + 1),
+        "same": 7,
+        "void": None,
+    }
+)
+USES = {
+    "size": "number",
+    "gap": "number",
+    "colour": "category",
+    "flag": "category",
+    "when": "date",
+    "stamp": "date",
+    "note": "text",
+    "ring": "dropped",
+    "place": "category",
+    "bird_id": "dropped",
+    "row": "dropped",
+    "same": "dropped",
+    "void": "dropped",
+}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> TableFeatures:
+    return TableFeatures().fit(MIXED)
+
+
+def test_every_column_is_used_by_what_it_holds(fitted):
+    assert {column.name: column.use for column in fitted.columns_} == USES
+    text = fitted.describe()
+    for words in (
+        "numbers: size, gap (6 missing)",
+        "dates: when, stamp",
+        "colour (3 values, 15 missing)",
+        "place (19 of 25 values, others)",
+        "free text: note",
+        "ring (differs from row to row)",
+        "bird_id (an id by its name)",
+        "row (row numbers)",
+        "same (the same value in every row)",
+        "void (empty)",
+    ):
+        assert words in text
+
+
+def test_features_are_what_the_recipe_says(fitted):
+    X = fitted.transform(MIXED)
+    names = list(fitted.get_feature_names_out())
+    assert X.shape == (N, len(names)) == (N, fitted.n_features_out_)
+    assert len(set(names)) == len(names)
+    assert np.isfinite(X).all()
+    for name in ("size", "gap", "when", "stamp"):
+        column = X[:, names.index(name)]
+        np.testing.assert_allclose([column.mean(), column.std()], [0, 1], atol=1e-12)
+    gap = MIXED["gap"].isna().to_numpy()
+    at = names.index("gap")
+    median = (MIXED["gap"].median() - MIXED["gap"].fillna(MIXED["gap"].median()).mean()) / (
+        MIXED["gap"].fillna(MIXED["gap"].median()).std(ddof=0)
+    )
+    np.testing.assert_allclose(X[gap, at], median)
+    np.testing.assert_array_equal(X[:, names.index("missingindicator_gap")], gap)
+    np.testing.assert_array_equal(X[:, names.index("colour_red")], MIXED["colour"] == "red")
+    np.testing.assert_array_equal(X[:, names.index("colour_(missing)")], MIXED["colour"].isna())
+    assert sum(name.startswith("place_") for name in names) == 20
+    text = X[:, [name.startswith("note_") for name in names]]
+    assert text.shape == (N, 20)
+    np.testing.assert_allclose(np.linalg.norm(text, axis=1), 1)
+
+
+def test_dates_keep_their_distances(fitted):
+    X = fitted.transform(MIXED)
+    stamp = X[:, list(fitted.get_feature_names_out()).index("stamp")]
+    np.testing.assert_allclose(np.diff(stamp), np.diff(stamp)[0])
+
+
+def test_recipe_is_deterministic_and_pickles(fitted):
+    again = clone(fitted).fit_transform(MIXED)
+    np.testing.assert_array_equal(again, TableFeatures().fit_transform(MIXED))
+    np.testing.assert_array_equal(again, pickle.loads(pickle.dumps(fitted)).transform(MIXED))
+
+
+def test_new_rows(fitted):
+    new = MIXED.iloc[:3].copy()
+    new["colour"] = ["red", "violet", None]
+    new = new[new.columns[::-1]].assign(more=1)
+    X = fitted.transform(new)
+    names = list(fitted.get_feature_names_out())
+    colours = X[:, [name.startswith("colour_") for name in names]]
+    np.testing.assert_array_equal(colours.sum(axis=1), [1, 0, 1])
+    with pytest.raises(InvalidDataError, match="no column 'size'"):
+        fitted.transform(MIXED.drop(columns="size"))
+
+
+def test_numbers_alone_are_left_as_they_are():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [10, 50, 30]})
+    recipe = TableFeatures()
+    np.testing.assert_array_equal(recipe.fit_transform(frame), frame.to_numpy())
+    assert not recipe.standardizes_
+    np.testing.assert_allclose(TableFeatures(standardize=True).fit_transform(frame).std(axis=0), 1)
+    frame.loc[0, "a"] = np.nan
+    assert TableFeatures().fit(frame).standardizes_
+    as_given = TableFeatures(standardize=False).fit_transform(frame)
+    np.testing.assert_array_equal(as_given, [[3, 10, 1], [2, 50, 0], [4, 30, 0]])
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (["2024-05-01", "2024-05-02T10:00:00", "2024-07-01"], ""),
+        (["01.05.2024", "02.05.2024", "13.05.2024"], ""),
+        (["5/1/2024", "5/13/2024", "6/1/2024"], "read as month/day/year"),
+        (["1/5/2024", "13/5/2024", "2/6/2024"], "read as day/month/year"),
+    ],
+)
+def test_dates_of_any_form(values, note):
+    (column,) = TableFeatures().fit(pd.DataFrame({"when": values})).columns_
+    assert (column.use, column.note) == ("date", note)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ([*["1.5"] * 20, "x"], r"row 20, column 'a': 'x' is not a number"),
+        ([1.0, np.inf, 2.0], r"row 1, column 'a': inf is not a finite number"),
+        ([1.0, 1.0, 1.0], "no column can be used as a feature .*the same value"),
+    ],
+)
+def test_table_that_is_refused(column, words):
+    with pytest.raises(InvalidDataError, match=words):
+        TableFeatures().fit(pd.DataFrame({"a": column}))
+
+
+def test_columns_of_one_name_are_refused():
+    with pytest.raises(InvalidDataError, match="two columns are named 'a'"):
+        TableFeatures().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(InvalidDataError, match="no rows"):
+        TableFeatures().fit(pd.DataFrame({"a": []}))
+    with pytest.raises(InvalidParameterError, match="max_categories"):
+        TableFeatures(max_categories=1).fit(MIXED)
+
+
+def test_scikit_learn_takes_it_into_a_pipeline():
+    from sklearn.cluster import KMeans
+    from sklearn.pipeline import make_pipeline
+
+    frame = pd.DataFrame({"size": [1, 1.5, 9, 9.5], "kind": ["a", "a", "b", "b"]})
+    labels = make_pipeline(TableFeatures(), KMeans(2, n_init=1, random_state=0)).fit_predict(frame)
+    assert labels[0] == labels[1] != labels[2] == labels[3]
