@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from clew import Constraints, Question
 from clew.answers import ANSWER_WORDS, Kind
 from clew.exceptions import InvalidDataError
 from clew.metrics import answer_log_likelihood
-from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
+from clew.metrics.likelihood import answer_counts, log_likelihood_of_counts
 from clew.oracles import SimulatedOracle
 
 CODES: dict[Kind, tuple[int, ...]] = {
@@ -100,7 +100,7 @@ def true_answer(kind: str, groups: tuple[int, ...]) -> int:
 def counted_by_hand(
     kind: Kind, labels: np.ndarray, constraints: Constraints
 ) -> dict[tuple[int, int], float]:
-    """Weights of answers by the true one and what was said."""
+    """Weights of answers by the true one and what was said, in each order of the rows."""
     rows, said, weights = {
         "pair": (constraints.pairs, constraints.pair_answers, constraints.pair_weights),
         "triplet": (
@@ -117,8 +117,21 @@ def counted_by_hand(
     counts = dict.fromkeys(product(CODES[kind], repeat=2), 0.0)
     for of, answer, weight in zip(rows, said, weights, strict=True):
         if (kind, answer) != ("pair", -2):
-            counts[true_answer(kind, tuple(labels[of])), int(answer)] += weight
+            orders = orders_of(kind, int(answer))
+            for order, same in orders:
+                true = true_answer(kind, tuple(labels[of[order]]))
+                counts[true, same] += weight / len(orders)
     return counts
+
+
+def orders_of(kind: Kind, answer: int) -> list[tuple[list[int], int]]:
+    """Orders in which the rows could have been named, each with the answer that says the same."""
+    if kind == "pair":
+        return [([0, 1], answer)]
+    if kind == "triplet":
+        return [([0, 1, 2], answer), ([0, 2, 1], {0: 1, 1: 0, -2: -2}[answer])]
+    orders = [list(order) for order in permutations(range(3))]
+    return [(order, order.index(answer) if answer >= 0 else answer) for order in orders]
 
 
 def likelihood_by_hand(kind: Kind, counts: dict[tuple[int, int], float]) -> float:
@@ -201,6 +214,23 @@ def test_truth_scores_above_chance_with_questions_about_three_rows(
     c = Constraints.from_answers(oracle.answer_all(asked), n_samples=60)
     others = [answer_log_likelihood(rng.permutation(y), c) for _ in range(30)]
     assert answer_log_likelihood(y, c) > max(others) + 5
+
+
+def test_forced_choices_stored_nearer_first_score_the_truth_highest() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 4
+    rows = np.array([rng.permutation(60)[:3] for _ in range(400)])
+    first, second = (y[rows[:, 0]] == y[rows[:, at]] for at in (1, 2))
+    swaps = np.where(first == second, rng.uniform(size=400) < 0.5, second)
+    rows[swaps, 1:] = rows[swaps, :0:-1]
+    c = Constraints.from_triplets(rows, np.zeros(400, int), n_samples=60)
+    others = [answer_log_likelihood(rng.permutation(y), c) for _ in range(30)]
+    assert answer_log_likelihood(y, c) > max(others) + 20
+    # An open question has either answer with the same probability.
+    opens = Constraints.from_triplets(rows[first == second], np.zeros(400, int)[first == second],
+                                      n_samples=60)  # fmt: skip
+    expected = (first == second).sum() * np.log(0.5)
+    assert answer_log_likelihood(y, opens) == pytest.approx(expected, abs=0.5)
 
 
 def test_only_dont_knows_about_three_rows_count() -> None:

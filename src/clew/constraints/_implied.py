@@ -48,6 +48,7 @@ def pairs_of(tables: tuple[AnswerTable, AnswerTable, AnswerTable]) -> AnswerTabl
 
 
 def _read_off(table: AnswerTable) -> AnswerTable:
+    table = table.in_row_order()  # the result does not depend on the order asked
     of, rows, answers = [], [], []
     for answer, statements in STATEMENTS[table.kind].items():
         given = np.flatnonzero(table.answers == answer)

@@ -92,6 +92,20 @@ class AnswerTable:
         rows = np.sort(self.rows, axis=1)
         return AnswerTable(self.kind, rows, self.answers, self.weights, self.annotators)
 
+    def in_row_order(self) -> AnswerTable:
+        """Ask the same questions with rows in ascending order (of a triplet, its last two)."""
+        if self.kind == "pair":
+            return self.with_sorted_pairs()
+        head = self.rows[:, :1] if self.kind == "triplet" else self.rows[:, :0]
+        tail = self.rows[:, head.shape[1] :]
+        order = np.argsort(tail, axis=1)
+        rows = np.hstack([head, np.take_along_axis(tail, order, axis=1)])
+        # Answers from 0 on are positions in `tail`.
+        is_row = self.answers >= 0
+        place = np.argmax(order == self.answers[:, None], axis=1)
+        answers = np.where(is_row, place, self.answers)
+        return AnswerTable(self.kind, rows, answers, self.weights, self.annotators)
+
     def with_weights(self, weights: NDArray[np.float64]) -> AnswerTable:
         """Change how far each answer is believed."""
         return AnswerTable(self.kind, self.rows, self.answers, weights, self.annotators)

@@ -3,9 +3,9 @@
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clew.metrics._curves import area_under_curve
-from clew.metrics._likelihood import answer_log_likelihood
 from clew.metrics._pairs import jaccard_score_pairs, pairwise_f_score
 from clew.metrics._violations import n_violated
+from clew.metrics.likelihood import answer_log_likelihood
 
 __all__ = [
     "adjusted_rand_score",

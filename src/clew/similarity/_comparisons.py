@@ -103,27 +103,25 @@ def equalities_of(known: Constraints, *, with_dont_know: bool) -> Relations:
 
 
 def _relations(known: Constraints, *comparisons: Comparisons) -> Relations:
-    given: dict[Kind, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = {
-        "triplet": (known.triplets, known.triplet_answers, known.triplet_weights),
-        "odd_one_out": (known.odd_one_out, known.odd_one_out_answers, known.odd_one_out_weights),
-    }
+    # In row order, so that solvers visit comparisons alike however questions were asked.
+    given = [table.in_row_order() for table in known.tables if table.kind != "pair"]
     parts = []
-    for kind, (rows, answers, weights) in given.items():
+    for asked in given:
         of = [
-            (np.flatnonzero(answers == answer), positions)
+            (np.flatnonzero(asked.answers == answer), positions)
             for table in comparisons
-            for answer, many in table.get(kind, {}).items()
+            for answer, many in table.get(asked.kind, {}).items()
             for positions in many
         ]
         answer = np.concatenate([np.empty(0, np.int64), *(which for which, _ in of)])
         four = np.concatenate(
             [
                 np.empty((0, 4), np.int64),
-                *(rows[which][:, list(positions)] for which, positions in of),
+                *(asked.rows[which][:, list(positions)] for which, positions in of),
             ]
         )
         order = np.argsort(answer, kind="stable")
         answer, four = answer[order], four[order]
-        kinds = np.full(len(answer), kind, dtype="U11")
-        parts.append(Relations(four[:, :2], four[:, 2:], weights[answer], kinds, answer))
+        kinds = np.full(len(answer), asked.kind, dtype="U11")
+        parts.append(Relations(four[:, :2], four[:, 2:], asked.weights[answer], kinds, answer))
     return Relations(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -103,7 +103,7 @@ def test_dont_knows_are_not_turned_and_other_kinds_not_used():
 
 @pytest.mark.parametrize("kind", ["triplet", "odd_one_out"])
 def test_credit_from_answers_about_three_rows(kind):
-    folds = parted(answers((kind,), rates={"good": 0.02, "swapped": 0.9}))
+    folds = parted(answers((kind,), rates={"good": 0.02, "swapped": 1.0}))
     credit = credit_of(Ensemble.of(poor(), folds), folds)
     assert credit["good"] > 0.5
     assert credit["swapped"] < -0.1

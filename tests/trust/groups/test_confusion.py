@@ -7,14 +7,17 @@ import pytest
 from sklearn.base import clone
 
 from clew import Constraints, Question
+from clew.constraints._truth import TRUTH
 from clew.exceptions import InvalidConstraintsError, InvalidDataError, InvalidParameterError
 from clew.oracles import SimulatedOracle
 from clew.trust import ConfusionMatrices
+from clew.trust.groups._outcomes import case_chances, said_in
 from clew.trust.groups._shrinkage import Prior, shrunk, uniform_matrix
 
 Y = np.repeat([0, 1, 2], 40)
 PAIR = np.array([[0.7, 0.2, 0.1], [0.05, 0.75, 0.2]])
-TRIPLET = np.array([[0.6, 0.1, 0.3], [0.2, 0.7, 0.1], [0.25, 0.15, 0.6]])
+#: The same in whatever order rows are named.
+TRIPLET = np.array([[0.65, 0.15, 0.2], [0.15, 0.65, 0.2], [0.2, 0.2, 0.6]])
 
 
 def answers_of(rng, n, *, confusion=None, names=("ann",), kinds=("pair", "triplet"), **rates):
@@ -61,6 +64,65 @@ def test_odd_one_out_does_not_depend_on_the_order_of_rows():
     np.testing.assert_allclose(
         first.matrices_["odd_one_out"], second.matrices_["odd_one_out"], atol=1e-12
     )
+
+
+def forced_choices(n=400, error=0.0):
+    """Answers to triplets of people who always choose, all stored as the nearer row first."""
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(len(Y))[:3] for _ in range(n)])
+    first, second = (Y[rows[:, 0]] == Y[rows[:, at]] for at in (1, 2))
+    says_first = np.where(first == second, rng.uniform(size=n) < 0.5, first)
+    says_first ^= rng.uniform(size=n) < error
+    rows[~says_first, 1:] = rows[~says_first, :0:-1]
+    return Constraints.from_triplets(rows, np.zeros(n, int), n_samples=len(Y))
+
+
+def test_true_groups_explain_forced_choices_stored_nearer_first():
+    known, rng = forced_choices(error=0.1), np.random.default_rng(1)
+    truth = ConfusionMatrices().fit(known, Y).log_likelihood(known, Y)
+    for _ in range(10):
+        other = rng.permutation(Y)
+        assert ConfusionMatrices().fit(known, other).log_likelihood(known, other) < truth - 20
+
+
+@pytest.mark.parametrize("n", [1, 10, 400])
+def test_an_open_question_is_no_evidence_under_forced_choice(n):
+    known = forced_choices(n)
+    q = np.eye(3)[Y]
+    by_case = {
+        of.kind: case_chances(of.kind, [q[rows] for rows in of.rows.T]) for of in said_in(known)
+    }
+    for model in (
+        ConfusionMatrices().fit(known, Y),
+        ConfusionMatrices.uniform(0.1, constraints=known),
+        ConfusionMatrices.uniform(0.0, constraints=known),
+        ConfusionMatrices().fit_chances(known, by_case),
+    ):
+        matrix = model.of("")["triplet"]
+        np.testing.assert_allclose(matrix[2, :2], 0.5, atol=0.01)
+        assert matrix[0, 0] > 0.85
+        np.testing.assert_allclose(matrix.sum(axis=1), 1)
+
+
+def test_the_error_rate_of_forced_choices_is_that_of_settled_questions():
+    found = ConfusionMatrices().fit(forced_choices(4000, error=0.2), Y)
+    assert found.error_rates_[0] == pytest.approx(0.2, abs=0.03)
+
+
+def test_forced_choice_of_the_odd_one_out():
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(len(Y))[:3] for _ in range(300)])
+    said = TRUTH["odd_one_out"](Y, rows)
+    without = np.where(said < 0, rng.integers(3, size=300), said)
+    known = Constraints.from_odd_one_out(rows, without, n_samples=len(Y))
+    matrix = ConfusionMatrices().fit(known, Y).of("")["odd_one_out"]
+    np.testing.assert_allclose(matrix[3:, :3], 1 / 3, atol=0.01)
+    # "None differs" is offered, don't-know is not.
+    some = np.where(said == -2, rng.integers(3, size=300), said)
+    known = Constraints.from_odd_one_out(rows, some, n_samples=len(Y))
+    matrix = ConfusionMatrices().fit(known, Y).of("")["odd_one_out"]
+    assert matrix[3, 3] > 0.8
+    np.testing.assert_allclose(matrix[4, :3], 1 / 3, atol=0.03)
 
 
 def test_nobody_said_anything():

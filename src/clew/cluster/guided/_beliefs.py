@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from clew.answers import DIFFERENT, SAME, Kind
 from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold
-from clew.cluster.guided._error_rate import ErrorRate, error_rate
+from clew.cluster.guided._error_rate import ErrorRate, Judged, error_rate
 from clew.constraints import Constraints
 from clew.constraints._support import of_some_weight
+from clew.constraints._validation import PARAMETER
+from clew.similarity._comparisons import Relations, inequalities_of
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import CASES
+from clew.trust.groups._outcomes import CASES, KINDS
+from clew.trust.groups._shrinkage import forced_choice_kinds
 
 __all__ = ["Beliefs", "beliefs_about", "believed", "credit_of", "credited", "telling"]
 
@@ -170,7 +173,7 @@ def beliefs_about(
     error = min(max(rate.rate, LEAST_RATE), MOST_RATE)
     expected = 2 * error / (1 + error)  # of three labels, one of which is don't-know
     if len(known.annotators) < 2:
-        confusion = ConfusionMatrices.uniform(expected, known.annotators)
+        confusion = ConfusionMatrices.uniform(expected, known.annotators, constraints=known)
         confusion.error_rates_ = np.full(len(known.annotators), rate.rate)
         confusion.error_intervals_ = np.tile(rate.interval, (len(known.annotators), 1))
         return Beliefs(rate, confusion)
@@ -183,11 +186,39 @@ def beliefs_about(
 
 def _rate(held: Sequence[Constraints], ensemble: Ensemble) -> ErrorRate:
     """Estimate the error rate of the answers held out in each fold."""
-    as_pairs = [of.as_pairs() for of in held]
-    score = ensemble.held_out_association([pairs.pairs for pairs in as_pairs])
-    said = sum(as_pairs[1:], as_pairs[0])
+    forced = forced_choice_kinds(sum(held[1:], held[0]))
+    pairs = [_without(of, forced).as_pairs() for of in held]
+    score = ensemble.held_out_association([of.pairs for of in pairs])
+    said = sum(pairs[1:], pairs[0])
     weight = np.where(said.is_dont_know, 0.0, said.pair_weights)
-    return error_rate(score, said.is_must_link, weight)
+    choices = [inequalities_of(_without(of, set(KINDS) - forced)) for of in held]
+    choice_weight = np.concatenate([of.weight for of in choices])
+    return error_rate(
+        Judged.of(
+            score, said.is_must_link, weight, _choice_scores(choices, ensemble), choice_weight
+        )
+    )
+
+
+def _without(known: Constraints, kinds: set[Kind]) -> Constraints:
+    """Leave out the answers of some kinds."""
+    none = {
+        PARAMETER[table.kind]: np.zeros(len(table), np.bool_)
+        for table in known.tables
+        if table.kind in kinds
+    }
+    return known.select(**none)
+
+
+def _choice_scores(choices: Sequence[Relations], ensemble: Ensemble) -> Floats:
+    """Look up the three pairs among the rows of each choice, (n_choices, 3)."""
+    third = []
+    for of in choices:
+        is_shared = of.near[:, :, None] == of.far[:, None, :]
+        one, other = of.near[~is_shared.any(axis=2)], of.far[~is_shared.any(axis=1)]
+        third.append(np.column_stack([one, other]))
+    every = [of.near for of in choices], [of.far for of in choices], third
+    return np.column_stack([ensemble.held_out_association(pairs) for pairs in every])
 
 
 def _matrices(

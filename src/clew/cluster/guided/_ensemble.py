@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clew.cluster.guided._consensus import co_association, consensus
 from clew.cluster.guided._progress import Step, no_step
 from clew.constraints import Constraints
-from clew.metrics._likelihood import answer_counts, log_likelihood_of_counts
+from clew.metrics.likelihood import answer_counts, log_likelihood_of_counts
 
 __all__ = ["Clustering", "Ensemble", "Fold", "Labels", "Weights", "held_out_log_likelihood"]
 

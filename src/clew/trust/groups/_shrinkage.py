@@ -11,7 +11,9 @@ from scipy.special import rel_entr
 from scipy.stats import beta
 
 from clew.answers import Kind
-from clew.trust.groups._outcomes import CASES, IS_SETTLED, LABELS, TRUE_LABEL, Said
+from clew.constraints import Constraints
+from clew.metrics.likelihood import N_POSITIONS, symmetrized_counts
+from clew.trust.groups._outcomes import CASES, IS_SETTLED, LABELS, TRUE_LABEL, Said, said_in
 
 __all__ = [
     "Matrices",
@@ -19,6 +21,9 @@ __all__ = [
     "Shrunk",
     "counted",
     "error_rates_of",
+    "expected_matrix",
+    "forced_choice_kinds",
+    "frequency_of_labels",
     "intervals_of",
     "shrunk",
     "told_by_answers",
@@ -27,6 +32,8 @@ __all__ = [
 
 #: Rounds of EM, and the least chance that is divided by.
 MAX_ROUNDS, TINY = 30, 1e-300
+#: Don't-know, or "none differs", is taken as not offered (forced choice) where its share is lower.
+RARE = 0.01
 
 #: For each kind of answers an array, such as one of shape (n_annotators, cases, labels).
 Matrices = Mapping[Kind, NDArray[np.float64]]
@@ -64,6 +71,60 @@ def uniform_matrix(kind: Kind, error: float) -> NDArray[np.float64]:
     return matrix
 
 
+def expected_matrix(
+    kind: Kind, error: float, frequency: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the matrix expected of annotators who give labels as often as these do.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the answers.
+    error : float
+        Probability of any other label than the true one, see `uniform_matrix`.
+    frequency : ndarray of shape (n_labels,)
+        How often each label was given.
+
+    Returns
+    -------
+    ndarray of shape (n_cases, n_labels)
+        `uniform_matrix`; but of questions about three rows, a label without a row ("none differs"
+        and don't-know) that is (nearly) never given is taken as not offered. It is dropped, and
+        rows are normalized again. So under forced choice a question that the groups leave open
+        has each answer with the same probability.
+    """
+    matrix = uniform_matrix(kind, error)
+    is_unused = _unused(kind, frequency)
+    if kind == "pair" or not is_unused.any():
+        return matrix
+    used = matrix + TINY  # an error of 0 leaves nothing of a row of which the true label is unused
+    used[:, is_unused] = 0.0
+    used *= (1 - RARE) / used.sum(axis=1, keepdims=True)
+    used[:, is_unused] = RARE / is_unused.sum()
+    return used
+
+
+def _unused(kind: Kind, frequency: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Find the labels without a row that are (nearly) never given."""
+    is_unused = frequency < RARE * frequency.sum()
+    is_unused[: N_POSITIONS[kind]] = False
+    return np.asarray(is_unused)
+
+
+def forced_choice_kinds(known: Constraints) -> set[Kind]:
+    """Find the kinds of questions about three rows to which (nearly) nobody says don't-know."""
+    return {
+        said.kind
+        for said in said_in(known)
+        if said.kind != "pair" and _unused(said.kind, frequency_of_labels(said))[-1]
+    }
+
+
+def frequency_of_labels(said: Said) -> NDArray[np.float64]:
+    """Sum the weights of the answers by label, (n_labels,)."""
+    return np.bincount(said.label, said.weight, len(LABELS[said.kind])).astype(np.float64)
+
+
 def counted(said: Said, chances: NDArray[np.float64], n_annotators: int) -> NDArray[np.float64]:
     """Add up by annotator, case and label how often it is expected to have happened.
 
@@ -79,25 +140,12 @@ def counted(said: Said, chances: NDArray[np.float64], n_annotators: int) -> NDAr
     Returns
     -------
     ndarray of shape (n_annotators, n_cases, n_labels)
-        Odd-one-out answers are counted alike in whatever order their rows stand.
+        Averaged over the orders in which the rows of a question could be named.
     """
     n_cases, n_labels = chances.shape[1], len(LABELS[said.kind])
     counts = np.zeros((n_annotators, n_labels, n_cases))
     np.add.at(counts, (said.annotator, said.label), said.weight[:, None] * chances)
-    counts = counts.transpose(0, 2, 1)
-    return _averaged(counts) if said.kind == "odd_one_out" else np.ascontiguousarray(counts)
-
-
-def _averaged(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average over the positions of the odd one, which mean nothing."""
-    result = counts.copy()
-    right = np.einsum("aii->a", counts[:, :3, :3]) / 3
-    wrong = (counts[:, :3, :3].sum(axis=(1, 2)) - 3 * right) / 6
-    result[:, :3, :3] = wrong[:, None, None]
-    result[:, np.arange(3), np.arange(3)] = right[:, None]
-    result[:, :3, 3:] = counts[:, :3, 3:].mean(axis=1, keepdims=True)
-    result[:, 3:, :3] = counts[:, 3:, :3].mean(axis=2, keepdims=True)
-    return result
+    return np.ascontiguousarray(symmetrized_counts(said.kind, counts.transpose(0, 2, 1)))
 
 
 def shrunk(
@@ -128,7 +176,8 @@ def shrunk(
     if pooled is None:
         total = counts.sum(axis=-1, keepdims=True)
         heard = (counts * prior.pooling / (total + prior.pooling)).sum(axis=0)
-        pooled = _mean(heard + prior.strength * uniform_matrix(kind, prior.error))
+        expected = expected_matrix(kind, prior.error, counts.sum(axis=(0, 1)))
+        pooled = _mean(heard + prior.strength * expected)
     pseudo = counts + prior.pooling * pooled
     matrices = _mean(pseudo)
     penalty = -prior.pooling * float(rel_entr(pooled, matrices).sum())
@@ -159,12 +208,13 @@ def told_by_answers(
     counts, found = {}, {}
     for said in of_kind:
         expected = chances[said.kind]
-        table = np.zeros((n_annotators, expected.shape[1], len(LABELS[said.kind])))
+        first = expected_matrix(said.kind, prior.error, frequency_of_labels(said))
+        matrices = np.repeat(first[None], n_annotators, axis=0)
         for _ in range(MAX_ROUNDS):
-            matrices = shrunk(said.kind, table, prior).matrices
             joint = expected * matrices[said.annotator, :, said.label]
             joint /= np.maximum(joint.sum(axis=1, keepdims=True), TINY)
             table = counted(said, joint, n_annotators)
+            matrices = shrunk(said.kind, table, prior).matrices
         counts[said.kind], found[said.kind] = table, shrunk(said.kind, table, prior)
     return counts, found
 
@@ -188,13 +238,13 @@ def intervals_of(kind: Kind, pseudo: NDArray[np.float64], level: float) -> NDArr
     Returns
     -------
     ndarray of shape (n_annotators, n_cases, n_labels, 2)
-        Equal tails. Chances of odd-one-out answers that differ by the position of rows alone are
-        one chance, and are bounded together.
+        Equal tails. Probabilities that differ by the order in which rows are named alone are one
+        parameter, and have the same bounds.
     """
     size, times = np.ones(pseudo.shape[1:]), np.ones((pseudo.shape[1], 1))
-    if kind == "odd_one_out":
-        size[:3, :3], size[3:, :3], times[:3] = 2.0, 3.0, 3.0
-        size[np.arange(3), np.arange(3)] = 1.0
+    if (n := N_POSITIONS[kind]) > 0:
+        size[:n, :n], size[n:, :n], times[:n] = n - 1, n, n
+        size[np.arange(n), np.arange(n)] = 1.0
     mass = times * size * pseudo
     rest = np.maximum(times * pseudo.sum(axis=-1, keepdims=True) - mass, 1e-12)
     tails = np.array([(1 - level) / 2, (1 + level) / 2])

@@ -22,6 +22,8 @@ from clew.trust.groups._shrinkage import (
     Shrunk,
     counted,
     error_rates_of,
+    expected_matrix,
+    frequency_of_labels,
     intervals_of,
     shrunk,
     told_by_answers,
@@ -140,7 +142,13 @@ class ConfusionMatrices(Estimator):
         self.pooling_strength = pooling_strength
 
     @classmethod
-    def uniform(cls, epsilon: float, annotators: Sequence[str] = ("",)) -> Self:
+    def uniform(
+        cls,
+        epsilon: float,
+        annotators: Sequence[str] = ("",),
+        *,
+        constraints: Constraints | None = None,
+    ) -> Self:
         """Give all annotators one error rate, which is known.
 
         Parameters
@@ -149,6 +157,11 @@ class ConfusionMatrices(Estimator):
             Chance of any other answer than the true one, in [0, 1]; the others share it evenly.
         annotators : sequence of str, default=("",)
             Their names.
+        constraints : Constraints, default=None
+            Answers that show whether the choice was forced: of questions about three rows,
+            don't-know and "none differs" are taken as not offered where fewer than 1 % of the
+            answers are that, and a question that the groups leave open then has each of the other
+            answers with the same probability. None: all answers were offered.
 
         Returns
         -------
@@ -177,6 +190,11 @@ class ConfusionMatrices(Estimator):
         new, n = cls(), len(annotators)
         new.annotators_, new.n_answers_ = tuple(annotators), np.zeros(n, np.int64)
         new.pooled_ = {kind: uniform_matrix(kind, epsilon) for kind in KINDS}
+        if constraints is not None:
+            new.pooled_ = {
+                said.kind: expected_matrix(said.kind, epsilon, frequency_of_labels(said))
+                for said in said_in(constraints)
+            }
         new.matrices_ = {
             kind: np.repeat(matrix[None], n, axis=0) for kind, matrix in new.pooled_.items()
         }

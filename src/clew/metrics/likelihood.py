@@ -1,0 +1,187 @@
+"""How well a partition explains the answers, wrong ones included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
+from clew.constraints import Constraints
+from clew.constraints._tables import AnswerTable
+from clew.constraints._truth import TRUTH, as_classes
+from clew.exceptions import InvalidDataError
+
+__all__ = [
+    "N_POSITIONS",
+    "answer_counts",
+    "answer_log_likelihood",
+    "log_likelihood_of_counts",
+    "symmetrized_counts",
+]
+
+LEAST_PROBABILITY = 1e-3
+#: Pseudo-count of the overall answer frequencies in each row of a table.
+PSEUDO_ANSWERS = 2.0
+
+#: How many answers of each kind name a position in the question, which means nothing by itself.
+N_POSITIONS: Final[Mapping[Kind, int]] = MappingProxyType(
+    {"pair": 0, "triplet": 2, "odd_one_out": 3}
+)
+
+Floats = NDArray[np.float64]
+Counts = Mapping[Kind, Floats]
+
+
+def answer_log_likelihood(labels: ArrayLike, constraints: Constraints) -> float:
+    """Log-likelihood of the answers, given a partition.
+
+    For each true answer (the one that the partition implies), the probability of every possible
+    answer is estimated from the answers themselves. The score therefore copes with wrong answers
+    and with unbalanced ones.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Group of each row.
+    constraints : Constraints
+        Answers of all kinds, each counted by its weight. Don't-know answers about pairs are
+        ignored; about three rows they count, because a partition may leave the question open.
+
+    Returns
+    -------
+    float
+        At most 0; higher is better. Comparable between partitions of the same answers only.
+
+    Raises
+    ------
+    InvalidDataError
+        If `labels` does not hold one label for each row of the constraints.
+
+    Notes
+    -----
+    The order in which a question names its rows does not matter: counts are averaged over all
+    orders. So where nobody answers "don't know" (forced choice), a question that the partition
+    leaves open has each answer with the same probability.
+
+    Where an answer is less frequent among the questions for which it is true than among the
+    others, the partition explains nothing, and the overall frequencies are used.
+
+    Examples
+    --------
+    >>> from clew import Constraints
+    >>> from clew.metrics import answer_log_likelihood
+    >>> c = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 2), (1, 3)], n_samples=4)
+    >>> answer_log_likelihood([0, 0, 1, 1], c) > answer_log_likelihood([0, 1, 0, 1], c)
+    True
+    """
+    return log_likelihood_of_counts(answer_counts(labels, constraints))
+
+
+def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, Floats]:
+    """Contingency tables of true answers (by the partition) and given answers.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Group of each row.
+    constraints : Constraints
+        The answers.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_answers, n_answers)
+        For each kind the sum of weights by true (row) and given answer (column), averaged over the
+        orders in which the rows could be named. Don't-know is the last row and column; tables of
+        pairs leave it out.
+
+    Raises
+    ------
+    InvalidDataError
+        If `labels` does not hold one label for each row of the constraints.
+    """
+    group = np.asarray(labels)
+    if group.shape != (constraints.n_samples,):
+        raise InvalidDataError(
+            f"labels must have shape ({constraints.n_samples},), one for each row of the "
+            f"constraints; got {group.shape}"
+        )
+    classes = as_classes(group)
+    return {table.kind: _counted(table, classes) for table in constraints.tables}
+
+
+def _counted(table: AnswerTable, classes: NDArray[np.int64]) -> Floats:
+    truth, words = TRUTH[table.kind](classes, table.rows), ANSWER_WORDS[table.kind]
+    codes = [code for code in words.values() if table.kind != "pair" or code != DONT_KNOW]
+    counts = np.zeros((len(codes), len(codes)))
+    for row, true in enumerate(codes):
+        for column, given in enumerate(codes):
+            counts[row, column] = table.weights[(truth == true) & (table.answers == given)].sum()
+    return symmetrized_counts(table.kind, counts)
+
+
+def symmetrized_counts(kind: Kind, counts: Floats) -> Floats:
+    """Average counts over all orders in which a question could name its rows.
+
+    Parameters
+    ----------
+    kind : {"pair", "triplet", "odd_one_out"}
+        Kind of the answers.
+    counts : ndarray of shape (..., n_outcomes, n_answers)
+        By true outcome and given answer. The first outcomes and answers are the positions of a
+        row: two for triplets (the more similar one), three for odd-one-out.
+
+    Returns
+    -------
+    ndarray of shape (..., n_outcomes, n_answers)
+        Swapping two rows of any question changes nothing.
+    """
+    n = N_POSITIONS[kind]
+    if n == 0:
+        return counts
+    result = counts.copy()
+    positions = np.arange(n)
+    square = counts[..., :n, :n]
+    equal = np.trace(square, axis1=-2, axis2=-1)
+    other = square.sum(axis=(-2, -1)) - equal
+    result[..., :n, :n] = other[..., None, None] / (n * (n - 1))
+    result[..., positions, positions] = equal[..., None] / n
+    result[..., :n, n:] = counts[..., :n, n:].mean(axis=-2, keepdims=True)
+    result[..., n:, :n] = counts[..., n:, :n].mean(axis=-1, keepdims=True)
+    return result
+
+
+def log_likelihood_of_counts(counts: Counts) -> float:
+    """Log-likelihood of counted answers, see `answer_log_likelihood`.
+
+    Parameters
+    ----------
+    counts : dict of str to ndarray of shape (n_answers, n_answers)
+        See `answer_counts`; tables of several partitions may have been summed.
+
+    Returns
+    -------
+    float
+    """
+    return sum(_log_likelihood(kind, table) for kind, table in counts.items())
+
+
+def _log_likelihood(kind: Kind, table: Floats) -> float:
+    n = len(table)
+    overall = (table.sum(axis=0) + 1 / n) / (table.sum() + 1)
+    probability = _smoothed(table, overall)
+    elsewhere = _smoothed(table.sum(axis=0) - table, overall)
+    settled = np.arange(n if kind == "pair" else n - 1)
+    is_less_frequent = probability[settled, settled] < elsewhere[settled, settled]
+    probability[settled[is_less_frequent]] = overall
+    probability = np.clip(probability, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    return float((table * np.log(probability)).sum())
+
+
+def _smoothed(table: Floats, overall: Floats) -> Floats:
+    """Turn counts into probabilities of the columns, shrunk to the overall frequencies."""
+    pseudo = table + PSEUDO_ANSWERS * overall
+    return np.asarray(pseudo / pseudo.sum(axis=1, keepdims=True))
