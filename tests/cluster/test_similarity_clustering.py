@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
+from clew._limits import ALL_PAIRS_ROWS
 from clew.cluster import SimilarityClustering, SpectralClustering
-from clew.cluster.similarity_clustering import MAX_DENSE_ROWS
 from clew.constraints import Support
 from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
@@ -106,7 +106,7 @@ def test_answers_choose_the_graph_only_where_auto_lets_them() -> None:
 
 
 def test_large_data_never_become_dense() -> None:
-    points, truth = make_blobs(MAX_DENSE_ROWS + 500, 5, centers=3, random_state=0)
+    points, truth = make_blobs(ALL_PAIRS_ROWS + 500, 5, centers=3, random_state=0)
     answers = Constraints.from_labels(truth, 200, error=0.1, random_state=0)
     dense = PropertyMock(side_effect=AssertionError("a dense affinity was asked for"))
     with patch.object(ForestSimilarity, "affinity_matrix_", dense):
@@ -132,7 +132,7 @@ def test_a_clusterer_of_anything_but_affinities_is_refused(clusterer: BaseEstima
 
 
 def test_neighbours_that_were_asked_for_are_honoured_past_the_dense_size() -> None:
-    points, _ = make_blobs(MAX_DENSE_ROWS + 100, 3, centers=3, random_state=0)
+    points, _ = make_blobs(ALL_PAIRS_ROWS + 100, 3, centers=3, random_state=0)
     groups = SimilarityClustering(
         ClustRF(n_trees=10, affinity="leaf"), SpectralClustering(3, n_neighbors=120, n_init=1)
     )

@@ -35,7 +35,6 @@ CELLAR = frozenset(
         "_files",
         "forest",
         "graphs",
-        "_scales",
         "_units",
         "_limits",
         "_warnings",

@@ -114,8 +114,8 @@ class Ablated(GuidedClustering):
     def fit(self, X: Any, y: object = None, *, constraints: Constraints) -> Self:
         """Find the groups."""
         seeds = derived_seeds(self.random_state, 4)
-        units = Units.of(X, self.standardize)
-        views = Views(units.applied(X), seeds[0], self.n_jobs)
+        units = Units.standardized(X, self.standardize)
+        views = Views(units.inside(X), seeds[0], self.n_jobs)
         answers = split_answers(telling(constraints), seeds[1])
         smoothers = {
             "neighbors": NeighborSmoother(views.read("neighbors", 10)),

@@ -63,13 +63,13 @@ def features_for(
         return _from_sparse(model, X, standardize)
     if is_scaled:
         return Features(X, False, "features are standardized")
-    units = Units.of(X, standardize)
-    is_standardized = standardize is True or bool(np.ptp(units.scale) > 0)
+    units = Units.standardized(X, standardize)
+    is_standardized = standardize is True or bool(np.ptp(units.unit) > 0)
     how = " (units differ)" if standardize == "auto" else ""
     note = f"features are standardized{how}" if is_standardized else "features are used as given"
     if "standardize" in model.get_params(deep=False):
         return Features(X, standardize, note)
-    return Features(units.applied(X) if is_standardized else X, False, note)
+    return Features(units.inside(X) if is_standardized else X, False, note)
 
 
 def _from_sparse(model: Any, X: csr_array, standardize: Standardize) -> Features:

@@ -8,22 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
 
-from clew.exceptions import InvalidDataError
+from clew._units import Units
 from clew.kernels.means import add_groups
 
 __all__ = [
     "Centres",
     "Means",
     "Medoids",
-    "Ranges",
-    "Scale",
     "Seeds",
     "nearest_centres",
     "plus_plus",
 ]
-
-#: Ranges of features whose squares, and their inverses, are numbers.
-MIN_RANGE, MAX_RANGE = 1e-150, 1e153
 
 
 class Seeds(Protocol):
@@ -52,86 +47,6 @@ class Centres(Seeds, Protocol):
 
     def of_groups(self, labels: NDArray[np.int64], before: NDArray[Any]) -> NDArray[Any]:
         """Move each centre to its group's; that of an empty group stays."""
-
-
-#: Between the inverse of the first and it features need no other unit; nor an origin of their own
-#: unless they are so many units away from theirs.
-LARGEST_UNIT, FARTHEST_SHIFT = 1e50, 10.0
-
-
-class Scale:
-    """Shift and scale features so that their squares neither overflow nor cancel out."""
-
-    def __init__(self, X: NDArray[np.float64]) -> None:
-        self.shift = X.mean(axis=0)
-        farthest = np.maximum(X.max(axis=0) - self.shift, self.shift - X.min(axis=0))
-        self.unit = float(farthest.max()) or 1.0
-
-    @property
-    def is_near_unit(self) -> bool:
-        """Whether features can be computed with as they are."""
-        is_far_off = bool(np.abs(self.shift).max() > FARTHEST_SHIFT * self.unit)
-        return 1 / LARGEST_UNIT < self.unit < LARGEST_UNIT and not is_far_off
-
-    def inside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring features into the range that is computed in."""
-        inside = np.asarray(X - self.shift)
-        inside /= self.unit  # in place: of many rows two copies may not fit
-        return inside
-
-    def outside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring features back into their own units."""
-        return np.asarray(X * self.unit + self.shift)
-
-    def squared(self, value: float) -> float:
-        """Bring a sum of squares back into its own units; beyond the largest float it is inf."""
-        return value * self.unit * self.unit
-
-
-class Ranges:
-    """Shift features to mean 0 and divide each by its range, so that units do not matter.
-
-    A range treats features that are nearly always the same as k-means does: they say little. By
-    their standard deviations they would weigh as much as others. Those without a range are 0.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features.
-
-    Raises
-    ------
-    InvalidDataError
-        If the square of a range, or its inverse, is beyond what a number can hold.
-    """
-
-    def __init__(self, X: NDArray[np.float64]) -> None:
-        self._low = X.min(axis=0)
-        with np.errstate(over="ignore"):
-            span = X.max(axis=0) - self._low
-        bad = np.flatnonzero((span > MAX_RANGE) | ((span > 0) & (span < MIN_RANGE)))
-        if len(bad):
-            raise InvalidDataError(
-                f"the values of feature {bad[0]} span {span[bad[0]]:.3g}; a metric is in inverse "
-                f"squared units, so a span must be 0 or within {MIN_RANGE:g} and {MAX_RANGE:g}. "
-                "Give the feature in other units"
-            )
-        self._unit = np.where(span > 0, span, 1.0)
-        # Lowest values first: a feature without a range becomes 0, not a rounding error.
-        self._mean = ((X - self._low) / self._unit).mean(axis=0)
-
-    def inside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring features into the range that is computed in."""
-        return np.asarray((X - self._low) / self._unit - self._mean)
-
-    def outside(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring features back into their own units."""
-        return np.asarray((X + self._mean) * self._unit + self._low)
-
-    def metrics(self, metrics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring diagonals or matrices of squared distances back into the features' own units."""
-        each = metrics / self._unit
-        return each / (self._unit[:, None] if metrics.ndim == 3 else self._unit)
 
 
 class Means:
@@ -280,10 +195,9 @@ def plus_plus(
 
 def nearest_centres(X: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:
     """Find the nearest centre of each row, however large the numbers are."""
-    scale = Scale(centres)
-    unit = max(scale.unit, float(np.abs(X - scale.shift).max()))
-    inside = (centres - scale.shift) / unit
-    return np.asarray(pairwise_distances_argmin((X - scale.shift) / unit, inside))
+    units = Units.around_mean(centres)
+    units = units._replace(unit=max(units.unit, float(np.abs(X - units.origin).max())))
+    return np.asarray(pairwise_distances_argmin(units.inside(X), units.inside(centres)))
 
 
 def _squared(

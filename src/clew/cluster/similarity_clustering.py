@@ -24,21 +24,22 @@ from clew._composition import (
     support_of,
 )
 from clew._estimators import ConstrainedClusterer, guarded_fit
-from clew._parallel import Progress
+from clew._limits import ALL_PAIRS_ROWS
+from clew._parallel import Progress, blocks
 from clew._random import RandomState, derived_seeds
 from clew.cluster.spectral import SpectralClustering
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
-from clew.graphs import check_dense_size, resolved_n_neighbors
+from clew.graphs import check_dense_size, largest_entries, resolved_n_neighbors
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
 from clew.similarity._embedding import LearnedSpace
 
 __all__ = ["SimilarityClustering"]
 
-#: Beyond this many rows a clusterer that reads neighbour graphs gets one, not a dense matrix.
-MAX_DENSE_ROWS = 5_000
+#: Affinities of new rows to fitted ones that are held at a time: 64 MB of float32.
+ENTRIES_PER_BLOCK = 1 << 24
 N_NEIGHBORS = 20
 #: Neighbours of each row that are tried where answers can tell which graph is right.
 GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
@@ -207,20 +208,30 @@ class SimilarityClustering(ConstrainedClusterer):
         rows = check_rows(self, X, self.similarity, reset=False)
         if not _reads_affinities(self.clusterer_) and hasattr(self.clusterer_, "predict"):
             return np.asarray(self.clusterer_.predict(self.similarity_.transform(rows)))
-        affinity = affinity_to_fitted(self.similarity_, rows)
-        k = self._n_neighbors(affinity.shape[1])
-        nearest = np.argsort(-affinity, axis=1, kind="stable")[:, :k]
         groups, group = np.unique(self.labels_, return_inverse=True)
-        votes = np.zeros((len(affinity), len(groups)))
-        rows = np.repeat(np.arange(len(affinity)), k)
-        value = np.take_along_axis(affinity, nearest, axis=1)
-        np.add.at(votes, (rows, group[nearest].ravel()), value.ravel())
-        return np.asarray(groups[votes.argmax(axis=1)])
+        k, place = self._n_neighbors(len(group)), np.empty(rows.shape[0], np.int64)
+        for start, stop in blocks(rows.shape[0], max(1, ENTRIES_PER_BLOCK // len(group))):
+            affinity = affinity_to_fitted(self.similarity_, rows[start:stop])
+            place[start:stop] = _votes(affinity, group, k).argmax(axis=1)
+        return np.asarray(groups[place])
 
     def _n_neighbors(self, n_samples: int) -> int:
         """Give the neighbours that the clusterer looks at."""
         wanted = getattr(self.clusterer_, "n_neighbors", None)
         return resolved_n_neighbors(N_NEIGHBORS if wanted is None else wanted, n_samples)
+
+
+def _votes(
+    affinity: NDArray[np.floating], group: NDArray[np.int64], n_neighbors: int
+) -> NDArray[np.float64]:
+    """Sum the affinities of the nearest fitted rows by group, (n_rows, n_groups).
+
+    Of fitted rows that are equally near, the first count.
+    """
+    row, column = np.nonzero(largest_entries(affinity, n_neighbors))
+    votes = np.zeros((len(affinity), group.max() + 1))
+    np.add.at(votes, (row, group[column]), affinity[row, column])
+    return votes
 
 
 def _reads_affinities(clusterer: Any) -> bool:
@@ -262,9 +273,9 @@ def _cut(
     usual = resolved_n_neighbors(clusterer.n_neighbors or "auto", n)
     sizes = {usual}
     if clusterer.n_neighbors == "auto" and len(believed.pairs):
-        tried = GRAPHS_TRIED if n <= MAX_DENSE_ROWS else SPARSE_GRAPHS_TRIED
+        tried = GRAPHS_TRIED if n <= ALL_PAIRS_ROWS else SPARSE_GRAPHS_TRIED
         sizes |= {resolved_n_neighbors(k, n) for k in tried if k == "paper" or k < n / 4}
-    if n > MAX_DENSE_ROWS:
+    if n > ALL_PAIRS_ROWS:
         affinity = similarity.kneighbors_graph(max(sizes))
     else:
         affinity = similarity.affinity_matrix_

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from clew._estimators import Clusterer, guarded_fit
+from clew._limits import EIGENVECTOR_ROWS
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_n_clusters, check_parameters
 from clew.exceptions import InvalidDataError, InvalidParameterError
@@ -29,8 +30,6 @@ __all__ = ["SpectralClustering"]
 #: Below this many rows, or with more than a third as many clusters, a dense solver is safer and
 #: as fast.
 SMALL = 300
-#: Up to so many rows a dense solver steps in where the iteration does not converge.
-MAX_DENSE_ROWS = 5_000
 
 
 class SpectralClustering(Clusterer):
@@ -210,7 +209,7 @@ def _leading_eigenvectors(matrix: csr_array, n_components: int, seed: int) -> ND
     try:
         _, vectors = eigsh(matrix, n_components, which="LA", v0=start)
     except ArpackNoConvergence as error:
-        if n > MAX_DENSE_ROWS:
+        if n > EIGENVECTOR_ROWS:
             raise InvalidDataError(
                 f"the leading eigenvectors of the graph of {n} rows were not found: it may have "
                 "fallen into many pieces; try a larger n_neighbors"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Transformer, guarded_fit
 from clew._parallel import Progress, blocks
+from clew._units import Units
 from clew._validation import Allowed, check_features, check_parameters
-from clew.graphs import check_dense_size, check_distances, check_n_neighbors, largest_stored
+from clew.graphs import (
+    LocalScales,
+    check_dense_size,
+    check_distances,
+    check_n_neighbors,
+    largest_stored,
+    local_gaussian,
+    local_scales,
+)
 
 __all__ = ["AdaptiveKNN"]
 
@@ -24,51 +33,7 @@ ROWS_PER_BLOCK = 1024
 #: Rows that distances propose, for each that is kept and at least: affinity ranks them a little
 #: differently.
 CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
-#: Squared distances up to so many times the squared lengths of both rows may be rounding alone.
-ROUNDING = 8 * np.finfo(np.float64).eps
 Floats = NDArray[np.float64]
-
-
-class Unit(NamedTuple):
-    """Affinities are the same in any unit and from any origin; in these no square overflows."""
-
-    origin: Floats
-    length: float
-
-    @classmethod
-    def of(cls, rows: Floats) -> Self:
-        """Choose them such that most rows are near the origin, and none far."""
-        origin = np.median(rows, axis=0)
-        half = float(np.abs(rows / 2 - origin / 2).max())
-        return cls(origin, min(half, np.finfo(np.float64).max / 2) * 2 or 1.0)
-
-    def inside(self, rows: Floats) -> Floats:
-        """Change into them."""
-        return np.asarray(rows / self.length - self.origin / self.length)
-
-
-class Distinct(NamedTuple):
-    """The fitted rows, copies taken together."""
-
-    rows: Floats
-    copies: NDArray[np.int64]
-    search: NearestNeighbors
-
-    @classmethod
-    def of(cls, rows: Floats) -> Self:
-        """Find copies."""
-        distinct, copies = np.unique(rows, axis=0, return_counts=True)
-        return cls(distinct, copies, NearestNeighbors().fit(distinct))
-
-    def nearest(self, rows: Floats, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
-        """Give distances to the nearest distinct rows, and how many rows each of these is.
-
-        A row that coincides with the one that looks stands for none.
-        """
-        # One more than asked for: a row that was fitted meets itself.
-        distance, which = self.search.kneighbors(rows, min(n_neighbors + 1, len(self.copies)))
-        length = (rows**2).sum(axis=1)[:, None] + (self.rows**2).sum(axis=1)[which]
-        return distance, np.where(distance**2 > ROUNDING * length, self.copies[which], 0)
 
 
 class AdaptiveKNN(Transformer):
@@ -133,9 +98,9 @@ class AdaptiveKNN(Transformer):
     }
 
     scale_: Floats
-    _unit: Unit
+    _units: Units
     _rows: Floats
-    _around: Distinct | None
+    _local: LocalScales
     _scale: Floats
 
     def __init__(
@@ -177,14 +142,16 @@ class AdaptiveKNN(Transformer):
         rows = check_features(self, X)
         if self.metric == "precomputed":
             check_distances(rows)
-        is_euclidean = self.metric == "euclidean"
-        unit = Unit.of(rows) if is_euclidean else Unit(np.zeros(1), float(rows.max()) or 1.0)
-        inside = unit.inside(rows)
-        around = Distinct.of(inside) if is_euclidean else None
-        scale = _scales(inside, around, self.scale_neighbors)
-        self._unit, self._rows, self._around, self._scale = unit, inside, around, scale
+        if self.metric == "euclidean":
+            self._units = Units.around_median(rows)
+        else:
+            self._units = Units(0.0, float(rows.max()) or 1.0)
+        self._rows = self._units.inside(rows)
+        if self.metric == "euclidean":
+            self._local = LocalScales(self._rows, self.scale_neighbors, uses_mean=True)
+        self._scale = self._scales(self._rows)
         with np.errstate(over="ignore"):  # a distance of finite numbers may not be finite
-            self.scale_ = scale * unit.length
+            self.scale_ = self._scale * self._units.unit
         self._n_features_out = len(rows)
         if callback is not None:
             callback(1, 1)
@@ -227,7 +194,7 @@ class AdaptiveKNN(Transformer):
         n_candidates = min(n_candidates, n - 1)
         search = NearestNeighbors(n_neighbors=n_candidates, metric=self.metric).fit(self._rows)
         distance, column = search.kneighbors()
-        value = _gaussian(distance, self._scale[:, None], self._scale[column])
+        value = _affinity(distance, self._scale[:, None], self._scale[column])
         indptr = np.arange(0, value.size + 1, n_candidates)
         return largest_stored(
             csr_array((value.ravel(), column.ravel(), indptr), (n, n)), n_neighbors
@@ -247,8 +214,8 @@ class AdaptiveKNN(Transformer):
             Affinities in [0, 1].
         """
         check_is_fitted(self, "scale_")
-        rows = self._unit.inside(check_features(self, X, reset=False))
-        return self._affinity(rows, _scales(rows, self._around, self.scale_neighbors))
+        rows = self._units.inside(check_features(self, X, reset=False))
+        return self._affinity(rows, self._scales(rows))
 
     def _affinity(self, rows: Floats, scale: Floats) -> NDArray[np.float32]:
         affinity = np.empty((len(rows), len(self._scale)), np.float32)
@@ -256,33 +223,18 @@ class AdaptiveKNN(Transformer):
             block = rows[start:stop]
             if self.metric == "euclidean":
                 block = euclidean_distances(block, self._rows)
-            affinity[start:stop] = _gaussian(block, scale[start:stop, None], self._scale)
+            affinity[start:stop] = _affinity(block, scale[start:stop, None], self._scale)
         return affinity
 
-
-def _scales(rows: Floats, around: Distinct | None, n_neighbors: int) -> Floats:
-    """Give the mean distance of rows to their nearest fitted rows that do not coincide.
-
-    `rows` are features where `around` holds the fitted ones, and distances otherwise.
-    """
-    if around is not None:
-        return _mean_of_nearest(*around.nearest(rows, n_neighbors), n_neighbors)
-    nearest = np.sort(rows, axis=1)
-    return _mean_of_nearest(nearest, (nearest > 0).astype(np.int64), n_neighbors)
+    def _scales(self, rows: Floats) -> Floats:
+        """Return the mean distance of rows to their nearest fitted rows that do not coincide."""
+        if self.metric == "euclidean":
+            return self._local.of(rows)
+        nearest = np.sort(rows, axis=1)
+        return local_scales(nearest, nearest > 0, self.scale_neighbors, uses_mean=True)
 
 
-def _mean_of_nearest(distance: Floats, count: NDArray[np.int64], n_neighbors: int) -> Floats:
-    """Give the mean of the smallest distances; 1 where there are none.
-
-    Each entry of `distance`, (n_rows, n_others) and ascending in each row, stands for `count` rows.
-    """
-    taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
-    total = taken.sum(axis=1)
-    mean = np.ones(len(distance))
-    np.divide((taken * distance).sum(axis=1), total, out=mean, where=total > 0)
-    return mean
-
-
-def _gaussian(distance: Floats, scale: Floats, others: Floats) -> Floats:
-    """Give ``exp(-d² / s²)`` with s the mean of both scales."""
-    return np.asarray(np.exp(-((2.0 * distance / (scale + others)) ** 2)))
+def _affinity(distance: Floats, scale: Floats, other: Floats) -> Floats:
+    """Return ``exp(-d² / s²)``, with s the mean of both scales."""
+    width = (scale + other) / 2
+    return local_gaussian(distance, width, width)

@@ -170,7 +170,7 @@ def test_few_long_columns_at_a_time_change_nothing(monkeypatch):
         widths.append(len(B))
         return A @ B.T
 
-    monkeypatch.setattr(_inner_products, "MAX_DENSE_ROWS", 10)
+    monkeypatch.setattr(_inner_products, "ALL_PAIRS_ROWS", 10)
     model = KernelKMeans(3, kernel=product, n_init=2, random_state=0)
     usual = model.fit(X)
     labels, inertia = usual.labels_, usual.inertia_

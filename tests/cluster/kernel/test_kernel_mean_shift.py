@@ -72,7 +72,7 @@ def test_directions_of_negative_length_are_left_out():
 def test_what_is_no_kernel_or_too_large_is_refused(monkeypatch):
     with pytest.raises(InvalidDataError, match="square"):
         KernelMeanShift(kernel="precomputed").fit(X)
-    monkeypatch.setattr("clew.cluster.kernel.kernel_mean_shift.MAX_KERNEL_ROWS", 100)
+    monkeypatch.setattr("clew.cluster.kernel.kernel_mean_shift.EIGENVECTOR_ROWS", 100)
     with pytest.raises(TooLargeError, match="beyond 100 rows"):
         KernelMeanShift(kernel="precomputed").fit(K)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from clew import Constraints
-from clew._scales import gaussian_affinity
 from clew.similarity import COPRF
 from clew.similarity.forests import _informative_distances as module
+from clew.similarity.forests._affinity import LocalGaussian
 from clew.similarity.forests._informative_distances import distances_tell
 
 GENERATOR = np.random.RandomState(0)
@@ -49,7 +49,7 @@ def test_distances_are_those_of_the_gaussian_affinities():
     from sklearn.metrics import roc_auc_score
 
     for known in (MEANT, PLAIN):
-        A = gaussian_affinity(X, X)[tuple(known.pairs.T)]
+        A = LocalGaussian(X).affinity(X)[tuple(known.pairs.T)]
         tells = roc_auc_score(known.is_must_link, A, sample_weight=known.pair_weights)
         assert distances_tell(X, known, known.pair_weights, 0) == (tells >= module.TELLING)
     assert not distances_tell(X, MEANT, MEANT.pair_weights, 0)

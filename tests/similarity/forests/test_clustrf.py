@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import NotFittedError
 
-import clew.graphs
 from clew.exceptions import InvalidParameterError, TooLargeError
 from clew.similarity import ClustRF
 
@@ -134,7 +133,7 @@ def test_number_of_neighbours_is_checked(n_neighbors):
 
 
 def test_dense_affinities_have_a_limit(monkeypatch):
-    monkeypatch.setattr(clew.graphs, "MAX_DENSE_ROWS", 100)
+    monkeypatch.setattr("clew.graphs._checks.MAX_DENSE_ROWS", 100)
     model = ClustRF(5, random_state=0).fit(X)
     with pytest.raises(TooLargeError, match=r"150 rows .* kneighbors_graph"):
         _ = model.affinity_matrix_

@@ -142,7 +142,7 @@ def test_neighbours_of_a_linked_affinity_hold_the_links_in_both_directions(way):
 
 
 def test_large_data_are_linked_without_a_dense_matrix(monkeypatch):
-    monkeypatch.setattr("clew.cluster.similarity_clustering.MAX_DENSE_ROWS", 100)
+    monkeypatch.setattr("clew.cluster.similarity_clustering.ALL_PAIRS_ROWS", 100)
     monkeypatch.setattr("clew._composition.ALL_PAIRS_ROWS", 100)
     for similarity in (LinkedAffinity(), SpectralLearning(), LinkedAffinity(ClustRF(20))):
         model = SimilarityClustering(similarity, SpectralClustering(3), random_state=0)

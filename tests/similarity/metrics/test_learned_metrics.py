@@ -10,10 +10,10 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clew import Constraints
+from clew._units import Units
 from clew.exceptions import TooLargeError, UnsupportedConstraintError
 from clew.metrics import adjusted_rand_score
 from clew.similarity import LSML, MMC, SparseLP
-from clew.similarity.metrics._base import spread_unit
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -186,7 +186,7 @@ def lsml_objective(metric, weight, data=X):
 def test_lsml_minimises_the_paper_s_objective(weight):
     model = LSML(weight=weight).fit(X, constraints=TRIPLETS)
     least = lsml_objective(model.metric_, weight)
-    assert spread_unit(X) == pytest.approx(1.0)
+    assert Units.of_mean_variance(X).unit == pytest.approx(1.0)
     assert model.objective_ == pytest.approx(least, rel=1e-6)
     # Convex: a minimum nearby is the minimum.
     for _ in range(50):

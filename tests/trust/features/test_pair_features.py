@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.spatial.distance import cdist
 
-from clew.trust.features import _pair_features as module
 from clew.trust.features._pair_features import closeness
 
 
@@ -15,9 +13,7 @@ def rows_of(n, seed=0):
     return np.array([random.choice(n, 2, replace=False) for _ in range(60)])
 
 
-@pytest.mark.parametrize("block", [7, 512])
-def test_closeness_compares_the_distance_with_local_scales(monkeypatch, block):
-    monkeypatch.setattr(module, "ROWS_PER_BLOCK", block)
+def test_closeness_compares_the_distance_with_local_scales():
     X = np.random.default_rng(0).normal(size=(80, 3)) * [1.0, 100.0, 0.01]
     rows = rows_of(80)
     D = cdist(*[2 * X / np.ptp(X, axis=0)] * 2)

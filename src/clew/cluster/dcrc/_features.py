@@ -7,11 +7,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._units import Units
 from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.dcrc._objective import Seen, log_chances
 from clew.constraints import Constraints
 
-__all__ = ["Centred", "Lengthened", "Transform", "View", "chances_of", "rows_seen", "seen_by"]
+__all__ = ["GivenFeatures", "Lengthened", "Transform", "View", "chances_of", "rows_seen", "seen_by"]
 
 BLOCK_OF_ROWS = 65_536
 N_FEATURES_OF_KERNEL = 32
@@ -27,27 +28,21 @@ class Transform(Protocol):
         """Give them for any rows."""
 
 
-class Centred:
-    """The features themselves, around their mean, divided by one number.
+class GivenFeatures:
+    """The features themselves, centered and divided by one number, see `Units.of_mean_variance`.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Rows to learn mean and spread from. The number is the root of the mean variance of those
-        features that vary, 1 where they are standardised. One that does not vary is 0 for them.
+        Rows to learn the mean and the number from.
     """
 
     def __init__(self, X: NDArray[np.float64]) -> None:
-        varies = (X[0] != X).any(axis=0)
-        # The mean of equal numbers is not always that number: what is left would count as spread.
-        self.shift = np.where(varies, X.mean(axis=0), X[0])
-        largest = float(np.abs(X - self.shift).max()) or 1.0
-        variance = (((X - self.shift) / largest) ** 2).mean(axis=0)
-        self.unit = largest * float(np.sqrt(variance[varies].mean())) if varies.any() else 1.0
+        self._units = Units.of_mean_variance(X)
 
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring rows into the range that is computed in."""
-        return np.asarray((X - self.shift) / self.unit)
+        """Bring rows into the units that are computed in."""
+        return self._units.inside(X)
 
 
 class Lengthened:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.cluster.dcrc._em import Errors
-from clew.cluster.dcrc._features import Centred, Lengthened, Transform, View, with_ones
+from clew.cluster.dcrc._features import GivenFeatures, Lengthened, Transform, View, with_ones
 from clew.cluster.dcrc._selection import LAMS, TAUS, Choice, choose, n_judging
 from clew.cluster.dcrc._start import groups_by_sklr, starts_by
 from clew.constraints import Constraints
@@ -93,4 +93,4 @@ def _map(kernel: Kernel, X: NDArray[np.float64], rank: int, seed: int) -> Transf
     """Learn from the rows that are looked at how to see any."""
     if kernel == "adaptive":
         return Lengthened(AdaptiveGaussian(rank, seed).fit(X))
-    return Centred(X)
+    return GivenFeatures(X)

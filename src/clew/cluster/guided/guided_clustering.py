@@ -215,8 +215,8 @@ class GuidedClustering(ConstrainedClusterer):
         features, known = self._checked(X, constraints)
         seeds = derived_seeds(self.random_state, 4)
         with one_library_thread():
-            units = Units.of(features, self.standardize)
-            views = Views(units.applied(features), seeds[0], self.n_jobs)
+            units = Units.standardized(features, self.standardize)
+            views = Views(units.inside(features), seeds[0], self.n_jobs)
             answers = split_answers(telling(known), seeds[1])
             count = self._counter(len(features), len(answers.folds), callback)
             n_clusters = self.n_clusters or choose_n_clusters(
@@ -274,7 +274,7 @@ class GuidedClustering(ConstrainedClusterer):
             Rows add up to 1.
         """
         check_is_fitted(self, "labels_")
-        rows = self._units.applied(check_features(self, X, reset=False))
+        rows = self._units.inside(check_features(self, X, reset=False))
         chances = np.maximum(self._smoother.predict(self.probabilities_, rows), 0.0) + 1e-9
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 

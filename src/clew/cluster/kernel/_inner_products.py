@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import blocks
 from clew.exceptions import InvalidDataError
 from clew.graphs import SYMMETRY_TOLERANCE, check_square
@@ -15,8 +16,6 @@ from clew.similarity.kernels.feature_maps import KernelFunction, computed_kernel
 __all__ = ["KernelFunction", "Products", "check_kernel", "products_of", "weighted_products"]
 
 Floats = NDArray[np.float64]
-#: Up to so many rows all inner products are computed once; beyond, again in every round.
-MAX_DENSE_ROWS = 5_000
 ROWS_PER_BLOCK = 1024
 
 
@@ -169,4 +168,4 @@ def products_of(X: Floats, kernel: KernelFunction | str) -> Products:
     if not callable(kernel):
         check_kernel(X)
         return GivenProducts(X)
-    return (Remembered if len(X) <= MAX_DENSE_ROWS else ComputedProducts)(X, kernel)
+    return (Remembered if len(X) <= ALL_PAIRS_ROWS else ComputedProducts)(X, kernel)

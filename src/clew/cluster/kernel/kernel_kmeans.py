@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Clusterer, guarded_fit
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import (
     Allowed,
     check_features,
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Scale, nearest_centres
+from clew.cluster._centers import nearest_centres
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kernel._descent import descend_in_kernel, group_sums, start_in_kernel
 from clew.cluster.kernel._inner_products import KernelFunction, products_of, weighted_products
@@ -215,9 +216,9 @@ class KernelKMeans(Clusterer):
     def _fit_features(self, X: NDArray[np.float64]) -> None:
         """Leave the work to scikit-learn, in a range where squares neither overflow nor vanish."""
         (seed,) = derived_seeds(self.random_state, 1)
-        given = Scale(X)
+        given = Units.around_mean(X)
         # Of very many rows a copy may not fit.
-        scale = None if self.batch_size is not None and given.is_near_unit else given
+        units = None if self.batch_size is not None and given.are_needless else given
         shared = {
             "n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol, "random_state": seed
         }  # fmt: skip
@@ -228,12 +229,12 @@ class KernelKMeans(Clusterer):
         with warnings.catch_warnings():
             # Fewer different rows than groups: said below, in one way.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X if scale is None else scale.inside(X))
+            model.fit(X if units is None else units.inside(X))
         groups, labels = np.unique(model.labels_, return_inverse=True)
         inertia, centres = float(model.inertia_), model.cluster_centers_[groups]
         self.labels_, self.n_iter_ = labels.astype(np.int64), int(model.n_iter_)
-        self.inertia_ = inertia if scale is None else scale.squared(inertia)
-        self.cluster_centers_ = centres if scale is None else scale.outside(centres)
+        self.inertia_ = inertia if units is None else units.squared_outside(inertia)
+        self.cluster_centers_ = centres if units is None else units.outside(centres)
 
     def _fit_kernel(self, X: NDArray[np.float64]) -> None:
         """Start often, and keep the lowest inertia."""

@@ -11,25 +11,24 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Clusterer, guarded_fit
+from clew._limits import EIGENVECTOR_ROWS
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import (
     Allowed,
     check_features,
     check_parameters,
 )
-from clew.cluster._centers import Scale, nearest_centres
+from clew.cluster._centers import nearest_centres
 from clew.cluster.kernel._inner_products import check_kernel
 from clew.exceptions import TooLargeError
+from clew.graphs import COINCIDENT
 
 __all__ = ["KernelMeanShift"]
 
 Floats = NDArray[np.float64]
-#: Rows of a kernel at most: its eigenvectors are all computed.
-MAX_KERNEL_ROWS = 5_000
 #: Rows that the bandwidth is measured on.
 ROWS_FOR_BANDWIDTH = 2_000
-#: Distances below this share of the longest row are rounding of its inner products.
-COINCIDENT = 1e-8
 #: Eigenvalues below this share of the largest are rounding.
 ROUNDING = 1e-10
 
@@ -52,9 +51,9 @@ class Coordinates(NamedTuple):
             return cls(np.zeros((len(kernel), 1)), np.zeros((len(kernel), 1)))
         return cls(vector[:, kept] / root, vector[:, kept] * root)
 
-    def longest(self) -> float:
-        """Give the largest feature."""
-        return float(np.abs(self.fitted).max())
+    def coincidence(self) -> float:
+        """Return the distance up to which rows may coincide, given rounding of inner products."""
+        return float(np.sqrt(2 * COINCIDENT) * np.abs(self.fitted).max())
 
 
 class KernelMeanShift(Clusterer):
@@ -187,29 +186,29 @@ class KernelMeanShift(Clusterer):
         (seed,) = derived_seeds(self.random_state, 1)
         coordinates = self._coordinates(rows) if self.kernel == "precomputed" else None
         features = rows if coordinates is None else coordinates.fitted
-        scale = Scale(features)
-        least = 0.0 if coordinates is None else COINCIDENT * coordinates.longest()
-        inside = scale.inside(features)
+        units = Units.around_mean(features)
+        least = 0.0 if coordinates is None else coordinates.coincidence()
+        inside = units.inside(features)
         if self.bandwidth is None:
-            bandwidth = _measured_bandwidth(inside, self.quantile, seed, least / scale.unit)
+            bandwidth = _measured_bandwidth(inside, self.quantile, seed, least / units.unit)
         else:
-            bandwidth = float(self.bandwidth) / scale.unit
+            bandwidth = float(self.bandwidth) / units.unit
         model = MeanShift(bandwidth=bandwidth, max_iter=self.max_iter, n_jobs=self.n_jobs)
         labels = model.fit(inside).labels_
         groups, labels = np.unique(labels, return_inverse=True)
         order = np.argsort(-np.bincount(labels), kind="stable")
         rank = np.argsort(order)
         self.labels_, self.n_clusters_ = rank[labels], len(groups)
-        self.bandwidth_, self.n_iter_ = bandwidth * scale.unit, max(int(model.n_iter_), 1)
+        self.bandwidth_, self.n_iter_ = bandwidth * units.unit, max(int(model.n_iter_), 1)
         self._into_features = None if coordinates is None else coordinates.axes
-        self._peaks = scale.outside(model.cluster_centers_[groups][order])
+        self._peaks = units.outside(model.cluster_centers_[groups][order])
         return self
 
     def _coordinates(self, kernel: Floats) -> Coordinates:
-        if len(kernel) > MAX_KERNEL_ROWS:
+        if len(kernel) > EIGENVECTOR_ROWS:
             raise TooLargeError(
                 f"KernelMeanShift: the eigenvectors of a kernel of {len(kernel)} rows take too "
-                f"long beyond {MAX_KERNEL_ROWS} rows; turn it into features first "
+                f"long beyond {EIGENVECTOR_ROWS} rows; turn it into features first "
                 '(sklearn.kernel_approximation), and take kernel="features"'
             )
         check_kernel(kernel)

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import (
     Allowed,
     check_features,
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Centres, Means, Medoids, Scale, nearest_centres
+from clew.cluster._centers import Centres, Means, Medoids, nearest_centres
 from clew.cluster._n_groups import check_n_components, warn_of_fewer_groups
 from clew.cluster.kmeans._cannot_link_graph import MAX_STEPS, CannotLinkGraph
 from clew.cluster.kmeans._hard import Run, run_ahead, run_in_row_order
@@ -200,7 +201,7 @@ class COPKMeans(ConstrainedClusterer):
         if self.metric == "precomputed":
             best = self._solve(Medoids(checked, closure.component), graph, callback)
         else:
-            inside = Scale(checked).inside(checked)
+            inside = Units.around_mean(checked).inside(checked)
             best = self._solve(Means(inside, closure.component), graph, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
         best = best._replace(labels=labels[closure.component], centres=best.centres[groups])
@@ -209,9 +210,9 @@ class COPKMeans(ConstrainedClusterer):
         if self.metric == "precomputed":
             self.medoid_indices_, self.inertia_ = best.centres, best.inertia
         else:
-            scale = Scale(checked)
-            self.cluster_centers_ = scale.outside(best.centres)
-            self.inertia_ = scale.squared(best.inertia)
+            units = Units.around_mean(checked)
+            self.cluster_centers_ = units.outside(best.centres)
+            self.inertia_ = units.squared_outside(best.inertia)
         warn_of_fewer_groups(self, best.labels, checked)
         return self
 

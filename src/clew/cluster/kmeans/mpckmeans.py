@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import (
     Allowed,
     check_features,
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Ranges
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kmeans._learned_metrics import LearnedMetrics, costs_at
 from clew.cluster.kmeans._soft import answers_of, best_start
@@ -137,7 +137,7 @@ class MPCKMeans(ConstrainedClusterer):
     metrics_: NDArray[np.float64]
     objective_: float
     n_iter_: int
-    _scale: Ranges
+    _units: Units
     _centres: NDArray[np.float64]
     _metrics: NDArray[np.float64]
 
@@ -193,8 +193,8 @@ class MPCKMeans(ConstrainedClusterer):
         n = len(features)
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
-        scale = Ranges(features)
-        inside, answers = scale.inside(features), answers_of(known)
+        units = Units.of_ranges(features)
+        inside, answers = units.inside(features), answers_of(known)
 
         def new_space() -> LearnedMetrics:
             return LearnedMetrics(
@@ -208,10 +208,10 @@ class MPCKMeans(ConstrainedClusterer):
         )
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
-        self._scale, self._centres = scale, run.centres[groups]
+        self._units, self._centres = units, run.centres[groups]
         self._metrics = space.metrics[groups] if self.per_cluster else space.metrics
-        self.cluster_centers_ = scale.outside(self._centres)
-        self.metrics_ = scale.metrics(self._metrics)
+        self.cluster_centers_ = units.outside(self._centres)
+        self.metrics_ = units.metrics_outside(self._metrics)
         self.objective_, self.n_iter_ = run.objective, run.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self
@@ -231,5 +231,5 @@ class MPCKMeans(ConstrainedClusterer):
             fitted rows this is `labels_` only where no answer led elsewhere.
         """
         check_is_fitted(self, "labels_")
-        inside = self._scale.inside(check_features(self, X, reset=False))
+        inside = self._units.inside(check_features(self, X, reset=False))
         return np.asarray(costs_at(inside, self._centres, self._metrics).argmin(axis=1))

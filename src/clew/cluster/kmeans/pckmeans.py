@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import (
     Allowed,
     check_features,
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Means, Scale, nearest_centres, plus_plus
+from clew.cluster._centers import Means, nearest_centres, plus_plus
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kmeans._soft import Answers, answers_of, best_start, descend
 from clew.constraints import Constraints, Support
@@ -209,22 +210,23 @@ class PCKMeans(ConstrainedClusterer):
         n, n_groups = len(features), self.n_clusters
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
-        scale = Scale(features)
-        inside = scale.inside(features)
+        units = Units.around_mean(features)
+        inside = units.inside(features)
         means, answers = Means(inside, np.arange(n)), answers_of(known)
         seed, *seeds = derived_seeds(self.random_state, 1 + self.n_init)
         if self.weight == "auto":
             weight = _mean_cost(inside, means, n_groups, seed)
         else:
-            weight = self._weight_inside(scale)
+            weight = self._weight_inside(units)
         run, _ = best_start(
             inside, known, lambda: Euclidean(means, answers, weight, n_groups), n_groups,
             self.max_iter, seeds, callback,
         )  # fmt: skip
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
-        self.cluster_centers_ = scale.outside(run.centres[groups])
-        self.objective_, self.weight_ = scale.squared(run.objective), scale.squared(weight)
+        self.cluster_centers_ = units.outside(run.centres[groups])
+        self.objective_ = units.squared_outside(run.objective)
+        self.weight_ = units.squared_outside(weight)
         self.n_iter_ = run.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self
@@ -245,13 +247,13 @@ class PCKMeans(ConstrainedClusterer):
         check_is_fitted(self, "labels_")
         return nearest_centres(check_features(self, X, reset=False), self.cluster_centers_)
 
-    def _weight_inside(self, scale: Scale) -> float:
+    def _weight_inside(self, units: Units) -> float:
         """Bring the weight into the units that are computed in."""
-        weight = float(self.weight) / scale.unit / scale.unit
+        weight = float(self.weight / units.unit / units.unit)
         if weight > MAX_WEIGHT:
             raise InvalidParameterError(
                 f"PCKMeans(weight={self.weight!r}): weight is in squared units of the features, "
-                f"which differ from their means by {scale.unit:.3g} at most; beside that it is too "
+                f"which differ from their means by {units.unit:.3g} at most; beside that it is too "
                 'large to compute with. Take weight="auto", or other units'
             )
         return weight

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import (
     Allowed,
     check_features,
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Ranges
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kmeans._weighted_features import (
     Comparisons,
@@ -143,7 +143,7 @@ class SSSVaD(ConstrainedClusterer):
     shares_: NDArray[np.float64]
     objective_: float
     n_iter_: int
-    _scale: Ranges
+    _units: Units
     _centres: NDArray[np.float64]
     _weights: NDArray[np.float64]
     _floor: float
@@ -198,18 +198,18 @@ class SSSVaD(ConstrainedClusterer):
         check_n_clusters(self, len(features))
         known = answers_for(self, constraints, len(features))
         relations = inequalities_or_refusal(self, known)
-        scale = Ranges(features)
-        inside = scale.inside(features)
+        units = Units.of_ranges(features)
+        inside = units.inside(features)
         comparisons = Comparisons.of(inside, relations, float(self.weight))
         variances = inside.var(axis=0)
         floor = float(self.ridge * (variances[variances > 0].mean() if variances.any() else 1.0))
         best = self._best_start(inside, comparisons, floor, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
-        self.shares_, self._scale = best.shares[groups], scale
+        self.shares_, self._units = best.shares[groups], units
         self._centres, self._weights = best.centres[groups], self.shares_**self.power
         self._floor = floor
-        self.cluster_centers_ = scale.outside(self._centres)
+        self.cluster_centers_ = units.outside(self._centres)
         self.objective_, self.n_iter_ = best.objective, best.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self
@@ -247,6 +247,6 @@ class SSSVaD(ConstrainedClusterer):
             answer led elsewhere.
         """
         check_is_fitted(self, "labels_")
-        inside = self._scale.inside(check_features(self, X, reset=False))
+        inside = self._units.inside(check_features(self, X, reset=False))
         cost = distances(inside, self._centres, self._weights)
         return np.asarray((cost + self._floor * self._weights.sum(axis=1)).argmin(axis=1))

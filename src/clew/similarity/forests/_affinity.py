@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.metrics.pairwise import euclidean_distances
 
 from clew._parallel import blocks, in_threads
-from clew._scales import local_scales
+from clew._units import Units
 from clew.forest import AffinityKind, Forest
+from clew.graphs import LocalScales, coincide, local_gaussian, local_scales
 from clew.kernels.forest.dense_affinity import add_leaf_affinity, add_path_affinity
 from clew.kernels.forest.near_affinity import nearest_by_affinity
 from clew.kernels.forest.paths import measure_leaves
 
-__all__ = ["dense_affinity", "nearest_rows", "remixed_graph"]
+__all__ = ["LocalGaussian", "dense_affinity", "nearest_rows", "remixed_graph"]
 
 ROWS_PER_BLOCK = 128
 ROWS_PER_SEARCH = 2048
@@ -131,18 +133,49 @@ def remixed_graph(
     if proposed.nnz == 0:  # no row met another: there is nothing to choose from
         return proposed
     row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
-    squared = np.concatenate([
-        ((rows[row[start:stop]] - rows[proposed.indices[start:stop]]) ** 2).sum(axis=1)
+    inside = rows - np.median(rows, axis=0)
+    distance = np.concatenate([
+        np.linalg.norm(inside[row[start:stop]] - inside[proposed.indices[start:stop]], axis=1)
         for start, stop in blocks(proposed.nnz, ENTRIES_PER_BLOCK)
     ])  # fmt: skip
-    width = int(np.diff(proposed.indptr).max())
-    table = np.zeros((len(rows), width))
     place = np.arange(proposed.nnz) - proposed.indptr[row]
-    table[row, place] = squared
-    scale = local_scales(table)
-    gaussian = np.exp(-squared / (scale[row] * scale[proposed.indices]))
+    length = (inside**2).sum(axis=1)
+    is_copy = coincide(distance**2, length[row], length[proposed.indices])
+    shape = (len(rows), int(np.diff(proposed.indptr).max()))
+    nearest = np.full(shape, np.inf)
+    nearest[row[~is_copy], place[~is_copy]] = distance[~is_copy]
+    nearest.sort(axis=1)
+    scale = local_scales(nearest, np.isfinite(nearest))
+    gaussian = local_gaussian(distance, scale[row], scale[proposed.indices])
     value = ((1 - mix) * proposed.data + mix * gaussian).astype(np.float32)
     by_row_and_value = np.lexsort((proposed.indices, -value, row))
     kept = np.sort(by_row_and_value[place < n_neighbors])
     entries = (value[kept], (row[kept], proposed.indices[kept]))
     return csr_array(entries, shape=proposed.shape)
+
+
+class LocalGaussian:
+    """Gaussian affinities of any rows to fitted rows, on local scales.
+
+    Parameters
+    ----------
+    fitted : ndarray of shape (n_fitted, n_features)
+        Rows that scales are taken from: the distance to the 7th neighbor among them, see
+        `clew.graphs.LocalScales`.
+    """
+
+    def __init__(self, fitted: NDArray[np.float64]) -> None:
+        self._units = Units.around_median(fitted)
+        self._fitted = self._units.inside(fitted)
+        self._scales = LocalScales(self._fitted)
+        self._scale = self._scales.of(self._fitted)
+
+    def affinity(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Compute the affinity of rows to every fitted row, (n_rows, n_fitted)."""
+        rows = self._units.inside(rows)
+        scale = self._scales.of(rows)
+        affinity = np.empty((len(rows), len(self._fitted)), np.float32)
+        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
+            distance = euclidean_distances(rows[start:stop], self._fitted)
+            affinity[start:stop] = local_gaussian(distance, scale[start:stop, None], self._scale)
+        return affinity

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
-from sklearn.metrics.pairwise import euclidean_distances
 
-from clew._parallel import blocks
-from clew._scales import local_scales
+from clew._units import Units
 from clew.constraints import Constraints
+from clew.graphs import LocalScales, scaled_squares
 
 __all__ = ["distances_tell"]
 
@@ -17,7 +16,6 @@ __all__ = ["distances_tell"]
 #: distances into a forest did harm at times, and above .8 where it always helped.
 TELLING = 0.7
 MAX_ANSWERS = 1_000
-ROWS_PER_BLOCK = 256
 
 
 def distances_tell(
@@ -48,12 +46,10 @@ def distances_tell(
     if is_same.all() or not is_same.any():
         return True
     asked, place = np.unique(known.pairs[chosen], return_inverse=True)
-    scale = np.concatenate([
-        local_scales(euclidean_distances(rows[asked[start:stop]], rows, squared=True))
-        for start, stop in blocks(len(asked), ROWS_PER_BLOCK)
-    ])  # fmt: skip
+    inside = Units.around_median(rows).inside(rows)
+    scale = LocalScales(inside).of(inside[asked])
     i, j = place.reshape(-1, 2).T
-    squared = ((rows[asked[i]] - rows[asked[j]]) ** 2).sum(axis=1)
-    nearness = -squared / (scale[i] * scale[j])
+    distance = np.linalg.norm(inside[asked[i]] - inside[asked[j]], axis=1)
+    nearness = -scaled_squares(distance, scale[i], scale[j])
     area: float = roc_auc_score(is_same, nearness, sample_weight=weight[chosen])
     return area >= TELLING

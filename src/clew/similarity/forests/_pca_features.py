@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from clew._scales import to_unit_range
+from clew._units import Units
 
 __all__ = ["Space"]
 
@@ -16,8 +16,7 @@ __all__ = ["Space"]
 class Space(NamedTuple):
     """How rows are widened by principal components, and scaled; learnt from the fitted rows."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    units: Units
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]
     axes: NDArray[np.float64]
@@ -44,20 +43,20 @@ class Space(NamedTuple):
         -------
         Space
         """
-        low, high = X.min(axis=0), X.max(axis=0)
-        unit = to_unit_range(X, low, high)
-        mean, deviation = unit.mean(axis=0), unit.std(axis=0)
+        units = Units.to_unit_range(X)
+        inside = units.inside(X)
+        mean, deviation = inside.mean(axis=0), inside.std(axis=0)
         wanted = (auto if components == "auto" else components) or 0
         wanted = 0 if X.shape[1] < 2 else min(wanted, *X.shape)
         axes = np.empty((X.shape[1], 0))
         if wanted and deviation.any():
-            pca = PCA(wanted, random_state=seed).fit(_standardised(unit, mean, deviation))
+            pca = PCA(wanted, random_state=seed).fit(_standardised(inside, mean, deviation))
             axes = pca.components_.T
-        return cls(low, high, mean, deviation, axes)
+        return cls(units, mean, deviation, axes)
 
     def scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map each feature's fitted range to [-1, 1]."""
-        return to_unit_range(X, self.low, self.high)
+        return self.units.inside(X)
 
     def widened(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Put the components beside the features."""

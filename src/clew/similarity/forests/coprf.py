@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,13 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import ConstrainedTransformer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._scales import gaussian_affinity
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, refuse_contradictions
 from clew.forest import AffinityKind
 from clew.graphs import check_n_neighbors
-from clew.similarity.forests._affinity import remixed_graph
+from clew.similarity.forests._affinity import LocalGaussian, remixed_graph
 from clew.similarity.forests._answer_links import believe, believed_answers, hard_links, soft_links
 from clew.similarity.forests._base import ForestSimilarity
 from clew.similarity.forests._informative_distances import distances_tell
@@ -233,6 +233,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
             callback=callback,
         )
         self._space, self._rows = space, space.scaled(features)
+        self.__dict__.pop("_gaussian", None)
         self.euclidean_ = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
         self.constraint_weight_, self.doubt_, self.error_rate_ = belief
         self.n_violated_ = self.forest_.n_violated
@@ -314,6 +315,10 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     def _affinity_to_fitted(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
         return self._mixed(super()._affinity_to_fitted(X), self._space.scaled(X))
 
+    @cached_property
+    def _gaussian(self) -> LocalGaussian:
+        return LocalGaussian(self._rows)
+
     def _mixed(
         self, affinity: NDArray[np.float32], rows: NDArray[np.float64]
     ) -> NDArray[np.float32]:
@@ -321,7 +326,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         if self.euclidean_ == 0:
             return affinity
         affinity *= np.float32(1 - self.euclidean_)
-        affinity += np.float32(self.euclidean_) * gaussian_affinity(rows, self._rows)
+        affinity += np.float32(self.euclidean_) * self._gaussian.affinity(rows)
         return affinity
 
 

@@ -12,10 +12,9 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics.pairwise import euclidean_distances
 
 from clew._parallel import blocks
-from clew._scales import local_scales
+from clew._units import Units
 from clew.exceptions import InvalidDataError
-from clew.graphs import check_square
-from clew.similarity.adaptive_knn import Unit
+from clew.graphs import LocalScales, check_square, local_gaussian
 
 __all__ = [
     "AdaptiveGaussian",
@@ -32,7 +31,7 @@ __all__ = [
 SAMPLE_ROWS = 3000
 ROWS_PER_BLOCK = 1024
 #: Which neighbour gives the scale of a row, and at most which share of the rows are nearer.
-SCALE_NEIGHBOUR, NEAREST_SHARE = 100, 8
+SCALE_NEIGHBOR, NEAREST_SHARE = 100, 8
 #: Share of the trace that features hold at least; the paper's 99 %.
 TRACE_SHARE = 0.99
 #: Where a rank is asked for: below this share there is only rounding, or nothing positive.
@@ -173,29 +172,24 @@ class AdaptiveGaussian(PivotedKernel):
 
     def fit(self, X: Floats) -> Self:
         """Measure scales and choose pivots."""
-        self._unit = Unit.of(X)
-        self._near = self._sample(self._unit.inside(X))
-        self._neighbour = min(SCALE_NEIGHBOUR, max(len(self._near) // NEAREST_SHARE, 1))
-        rows, scale = self._near, self._scales(self._near)
+        self._units = Units.around_median(X)
+        rows = self._sample(self._units.inside(X))
+        n_neighbors = min(SCALE_NEIGHBOR, max(len(rows) // NEAREST_SHARE, 1))
+        self._scales = LocalScales(rows, n_neighbors)
+        scale = self._scales.of(rows)
 
         def column(pivot: int) -> Floats:
-            return _gaussian(rows, rows[pivot : pivot + 1], scale[:, None], scale[pivot])[:, 0]
+            distance = euclidean_distances(rows, rows[pivot : pivot + 1])
+            return local_gaussian(distance, scale[:, None], scale[pivot])[:, 0]
 
         pivots = self._choose(np.ones(len(rows)), column)
         self._pivots, self._pivot_scale = rows[pivots], scale[pivots]
         return self
 
-    def _scales(self, rows: Floats) -> Floats:
-        return np.concatenate([
-            local_scales(
-                euclidean_distances(rows[start:stop], self._near, squared=True), self._neighbour
-            )
-            for start, stop in blocks(len(rows), ROWS_PER_BLOCK)
-        ])  # fmt: skip
-
     def _with_pivots(self, X: Floats) -> Floats:
-        rows = self._unit.inside(X)
-        return _gaussian(rows, self._pivots, self._scales(rows)[:, None], self._pivot_scale)
+        rows = self._units.inside(X)
+        distance = euclidean_distances(rows, self._pivots)
+        return local_gaussian(distance, self._scales.of(rows)[:, None], self._pivot_scale)
 
 
 class CallableKernel(PivotedKernel):
@@ -262,8 +256,8 @@ class FourierFeatures:
 
     def fit(self, X: Floats) -> Self:
         """Measure the width and draw the features."""
-        self._unit = Unit.of(X)
-        rows = self._unit.inside(X)
+        self._units = Units.around_median(X)
+        rows = self._units.inside(X)
         pairs = np.random.RandomState(self.seed).randint(len(rows), size=(2, SAMPLE_ROWS))
         squared = np.square(rows[pairs[0]] - rows[pairs[1]]).sum(axis=1)
         squared = squared[squared > 0]
@@ -275,9 +269,4 @@ class FourierFeatures:
 
     def transform(self, X: Floats) -> Floats:
         """Give the features of rows, (n_rows, rank)."""
-        return np.asarray(self._sampler.transform(self._unit.inside(X)))
-
-
-def _gaussian(rows: Floats, others: Floats, scale: Floats, scales: Floats) -> Floats:
-    """Give ``exp(-d² / (s·t))``."""
-    return np.asarray(np.exp(-euclidean_distances(rows, others, squared=True) / (scale * scales)))
+        return np.asarray(self._sampler.transform(self._units.inside(X)))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clew.answers import SAME
 from clew.constraints import Constraints
+from clew.graphs import coincide
 from clew.kernels.log_det import Limits
 from clew.similarity._comparisons import equalities_of, inequalities_of
 from clew.similarity.log_det._problem import bounds, comparisons, equalities, joined, take
@@ -24,8 +25,6 @@ __all__ = [
     "without_impossible",
 ]
 
-#: Rows whose squared distance is below this share of the mean one coincide.
-COINCIDENT = 1e-12
 #: Squared sine of the angle below which two differences point along one line.
 COLLINEAR = 1e-10
 #: What is near and far, as shares of the largest squared distance: the 0.05 and 1.95 of SKMS.
@@ -163,23 +162,25 @@ def without_impossible(found: AnswerLimits, X: Floats) -> tuple[AnswerLimits, li
     i, j, g, h = limits.rows.T
     first, second = X[i] - X[j], X[g] - X[h]
     near, far = np.square(first).sum(axis=1), np.square(second).sum(axis=1)
-    least = COINCIDENT * mean_squared_distance(X)
+    length = (X**2).sum(axis=1)
+    is_copy = coincide(near, length[i], length[j])
+    is_copy_far = coincide(far, length[g], length[h])
     compares, is_equality = limits.inverse_bound == 0, limits.low < 0
-    coincide = np.where(
+    has_copies = np.where(
         compares,
-        (far <= least) | (is_equality & (near <= least)),
-        (limits.factor < 0) & (near <= least),
+        is_copy_far | (is_equality & is_copy),
+        (limits.factor < 0) & is_copy,
     )
     sine = near * far - (first * second).sum(axis=1) ** 2
     over = limits.factor * near - far
     over = np.where(is_equality, np.abs(over), over)
-    on_line = compares & ~coincide & (sine <= COLLINEAR * near * far) & (over > COLLINEAR * far)
+    on_line = compares & ~has_copies & (sine <= COLLINEAR * near * far) & (over > COLLINEAR * far)
     skipped = {
         Skipped(str(found.kind[at]), int(found.answer[at]), reason)
         for which, reason in (
-            (coincide, "rows that should be apart coincide"),
+            (has_copies, "rows that should be apart coincide"),
             (on_line, "its rows lie on one line, so that their distances keep their ratio"),
         )
         for at in np.flatnonzero(which)
     }
-    return found.select(~(coincide | on_line)), sorted(skipped)
+    return found.select(~(has_copies | on_line)), sorted(skipped)

@@ -11,7 +11,7 @@ from clew._parallel import Progress
 from clew.constraints import Constraints
 from clew.similarity._embedding import LearnedSpace
 
-__all__ = ["LinearMetric", "differences", "spread_unit"]
+__all__ = ["LinearMetric", "differences"]
 
 
 class LinearMetric(LearnedSpace):
@@ -52,23 +52,3 @@ def root_of(metric: NDArray[np.float64]) -> NDArray[np.float64]:
 def differences(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Give the differences of pairs of rows, (n_pairs, n_features)."""
     return np.asarray(X[rows[:, 0]] - X[rows[:, 1]])
-
-
-def spread_unit(X: NDArray[np.float64]) -> float:
-    """Give the root of the mean variance of the features that vary: 1 if they are standardised.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features, however large.
-
-    Returns
-    -------
-    float
-        1 where no feature varies.
-    """
-    middle = X.mean(axis=0)
-    largest = float(np.abs(X - middle).max()) or 1.0
-    variance = ((X - middle) / largest).var(axis=0)
-    varies = np.ptp(X, axis=0) > 0
-    return float(np.sqrt(variance[varies].mean())) * largest if varies.any() else 1.0

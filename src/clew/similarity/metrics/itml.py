@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
+from clew._units import Units
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity.log_det._distance_constraints import PairBounds, Skipped, percentile_bounds
 from clew.similarity.log_det._pair_bounds import learn_from_pairs
-from clew.similarity.metrics._base import LinearMetric, spread_unit
+from clew.similarity.metrics._base import LinearMetric
 
 __all__ = ["ITML"]
 
@@ -153,8 +154,8 @@ class ITML(LinearMetric):
     def _learn(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
         self._check_two("percentiles", self.percentiles, 100.0)
         sample, order = derived_seeds(self.random_state, 2)
-        unit = spread_unit(X)
-        inside = (X - X.mean(axis=0)) / unit
+        units = Units.of_mean_variance(X)
+        inside, unit = units.inside(X), float(units.unit)
         white = np.eye(X.shape[1]) if self.prior == "identity" else _whitening(inside)
         features = np.ascontiguousarray(inside @ white)
         # Under the covariance, distances have no unit.

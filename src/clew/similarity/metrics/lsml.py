@@ -11,10 +11,11 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._parallel import Progress
+from clew._units import Units
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.similarity._comparisons import inequalities_or_refusal
-from clew.similarity.metrics._base import LinearMetric, differences, spread_unit
+from clew.similarity.metrics._base import LinearMetric, differences
 
 __all__ = ["LSML"]
 
@@ -163,7 +164,7 @@ class LSML(LinearMetric):
         n_features = X.shape[1]
         if not len(comparisons.weight):
             return {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 1}
-        inside, total = X / spread_unit(X), comparisons.weight.sum()
+        inside, total = Units.of_mean_variance(X).inside(X), comparisons.weight.sum()
         mean_price = AUTO_PRICE * total if self.weight == "auto" else float(self.weight)
         problem = Problem(
             differences(inside, comparisons.near),

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from clew._parallel import Progress
+from clew._units import Units
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
-from clew.similarity.metrics._base import LinearMetric, differences, spread_unit
+from clew.similarity.metrics._base import LinearMetric, differences
 
 __all__ = ["MMC"]
 
@@ -114,8 +115,7 @@ class MMC(LinearMetric):
     def _learn(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
         n_features = X.shape[1]
         weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
-        unit = spread_unit(X)
-        inside = (X - X.mean(axis=0)) / unit
+        inside = Units.of_mean_variance(X).inside(X)
         variance = inside.var(axis=0)
         if not weight.any() or not variance.any():
             return {"metric_": np.eye(n_features), "duality_gap_": 0.0, "n_iter_": 1}

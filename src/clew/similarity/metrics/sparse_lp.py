@@ -10,11 +10,12 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, vstack
 
 from clew._parallel import Progress
+from clew._units import Units
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidDataError, TooLargeError
 from clew.similarity._comparisons import inequalities_or_refusal
-from clew.similarity.metrics._base import LinearMetric, differences, spread_unit
+from clew.similarity.metrics._base import LinearMetric, differences
 
 __all__ = ["SparseLP"]
 
@@ -122,7 +123,6 @@ class SparseLP(LinearMetric):
     def _learn(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
         comparisons = inequalities_or_refusal(self, known)
         n_features = X.shape[1]
-        unit = spread_unit(X)
         euclidean = {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 1}
         if not len(comparisons.weight):
             return euclidean
@@ -132,8 +132,9 @@ class SparseLP(LinearMetric):
                 f"too large past {MAX_FEATURES} features. Take diagonal=True, or fewer features "
                 "(sklearn.decomposition.PCA), or LSML"
             )
-        near = differences(X / unit, comparisons.near)
-        far = differences(X / unit, comparisons.far)
+        inside = Units.of_mean_variance(X).inside(X)
+        near = differences(inside, comparisons.near)
+        far = differences(inside, comparisons.far)
         found = self._solved(near, far, comparisons.weight / comparisons.weight.sum())
         if callback is not None:
             callback(1, 1)

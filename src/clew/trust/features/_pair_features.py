@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import euclidean_distances
 
-from clew._scales import local_scales, to_unit_range
+from clew._units import Units
+from clew.graphs import LocalScales, scaled_squares
 
 __all__ = ["closeness", "pair_features"]
 
-ROWS_PER_BLOCK = 512
 #: Squared distance of coincident rows, in units of their scales.
 NEAREST = 1e-6
 
@@ -54,11 +53,9 @@ def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.flo
     ----------
     L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 2004.
     """
-    X = to_unit_range(X, X.min(axis=0), X.max(axis=0))
+    X = Units.to_unit_range(X).inside(X)
+    X = Units.around_median(X).inside(X)
     named, place = np.unique(rows, return_inverse=True)
-    scale = np.concatenate([
-        local_scales(euclidean_distances(X[named[start : start + ROWS_PER_BLOCK]], X, squared=True))
-        for start in range(0, len(named), ROWS_PER_BLOCK)
-    ])[place.reshape(rows.shape)]  # fmt: skip
-    squared = ((X[rows[:, 0]] - X[rows[:, 1]]) ** 2).sum(axis=1)
-    return np.asarray(-np.log(np.maximum(squared / scale.prod(axis=1), NEAREST)))
+    scale = LocalScales(X).of(X[named])[place.reshape(rows.shape)]
+    distance = np.linalg.norm(X[rows[:, 0]] - X[rows[:, 1]], axis=1)
+    return np.asarray(-np.log(np.maximum(scaled_squares(distance, *scale.T), NEAREST)))

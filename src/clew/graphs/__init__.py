@@ -1,0 +1,45 @@
+"""Affinities: neighbor graphs, local scales, and checks of what is given."""
+
+from clew.graphs._checks import (
+    SYMMETRY_TOLERANCE,
+    check_affinity,
+    check_dense_size,
+    check_distances,
+    check_n_neighbors,
+    check_square,
+)
+from clew.graphs._local_scale import (
+    COINCIDENT,
+    LocalScales,
+    coincide,
+    local_gaussian,
+    local_scale_graph,
+    local_scales,
+    scaled_squares,
+)
+from clew.graphs._neighbors import (
+    largest_entries,
+    largest_stored,
+    nearest_graph,
+    resolved_n_neighbors,
+)
+
+__all__ = [
+    "COINCIDENT",
+    "SYMMETRY_TOLERANCE",
+    "LocalScales",
+    "check_affinity",
+    "check_dense_size",
+    "check_distances",
+    "check_n_neighbors",
+    "check_square",
+    "coincide",
+    "largest_entries",
+    "largest_stored",
+    "local_gaussian",
+    "local_scale_graph",
+    "local_scales",
+    "nearest_graph",
+    "resolved_n_neighbors",
+    "scaled_squares",
+]

@@ -1,0 +1,129 @@
+"""Neighbor graphs of affinities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+__all__ = ["largest_entries", "largest_stored", "nearest_graph", "resolved_n_neighbors"]
+
+ROWS_PER_BLOCK = 1024
+AUTO_NEIGHBORS = 20
+
+
+def resolved_n_neighbors(n_neighbors: int | Literal["auto", "paper"], n_samples: int) -> int:
+    """Turn a choice of neighbours into a number below `n_samples`.
+
+    Parameters
+    ----------
+    n_neighbors : int, "auto" or "paper"
+        "paper" is a tenth of the rows, "auto" the same but 20 at most and 5 at least.
+    n_samples : int
+        Number of rows.
+
+    Returns
+    -------
+    int
+    """
+    tenth = max(1, round(n_samples / 10))
+    if n_neighbors == "paper":
+        wanted = tenth
+    elif n_neighbors == "auto":
+        wanted = min(max(tenth, 5), AUTO_NEIGHBORS)
+    else:
+        wanted = n_neighbors
+    return min(wanted, n_samples - 1)
+
+
+def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) -> csr_array:
+    """Keep the largest affinities of each row, and make the graph symmetric.
+
+    Parameters
+    ----------
+    affinity : ndarray or sparse array of shape (n, n)
+        Affinities, none negative. The diagonal is left out, and so is what a sparse array does
+        not store.
+    n_neighbors : int
+        How many to keep in each row; of equal ones the first.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float64
+        The larger of both directions where rows disagree.
+    """
+    if isinstance(affinity, np.ndarray):
+        graph = _largest_entries(affinity, n_neighbors)
+    else:
+        graph = largest_stored(affinity, n_neighbors)
+    return csr_array(graph.maximum(graph.T))
+
+
+def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
+    n = len(affinity)
+    k = min(k, n - 1)
+    columns, values = np.empty((n, k), np.int64), np.empty((n, k))
+    for start in range(0, n, ROWS_PER_BLOCK):
+        block = np.array(affinity[start : start + ROWS_PER_BLOCK], dtype=np.float64)
+        block[np.arange(len(block)), start + np.arange(len(block))] = -1.0
+        kept = largest_entries(block, k)
+        columns[start : start + len(block)] = np.nonzero(kept)[1].reshape(-1, k)
+        values[start : start + len(block)] = block[kept].reshape(-1, k)
+    indptr = np.arange(0, n * k + 1, k)
+    graph = csr_array((values.ravel(), columns.ravel(), indptr), (n, n))
+    graph.eliminate_zeros()
+    return graph
+
+
+def largest_entries(table: NDArray[np.floating], k: int) -> NDArray[np.bool_]:
+    """Mark the `k` largest entries of each row of a table; of equal ones the first.
+
+    O(n) time for each row of n entries.
+    """
+    width = table.shape[1]
+    if width <= k:
+        return np.ones(table.shape, dtype=np.bool_)
+    least = np.partition(table, width - k, axis=1)[:, width - k, None]
+    is_kept = table >= least
+    tied = np.flatnonzero(is_kept.sum(axis=1) > k)
+    if len(tied):
+        is_above, is_tied = table[tied] > least[tied], table[tied] == least[tied]
+        room = k - is_above.sum(axis=1, keepdims=True)
+        is_kept[tied] = is_above | (is_tied & (is_tied.cumsum(axis=1) <= room))
+    return np.asarray(is_kept)
+
+
+def largest_stored(affinity: csr_array, k: int) -> csr_array:
+    """Keep the largest stored affinities of each row, off the diagonal; the graph may be lopsided.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        Affinities.
+    k : int
+        How many to keep in each row; of equal ones the first.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float64
+    """
+    graph = csr_array(affinity).astype(np.float64, copy=True)
+    graph.sort_indices()
+    graph.data[graph.indices == np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))] = 0.0
+    graph.eliminate_zeros()
+    count = np.diff(graph.indptr)
+    is_kept = np.ones(graph.nnz, dtype=np.bool_)
+    for start in range(0, len(count), ROWS_PER_BLOCK):
+        here = slice(graph.indptr[start], graph.indptr[min(start + ROWS_PER_BLOCK, len(count))])
+        width = count[start : start + ROWS_PER_BLOCK, None]
+        is_filled = np.arange(width.max(initial=0)) < width
+        table = np.full(is_filled.shape, -np.inf)
+        table[is_filled] = graph.data[here]
+        is_kept[here] = largest_entries(table, k)[is_filled]
+    if is_kept.all():
+        return graph
+    graph.data[~is_kept] = 0.0
+    graph.eliminate_zeros()
+    return graph
