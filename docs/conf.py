@@ -12,8 +12,8 @@ from typing import Any
 from sphinx_gallery import backreferences
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
-# The examples draw into files; no screen is asked for.
-os.environ["MPLBACKEND"] = "agg"
+# The gallery draws into files by itself; pages of code need the notebooks' own backend.
+os.environ.pop("MPLBACKEND", None)
 
 project = "clew"
 author = "The clew developers"
