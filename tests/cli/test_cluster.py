@@ -153,7 +153,7 @@ def test_answers_are_counted_and_the_doubted_ones_written_beside(run, X, here, a
     assert [row["n_answers"] for row in rows[:5]] == ["2", "1", "0", "1", "1"]
     assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
     assert (here / "groups.doubtful.csv").read_text().splitlines()[0] == (
-        "kind,i,j,k,id_i,id_j,id_k,answer,annotator,p_wrong"
+        "kind,i,j,k,id_i,id_j,id_k,answer,annotator,weight,p_wrong"
     )
 
 

@@ -83,9 +83,24 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
         return Constraints(n)
     is_jsonl = job.constraints.suffix.lower() == ".jsonl"
     read = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
-    known = read(job.constraints, n_samples=n)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ClewWarning)
+        known = read(job.constraints, n_samples=n, ids=items.ids)
+    for warning in warned:
+        words.say(str(warning.message))
+    if items.has_ids and not _names_ids(job.constraints):
+        words.say(
+            f"{job.constraints}: i, j and k are taken for row numbers from 0; name the columns "
+            "id_i, id_j and id_k if they are ids"
+        )
     words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
     return known
+
+
+def _names_ids(path: Path) -> bool:
+    """Whether the first line of a file of answers, header or record, names rows by id."""
+    with path.open("rb") as file:
+        return b"id_i" in file.readline().lower()
 
 
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:

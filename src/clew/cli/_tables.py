@@ -23,7 +23,7 @@ __all__ = ["Doubted", "Groups", "clusters_csv", "doubted_answers", "doubtful_csv
 UNSURE = 0.5
 CLUSTER_COLUMNS = ("id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers")
 DOUBTFUL_COLUMNS = (
-    "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "p_wrong"
+    "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"
 )  # fmt: skip
 
 
@@ -133,7 +133,9 @@ def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
         rows = asked.rows[at].tolist()
         blank = [""] * (3 - len(rows))
         said, who = words[int(asked.answers[at])], known.annotators[asked.annotators[at]]
-        lines.append((kind, *rows, *blank, *(ids[i] for i in rows), *blank, said, who, p_wrong))
+        weight = repr(float(asked.weights[at]))
+        named = (*rows, *blank, *(ids[i] for i in rows), *blank)
+        lines.append((kind, *named, said, who, weight, p_wrong))
     return csv_text(DOUBTFUL_COLUMNS, lines)
 
 

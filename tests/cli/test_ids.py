@@ -1,0 +1,116 @@
+"""Answers by id: `clew cluster` reads them, and writes what it reads."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clew import Constraints
+
+BLOBS = np.repeat([0, 1, 2], 10)
+PCK = ("--method", "pckmeans")
+
+
+@pytest.fixture
+def table(X: Path) -> pd.DataFrame:
+    """The blobs as a table whose ids are integers, not in the order of the rows."""
+    ids = np.random.RandomState(1).permutation(30) + 1
+    frame = pd.DataFrame(np.load(X), columns=list("abc")).assign(id=ids)
+    frame.to_csv("t.csv", index=False)
+    return frame
+
+
+def _write(*lines: str) -> None:
+    Path("said.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_answers_by_id_and_by_row_are_the_same(run, table):
+    ids = table["id"].tolist()
+    found = []
+    _write("kind,i,j,answer", "pair,0,1,same", "pair,0,12,different")
+    found.append(run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False))
+    _write(
+        "kind,id_i,id_j,answer",
+        f"pair,{ids[0]},{ids[1]},same",
+        f"pair,{ids[0]},{ids[12]},different",
+    )
+    found.append(run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False))
+    assert [done.exit_code for done in found] == [0, 0], found[1].output
+    assert found[0].stdout == found[1].stdout
+    rows = _rows(found[1].stdout)
+    assert [row["id"] for row in rows] == [str(name) for name in ids]
+    assert [row["n_answers"] for row in rows if row["n_answers"] != "0"] == ["2", "1", "1"]
+
+
+def test_integer_ids_are_not_taken_for_row_numbers_in_silence(run, table):
+    _write("kind,i,j,answer", "pair,1,2,same")
+    done = run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False)
+    assert "said.csv: i, j and k are taken for row numbers from 0" in done.stderr
+    _write("kind,id_i,id_j,answer", "pair,1,2,same")
+    done = run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False)
+    assert "row numbers" not in done.stderr
+
+
+def test_unknown_id_is_named_with_its_line(run, table):
+    _write("kind,id_i,id_j,answer", "pair,1,2,same", "pair,1,31,same")
+    done = run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False)
+    assert done.exit_code == 1
+    assert "said.csv, line 3" in done.stderr
+    assert "'31'" in done.stderr
+
+
+def test_further_columns_of_answers_are_named(run, table):
+    _write("kind,id_i,id_j,answer,mood", "pair,1,2,same,good")
+    done = run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False)
+    assert done.exit_code == 0, done.output
+    assert "said.csv: not read: column 'mood'" in done.stderr
+
+
+def test_row_numbers_serve_as_ids_of_an_array(run, X):
+    _write("kind,id_i,id_j,answer", "pair,0,12,different")
+    done = run(X, "-k", 3, "-c", "said.csv", *PCK, fast=False)
+    assert done.exit_code == 0, done.output
+    assert [row["n_answers"] for row in _rows(done.stdout)].count("1") == 2
+
+
+def test_doubtful_answers_can_be_read_back(run, table):
+    known = Constraints.from_labels(
+        BLOBS, 60, n_triplets=60, n_odd_one_out=60, random_state=0, error=0.05
+    )
+    known.with_ids(table["id"]).to_csv("said.csv")
+    done = run("t.csv", "-k", 3, "-c", "said.csv", "-o", "g.csv", fast=False)
+    assert done.exit_code == 0, done.output
+    rows = _rows(Path("g.doubtful.csv").read_text())
+    doubted = Constraints.read_csv("said.csv", ids=table["id"])
+    with pytest.warns(UserWarning, match="p_wrong"):
+        again = Constraints.read_csv("g.doubtful.csv", ids=table["id"])
+    assert len(again) == len(rows) > 5
+    names = {(row["kind"], row["id_i"], row["id_j"], row["answer"]) for row in rows}
+    frame = doubted.to_frame()
+    of_file = set(
+        zip(frame["kind"], frame["id_i"].astype(str), frame["id_j"].astype(str), frame["answer"],
+            strict=True)
+    )  # fmt: skip
+    assert names <= of_file
+    done = run("t.csv", "-k", 3, "-c", "g.doubtful.csv", "-o", "h.csv", fast=False)
+    assert done.exit_code == 0, done.output
+    assert f"{len(rows)} answers" in done.stderr
+    assert Path("g.doubtful.csv").exists()
+
+
+def test_two_runs_do_not_share_a_file_of_doubtful_answers(run, table):
+    _write("kind,id_i,id_j,answer", "pair,1,2,same")
+    for name in ("a.csv", "b.csv"):
+        run("t.csv", "-k", 3, "-c", "said.csv", "-o", name, *PCK, fast=False)
+    assert Path("a.doubtful.csv").exists()
+    assert Path("b.doubtful.csv").exists()
+    assert not Path("doubtful.csv").exists()
