@@ -12,12 +12,12 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
+from clew.cluster.guided._routing import check_routing, fitted_labels, supports_of
 from clew.cluster.guided._views import CONSTRAINED_VIEWS, View, Views
 from clew.cluster.similarity_clustering import SimilarityClustering
 from clew.cluster.spectral import SpectralClustering
-from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
-from clew.similarity import E2CP, ITML
+from clew.similarity import ITML
 
 __all__ = ["Member", "checked_members", "default_members"]
 
@@ -39,11 +39,13 @@ class Member(NamedTuple):
     name: str
     """Its key in `scores_` and `weights_`."""
     estimator: Any
-    """A clusterer; one with `supports` gets the answers."""
+    """A clusterer; its parts with `supports` get the answers in the kinds that they honor."""
     view: View = "features"
     """What it reads, see `Views`."""
     n_neighbors: int | Literal["auto", "paper"] | None = None
     """Neighbors in the graph that it reads; None for features."""
+    alpha: float | None = None
+    """How far E2CP propagates the answers over that graph; None for the graph as it is."""
     log_prior: float = 0.0
     """Log prior weight among all members."""
     unconstrained_log_prior: float = 0.0
@@ -52,17 +54,16 @@ class Member(NamedTuple):
     @property
     def is_constrained(self) -> bool:
         """Whether it follows answers."""
-        return hasattr(self.estimator, "supports") or self.view in CONSTRAINED_VIEWS
+        reads_answers = self.alpha is not None or self.view in CONSTRAINED_VIEWS
+        return reads_answers or bool(supports_of(self.estimator))
 
-    def partition(self, views: Views, answers: Constraints | None) -> NDArray[np.int64]:
+    def partition(self, views: Views) -> NDArray[np.int64]:
         """Cluster the rows.
 
         Parameters
         ----------
         views : Views
-            Features and graphs; constrained views follow `answers`.
-        answers : Constraints or None
-            Pairs only.
+            What to read; their answers, if any, are those to follow.
 
         Returns
         -------
@@ -74,15 +75,12 @@ class Member(NamedTuple):
         Exception
             Whatever the estimator raises, with a note that names the member.
         """
-        estimator, rows = clone(self.estimator), views.read(self.view, self.n_neighbors)
+        rows = views.read(self.view, self.n_neighbors, self.alpha)
         with warnings.catch_warnings():
             # Held-out answers judge the result, and `consensus` warns of too few groups.
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
-                if hasattr(estimator, "supports"):
-                    labels = estimator.fit(rows, constraints=answers).labels_
-                else:
-                    labels = estimator.fit_predict(rows)
+                labels = fitted_labels(clone(self.estimator), rows, views.answers)
             except Exception as error:
                 error.add_note(f"Raised by {self.name!r}, a member of the pool.")
                 raise
@@ -110,10 +108,6 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
     mixture = GaussianMixture(n_clusters, n_init=2, reg_covar=1e-3, random_state=seed)
     itml = SimilarityClustering(ITML(), kmeans, random_state=seed)
 
-    def e2cp(alpha: float = 0.8) -> SimilarityClustering:
-        propagation = E2CP("precomputed", alpha=alpha, n_neighbors=None)
-        return SimilarityClustering(propagation, cut, random_state=seed)
-
     members = [
         Member("k-means", kmeans),
         Member("mixture", mixture, "components"),
@@ -122,16 +116,16 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
         Member("forest", cut, "forest", 20, unconstrained_log_prior=BEST_PRIOR),
         Member("ITML", itml),
         Member("constrained forest", cut, "constrained forest", 20),
-        Member("E2CP on 10 neighbors", e2cp(0.9), "neighbors", 10, GOOD_PRIOR),
-        Member(STEADY, e2cp(), "constrained forest", 20, BEST_PRIOR),
+        Member("E2CP on 10 neighbors", cut, "neighbors", 10, 0.9, GOOD_PRIOR),
+        Member(STEADY, cut, "constrained forest", 20, 0.8, BEST_PRIOR),
     ]
     if n_samples <= MANY_ROWS:
         members += [
             Member("ward", AgglomerativeClustering(n_clusters)),
-            Member("E2CP on neighbors", e2cp(), "neighbors", 20, GOOD_PRIOR),
-            Member("E2CP on trees", e2cp(), "trees", 20, GOOD_PRIOR),
-            Member("E2CP on forest", e2cp(), "forest", 20, BEST_PRIOR),
-            Member("E2CP on constrained trees", e2cp(), "constrained trees", 20, GOOD_PRIOR),
+            Member("E2CP on neighbors", cut, "neighbors", 20, 0.8, GOOD_PRIOR),
+            Member("E2CP on trees", cut, "trees", 20, 0.8, GOOD_PRIOR),
+            Member("E2CP on forest", cut, "forest", 20, 0.8, BEST_PRIOR),
+            Member("E2CP on constrained trees", cut, "constrained trees", 20, 0.8, GOOD_PRIOR),
         ]
     return members
 
@@ -153,7 +147,8 @@ def checked_members(pool: Any, seed: int = 0) -> list[Member]:
     Raises
     ------
     InvalidParameterError
-        If the pool is empty or malformed, or a name is repeated or reserved.
+        If the pool is empty or malformed, a name is repeated or reserved, or a member has a part
+        that honors answers but would get none.
     """
     given: list[Any] = list(pool) if isinstance(pool, list | tuple) else [pool]
     is_pair = [isinstance(entry, tuple | list) and len(entry) == 2 for entry in given]
@@ -174,6 +169,7 @@ def checked_members(pool: Any, seed: int = 0) -> list[Member]:
                 f"pool member {name!r} is no clusterer: {type(estimator).__name__} has no "
                 "fit_predict"
             )
+        check_routing(name, estimator)
     return [Member(name, _seeded(estimator, seed)) for name, estimator in given]
 
 

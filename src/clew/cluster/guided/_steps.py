@@ -127,8 +127,8 @@ def member_clusterings(
     -------
     list of Clustering
     """
-    of_folds = [views.constrained_by(fold.kept.as_pairs()) for fold in answers.folds]
-    whole = views.constrained_by(answers.known.as_pairs())
+    of_folds = [views.constrained_by(fold.kept) for fold in answers.folds]
+    whole = views.constrained_by(answers.known)
     log_prior = {member.name: member.log_prior for member in members}
     return [
         *(one._replace(log_prior=log_prior[one.name]) for one in unconstrained),
@@ -217,14 +217,13 @@ def guarded(last: Consensus, baseline: Consensus | None) -> Consensus:
 
 
 def _fitted_once(member: Member, views: Views) -> Clustering:
-    fitted = cache(lambda: member.partition(views, None))
+    fitted = cache(lambda: member.partition(views))
     return Clustering(member.name, lambda fold: fitted(), member.unconstrained_log_prior)
 
 
 def _fitted_to_folds(member: Member, of_folds: Sequence[Views], whole: Views) -> Clustering:
     def fitted_to(fold: int | None) -> Labels:
-        views = whole if fold is None else of_folds[fold]
-        return member.partition(views, views.answers)
+        return member.partition(whole if fold is None else of_folds[fold])
 
     return Clustering(member.name, fitted_to, member.log_prior)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.graphs import resolved_n_neighbors
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
+from clew.similarity.graphs import Propagation
 
 __all__ = ["CONSTRAINED_VIEWS", "VIEWS", "Views"]
 
@@ -50,7 +52,7 @@ class Views:
     X : ndarray of shape (n_samples, n_features)
         Features.
     answers : Constraints or None
-        Pairs that the constrained views follow.
+        What the constrained views follow, read as pairs.
 
     Notes
     -----
@@ -73,7 +75,7 @@ class Views:
         Parameters
         ----------
         answers : Constraints
-            Pairs only.
+            Answers of any kind.
 
         Returns
         -------
@@ -83,8 +85,13 @@ class Views:
         constrained.answers, constrained._parent = answers, self
         return constrained
 
-    def read(self, view: View, n_neighbors: int | Literal["auto", "paper"] | None = None) -> Any:
-        """Return features, or a neighbor graph.
+    def read(
+        self,
+        view: View,
+        n_neighbors: int | Literal["auto", "paper"] | None = None,
+        alpha: float | None = None,
+    ) -> Any:
+        """Return features, a neighbor graph, or a graph with propagated answers.
 
         Parameters
         ----------
@@ -92,10 +99,12 @@ class Views:
             One of `VIEWS`.
         n_neighbors : int, "auto" or "paper", default=None
             Neighbors of each row in a graph.
+        alpha : float, default=None
+            How far E2CP propagates the answers over the graph; None leaves the graph as it is.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_columns) or csr_array of shape (n_samples, n_samples)
+        ndarray or csr_array of shape (n_samples, n_columns) or (n_samples, n_samples)
 
         Raises
         ------
@@ -105,8 +114,11 @@ class Views:
         """
         if view not in VIEWS:
             raise InvalidParameterError(f"view must be one of {', '.join(VIEWS)}; got {view!r}")
-        if view in CONSTRAINED_VIEWS and self.answers is None:
+        if self.answers is None and (view in CONSTRAINED_VIEWS or alpha is not None):
             raise InvalidParameterError(f"{view!r} needs answers: use `constrained_by(answers)`")
+        if alpha is not None:
+            propagation = self._propagation(view, n_neighbors, alpha)
+            return propagation.affinity(self._pairs, n_jobs=self._n_jobs)
         if self._parent is not None and view not in CONSTRAINED_VIEWS:
             return self._parent.read(view, n_neighbors)
         if view == "features":
@@ -117,6 +129,23 @@ class Views:
             raise InvalidParameterError(f"{view!r} is a graph: give n_neighbors")
         k = resolved_n_neighbors(n_neighbors, len(self.X))
         return self._once((view, k), lambda: self._graph(view, k))
+
+    @cached_property
+    def _pairs(self) -> Constraints:
+        assert self.answers is not None
+        return self.answers.as_pairs()
+
+    def _propagation(self, view: View, n_neighbors: Any, alpha: float) -> Propagation:
+        """Return what propagates answers over a graph; kept where the graph follows none."""
+        if self._parent is not None and view not in CONSTRAINED_VIEWS:
+            return self._parent._propagation(view, n_neighbors, alpha)
+        graph = self.read(view, n_neighbors)
+        if view in CONSTRAINED_VIEWS:
+            return Propagation(graph, alpha)
+        return cast(
+            Propagation,
+            self._once(("E2CP", view, n_neighbors, alpha), lambda: Propagation(graph, alpha)),
+        )
 
     def _graph(self, view: View, n_neighbors: int) -> Any:
         similarity = self._similarity(view)
@@ -149,4 +178,4 @@ class Views:
             N_TREES, euclidean=0.5, trust=None, random_state=self._seed, n_jobs=self._n_jobs
         )
         is_constrained = view == "constrained forest"
-        return forest.fit(self.X, constraints=self.answers if is_constrained else None)
+        return forest.fit(self.X, constraints=self._pairs if is_constrained else None)

@@ -27,6 +27,7 @@ from clew.cluster.guided._members import Member, checked_members, default_member
 from clew.cluster.guided._n_clusters import choose_n_clusters, most_tried
 from clew.cluster.guided._progress import Counter, Step
 from clew.cluster.guided._result import Result, result_of
+from clew.cluster.guided._routing import check_honored
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._steps import (
     MAX_REFINED,
@@ -240,13 +241,15 @@ class GuidedClustering(ConstrainedClusterer):
         features = check_features(self, X)
         if self.n_clusters is not None:
             check_n_clusters(self, len(features))
+        known = answers_for(self, constraints, len(features))
         if not self._has_default_pool:
-            checked_members(self.pool)  # refused before the work
             if self.n_clusters is None:
                 raise InvalidParameterError(
                     "GuidedClustering chooses n_clusters for the default pool only; give it"
                 )
-        return features, answers_for(self, constraints, len(features))
+            for member in checked_members(self.pool):
+                check_honored(member.name, member.estimator, known)
+        return features, known
 
     def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
         """Return a counter of the fits that may be made."""
