@@ -68,6 +68,12 @@ ANSWER_WORDS: Final[Mapping[Kind, Mapping[str, int]]] = MappingProxyType(
     }
 )
 
+#: For each kind of question, the codes of its answers in a fixed order, don't-know last: the order
+#: of the rows and columns of confusion matrices.
+CODES: Final[Mapping[Kind, tuple[int, ...]]] = MappingProxyType(
+    {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
+)
+
 #: For each kind of question, how many rows it is about.
 N_ROWS: Final[Mapping[Kind, int]] = MappingProxyType({"pair": 2, "triplet": 3, "odd_one_out": 3})
 

@@ -25,7 +25,7 @@ from sklearn.datasets import make_blobs
 from benchmarks import _harness as harness
 from clew import Constraints
 from clew.answers import DONT_KNOW
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 

@@ -22,7 +22,7 @@ from sklearn.datasets import make_blobs
 from benchmarks import _harness as harness
 from clew import Constraints
 from clew.answers import DIFFERENT, NONE_DIFFERS, SAME
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 

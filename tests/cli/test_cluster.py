@@ -15,7 +15,7 @@ from clew import Constraints
 from clew.cli._features import features_for
 from clew.cli._models import build_model
 from clew.cli.cluster import METHODS
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.metrics import adjusted_rand_score
 
 HEADER = ["id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers"]

@@ -117,6 +117,30 @@ def test_from_pairs_keeps_repeats_in_order():
     np.testing.assert_array_equal(c.pair_answers, [1, 1, 0, -2])
 
 
+def test_weights_and_annotators_of_all_constructors():
+    c = Constraints.from_pairs(
+        must_link=[(0, 1)],
+        cannot_link=[(0, 2), (0, 3)],
+        n_samples=4,
+        weights=[1, 0.5, 0],
+        annotators=["ann", "ben", "ann"],
+    )
+    assert c.pair_weights.tolist() == [1, 0.5, 0]
+    assert c.annotators == ("ann", "ben")
+    assert c.pair_annotators.tolist() == [0, 1, 0]
+    for make in (Constraints.from_triplets, Constraints.from_odd_one_out):
+        table = max(
+            make([(0, 1, 2)] * 2, [0, 1], n_samples=3, weights=0.5, annotators="ann").tables,
+            key=len,
+        )
+        assert table.weights.tolist() == [0.5, 0.5]
+        assert table.annotators.tolist() == [0, 0]
+    with pytest.raises(InvalidConstraintsError, match=r"weights must have shape \(3,\)"):
+        Constraints.from_pairs(must_link=[(0, 1)] * 3, n_samples=4, weights=[1, 1])
+    with pytest.raises(InvalidConstraintsError, match="annotators must hold one integer or name"):
+        Constraints.from_pairs(must_link=[(0, 1)], n_samples=4, annotators=[["a"], ["b", "c"]])
+
+
 def test_from_answers_keeps_everything():
     answers = [
         Answer(Question("pair", (3, 1)), 1, "ann", 0.5),
@@ -163,11 +187,11 @@ def test_from_answers_names_what_is_wrong():
         ({"pairs": [(0, np.inf, 1)]}, r"pairs\[0, 1\] is inf"),
         ({"pairs": [(0, 1e300, 1)]}, r"pairs\[0, 1\] is 1e\+300"),
         ({"pairs": np.array([(0, 2**64 - 1, 1)], dtype=np.uint64)}, "must hold integers"),
-        ({"pairs": [("0", "1", "1")]}, "must hold integers, got '0'; where rows are named by id"),
+        ({"pairs": [("0", "1", "1")]}, "must hold row numbers, got '0'; if rows are given by id"),
         ({"pairs": [(0, 1, None)]}, "None is no answer to a pair question"),
         ({"pairs": [(0, 1, "first")]}, "unknown answer 'first' to a pair question; use one of"),
         ({"pairs": [(0, 1, 0.5)]}, r"pairs\[0\] = .*0.5 is no answer to a pair question"),
-        ({"pairs": np.array([(True, False, True)])}, "must hold integers, got True"),
+        ({"pairs": np.array([(True, False, True)])}, "must hold row numbers, got True"),
         ({"pairs": [(0, 1), (0, 1, 1)]}, "rectangular"),
         ({"pairs": [(0, 1)]}, r"pairs must have shape \(n, 3\): 2 rows and the answer"),
         ({"pairs": [0, 1, 1]}, r"must have shape \(n, 3\)"),
@@ -251,7 +275,7 @@ def test_subset_renumbers_and_drops_what_reaches_outside(mixed):
     [
         ([0, 8], "rows holds 8, which is out of range; n_samples is 8"),
         ([0, -1], "rows holds -1"),
-        ([3, 1, 3], "row 3 is there twice"),
+        ([3, 1, 3], "row 3 is repeated"),
         ([True, False], r"mask must have shape \(8,\)"),
         ([[0, 1]], "one-dimensional"),
         ([0.5], "must hold integers"),

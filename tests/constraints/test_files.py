@@ -9,7 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clew import Constraints
-from clew.exceptions import FileFormatError, InvalidConstraintsError, MissingDependencyError
+from clew.exceptions import (
+    FileFormatError,
+    IgnoredColumnsWarning,
+    InvalidConstraintsError,
+    MissingDependencyError,
+)
 
 HEADER = "kind,i,j,k,answer,annotator,weight\n"
 N_SAMPLES = 20
@@ -136,6 +141,58 @@ def test_files_that_people_write(tmp_path, text):
     assert Constraints.read_csv(write(tmp_path, text), n_samples=5) == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # An index that pandas wrote, without a name or with one, before or behind.
+        ",kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,none\n",
+        "Unnamed: 0,kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,none\n",
+        "kind,i,j,k,answer,index\npair,0,1,,same,0\nodd_one_out,0,1,2,none,1\n",
+        # Floats, because k has missing values.
+        "kind,i,j,k,answer\npair,0,1,,same\nodd_one_out,0,1,2.0,none\n",
+        "kind,i,j,k,answer\npair,0.0,1.0,nan,same\nodd_one_out,0.0,1.0,2.0,none\n",
+        "kind,i,j,k,answer\npair,0,1,<NA>,same\nodd_one_out,0,1,2,none\n",
+        # Other separators, upper case, spaces.
+        "kind;i;j;k;answer;weight\npair;0;1;;same;1,0\nodd_one_out;0;1;2;none;1\n",
+        "kind\ti\tj\tk\tanswer\npair\t0\t1\t\tsame\nodd_one_out\t0\t1\t2\tnone\n",
+        "\ufeffKIND;I;J;K;Answer \r\nPair;0;1;;Same \r\nOdd-one-out;0;1;2; none\r\n",
+        '"kind","i","j","k","answer"\n"pair","0","1","","same"\n"odd one out","0","1","2","none"\n',
+    ],
+)
+def test_files_that_pandas_and_spreadsheets_write(tmp_path, text):
+    expected = Constraints(5, pairs=[(0, 1, 1)], odd_one_out=[(0, 1, 2, -1)])
+    assert Constraints.read_csv(write(tmp_path, text), n_samples=5) == expected
+
+
+def test_what_pandas_writes_is_read(tmp_path):
+    pytest.importorskip("pandas")
+    c = Constraints(5, pairs=[(0, 1, 1)], odd_one_out=[(0, 1, 2, -1)], pair_weights=[0.25])
+    for arguments in ({}, {"index": False}, {"sep": ";", "decimal": ","}, {"na_rep": "NaN"}):
+        c.to_frame().to_csv(tmp_path / "c.csv", **arguments)
+        assert Constraints.read_csv(tmp_path / "c.csv", n_samples=5) == c
+    c.to_frame().astype({"k": float}).to_csv(tmp_path / "c.csv")
+    assert Constraints.read_csv(tmp_path / "c.csv", n_samples=5) == c
+
+
+def test_columns_that_are_not_read_are_named(tmp_path):
+    doubtful = (
+        "kind,i,j,k,id_i,id_j,id_k,answer,annotator,p_wrong\n"
+        "pair,0,2,,a,c,,same,ann,0.93\nodd_one_out,0,1,2,a,b,c,none,,0.71\n"
+    )
+    path = write(tmp_path, doubtful)
+    expected = Constraints(
+        pairs=[("a", "c", 1)],
+        odd_one_out=[("a", "b", "c", -1)],
+        pair_annotators="ann",
+        ids=["a", "b", "c"],
+    )
+    with pytest.warns(IgnoredColumnsWarning, match=r"c\.csv: columns that are not read: 'p_wrong'"):
+        assert Constraints.read_csv(path, ids=["a", "b", "c"]) == expected
+    line = '{"kind": "pair", "i": 0, "j": 1, "answer": "same", "Seconds": 3}\n'
+    with pytest.warns(IgnoredColumnsWarning, match="'Seconds'"):
+        Constraints.read_jsonl(write(tmp_path, line, "c.jsonl"), n_samples=5)
+
+
 def test_files_without_k_hold_pairs(tmp_path):
     path = write(tmp_path, "kind,i,j,answer\npair,3,1,different\n")
     expected = Constraints(5, pairs=[(1, 3, 0)])
@@ -168,18 +225,18 @@ def test_empty_file_says_what_it_should_begin_with(tmp_path, text):
             "unknown answer 'third' to a triplet question; use one of first, second, dont_know",
         ),
         ("odd_one_out,0,1,2,,,", "unknown answer ''"),
-        ("pair,zero,1,,same,,", "i must be a row number, got 'zero'"),
-        ("pair,0,1.5,,same,,", "j must be a row number, got '1.5'"),
-        ("pair,0,nan,,same,,", "j must be a row number, got 'nan'"),
-        ("pair,0,1_0,,same,,", "j must be a row number, got '1_0'"),
+        ("pair,zero,1,,same,,", "i: not a row number: 'zero'"),
+        ("pair,0,1.5,,same,,", "j: not a row number: '1.5'"),
+        ("pair,0,nan,,same,,", "j: not a row number: 'nan'"),
+        ("pair,0,1_0,,same,,", "j: not a row number: '1_0'"),
         ("pair,,1,,same,,", "i is missing"),
         ("odd_one_out,0,1,,none,,", "k is missing"),
         ("pair,0,1,2,same,,", "a pair has no third row, but k is '2'"),
         ("pair,0,20,,same,,", "row 20 is out of range; n_samples is 20, so rows run from 0 to 19"),
         ("pair,-1,2,,same,,", "row -1 is out of range"),
-        ("pair,0,99999999999999999999999,,same,,", "j must be a row number"),
-        ("pair,3,3,,same,,", "about different rows, but one is repeated"),
-        ("odd_one_out,3,1,3,none,,", "about different rows"),
+        ("pair,0,99999999999999999999999,,same,,", "j: not a row number"),
+        ("pair,3,3,,same,,", "must be distinct, but one is repeated"),
+        ("odd_one_out,3,1,3,none,,", "must be distinct"),
         ("pair,0,1,,same,,1.5", r"weight must be a number in \[0, 1\], got 1.5"),
         ("pair,0,1,,same,,nan", "weight must be a number"),
         ("pair,0,1,,same,,much", "weight must be a number"),
@@ -205,11 +262,11 @@ def test_lines_are_counted_through_quoted_line_ends(tmp_path):
     [
         ("kind,i,answer", "missing column 'j'"),
         ("i,j", "missing column 'kind', 'answer'"),
-        ("kind,i,j,k,answer,wieght", "unknown column 'wieght': if it is 'weight', name it so"),
+        ("kind,i,j,k,answer,wieght", "unknown column 'wieght': rename it to 'weight' or remove it"),
         ("kind,i,j,j,answer", "repeated column 'j'"),
         ("kind;i;k;answer", "missing column 'j'"),
         ("pair,0,1,,same", "missing column 'kind', 'i', 'j', 'answer'"),
-        ("kind,id_i,id_j,answer", "rows are named by id .*as ids="),
+        ("kind,id_i,id_j,answer", "rows are given by id .*as ids="),
     ],
 )
 def test_bad_headers(tmp_path, header, message):
@@ -229,12 +286,12 @@ def test_other_encodings_are_named_with_their_line(tmp_path):
         ("{", "Expecting"),
         ("[1, 2]", "expected an object"),
         ('{"kind": "pair", "i": 0, "answer": "same"}', "j is missing"),
-        ('{"kind": "pair", "i": 0, "j": true, "answer": "same"}', "j must be a row number"),
-        ('{"kind": "pair", "i": 0, "j": [1], "answer": "same"}', "j must be a row number"),
-        ('{"kind": "pair", "i": 0, "j": 1e400, "answer": "same"}', "j must be a row number"),
+        ('{"kind": "pair", "i": 0, "j": true, "answer": "same"}', "j: not a row number"),
+        ('{"kind": "pair", "i": 0, "j": [1], "answer": "same"}', "j: not a row number"),
+        ('{"kind": "pair", "i": 0, "j": 1e400, "answer": "same"}', "j: not a row number"),
         (
             '{"kind": "pair", "i": 0, "j": 1' + "0" * 400 + ', "answer": "same"}',
-            "j must be a row number",
+            "j: not a row number",
         ),
         ('{"kind": "pair", "i": 0, "j": 1, "answer": 1}', "unknown answer 1"),
         ('{"kind": "pair", "i": 0, "j": 1, "answer": "same", "weight": NaN}', "weight"),

@@ -11,7 +11,7 @@ from tests.reference import mean_field as reference
 from clew import Constraints
 from clew.answers import ANSWER_WORDS
 from clew.cluster.dcrc._answers import AnsweredRows
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.trust import ConfusionMatrices
 
 CODES = {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}

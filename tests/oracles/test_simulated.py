@@ -12,7 +12,7 @@ from clew.oracles import SimulatedOracle
 Y = np.arange(90) % 3
 PAIRS = [Question("pair", pair) for pair in itertools.combinations(range(90), 2)]
 # 0 and 3 are of one class, 1 and 2 of two others.
-SETTLED = {
+TRUE_ANSWERS = {
     Question("pair", (0, 3)): 1,
     Question("pair", (3, 1)): 0,
     Question("triplet", (0, 3, 1)): 0,
@@ -31,16 +31,16 @@ def values(answers):
     return np.array([answer.value for answer in answers])
 
 
-def test_without_errors_the_labels_speak():
+def test_without_errors_answers_follow_the_labels():
     oracle = SimulatedOracle(Y)
-    assert {question: oracle.answer(question).value for question in SETTLED} == SETTLED
+    assert {question: oracle.answer(question).value for question in TRUE_ANSWERS} == TRUE_ANSWERS
 
 
-@pytest.mark.parametrize("question", [q for q, truth in SETTLED.items() if truth != -2])
-def test_errors_and_dont_knows_have_the_chances_asked_for(question):
+@pytest.mark.parametrize("question", [q for q, truth in TRUE_ANSWERS.items() if truth != -2])
+def test_errors_and_dont_knows_have_the_given_probabilities(question):
     oracle = SimulatedOracle(Y, error=0.2, dont_know=0.3, random_state=0)
     said = values(oracle.answer_all([question] * 2000))
-    truth = SETTLED[question]
+    truth = TRUE_ANSWERS[question]
     wrong = (said != truth) & (said != -2)
     assert abs((said == -2).mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 2000)
     assert abs(wrong.mean() - 0.2) < 5 * np.sqrt(0.2 * 0.8 / 2000)
@@ -50,10 +50,22 @@ def test_errors_and_dont_knows_have_the_chances_asked_for(question):
         assert counts.min() > 90
 
 
-@pytest.mark.parametrize("question", [q for q, truth in SETTLED.items() if truth == -2])
-def test_what_labels_do_not_settle_nobody_knows(question):
+@pytest.mark.parametrize("question", [q for q, truth in TRUE_ANSWERS.items() if truth == -2])
+def test_the_answer_is_dont_know_where_labels_determine_none(question):
     oracle = SimulatedOracle(Y, error=1.0, random_state=0)
     assert (values(oracle.answer_all([question] * 50)) == -2).all()
+
+
+def test_questions_about_rows_without_a_label_are_answered_dont_know():
+    oracle = SimulatedOracle([-1, 0, 0, -1], random_state=0)
+    assert oracle.answer(Question("pair", (1, 2))).value == 1
+    for question in (
+        Question("pair", (0, 1)),
+        Question("pair", (0, 3)),
+        Question("triplet", (1, 2, 0)),
+        Question("odd_one_out", (1, 2, 3)),
+    ):
+        assert oracle.answer(question).is_dont_know
 
 
 def test_error_one_is_always_wrong():
@@ -158,8 +170,8 @@ def test_confusion_by_kind_and_annotator():
 
 def test_answers_make_constraints():
     oracle = SimulatedOracle(Y, annotators=2, random_state=0)
-    c = Constraints.from_answers(oracle.answer_all([*PAIRS[:50], *SETTLED]), n_samples=90)
-    assert len(c) == 50 + len(SETTLED)
+    c = Constraints.from_answers(oracle.answer_all([*PAIRS[:50], *TRUE_ANSWERS]), n_samples=90)
+    assert len(c) == 50 + len(TRUE_ANSWERS)
     assert c.conflicts() == []
 
 
@@ -169,11 +181,11 @@ def test_answers_make_constraints():
         ({"error": 1.5}, r"error must lie in \[0, 1\]"),
         ({"dont_know": np.nan}, "dont_know must lie in"),
         ({"error": 0.6, "dont_know": 0.6}, "must not exceed 1"),
-        ({"error": [0.1, 0.2]}, "one for each of the 1 annotators"),
+        ({"error": [0.1, 0.2]}, "one number for each of 1 annotators"),
         ({"error": "much"}, "error must be a number"),
-        ({"annotators": 0}, "at least 1"),
-        ({"annotators": []}, "at least 1"),
-        ({"annotators": ["ann", "ann"]}, "different names"),
+        ({"annotators": 0}, "a positive number or names"),
+        ({"annotators": []}, "a positive number or names"),
+        ({"annotators": ["ann", "ann"]}, "distinct names"),
         ({"annotators": [1, 2]}, "or names"),
         ({"confusion": np.eye(3), "error": 0.1}, "one or the other"),
         ({"confusion": np.eye(4)}, "must be 3×3"),

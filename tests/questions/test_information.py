@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clew.answers import DONT_KNOW
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.exceptions import InvalidParameterError
 from clew.questions import odd_one_out_information, pair_information, triplet_information
 

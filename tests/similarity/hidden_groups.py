@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clew import Constraints
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 
 rng = np.random.default_rng(0)
 #: Two groups that only the last feature tells apart, among features that tell nothing.

@@ -14,7 +14,7 @@ from benchmarks.study.pictures import BLUE, GREEN, PINK, panels
 from benchmarks.study.problems import Floats, Ints
 from clew import Constraints
 from clew.cluster import DCRC
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 
 __all__ = ["EPSILONS", "N_DRAWS", "WIDTHS", "draw", "fitted", "plane", "shares"]
 

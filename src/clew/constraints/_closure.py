@@ -9,7 +9,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import DIFFERENT, SAME
-from clew.constraints._ranks import as_random, distinct_integers, pair_from_rank
+from clew.constraints._sampling import as_random, distinct_integers, pair_from_rank
 from clew.constraints._validation import as_integers
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.kernels.disjoint_sets import component_labels

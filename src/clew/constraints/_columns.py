@@ -1,4 +1,4 @@
-"""The read-only columns of `Constraints`: what it holds, under the names that people use."""
+"""The data of `Constraints`: its constructor, and read-only properties for its arrays."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME
-from clew.constraints._ids import RowIds
-from clew.constraints._tables import AnswerTable
-from clew.constraints._validation import (
-    PARAMETER,
-    as_annotators,
-    as_table,
-    as_weights,
-    code_annotators,
-    rows_and_ids,
-)
+from clew.constraints._ids import RowIds, rows_and_ids
+from clew.constraints._tables import PARAMETER, AnswerTable, Tables, as_table, code_annotators
+from clew.constraints._validation import as_annotators, as_weights
 from clew.exceptions import InvalidConstraintsError
 
-__all__ = ["AnswerColumns", "Tables"]
-
-Tables = tuple[AnswerTable, AnswerTable, AnswerTable]
+__all__ = ["AnswerColumns"]
 
 
 class AnswerColumns:
-    """Frozen holder of one table for each kind of answer; `Constraints` adds what it can do."""
+    """The data of `Constraints`: one table for each kind of answer; attributes cannot be set."""
 
     __slots__ = ("_annotators", "_ids", "_n_samples", "_tables")
 
@@ -88,7 +79,7 @@ class AnswerColumns:
     def _from_tables(
         cls, n_samples: int, tables: Tables, annotators: tuple[str, ...], ids: RowIds | None
     ) -> Self:
-        """Build from tables that are valid already."""
+        """Build from valid tables; nothing is checked."""
         new = cls.__new__(cls)
         new._set(n_samples, tables, annotators, ids)
         return new
@@ -99,16 +90,16 @@ class AnswerColumns:
 
     @property
     def tables(self) -> Tables:
-        """The answers as read-only columns: pairs, triplets and odd-one-out answers."""
+        """All answers as read-only columns: pairs, triplets and odd-one-out answers."""
         return self._tables
 
     @property
     def ids(self) -> tuple[Hashable, ...] | None:
-        """The id of each row, or None where only row numbers are known."""
+        """The id of each row, or None if ids are not known."""
         return None if self._ids is None else self._ids.names
 
     def name_of(self, row: int) -> Hashable:
-        """Return the id of a row, or its number where ids are not known.
+        """Return the id of a row, or its number if ids are not known.
 
         Parameters
         ----------
@@ -138,7 +129,7 @@ class AnswerColumns:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows of the data that the answers speak of."""
+        """Number of rows of the data."""
         return self._n_samples
 
     @property
@@ -153,17 +144,17 @@ class AnswerColumns:
 
     @property
     def pair_answers(self) -> NDArray[np.int64]:
-        """What was said of each pair: 1 same, 0 different, -2 don't-know; shape (n_pairs,)."""
+        """Answer to each pair: 1 same, 0 different, -2 don't-know; shape (n_pairs,)."""
         return self._tables[0].answers
 
     @property
     def pair_weights(self) -> NDArray[np.float64]:
-        """How far to believe each answer, in [0, 1]; shape (n_pairs,)."""
+        """Weight of each answer, in [0, 1]; shape (n_pairs,)."""
         return self._tables[0].weights
 
     @property
     def pair_annotators(self) -> NDArray[np.int64]:
-        """Who said it: positions in `annotators`; shape (n_pairs,)."""
+        """Who gave each answer: positions in `annotators`; shape (n_pairs,)."""
         return self._tables[0].annotators
 
     @property
@@ -173,17 +164,17 @@ class AnswerColumns:
 
     @property
     def triplet_answers(self) -> NDArray[np.int64]:
-        """0: a is more like b; 1: more like c; -2: don't-know; shape (n_triplets,)."""
+        """0 if a is more like b, 1 if more like c, -2 don't-know; shape (n_triplets,)."""
         return self._tables[1].answers
 
     @property
     def triplet_weights(self) -> NDArray[np.float64]:
-        """How far to believe each answer, in [0, 1]; shape (n_triplets,)."""
+        """Weight of each answer, in [0, 1]; shape (n_triplets,)."""
         return self._tables[1].weights
 
     @property
     def triplet_annotators(self) -> NDArray[np.int64]:
-        """Who said it: positions in `annotators`; shape (n_triplets,)."""
+        """Who gave each answer: positions in `annotators`; shape (n_triplets,)."""
         return self._tables[1].annotators
 
     @property
@@ -193,50 +184,50 @@ class AnswerColumns:
 
     @property
     def odd_one_out_answers(self) -> NDArray[np.int64]:
-        """Position of the odd one, -1 none differs, -2 don't-know; shape (n_odd_one_out,)."""
+        """Position 0, 1 or 2 of the odd one, -1 none, -2 don't-know; shape (n_odd_one_out,)."""
         return self._tables[2].answers
 
     @property
     def odd_one_out_weights(self) -> NDArray[np.float64]:
-        """How far to believe each answer, in [0, 1]; shape (n_odd_one_out,)."""
+        """Weight of each answer, in [0, 1]; shape (n_odd_one_out,)."""
         return self._tables[2].weights
 
     @property
     def odd_one_out_annotators(self) -> NDArray[np.int64]:
-        """Who said it: positions in `annotators`; shape (n_odd_one_out,)."""
+        """Who gave each answer: positions in `annotators`; shape (n_odd_one_out,)."""
         return self._tables[2].annotators
 
     @property
     def is_must_link(self) -> NDArray[np.bool_]:
-        """Which pairs were said to be the same; shape (n_pairs,)."""
+        """Mask of the pairs answered "same"; shape (n_pairs,)."""
         return np.equal(self._tables[0].answers, SAME)
 
     @property
     def is_cannot_link(self) -> NDArray[np.bool_]:
-        """Which pairs were said to differ; shape (n_pairs,)."""
+        """Mask of the pairs answered "different"; shape (n_pairs,)."""
         return np.equal(self._tables[0].answers, DIFFERENT)
 
     @property
     def is_dont_know(self) -> NDArray[np.bool_]:
-        """Of which pairs somebody could not say; shape (n_pairs,)."""
+        """Mask of the pairs answered "don't know"; shape (n_pairs,)."""
         return np.equal(self._tables[0].answers, DONT_KNOW)
 
     @property
     def must_link(self) -> NDArray[np.int64]:
-        """Pairs said to be the same, in order of arrival; shape (n_must_link, 2)."""
+        """Pairs answered "same", in order of arrival; shape (n_must_link, 2)."""
         return self._tables[0].rows[self.is_must_link]
 
     @property
     def cannot_link(self) -> NDArray[np.int64]:
-        """Pairs said to differ, in order of arrival; shape (n_cannot_link, 2)."""
+        """Pairs answered "different", in order of arrival; shape (n_cannot_link, 2)."""
         return self._tables[0].rows[self.is_cannot_link]
 
     def __len__(self) -> int:
-        """Count the answers of all kinds, repeats and don't-knows included."""
+        """Return the number of answers of all kinds, don't-knows included."""
         return sum(map(len, self.tables))
 
     def __bool__(self) -> bool:
-        # No answers are still constraints: `if constraints` must not take them for None.
+        # True without answers too: `if constraints` then means "is not None".
         return True
 
     def __repr__(self) -> str:

@@ -1,31 +1,22 @@
-"""The classmethods that build `Constraints` from lists, labels and answers."""
+"""The classmethods that build `Constraints` from arrays and from answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
 from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME, Answer, Kind
-from clew.constraints._ids import RowIds
-from clew.constraints._sampling import random_answers
-from clew.constraints._tables import AnswerTable
-from clew.constraints._validation import (
-    PARAMETER,
-    as_annotators,
-    as_table,
-    as_weights,
-    code_annotators,
-    rows_and_ids,
-)
+from clew.constraints._ids import RowIds, rows_and_ids
+from clew.constraints._tables import PARAMETER, AnswerTable, as_table, code_annotators
+from clew.constraints._validation import as_annotators, as_weights
 from clew.exceptions import InvalidConstraintsError
 
 if TYPE_CHECKING:
     from clew.constraints._constraints import Constraints
 
-__all__ = ["from_answers", "from_labels", "from_odd_one_out", "from_pairs", "from_triplets"]
+__all__ = ["from_answers", "from_odd_one_out", "from_pairs", "from_triplets"]
 
 
 def from_pairs(
@@ -185,85 +176,6 @@ def from_odd_one_out(
     n, row_ids = rows_and_ids(n_samples, ids)
     table = as_table(rows, "odd_one_out", n, row_ids, answers=answers, name="rows")
     return _of_one_kind(cls, table, weights, annotators, n, row_ids)
-
-
-def from_labels(
-    cls: type[Constraints],
-    y: ArrayLike,
-    n_pairs: int = 0,
-    *,
-    n_triplets: int = 0,
-    n_odd_one_out: int = 0,
-    error: float = 0.0,
-    dont_know: float = 0.0,
-    random_state: int | RandomState | None = None,
-    ids: Iterable[object] | None = None,
-) -> Constraints:
-    """Draw random answers that fit known labels, but for a share of wrong ones.
-
-    Meant for experiments. Questions are drawn uniformly: pairs without repeats, triplets and
-    odd-one-out questions independently of each other.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        The class of each row.
-    n_pairs, n_triplets, n_odd_one_out : int, default=0
-        How many answers of each kind.
-    error : float, default=0.0
-        Share of wrong answers. Exactly ``round(error * n)`` of the n answers of each kind
-        that the labels settle are wrong. All pairs are settled. A wrong odd-one-out answer
-        is one of the three others with equal chance.
-    dont_know : float, default=0.0
-        Share of those answers that are don't-know instead, with the same rounding;
-        ``error + dont_know`` must not exceed 1.
-    random_state : int, RandomState or None, default=None
-        Seed of questions and of mistakes.
-    ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row, kept as `Constraints.ids`.
-
-    Returns
-    -------
-    Constraints
-
-    Raises
-    ------
-    InvalidParameterError
-        If there are fewer than `n_pairs` pairs, a number is negative, or a share is outside
-        [0, 1].
-    InvalidDataError
-        If `y` is not one-dimensional or holds NaN.
-
-    Notes
-    -----
-    Labels do not settle a triplet whose b and c are both, or neither, in the class of a, nor
-    an odd-one-out question about three classes: there the answer is don't-know.
-
-    Takes time and memory linear in rows and answers, never in pairs of rows.
-
-    Examples
-    --------
-    >>> from clew import Constraints
-    >>> y = [0, 0, 0, 1, 1, 1]
-    >>> c = Constraints.from_labels(y, 10, error=0.2, random_state=0)
-    >>> same = [y[i] == y[j] for i, j in c.pairs]
-    >>> int((c.is_must_link != same).sum())
-    2
-    """
-    n_samples, tables = random_answers(
-        y,
-        {"pair": n_pairs, "triplet": n_triplets, "odd_one_out": n_odd_one_out},
-        error=error,
-        dont_know=dont_know,
-        random_state=random_state,
-    )
-    c = cls(
-        n_samples,
-        pairs=tables["pair"],
-        triplets=tables["triplet"],
-        odd_one_out=tables["odd_one_out"],
-    )
-    return c.with_ids(ids)
 
 
 def from_answers(

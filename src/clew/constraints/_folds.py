@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.constraints._constraints import Constraints
-from clew.constraints._validation import PARAMETER
+from clew.constraints._tables import PARAMETER
 
 __all__ = ["held_out_folds"]
 

@@ -1,33 +1,33 @@
-"""The ids of the rows: what the items are called outside clew."""
+"""The ids of the rows, and their translation to row numbers."""
 
 from __future__ import annotations
 
+import numbers
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.constraints._validation import Where
 from clew.exceptions import InvalidConstraintsError
 
-__all__ = ["RowIds", "as_row_ids"]
-
-Where = Callable[[int], str]
+__all__ = ["RowIds", "rows_and_ids"]
 
 _WHOLE_FLOAT: Final = re.compile(r"([+-]?[0-9]+)\.0*")
 
 
 class RowIds:
-    """The id of each row, all different.
+    """The id of each row.
 
-    An id is looked up as it is; where that finds none, by its text, so that 17, 17.0, "17" and
-    " 17 " all name the row whose id is 17. This is what files need, which hold text alone.
+    An id is looked up by its value first and by its text second, because files hold text: 17,
+    17.0, "17" and " 17 " all find the row with the id 17.
 
     Parameters
     ----------
     names : tuple of hashable
-        The ids, in the order of the rows. They are not checked: see `as_row_ids`.
+        The ids, in the order of the rows; `rows_and_ids` checks that they are distinct.
     """
 
     __slots__ = ("_by_text", "_row_of", "names")
@@ -49,18 +49,18 @@ class RowIds:
         return RowIds, (self.names,)
 
     def take(self, rows: NDArray[np.int64]) -> RowIds:
-        """Return the ids of some rows, as the ids of rows 0, 1, ..."""
+        """Return the ids of some rows, in their order."""
         return RowIds(tuple(map(self.names.__getitem__, rows.tolist())))
 
     def rows_of(self, values: Sequence[object], where: Where) -> NDArray[np.int64]:
-        """Find the rows that ids name.
+        """Translate ids to row numbers.
 
         Parameters
         ----------
         values : sequence of length n
             Ids.
         where : function of int
-            Describes the place of ``values[at]`` for the message of an error.
+            Describes the place of ``values[at]``.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class RowIds:
         Raises
         ------
         InvalidConstraintsError
-            If a value is no id.
+            If a value is not the id of a row.
         """
         if self._row_of is None:
             self._row_of = dict(zip(self.names, range(len(self)), strict=True))
@@ -77,9 +77,9 @@ class RowIds:
             rows: list[int | None] = list(map(self._row_of.get, values))
         except TypeError:
             at = next(at for at, value in enumerate(values) if not isinstance(value, Hashable))
-            raise InvalidConstraintsError(f"{where(at)}: {values[at]!r} is no id") from None
+            raise InvalidConstraintsError(f"{where(at)}: {values[at]!r} cannot be an id") from None
         if bool in set(map(type, values)):
-            # True and False would pass for 1 and 0.
+            # True and False are equal to 1 and 0, which may be ids.
             rows = [
                 None if isinstance(value, bool) else row
                 for value, row in zip(values, rows, strict=True)
@@ -95,7 +95,7 @@ class RowIds:
         return np.array(rows, dtype=np.int64)
 
     def rows_of_array(self, values: NDArray[Any], where: Where) -> NDArray[np.int64]:
-        """Find the rows that the ids in a table name, ``where(at)`` being its line `at`."""
+        """Translate an array of ids to row numbers; ``where(at)`` describes its line `at`."""
         columns = [self.rows_of(column.tolist(), where) for column in values.T]
         return np.stack(columns, axis=1)
 
@@ -108,13 +108,13 @@ class RowIds:
             for candidate in (text, stripped, _WHOLE_FLOAT.sub(r"\1", stripped)):
                 if candidate in self._by_text:
                     return self._by_text[candidate]
-        known = f"the first of the {len(self)} ids is {self.names[0]!r}" if len(self) else "no ids"
+        known = f"the first of {len(self)} ids is {self.names[0]!r}" if len(self) else "no ids"
         raise InvalidConstraintsError(
-            f"{where(at)}: there is no row with the id {value!r}; {known}"
+            f"{where(at)}: there is no row with the id {value!r} ({known})"
         )
 
 
-def as_row_ids(ids: object) -> RowIds:
+def _as_row_ids(ids: object) -> RowIds:
     """Check the ids of the rows.
 
     Parameters
@@ -129,7 +129,7 @@ def as_row_ids(ids: object) -> RowIds:
     Raises
     ------
     InvalidConstraintsError
-        If it is no sequence, or an id is missing, there twice, or has the text of another.
+        If `ids` is not a sequence, or an id is missing, repeated, or has the text of another.
     """
     names = _as_tuple(ids)
     try:
@@ -174,8 +174,43 @@ def _refuse_repeats(keys: tuple[Hashable, ...], names: tuple[Hashable, ...]) -> 
     for row, key in enumerate(keys):
         other = first.setdefault(key, row)
         if other != row:
-            same = "is also" if names[row] == names[other] else f"reads like {names[other]!r},"
+            text = "" if names[row] == names[other] else ", compared as text"
             raise InvalidConstraintsError(
-                f"ids must be different, but ids[{row}] = {names[row]!r} {same} the id of row "
-                f"{other}"
+                f"ids must be distinct, but ids[{other}] = {names[other]!r} and "
+                f"ids[{row}] = {names[row]!r} are equal{text}"
             )
+
+
+def rows_and_ids(n_samples: object, ids: object) -> tuple[int, RowIds | None]:
+    """Check `n_samples` and `ids` as given by a caller; one of them may be None.
+
+    Parameters
+    ----------
+    n_samples : object
+        The number of rows.
+    ids : object
+        The id of each row.
+
+    Returns
+    -------
+    n_samples : int
+    ids : RowIds or None
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If one is invalid, both are None, or the number of ids is not `n_samples`.
+    """
+    named = ids if ids is None or isinstance(ids, RowIds) else _as_row_ids(ids)
+    if n_samples is None and named is not None:
+        return len(named), named
+    is_integer = isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool)
+    if not is_integer or int(n_samples) < 0:  # type: ignore[call-overload]
+        raise InvalidConstraintsError(
+            f"n_samples must be the number of rows of the data, got {n_samples!r}; "
+            "it may be left out only if ids are given"
+        )
+    n = int(n_samples)  # type: ignore[call-overload]
+    if named is not None and len(named) != n:
+        raise InvalidConstraintsError(f"there are {len(named)} ids, but n_samples is {n}")
+    return n, named

@@ -1,49 +1,49 @@
-"""Answers as named fields, the form shared by CSV, JSONL and data frames."""
+"""Answers as records of named fields: the form shared by CSV files, JSONL files and data frames."""
 
 from __future__ import annotations
 
 import difflib
-import math
-import numbers
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import ANSWER_WORDS, N_ROWS, Kind, as_kind, as_weight, code_of_word
-from clew.constraints._columns import AnswerColumns, Tables
-from clew.constraints._ids import RowIds, Where
-from clew.constraints._tables import AnswerTable
-from clew.constraints._validation import as_rows, code_annotators, converted
-from clew.exceptions import InvalidConstraintsError
+from clew.answers import ANSWER_WORDS, N_ROWS, Kind, as_kind, code_of_word
+from clew.constraints._columns import AnswerColumns
+from clew.constraints._ids import RowIds
+from clew.constraints._tables import AnswerTable, Tables, code_annotators
+from clew.constraints._validation import (
+    Where,
+    as_rows,
+    converted,
+    is_missing,
+    parse_annotator,
+    parse_row,
+    parse_weight,
+)
+from clew.exceptions import IgnoredColumnsWarning, InvalidConstraintsError
 
-__all__ = ["COLUMNS", "Header", "RecordReader", "column_names", "read_header", "records"]
+__all__ = ["COLUMNS", "RecordReader", "column_names", "records"]
 
 BY_ROW: Final = ("i", "j", "k")
 BY_ID: Final = ("id_i", "id_j", "id_k")
 OPTIONAL: Final = ("annotator", "weight")
 KNOWN: Final = ("kind", *BY_ROW, *BY_ID, "answer", *OPTIONAL)
-COLUMNS: Final = "kind,i,j,k,answer,annotator,weight, or kind,id_i,id_j,id_k,answer,..."
+COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *OPTIONAL))
 
 #: What pandas calls an index without a name.
 _INDEX: Final = re.compile(r"|index|unnamed: ?\d+|level_\d+")
-#: What tables hold where there is no third row.
-_MISSING: Final = frozenset({"", "nan", "na", "<na>", "none", "null"})
-_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
-#: With a point, or with the comma of files that part columns by semicolons.
-_NUMBER: Final = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def column_names(constraints: AnswerColumns) -> tuple[str, ...]:
-    """Name the fields of `records`: rows by id where the ids are known, else by number."""
+    """Return the names of the fields of `records`: with ids if they are known, else row numbers."""
     return ("kind", *(BY_ROW if constraints.ids is None else BY_ID), "answer", *OPTIONAL)
 
 
-def records(
-    constraints: AnswerColumns,
-) -> Iterator[tuple[Any, ...]]:
+def records(constraints: AnswerColumns) -> Iterator[tuple[Any, ...]]:
     """Yield the fields of every answer: pairs, then triplets, then odd-one-out answers."""
     ids, annotators = constraints.ids, constraints.annotators
     for table in constraints.tables:
@@ -65,25 +65,25 @@ def records(
 
 
 class Header(NamedTuple):
-    """What the columns of a table of answers are."""
+    """The meaning of the columns of a table of answers."""
 
     names: tuple[str, ...]
-    """Each column's name, plain: without outer spaces, in lower case."""
+    """The name of each column in lower case, without outer spaces."""
     ignored: tuple[str, ...]
-    """Columns that hold nothing of an answer, without an index."""
+    """Columns that are not read, apart from an index."""
     has_ids: bool
-    """Whether rows are named by id."""
+    """Whether rows are given by id."""
     has_rows: bool
-    """Whether rows are named by number."""
+    """Whether rows are given by number."""
 
 
 def read_header(columns: Iterable[object], ids: RowIds | None) -> Header:
-    """Find out what the columns of a table of answers hold.
+    """Interpret the names of the columns of a table of answers.
 
     Parameters
     ----------
     columns : iterable of object
-        The names of the columns.
+        The names.
     ids : RowIds or None
         The ids of the rows, if the caller gave them.
 
@@ -94,7 +94,8 @@ def read_header(columns: Iterable[object], ids: RowIds | None) -> Header:
     Raises
     ------
     InvalidConstraintsError
-        If a column is missing, repeated or likely misspelt, or rows are named by unknown ids.
+        If a column is missing, repeated or probably misspelled, or if the table has ids of rows
+        and `ids` is None.
     """
     given = [str(column) for column in columns]
     names = tuple(name.strip().casefold() for name in given)
@@ -102,8 +103,8 @@ def read_header(columns: Iterable[object], ids: RowIds | None) -> Header:
     _check_names(given, names, BY_ID if has_ids and not has_rows else BY_ROW)
     if has_ids and ids is None and not has_rows:
         raise InvalidConstraintsError(
-            "rows are named by id (columns id_i, id_j): give the id of each row of the data, in "
-            "their order, as ids="
+            "rows are given by id (columns id_i, id_j): pass the id of each row of the data, in "
+            "the order of the rows, as ids="
         )
     unread = {name for name in names if name not in KNOWN and not _INDEX.fullmatch(name)}
     if has_ids and ids is None:
@@ -118,8 +119,8 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
     missing = [name for name in ("kind", *items[:2], "answer") if name not in names]
     if missing:
         raise InvalidConstraintsError(
-            f"missing column {', '.join(map(repr, missing))}; needed are kind, i, j and answer, or "
-            f"kind, id_i, id_j and answer; there are {', '.join(map(repr, given))}"
+            f"missing column {', '.join(map(repr, missing))}; required are kind, i, j and answer, "
+            f"or kind, id_i, id_j and answer; given are {', '.join(map(repr, given))}"
         )
     repeated = sorted({name for name in names if names.count(name) > 1 and name in KNOWN})
     if repeated:
@@ -128,14 +129,14 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
     for shown, name in zip(given, names, strict=True):
         close = difflib.get_close_matches(name, absent, 1, 0.75) if name not in KNOWN else []
         if close:
-            # Read as nothing, it would lose what people said.
+            # To ignore a misspelled column would lose answers' weights or annotators.
             raise InvalidConstraintsError(
-                f"unknown column {shown!r}: if it is {close[0]!r}, name it so; if not, remove it"
+                f"unknown column {shown!r}: rename it to {close[0]!r} or remove it"
             )
 
 
 class RecordReader:
-    """Gathers records, checking each, until `Constraints` can be made of them.
+    """Collects records, checking each, and makes the tables of `Constraints` from them.
 
     Parameters
     ----------
@@ -152,18 +153,21 @@ class RecordReader:
         self._parts: dict[Kind, list[AnswerTable]] = {kind: [] for kind in N_ROWS}
         self._annotators: dict[str, int] = {}
 
-    @property
-    def ignored(self) -> list[str]:
-        """Columns that hold nothing of an answer."""
-        return list(self._ignored)
+    def warn_of_ignored(self, place: object) -> None:
+        """Name the columns that were not read in a warning, at the line that called the caller."""
+        if self._ignored:
+            names = ", ".join(map(repr, self._ignored))
+            warnings.warn(
+                f"{place}: columns that are not read: {names}", IgnoredColumnsWarning, stacklevel=3
+            )
 
-    def begin(self, columns: Sequence[object], where: Where) -> None:
-        """Take in what the columns of the records to come are called.
+    def set_columns(self, columns: Iterable[object], where: Where) -> None:
+        """Set the names of the columns of the records to come.
 
         Raises
         ------
         InvalidConstraintsError
-            If they are not those of a table of answers.
+            If they are not the columns of a table of answers.
         """
         try:
             self._header = read_header(columns, self._ids)
@@ -172,19 +176,24 @@ class RecordReader:
         self._ignored.update(dict.fromkeys(self._header.ignored))
 
     def add(self, columns: Sequence[Sequence[object]], where: Where) -> None:
-        """Take records in.
+        """Add records.
 
         Parameters
         ----------
         columns : sequence of sequence of length n
             The fields of n records, column by column: text or values, None where missing.
         where : function of int
-            Describes the place of a record for the message of an error.
+            Describes the place of a record.
 
         Raises
         ------
         InvalidConstraintsError
-            If a field does not hold what it should.
+            If a field is wrong.
+
+        Notes
+        -----
+        Columns are checked one after the other; where several records are wrong, the message is
+        not always about the first.
         """
         named = dict(zip(self._header.names, columns, strict=True))
         fields = {name: named[name] for name in named if name in KNOWN}
@@ -195,126 +204,86 @@ class RecordReader:
                 parts.append(self._table(kind, fields, where))
             elif at.size:
                 chosen = {name: [field[p] for p in at.tolist()] for name, field in fields.items()}
-                parts.append(self._table(kind, chosen, _places_of(at, where)))
+                parts.append(self._table(kind, chosen, _at_positions(where, at)))
 
     def result(self) -> tuple[Tables, tuple[str, ...]]:
-        """Join what was taken in; return the tables and the names of the annotators."""
+        """Return the tables and the names of the annotators."""
         names = list(self._annotators)
         tables = [AnswerTable.stacked(kind, parts) for kind, parts in self._parts.items()]
-        lists = [[names[code] for code in table.annotators.tolist()] for table in tables]
-        found, codes = code_annotators(lists)
+        used = [[names[code] for code in table.annotators.tolist()] for table in tables]
+        found, codes = code_annotators(used)
         pairs, triplets, odd_one_out = map(AnswerTable.with_annotators, tables, codes)
         return (pairs, triplets, odd_one_out), found
 
     def _table(
-        self, kind: Kind, columns: Mapping[str, Sequence[object]], where: Where
+        self, kind: Kind, fields: Mapping[str, Sequence[object]], where: Where
     ) -> AnswerTable:
-        rows = self._rows(kind, columns, where)
-        n = len(rows)
-        none = [None] * n
-        words = converted(columns["answer"], lambda value: code_of_word(kind, value), where)
-        weights = converted(columns.get("weight", none), _weight, where)
-        names = converted(columns.get("annotator", none), _annotator, where)
-        codes = [self._annotators.setdefault(name, len(self._annotators)) for name in names]
+        rows = self._rows(kind, fields, where)
+        none = [None] * len(rows)
+        codes = converted(fields["answer"], lambda value: code_of_word(kind, value), where)
+        weights = converted(fields.get("weight", none), parse_weight, where)
+        names = converted(fields.get("annotator", none), parse_annotator, where)
+        annotators = [self._annotators.setdefault(name, len(self._annotators)) for name in names]
         return AnswerTable(
             kind,
             rows,
-            np.array(words, dtype=np.int64),
-            np.array(weights, dtype=np.float64),
             np.array(codes, dtype=np.int64),
+            np.array(weights, dtype=np.float64),
+            np.array(annotators, dtype=np.int64),
         ).with_sorted_pairs()
 
     def _rows(
-        self, kind: Kind, columns: Mapping[str, Sequence[object]], where: Where
+        self, kind: Kind, fields: Mapping[str, Sequence[object]], where: Where
     ) -> NDArray[np.int64]:
-        found = []
-        for wanted, names in ((self._header.has_rows, BY_ROW), (self._header.has_ids, BY_ID)):
-            if wanted:
-                given = [columns.get(name, [None] * len(columns["kind"])) for name in names]
-                found.append(self._numbers(kind, names, given, where))
-        if len(found) == 2 and (found[0] != found[1]).any():
+        """Read the rows of each record; check numbers against ids where the table has both."""
+        found = [
+            self._rows_from(kind, names, fields, where)
+            for is_there, names in ((self._header.has_rows, BY_ROW), (self._header.has_ids, BY_ID))
+            if is_there
+        ]
+        if len(found) == 2 and self._ids is not None and (found[0] != found[1]).any():
             at, position = (int(axis[0]) for axis in np.nonzero(found[0] != found[1]))
-            name, row = BY_ID[position], int(found[0][at, position])
+            row, name = int(found[0][at, position]), BY_ID[position]
             raise InvalidConstraintsError(
                 f"{where(at)}: {BY_ROW[position]} is {row}, the row with the id "
-                f"{self._ids.names[row]!r}, "  # type: ignore[union-attr]
-                f"but {name} is {columns[name][at]!r}: remove one of both columns"
+                f"{self._ids.names[row]!r}, but {name} is {fields[name][at]!r}; correct one, or "
+                "remove the columns of one kind"
             )
         return found[0]
 
-    def _numbers(
-        self, kind: Kind, names: tuple[str, ...], given: list[Sequence[object]], where: Where
+    def _rows_from(
+        self,
+        kind: Kind,
+        names: tuple[str, ...],
+        fields: Mapping[str, Sequence[object]],
+        where: Where,
     ) -> NDArray[np.int64]:
-        """Read the rows from the columns that name them, by number or by id."""
-        n_rows = N_ROWS[kind]
-        if n_rows == 2:
-            at = next((at for at, value in enumerate(given[2]) if not _is_missing(value)), None)
-            if at is not None:
+        """Read the rows of each record from the columns `names`."""
+        given = [fields.get(name, [None] * len(fields["kind"])) for name in names]
+        if kind == "pair":
+            self._check_no_third(names[2], given[2], where)
+        columns = [
+            self._column(name, values, where)
+            for name, values in list(zip(names, given, strict=True))[: N_ROWS[kind]]
+        ]
+        return as_rows(np.stack(columns, axis=1), self._n_samples, where)
+
+    def _check_no_third(self, name: str, values: Sequence[object], where: Where) -> None:
+        for at, value in enumerate(values):
+            if not is_missing(value, or_word=True):
                 raise InvalidConstraintsError(
-                    f"{where(at)}: a pair has no third row, but {names[2]} is {given[2][at]!r}"
+                    f"{where(at)}: a pair has no third row, but {name} is {value!r}"
                 )
-        found = []
-        for name, values in zip(names, given[:n_rows], strict=False):
-            at = next((at for at, value in enumerate(values) if _is_empty(value)), None)
-            if at is not None:
-                raise InvalidConstraintsError(f"{where(at)}: {name} is missing")
-            if names == BY_ID and self._ids is not None:
-                found.append(self._ids.rows_of(values, where))
-            else:
-                found.append(np.array(converted(values, _row_parser(name), where), dtype=np.int64))
-        return as_rows(np.stack(found, axis=1), self._n_samples, where)
+
+    def _column(self, name: str, values: Sequence[object], where: Where) -> NDArray[np.int64]:
+        at = next((at for at, value in enumerate(values) if is_missing(value)), None)
+        if at is not None:
+            raise InvalidConstraintsError(f"{where(at)}: {name} is missing")
+        if name in BY_ID and self._ids is not None:
+            return self._ids.rows_of(values, where)
+        rows = converted(values, parse_row, lambda at: f"{where(at)}: {name}")
+        return np.array(rows, dtype=np.int64)
 
 
-def _places_of(at: NDArray[np.int64], where: Where) -> Where:
-    return lambda position: where(int(at[position]))
-
-
-def _is_empty(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _is_missing(value: object) -> bool:
-    """Whether there is no value, or one of the words that tables have for none."""
-    return value is None or (isinstance(value, str) and value.strip().casefold() in _MISSING)
-
-
-def _row_parser(name: str) -> Callable[[object], int]:
-    def parse(value: object) -> int:
-        row = _whole_number(value)
-        # Beyond 2**62 no number is a row, and some fit in no array.
-        if row is None or abs(row) >= 2**62:
-            raise InvalidConstraintsError(f"{name} must be a row number, got {str(value)[:40]!r}")
-        return row
-
-    return parse
-
-
-def _whole_number(value: object) -> int | None:
-    if isinstance(value, str):
-        text = value.strip()
-        return int(text.partition(".")[0]) if _WHOLE_NUMBER.fullmatch(text) else None
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    number = float(value) if isinstance(value, numbers.Real) else math.nan
-    return int(number) if math.isfinite(number) and number.is_integer() else None
-
-
-def _weight(value: object) -> float:
-    if _is_empty(value):
-        return 1.0
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        return as_weight(float(value.replace(",", ".")))
-    return as_weight(value)
-
-
-def _annotator(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    number = _whole_number(value)
-    if number is None:
-        raise InvalidConstraintsError(f"annotator must be a name or an integer, got {value!r}")
-    return str(number)
+def _at_positions(where: Where, positions: NDArray[np.int64]) -> Where:
+    return lambda at: where(int(positions[at]))

@@ -1,98 +1,69 @@
-"""Random answers that fit known labels, but for an exact share of wrong ones."""
+"""Random distinct integers and pairs, in memory linear in the sample."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
-from clew.constraints._ranks import as_random, distinct_integers, pair_from_rank
-from clew.constraints._truth import TRUTH, as_classes
-from clew.exceptions import InvalidParameterError
-
-__all__ = ["random_answers"]
+__all__ = ["as_random", "distinct_integers", "pair_from_rank"]
 
 
-def random_answers(
-    y: ArrayLike,
-    counts: Mapping[Kind, int],
-    *,
-    error: float,
-    dont_know: float,
-    random_state: int | RandomState | None,
-) -> tuple[int, dict[Kind, NDArray[np.int64]]]:
-    """Draw answers of each kind; see `Constraints.from_labels`.
+def as_random(random_state: int | RandomState | None) -> RandomState:
+    """Resolve a `random_state` as scikit-learn does."""
+    # Imported here: scikit-learn imports pandas where it is installed, which is slow.
+    from sklearn.utils import check_random_state
+
+    random: RandomState = check_random_state(random_state)
+    return random
+
+
+def distinct_integers(total: int, size: int, random: RandomState) -> NDArray[np.int64]:
+    """Draw integers in [0, total) uniformly without replacement, in random order.
+
+    Parameters
+    ----------
+    total : int
+        Exclusive upper bound; may be far larger than what fits in memory.
+    size : int
+        Number of integers, at most `total`.
+    random : RandomState
+        Source of randomness.
 
     Returns
     -------
-    n_samples : int
-    answers : dict of kind to ndarray of shape (n, 3) or (n, 4)
-        Rows and the answer.
+    ndarray of shape (size,), int64
+
+    Notes
+    -----
+    Memory is linear in `size`: where `total` is larger than ``3 * size``, integers are drawn with
+    replacement and repeats dropped, which has the same distribution.
     """
-    classes = as_classes(y)
-    for name, share in (("error", error), ("dont_know", dont_know)):
-        if not 0 <= share <= 1:
-            raise InvalidParameterError(f"{name} must lie in [0, 1], got {share}")
-    if error + dont_know > 1:
-        raise InvalidParameterError(
-            f"error + dont_know must not exceed 1, got {error} + {dont_know}"
-        )
-    rng = as_random(random_state)
-    answers = {}
-    for kind, count in counts.items():
-        rows = _random_rows(kind, count, classes.size, rng)
-        said = _with_mistakes(TRUTH[kind](classes, rows), kind, error, dont_know, rng)
-        answers[kind] = np.column_stack([rows, said])
-    return classes.size, answers
+    if total <= 3 * size:
+        return random.permutation(total)[:size].astype(np.int64)
+    drawn = np.zeros(0, dtype=np.int64)
+    while drawn.size < size:
+        more = random.randint(0, total, size=size - drawn.size + 8, dtype=np.int64)
+        drawn = np.concatenate([drawn, more])
+        first = np.unique(drawn, return_index=True)[1]
+        drawn = drawn[np.sort(first)]
+    return drawn[:size]
 
 
-def _random_rows(kind: Kind, count: int, n_samples: int, rng: RandomState) -> NDArray[np.int64]:
-    n_rows = 2 if kind == "pair" else 3
-    if count < 0:
-        raise InvalidParameterError(f"the number of {kind} answers must not be negative: {count}")
-    if kind == "pair":
-        total = n_samples * (n_samples - 1) // 2
-        if count > total:
-            raise InvalidParameterError(
-                f"n_pairs={count} pairs without repeats cannot be drawn: "
-                f"{n_samples} rows have {total}"
-            )
-        return np.column_stack(pair_from_rank(distinct_integers(total, count, rng)))
-    if count and n_samples < n_rows:
-        raise InvalidParameterError(
-            f"{kind} answers are about three rows, but there are only {n_samples}"
-        )
-    return _distinct_triples(count, n_samples, rng)
+def pair_from_rank(ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs (low, high) at some ranks of the list (0,1), (0,2), (1,2), (0,3), ...
 
+    Parameters
+    ----------
+    ranks : ndarray of int64
+        Positions in the list: high·(high - 1)/2 + low.
 
-def _distinct_triples(count: int, n_samples: int, rng: RandomState) -> NDArray[np.int64]:
-    """Draw ordered triples of different rows, each uniform: skip what was drawn before."""
-    triples = np.empty((count, 3), dtype=np.int64)
-    for position in range(3):
-        drawn = rng.randint(0, max(n_samples - position, 1), size=count, dtype=np.int64)
-        for taken in np.sort(triples[:, :position], axis=1).T:
-            drawn += drawn >= taken
-        triples[:, position] = drawn
-    return triples
-
-
-def _with_mistakes(
-    truth: NDArray[np.int64], kind: Kind, error: float, dont_know: float, rng: RandomState
-) -> NDArray[np.int64]:
-    """Make exact shares of the settled answers wrong, or don't-know."""
-    said = truth.copy()
-    settled = rng.permutation(np.flatnonzero(truth != DONT_KNOW))
-    n_wrong = round(error * settled.size)
-    # Both shares may round up where together they are all there is.
-    n_unknown = min(round(dont_know * settled.size), settled.size - n_wrong)
-    wrong, unknown = settled[:n_wrong], settled[n_wrong : n_wrong + n_unknown]
-    codes = np.array([code for code in ANSWER_WORDS[kind].values() if code != DONT_KNOW])
-    # A step of 1 to n - 1 round the list of codes never ends where it began.
-    place = np.argmax(truth[wrong, None] == codes, axis=1)
-    step = rng.randint(1, codes.size, size=n_wrong)
-    said[wrong] = codes[(place + step) % codes.size]
-    said[unknown] = DONT_KNOW
-    return said
+    Returns
+    -------
+    low, high : ndarray of int64
+    """
+    high = ((1 + np.sqrt(1.0 + 8.0 * ranks)) / 2).astype(np.int64)
+    # The square root may be off by one where ranks exceed 2**53.
+    high -= high * (high - 1) // 2 > ranks
+    high += high * (high + 1) // 2 <= ranks
+    return ranks - high * (high - 1) // 2, high

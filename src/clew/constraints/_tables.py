@@ -1,34 +1,54 @@
-"""The answers of one kind as four arrays of equal length."""
+"""The answers of one kind as columns, and how they are made of arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import N_ROWS, Kind
+from clew.answers import CODES, N_ROWS, Kind
+from clew.constraints._ids import RowIds
+from clew.constraints._validation import as_array, as_codes, as_integers, as_rows
+from clew.exceptions import InvalidConstraintsError
 
-__all__ = ["AnswerTable"]
+__all__ = ["PARAMETER", "AnswerTable", "Tables", "as_table", "code_annotators"]
+
+#: The parameter of `Constraints` that takes the answers of each kind.
+PARAMETER: Final[Mapping[Kind, str]] = MappingProxyType(
+    {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd_one_out"}
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerTable:
-    """The answers of one kind, in order of arrival; the arrays are made read-only.
+    """The answers of one kind, in order of arrival, as four arrays of equal length.
+
+    `Constraints.tables` returns these. The arrays are made read-only.
 
     Parameters
     ----------
     kind : {"pair", "triplet", "odd_one_out"}
-        What the answers answer.
+        The kind of the questions.
     rows : ndarray of shape (n, 2) or (n, 3), int64
-        Which rows each question was about.
+        The rows that each question is about.
     answers : ndarray of shape (n,), int64
         Codes of `clew.answers`.
     weights : ndarray of shape (n,), float64
-        How far to believe each answer.
+        Weight of each answer, in [0, 1].
     annotators : ndarray of shape (n,), int64
-        Positions in a tuple of names that the owner of the table keeps.
+        Who gave each answer, as a position in `Constraints.annotators`.
+
+    Examples
+    --------
+    >>> from clew import Constraints
+    >>> c = Constraints.from_triplets([(0, 1, 2), (3, 1, 0)], ["second", "dont_know"], n_samples=4)
+    >>> pairs, triplets, odd_one_out = c.tables
+    >>> len(pairs), triplets.answers, triplets.answer_index
+    (0, array([ 1, -2]), array([1, 2]))
     """
 
     kind: Kind
@@ -42,21 +62,30 @@ class AnswerTable:
             array.flags.writeable = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Through the constructor: NumPy forgets the read-only flag when it pickles or copies.
+        # Through the constructor: NumPy drops the read-only flag when it pickles or copies.
         return AnswerTable, (self.kind, self.rows, self.answers, self.weights, self.annotators)
 
     def __len__(self) -> int:
         return len(self.answers)
 
+    @property
+    def answer_index(self) -> NDArray[np.int64]:
+        """Position of each answer in ``CODES[kind]``, as in the columns of confusion matrices."""
+        codes = CODES[self.kind]
+        # Codes are small: an array over all of them is faster than a search for each answer.
+        index = np.zeros(max(codes) - min(codes) + 1, dtype=np.int64)
+        index[np.array(codes) - min(codes)] = np.arange(len(codes))
+        return index[self.answers - min(codes)]
+
     @classmethod
     def empty(cls, kind: Kind) -> AnswerTable:
-        """Make a table of no answers."""
+        """Return a table without answers."""
         none = np.zeros(0, dtype=np.int64)
         return cls(kind, none.reshape(0, N_ROWS[kind]), none, np.zeros(0), none)
 
     @classmethod
     def stacked(cls, kind: Kind, parts: Sequence[AnswerTable]) -> AnswerTable:
-        """Put tables of one kind, with common codes of annotators, behind each other."""
+        """Concatenate tables of one kind whose annotator codes mean the same annotators."""
         parts = [cls.empty(kind), *parts]
         return cls(
             kind,
@@ -67,7 +96,7 @@ class AnswerTable:
         )
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> AnswerTable:
-        """Keep the answers under a mask or at positions."""
+        """Keep the answers selected by a mask or by positions."""
         return AnswerTable(
             self.kind,
             self.rows[which],
@@ -77,16 +106,25 @@ class AnswerTable:
         )
 
     def renumbered(self, new_number: NDArray[np.int64]) -> AnswerTable:
-        """Keep the answers whose rows all have a new number (not -1), under those numbers."""
-        rows = new_number[self.rows]
-        inside: NDArray[np.bool_] = np.all(rows >= 0, axis=1)
+        """Replace each row by ``new_number[row]``, and drop answers about a row whose number is -1.
+
+        Parameters
+        ----------
+        new_number : ndarray of shape (n_samples,), int64
+            The new number of each row, or -1.
+
+        Returns
+        -------
+        AnswerTable
+        """
+        inside: NDArray[np.bool_] = np.all(new_number[self.rows] >= 0, axis=1)
         kept = self.take(inside)
         return AnswerTable(
             self.kind, new_number[kept.rows], kept.answers, kept.weights, kept.annotators
         ).with_sorted_pairs()
 
     def with_sorted_pairs(self) -> AnswerTable:
-        """Write each pair with the smaller row first; other kinds keep the order asked."""
+        """Put the smaller row of each pair first; leave the rows of other kinds in order."""
         if self.kind != "pair":
             return self
         rows = np.sort(self.rows, axis=1)
@@ -107,22 +145,17 @@ class AnswerTable:
         return AnswerTable(self.kind, rows, answers, self.weights, self.annotators)
 
     def with_weights(self, weights: NDArray[np.float64]) -> AnswerTable:
-        """Change how far each answer is believed."""
+        """Replace the weights."""
         return AnswerTable(self.kind, self.rows, self.answers, weights, self.annotators)
 
     def with_annotators(self, annotators: NDArray[np.int64]) -> AnswerTable:
-        """Change who gave each answer."""
+        """Replace the codes of the annotators."""
         return AnswerTable(self.kind, self.rows, self.answers, self.weights, annotators)
-
-    def joined(self, other: AnswerTable, names: NDArray[np.int64]) -> AnswerTable:
-        """Append the answers of another table, whose annotator codes `names` translates."""
-        theirs = other.with_annotators(names[other.annotators])
-        return AnswerTable.stacked(self.kind, [self, theirs])
 
     def is_equal(
         self, other: AnswerTable, own_names: Sequence[str], other_names: Sequence[str]
     ) -> bool:
-        """Whether both hold the same answers of the same people in the same order."""
+        """Compare two tables, annotators by name."""
         if len(self) != len(other):
             return False
         mine = np.asarray(own_names, dtype=object)[self.annotators]
@@ -133,3 +166,101 @@ class AnswerTable:
             and np.array_equal(self.weights, other.weights)
             and bool((mine == theirs).all())
         )
+
+
+#: The answers of all kinds: pairs, triplets, odd-one-out answers.
+Tables = tuple[AnswerTable, AnswerTable, AnswerTable]
+
+
+def as_table(
+    values: ArrayLike | None,
+    kind: Kind,
+    n_samples: int,
+    ids: RowIds | None,
+    *,
+    answers: ArrayLike | None = None,
+    name: str | None = None,
+) -> AnswerTable:
+    """Make a table of answers given as arrays, with weights 1 and annotators 0.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, n_rows) or (n, n_rows + 1), or None
+        The rows of each answer, or their ids, and, if `answers` is None, the answer. None: none.
+    kind : {"pair", "triplet", "odd_one_out"}
+        The kind of the questions.
+    n_samples : int
+        Number of rows of the data.
+    ids : RowIds or None
+        The ids of the rows, if `values` holds ids.
+    answers : array-like of shape (n,) or one answer, default=None
+        The answers, as codes or words.
+    name : str, default=None
+        Name of `values` in messages. None: the parameter of `Constraints`.
+
+    Returns
+    -------
+    AnswerTable
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If a row, id or answer is invalid, or a shape is wrong.
+    """
+    name = PARAMETER[kind] if name is None else name
+    width = N_ROWS[kind] + (answers is None)
+    # Without as_objects, NumPy turns ids of several types into strings, and large ones to floats.
+    given = np.zeros((0, width)) if values is None else values
+    array = as_array(given, name, as_objects=ids is not None)
+    if array.size == 0 and array.shape[-1] in (0, width):
+        array = array.reshape(0, width)
+    if array.ndim != 2 or array.shape[1] != width:
+        what = f": {N_ROWS[kind]} rows and the answer" if answers is None else ""
+        raise InvalidConstraintsError(
+            f"{name} must have shape (n, {width}){what}; got {array.shape}"
+        )
+    items = array[:, : N_ROWS[kind]]
+    coded = array[:, -1] if answers is None else as_array(answers, "answers")
+    coded = np.full(len(array), coded) if coded.ndim == 0 else coded
+    if coded.shape != (len(array),):
+        raise InvalidConstraintsError(
+            f"answers must have shape ({len(array)},), one for each question, got {coded.shape}"
+        )
+
+    def where(at: int) -> str:
+        return f"{name}[{at}] = ({', '.join(map(repr, array[at].tolist()))})"
+
+    rows = as_integers(items, name) if ids is None else ids.rows_of_array(items, where)
+    n = len(array)
+    return AnswerTable(
+        kind,
+        as_rows(rows, n_samples, where),
+        as_codes(coded, kind, where),
+        np.ones(n),
+        np.zeros(n, dtype=np.int64),
+    ).with_sorted_pairs()
+
+
+def code_annotators(
+    given: Sequence[list[int] | list[str]],
+) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Sort the annotators, and encode each by its position.
+
+    Parameters
+    ----------
+    given : sequence of list
+        Integers or names, one list for each kind of answer.
+
+    Returns
+    -------
+    names : tuple of str
+    codes : list of ndarray of int64
+        For each list of `given`, the position of each annotator in `names`.
+    """
+    # Integers are sorted by value, so that annotators 0, 1, 2, ... are their own codes.
+    all_integers = all(isinstance(one, int) for some in given for one in some[:1])
+    lists = [some if all_integers else list(map(str, some)) for some in given]
+    found: set[Any] = set().union(*lists)
+    code: dict[Any, int] = {name: at for at, name in enumerate(sorted(found))}
+    codes = [np.array(list(map(code.__getitem__, some)), dtype=np.int64) for some in lists]
+    return tuple(map(str, code)), codes

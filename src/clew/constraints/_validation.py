@@ -1,96 +1,74 @@
-"""Checks what callers pass, and turns it into tables; every message names the answer at fault."""
+"""The checks of answers, given as arrays or as fields of a file or data frame.
+
+Functions that check many answers take ``where``, a function that describes the place of answer
+number `at` for messages: "pairs[3]", say, or "answers.csv, line 5".
+"""
 
 from __future__ import annotations
 
+import math
 import numbers
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import N_ROWS, Kind, as_answer_code
-from clew.constraints._ids import RowIds, Where, as_row_ids
-from clew.constraints._tables import AnswerTable
+from clew.answers import Kind, as_answer_code, as_weight
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = [
-    "PARAMETER",
     "Where",
     "as_annotators",
+    "as_array",
     "as_codes",
     "as_integers",
     "as_rows",
-    "as_table",
     "as_weights",
-    "code_annotators",
     "converted",
-    "rows_and_ids",
+    "is_missing",
+    "parse_annotator",
+    "parse_row",
+    "parse_weight",
 ]
 
 T = TypeVar("T")
+Where = Callable[[int], str]
 
-_NEVER_VALID: Final = frozenset({bool, np.bool_, list, dict, set})
-
-#: The parameter of `Constraints` that takes the answers of each kind.
-PARAMETER: Final[dict[Kind, str]] = {
-    "pair": "pairs",
-    "triplet": "triplets",
-    "odd_one_out": "odd_one_out",
-}
+#: Words that stand for a missing value, in lower case.
+_MISSING: Final = frozenset({"", "nan", "na", "<na>", "none", "null"})
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+#: With a decimal point, or the decimal comma of files that separate columns by semicolons.
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def rows_and_ids(n_samples: object, ids: object) -> tuple[int, RowIds | None]:
-    """Check the number of rows and their ids; either may be None, but not both.
-
-    Parameters
-    ----------
-    n_samples : object
-        What the caller gave as the number of rows.
-    ids : object
-        What the caller gave as their ids.
-
-    Returns
-    -------
-    n_samples : int
-    ids : RowIds or None
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If the number is no number of rows, the ids are wrong, or they are of another number.
-    """
-    named = ids if ids is None or isinstance(ids, RowIds) else as_row_ids(ids)
-    if n_samples is None and named is not None:
-        return len(named), named
-    is_integer = isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool)
-    if not is_integer or int(n_samples) < 0:  # type: ignore[call-overload]
-        raise InvalidConstraintsError(
-            f"n_samples must be the number of rows of the data, got {n_samples!r}; "
-            "it may be left out where ids are given"
-        )
-    n = int(n_samples)  # type: ignore[call-overload]
-    if named is not None and len(named) != n:
-        raise InvalidConstraintsError(f"there are {len(named)} ids, but n_samples is {n}")
-    return n, named
+def as_array(values: ArrayLike, name: str, *, as_objects: bool = False) -> NDArray[Any]:
+    """Convert to an array; one of words, or of words and numbers, holds Python objects."""
+    try:
+        array = np.asarray(values, dtype=object if as_objects else None)
+        return np.asarray(values, dtype=object) if array.dtype.kind in "US" else array
+    except (TypeError, ValueError) as error:
+        raise InvalidConstraintsError(f"{name} must be a rectangular array: {error}") from error
 
 
 def as_integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
-    """Return a fresh int64 array; floats pass only where each is a whole number."""
-    array = _as_array(values, name)
+    """Convert to a new int64 array; floats have to be whole numbers."""
+    array = as_array(values, name)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
     if array.dtype.kind == "O" and all(
         isinstance(value, numbers.Real) and not isinstance(value, bool) for value in array.flat
     ):
-        # A mixed data frame gives objects; beyond 2**53 they are out of any range anyway.
+        # From a data frame with columns of several types. Rounding is harmless: no row number
+        # is near 2**53.
         array = array.astype(np.float64)
     if array.dtype.kind not in "iuf":
         raise InvalidConstraintsError(
-            f"{name} must hold integers, got {_first_odd(array)!r}; "
-            "where rows are named by id, give the ids of all rows as ids="
+            f"{name} must hold row numbers, got {_first_non_number(array)!r}; "
+            "if rows are given by id, pass the ids of all rows as ids="
         )
-    # 2**62 is beyond every row number and well inside both integers and floats.
+    # Larger numbers are no row numbers, and might overflow.
     whole = np.isfinite(array) & (np.abs(array.astype(np.float64)) < 2**62)
     whole &= array == np.floor(array)
     if not whole.all():
@@ -101,93 +79,14 @@ def as_integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     return np.array(array, dtype=np.int64, order="C")
 
 
-def _as_array(values: ArrayLike, name: str, *, as_objects: bool = False) -> NDArray[Any]:
-    try:
-        array = np.asarray(values, dtype=object if as_objects else None)
-        return np.asarray(values, dtype=object) if array.dtype.kind in "US" else array
-    except (TypeError, ValueError) as error:
-        raise InvalidConstraintsError(
-            f"{name} must be a rectangular array of numbers: {error}"
-        ) from error
-
-
-def _first_odd(array: NDArray[Any]) -> object:
-    """Return the first value that is no number."""
+def _first_non_number(array: NDArray[Any]) -> object:
+    """Return the first value that is not a number; there has to be one."""
     values: list[object] = array.ravel().tolist()
     return next(v for v in values if isinstance(v, bool) or not isinstance(v, numbers.Real))
 
 
-def as_table(
-    values: ArrayLike | None,
-    kind: Kind,
-    n_samples: int,
-    ids: RowIds | None,
-    *,
-    answers: ArrayLike | None = None,
-    name: str | None = None,
-) -> AnswerTable:
-    """Check rows and answers of one kind; weights are 1 and annotators 0 in the table returned.
-
-    Parameters
-    ----------
-    values : array-like of shape (n, n_rows) or (n, n_rows + 1), or None
-        Rows, or their ids, of each answer; without `answers`, the answer behind them. None: none.
-    kind : {"pair", "triplet", "odd_one_out"}
-        What was asked.
-    n_samples : int
-        Number of rows of the data.
-    ids : RowIds or None
-        The ids of the rows, where answers name rows by id.
-    answers : array-like of shape (n,) or one answer, default=None
-        The answers, as codes or words.
-    name : str, default=None
-        What messages call `values`; None: the parameter of `Constraints`.
-
-    Returns
-    -------
-    AnswerTable
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If anything is wrong; the message names the answer.
-    """
-    name = PARAMETER[kind] if name is None else name
-    width = N_ROWS[kind] + (answers is None)
-    # Left to itself, NumPy turns numbers beside words into words, and large ones into floats.
-    given = np.zeros((0, width)) if values is None else values
-    array = _as_array(given, name, as_objects=ids is not None)
-    if array.size == 0 and array.shape[-1] in (0, width):
-        array = array.reshape(0, width)
-    if array.ndim != 2 or array.shape[1] != width:
-        what = f": {N_ROWS[kind]} rows and the answer" if answers is None else ""
-        raise InvalidConstraintsError(
-            f"{name} must have shape (n, {width}){what}; got {array.shape}"
-        )
-    items = array[:, : N_ROWS[kind]]
-    said = array[:, -1] if answers is None else _as_array(answers, "answers")
-    said = np.full(len(array), said) if said.ndim == 0 else said
-    if said.shape != (len(array),):
-        raise InvalidConstraintsError(
-            f"answers must have shape ({len(array)},), one for each question, got {said.shape}"
-        )
-
-    def where(at: int) -> str:
-        return f"{name}[{at}] = ({', '.join(map(repr, array[at].tolist()))})"
-
-    rows = as_integers(items, name) if ids is None else ids.rows_of_array(items, where)
-    n = len(array)
-    return AnswerTable(
-        kind,
-        as_rows(rows, n_samples, where),
-        as_codes(said, kind, where),
-        np.ones(n),
-        np.zeros(n, dtype=np.int64),
-    ).with_sorted_pairs()
-
-
 def as_rows(rows: NDArray[np.int64], n_samples: int, where: Where) -> NDArray[np.int64]:
-    """Check that rows are in range, and different within each answer.
+    """Check that rows are in range, and distinct within each answer.
 
     Parameters
     ----------
@@ -196,11 +95,16 @@ def as_rows(rows: NDArray[np.int64], n_samples: int, where: Where) -> NDArray[np
     n_samples : int
         Number of rows of the data.
     where : function of int
-        Describes the place of an answer for the message of an error.
+        Describes the place of an answer.
 
     Returns
     -------
-    ndarray of the same shape, contiguous
+    ndarray of the same shape, C-contiguous
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If a row is out of range or repeated.
     """
     outside = (rows < 0) | (rows >= n_samples)
     if outside.any():
@@ -215,13 +119,13 @@ def as_rows(rows: NDArray[np.int64], n_samples: int, where: Where) -> NDArray[np
     if repeated.any():
         at = int(np.argmax(repeated))
         raise InvalidConstraintsError(
-            f"{where(at)}: an answer is about different rows, but one is repeated"
+            f"{where(at)}: the rows of an answer must be distinct, but one is repeated"
         )
     return np.ascontiguousarray(rows)
 
 
 def as_codes(answers: NDArray[Any], kind: Kind, where: Where) -> NDArray[np.int64]:
-    """Turn answers, codes or words, into codes; `where` is as in `as_rows`."""
+    """Convert answers, given as codes or as words, to codes."""
 
     def parse(value: object) -> int:
         is_whole = isinstance(value, float) and value.is_integer()
@@ -231,17 +135,17 @@ def as_codes(answers: NDArray[Any], kind: Kind, where: Where) -> NDArray[np.int6
 
 
 def converted(values: Sequence[object], parse: Callable[[object], T], where: Where) -> list[T]:
-    """Parse each of many values; equal ones, of which there are many, once.
+    """Apply `parse` to values, once to each distinct value.
 
     Parameters
     ----------
     values : sequence of length n
-        What to parse.
+        The values.
     parse : function
-        Raises `InvalidConstraintsError` where a value is wrong, as every bool and every
-        unhashable value has to be.
+        Raises `InvalidConstraintsError` if a value is invalid. Bools and unhashable values have
+        to be invalid.
     where : function of int
-        Describes the place of ``values[at]`` for the message of an error.
+        Describes the place of ``values[at]``.
 
     Returns
     -------
@@ -250,37 +154,36 @@ def converted(values: Sequence[object], parse: Callable[[object], T], where: Whe
     Raises
     ------
     InvalidConstraintsError
-        With the place in front of the message of `parse`.
+        If a value is invalid: the place, and the message of `parse`.
     """
-    odd = None
-    if not _NEVER_VALID.isdisjoint(map(type, values)):
-        odd = next(at for at, value in enumerate(values) if type(value) in _NEVER_VALID)
-    # True is equal to 1, and a list has no hash.
-    done: dict[object, T] = {}
-    for value in dict.fromkeys(values) if odd is None else [values[odd]]:
+    # Neither may go into the dictionary: True is equal to 1, and a list has no hash.
+    barred = {t for t in set(map(type, values)) if t in (bool, np.bool_) or t.__hash__ is None}
+    distinct = [v for v in values if type(v) in barred][:1] if barred else dict.fromkeys(values)
+    parsed: dict[object, T] = {}
+    for value in distinct:
         try:
-            parsed = parse(value)
+            parsed[value] = parse(value)
         except InvalidConstraintsError as error:
-            at = values.index(value) if odd is None else odd
+            same = (v is value or (v == value and type(v) is type(value)) for v in values)
+            at = next(at for at, is_same in enumerate(same) if is_same)
             raise InvalidConstraintsError(f"{where(at)}: {error}") from error
-        done[value] = parsed
-    return list(map(done.__getitem__, values))
+    return list(map(parsed.__getitem__, values))
 
 
 def as_weights(weights: ArrayLike | None, n_answers: int, name: str) -> NDArray[np.float64]:
-    """Return a fresh array of `n_answers` weights in [0, 1]; one number is the weight of all."""
+    """Convert weights to a new array of shape (n_answers,); one number is the weight of all."""
     if weights is None:
         return np.ones(n_answers)
-    array = _as_array(weights, name)
+    array = as_array(weights, name)
     if array.dtype.kind not in "iuf" and array.size:
-        raise InvalidConstraintsError(f"{name} must hold numbers, got {_first_odd(array)!r}")
+        raise InvalidConstraintsError(f"{name} must hold numbers, got {_first_non_number(array)!r}")
     if array.ndim == 0:
         array = np.full(n_answers, array)
     if array.shape != (n_answers,):
         raise InvalidConstraintsError(
             f"{name} must have shape ({n_answers},), one for each answer, got {array.shape}"
         )
-    # Written so that NaN fails too.
+    # False for NaN too.
     inside = (array >= 0) & (array <= 1)
     if not inside.all():
         at = int(np.argmin(inside))
@@ -289,10 +192,10 @@ def as_weights(weights: ArrayLike | None, n_answers: int, name: str) -> NDArray[
 
 
 def as_annotators(annotators: ArrayLike | None, n_answers: int, name: str) -> list[int] | list[str]:
-    """Return integers or names, one for each answer; a single one gave all; None: ""."""
+    """Convert annotators to a list of length `n_answers`; one value holds for all; None: ""."""
     try:
         array = np.asarray("" if annotators is None else annotators)
-        # As objects: NumPy's own strings would drop zero characters at the end of a name.
+        # As objects: NumPy's strings drop trailing zero characters.
         if array.dtype.kind not in "iu":
             array = np.asarray("" if annotators is None else annotators, dtype=object)
     except ValueError as error:
@@ -315,26 +218,51 @@ def as_annotators(annotators: ArrayLike | None, n_answers: int, name: str) -> li
     return names  # type: ignore[no-any-return]
 
 
-def code_annotators(
-    given: Sequence[list[int] | list[str]],
-) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
-    """Assign codes to all annotators, in sorted order; return their names and their codes.
+def is_missing(value: object, *, or_word: bool = False) -> bool:
+    """Whether a field is None or blank or, if `or_word`, a word such as "NaN"."""
+    if not isinstance(value, str):
+        return value is None
+    text = value.strip()
+    return not text or (or_word and text.casefold() in _MISSING)
 
-    Parameters
-    ----------
-    given : sequence of list
-        Integers or names, one list for each kind of answer.
 
-    Returns
-    -------
-    names : tuple of str
-    codes : list of ndarray of int64
-        For each list of `given`, the position of each annotator in `names`.
-    """
-    # Integers sort as numbers, so that annotators 0, 1, 2, ... are their own codes.
-    all_integers = all(isinstance(one, int) for some in given for one in some[:1])
-    lists = [some if all_integers else list(map(str, some)) for some in given]
-    found: set[Any] = set().union(*lists)
-    code: dict[Any, int] = {name: at for at, name in enumerate(sorted(found))}
-    codes = [np.array(list(map(code.__getitem__, some)), dtype=np.int64) for some in lists]
-    return tuple(map(str, code)), codes
+def parse_row(value: object) -> int:
+    """Read a row number from a field, a number or text; "3.0" is row 3."""
+    row = _whole_number(value)
+    # Larger numbers are no row numbers, and some do not fit into an array.
+    if row is None or abs(row) >= 2**62:
+        raise InvalidConstraintsError(f"not a row number: {str(value)[:40]!r}")
+    return row
+
+
+def parse_weight(value: object) -> float:
+    """Read a weight from a field; 1 where it is missing."""
+    if is_missing(value):
+        return 1.0
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return as_weight(float(value.replace(",", ".")))
+    return as_weight(value)
+
+
+def parse_annotator(value: object) -> str:
+    """Read the name of an annotator from a field; "" where it is missing."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    number = _whole_number(value)
+    if number is None:
+        raise InvalidConstraintsError(f"annotator must be a name or an integer, got {value!r}")
+    return str(number)
+
+
+def _whole_number(value: object) -> int | None:
+    if isinstance(value, str):
+        text = value.strip()
+        return int(text.partition(".")[0]) if _WHOLE_NUMBER.fullmatch(text) else None
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    number = float(value) if isinstance(value, numbers.Real) else math.nan
+    return int(number) if math.isfinite(number) and number.is_integer() else None

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import DONT_KNOW, NONE_DIFFERS
 from clew.constraints import Constraints
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 __all__ = ["n_violated", "violations"]

@@ -1,4 +1,4 @@
-"""Who answers questions."""
+"""Oracles: what answers questions about rows."""
 
 from clew.oracles._simulated import Oracle, SimulatedOracle
 

@@ -1,29 +1,41 @@
-"""Confusion matrices: how often each annotator says what, for each true answer."""
+"""Confusion matrices: the probability of each answer, given the true answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import ANSWER_WORDS, Kind
+from clew.answers import CODES, Kind
 from clew.exceptions import InvalidParameterError
 
-__all__ = ["CODES", "from_rates", "from_tables"]
-
-#: For each kind, the codes of answers in the order of rows and columns; don't-know is the last.
-CODES: Final[Mapping[Kind, tuple[int, ...]]] = MappingProxyType(
-    {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
-)
+__all__ = ["from_rates", "from_tables"]
 
 
 def from_rates(
     error: ArrayLike, dont_know: ArrayLike, n_annotators: int
 ) -> dict[Kind, NDArray[np.float64]]:
-    """Spread errors evenly over the wrong answers; what nobody can know stays don't-know."""
+    """Make confusion matrices from error rates.
+
+    Parameters
+    ----------
+    error, dont_know : float or array-like of shape (n_annotators,)
+        Probability that an answer is wrong, and that it is don't-know.
+    n_annotators : int
+        Number of annotators.
+
+    Returns
+    -------
+    dict of kind to ndarray of shape (n_annotators, n_answers, n_answers)
+        In the order of `CODES`. All wrong answers are equally likely; where the true answer is
+        don't-know, so is every answer.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a probability, or the sum of both, is outside [0, 1], or the number is wrong.
+    """
     wrong = _as_rates(error, "error", n_annotators)
     unknown = _as_rates(dont_know, "dont_know", n_annotators)
     if (wrong + unknown > 1).any():
@@ -49,7 +61,7 @@ def _as_rates(rate: ArrayLike, name: str, n_annotators: int) -> NDArray[np.float
         rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), (n_annotators,))
     except (TypeError, ValueError) as error:
         raise InvalidParameterError(
-            f"{name} must be a number, or one for each of the {n_annotators} annotators"
+            f"{name} must be a number, or one number for each of {n_annotators} annotators"
         ) from error
     if not ((rates >= 0) & (rates <= 1)).all():
         raise InvalidParameterError(f"{name} must lie in [0, 1], got {rate!r}")
@@ -59,7 +71,25 @@ def _as_rates(rate: ArrayLike, name: str, n_annotators: int) -> NDArray[np.float
 def from_tables(
     confusion: ArrayLike | Mapping[Kind, ArrayLike], n_annotators: int
 ) -> dict[Kind, NDArray[np.float64]]:
-    """Check the matrices that a caller gave; one without a kind serves all kinds of its size."""
+    """Check confusion matrices.
+
+    Parameters
+    ----------
+    confusion : array-like or mapping of kind to array-like
+        Matrices of shape (n_answers, n_answers), or one for each annotator. Given without a kind,
+        it is used for all kinds with as many answers.
+    n_annotators : int
+        Number of annotators.
+
+    Returns
+    -------
+    dict of kind to ndarray of shape (n_annotators, n_answers, n_answers)
+
+    Raises
+    ------
+    InvalidParameterError
+        If a kind is unknown, a shape is wrong, or rows are not probabilities that add up to 1.
+    """
     if isinstance(confusion, Mapping):
         unknown = [kind for kind in confusion if kind not in CODES]
         if unknown:
@@ -87,6 +117,6 @@ def _as_matrices(table: ArrayLike, kind: Kind, n_annotators: int) -> NDArray[np.
         )
     if not (matrix >= 0).all() or not np.allclose(matrix.sum(axis=-1), 1, atol=1e-8):
         raise InvalidParameterError(
-            f"each row of the confusion of {kind} answers must hold chances that add up to 1"
+            f"each row of the confusion of {kind} answers must hold probabilities that add up to 1"
         )
     return np.broadcast_to(matrix, (n_annotators, size, size))

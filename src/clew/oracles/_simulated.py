@@ -1,4 +1,4 @@
-"""An oracle that knows the labels and errs at will."""
+"""An oracle that answers from known labels, with errors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from clew.answers import Answer, Kind, Question
-from clew.constraints._truth import TRUTH, as_classes
+from clew.answers import CODES, DONT_KNOW, Answer, Kind, Question
+from clew.constraints._meanings import TRUTH, as_classes, is_labeled
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
-from clew.oracles._confusion import CODES, from_rates, from_tables
+from clew.oracles._confusion import from_rates, from_tables
 
 __all__ = ["Oracle", "SimulatedOracle"]
 
 
 class Oracle(Protocol):
-    """Whoever answers questions: a person, a file of answers, or a simulation."""
+    """What answers questions: a person, a file of answers or a simulation."""
 
     def answer(self, question: Question, annotator: str | None = None) -> Answer:
-        """Answer one question, as a given annotator or as whoever is free."""
+        """Answer one question as the given annotator, or as any."""
         ...
 
 
@@ -32,32 +32,31 @@ class SimulatedOracle:
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        The class of each row.
+        The class of each row; the number -1 marks a row without a label.
     error : float or array-like of shape (n_annotators,), default=0.0
-        Chance that an answer is wrong. A wrong odd-one-out answer is one of the three others
-        with equal chance.
+        Probability that an answer is wrong. A wrong odd-one-out answer is any of the three others
+        with equal probability.
     dont_know : float or array-like of shape (n_annotators,), default=0.0
-        Chance that an answer is don't-know; ``error + dont_know`` must not exceed 1.
+        Probability that an answer is don't-know; ``error + dont_know`` must not exceed 1.
     annotators : int or sequence of str, default=1
-        How many there are, then named "0", "1", ..., or their names.
+        Number of annotators, who are then called "0", "1", ..., or their names.
     confusion : array-like or mapping from kind to array-like, default=None
-        In place of `error` and `dont_know`: for each true answer (row) the chance of each answer
-        that may be given (column). The order is same, different, don't-know for pairs; first,
-        second, don't-know for triplets; first, second, third, none, don't-know for odd-one-out.
-        One matrix, or one for each annotator on a leading axis. A 3×3 matrix serves pairs and
-        triplets, a 5×5 matrix odd-one-out; ``{"pair": ..., "triplet": ..., "odd_one_out": ...}``
-        gives each its own.
+        Replaces `error` and `dont_know`: the probability of each answer (column), given the true
+        answer (row). The order is same, different, don't-know for pairs; first, second,
+        don't-know for triplets; first, second, third, none, don't-know for odd-one-out.
+        One matrix, or one for each annotator on a leading axis. A 3×3 matrix is used for pairs
+        and triplets, a 5×5 matrix for odd-one-out;
+        ``{"pair": ..., "triplet": ..., "odd_one_out": ...}`` sets one for each kind.
     persistent : bool, default=False
-        Whether an annotator who is asked the same question again says the same again. Pairs are
-        the same either way round; the chances of `error` and `dont_know` strike triplets and
-        odd-one-out questions in whatever order they are asked as well.
+        Whether an annotator gives the same answer when asked the same question again. Rows may
+        then be in another order; `confusion` may depend on the order of three rows.
     random_state : int, RandomState or None, default=None
-        Seed of all chances.
+        Seed of the errors.
 
     Attributes
     ----------
     annotators : tuple of str
-        The names.
+        Names of the annotators.
     n_samples : int
         Number of rows.
 
@@ -66,14 +65,15 @@ class SimulatedOracle:
     InvalidDataError
         If `y` is not one-dimensional or holds NaN.
     InvalidParameterError
-        If a chance is outside [0, 1], a matrix has the wrong shape or rows that do not add up to
-        1, annotators share a name, or `confusion` comes with `error` or `dont_know`.
+        If a probability is outside [0, 1], a matrix has the wrong shape or rows that do not add
+        up to 1, annotators share a name, or `confusion` is given with `error` or `dont_know`.
 
     Notes
     -----
-    The true answer to a triplet is don't-know where b and c are both, or neither, in the class
-    of a, and to an odd-one-out question where all three classes differ. `error` and `dont_know`
-    leave such answers as they are; `confusion` may say otherwise.
+    The true answer is don't-know where labels do not determine one: to a triplet if both or
+    neither of b and c are in the class of a, to an odd-one-out question about three classes, and
+    to any question about a row without a label. `error` and `dont_know` do not change such
+    answers; `confusion` may.
 
     Examples
     --------
@@ -97,13 +97,13 @@ class SimulatedOracle:
         persistent: bool = False,
         random_state: int | RandomState | None = None,
     ) -> None:
-        self._classes = as_classes(y)
+        self._classes, self._is_labeled = as_classes(y), is_labeled(y)
         self.annotators = _as_names(annotators)
         if confusion is None:
             self._confusion = from_rates(error, dont_know, len(self.annotators))
         elif np.any(error) or np.any(dont_know):
             raise InvalidParameterError(
-                "confusion takes the place of error and dont_know: give one or the other"
+                "confusion replaces error and dont_know: pass one or the other"
             )
         else:
             self._confusion = from_tables(confusion, len(self.annotators))
@@ -122,9 +122,9 @@ class SimulatedOracle:
         Parameters
         ----------
         question : Question
-            What is asked.
+            The question.
         annotator : str or None, default=None
-            Who is asked. None: one of the annotators, at random.
+            Name of the annotator. None: a random one.
 
         Returns
         -------
@@ -146,21 +146,21 @@ class SimulatedOracle:
             raise InvalidParameterError(
                 f"confusion has no matrix for {question.kind} questions; add one"
             )
-        who = self._number_of(annotator)
-        value = self._said(question, who)
-        return Answer(question, value, annotator=self.annotators[who])
+        number = self._number_of(annotator)
+        code = self._draw_answer(question, number)
+        return Answer(question, code, annotator=self.annotators[number])
 
     def answer_all(
         self, questions: Iterable[Question], annotator: str | None = None
     ) -> list[Answer]:
-        """Answer questions one after the other; see `answer`.
+        """Answer several questions in order; see `answer`.
 
         Parameters
         ----------
         questions : iterable of Question
-            What is asked.
+            The questions.
         annotator : str or None, default=None
-            Who is asked. None: for each question one of the annotators, at random.
+            Name of the annotator. None: a random one for each question.
 
         Returns
         -------
@@ -178,31 +178,39 @@ class SimulatedOracle:
             )
         return self.annotators.index(annotator)
 
-    def _said(self, question: Question, who: int) -> int:
-        codes = CODES[question.kind]
+    def _true_answer(self, question: Question) -> int:
         rows = np.array([question.rows])
-        truth = codes.index(int(TRUTH[question.kind](self._classes, rows)[0]))
-        # Chances in an order of answers that does not depend on the order asked, so that the
-        # same number drawn means the same answer.
+        if not self._is_labeled[rows].all():
+            return DONT_KNOW
+        return int(TRUTH[question.kind](self._classes, rows)[0])
+
+    def _draw_answer(self, question: Question, annotator: int) -> int:
+        codes = CODES[question.kind]
+        truth = codes.index(self._true_answer(question))
+        # The order of the answers does not depend on the order of the rows, so that the same
+        # random number means the same answer.
         order = _order_of_answers(question)
-        steps = np.cumsum(self._confusion[question.kind][who, truth, order])
-        drawn = int(np.searchsorted(steps, self._draw(question, who), side="right"))
-        # Rounding may leave the last step a hair below 1.
-        last = int(np.flatnonzero(np.diff(steps, prepend=0.0))[-1])
+        cumulated = np.cumsum(self._confusion[question.kind][annotator, truth, order])
+        number = self._random_number(question, annotator)
+        drawn = int(np.searchsorted(cumulated, number, side="right"))
+        # Rounding may leave the sum slightly below 1.
+        last = int(np.flatnonzero(np.diff(cumulated, prepend=0.0))[-1])
         return codes[order[min(drawn, last)]]
 
-    def _draw(self, question: Question, who: int) -> float:
+    def _random_number(self, question: Question, annotator: int) -> float:
+        """Draw from [0, 1); if persistent, compute the number from the question and annotator."""
         if not self.persistent:
             return float(self._rng.random_sample())
         a, *others = question.rows
         key = (a, *sorted(others)) if question.kind == "triplet" else sorted(question.rows)
         kind = list(CODES).index(question.kind)
-        word = np.random.SeedSequence((self._seed, kind, who, *key)).generate_state(1, np.uint64)
-        return float(word[0] >> np.uint64(11)) * 2.0**-53
+        seeds = np.random.SeedSequence((self._seed, kind, annotator, *key))
+        bits = seeds.generate_state(1, np.uint64)[0]
+        return float(bits >> np.uint64(11)) * 2.0**-53
 
 
 def _order_of_answers(question: Question) -> list[int]:
-    """Positions in `CODES` such that answers that name a row follow the number of that row."""
+    """Order positions in `CODES` by the number of the row that an answer names."""
     if question.kind == "pair":
         return [0, 1, 2]
     named = question.rows[1:] if question.kind == "triplet" else question.rows
@@ -217,8 +225,8 @@ def _as_names(annotators: int | Sequence[str]) -> tuple[str, ...]:
         names = (annotators,) if isinstance(annotators, str) else tuple(annotators)
     if not names or not all(isinstance(name, str) for name in names):
         raise InvalidParameterError(
-            f"annotators must be a number of at least 1 or names, got {annotators!r}"
+            f"annotators must be a positive number or names, got {annotators!r}"
         )
     if len(set(names)) < len(names):
-        raise InvalidParameterError(f"annotators must have different names, got {names}")
+        raise InvalidParameterError(f"annotators must have distinct names, got {names}")
     return names

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from clew import Constraints, Question
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.exceptions import InvalidConstraintsError, InvalidDataError, InvalidParameterError
 from clew.oracles import SimulatedOracle
 from clew.trust import ConfusionMatrices

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from clew import Constraints
 from clew.answers import DONT_KNOW
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 from clew.trust import AnswerDoubts, ConfusionMatrices, answer_posterior
 

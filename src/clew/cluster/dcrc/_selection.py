@@ -17,7 +17,7 @@ from clew.cluster.dcrc._features import View, seen_by
 from clew.cluster.dcrc._objective import Penalties, Seen, log_chances
 from clew.constraints import Constraints
 from clew.constraints._folds import held_out_folds
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 from clew.trust.groups._outcomes import LABELS, said_in
 
 __all__ = [

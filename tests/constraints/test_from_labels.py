@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew import Constraints
-from clew.constraints._ranks import distinct_integers, pair_from_rank
+from clew.constraints._sampling import distinct_integers, pair_from_rank
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 Y = np.random.RandomState(0).randint(0, 5, 100)
@@ -113,7 +113,7 @@ def test_labels_of_any_type():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_pairs": 4951}, "100 rows have 4950"),
+        ({"n_pairs": 4951}, "100 labeled rows have 4950"),
         ({"n_pairs": -1}, "must not be negative"),
         ({"n_triplets": -1}, "must not be negative"),
         ({"error": 1.5}, r"error must lie in \[0, 1\], got 1.5"),
@@ -134,8 +134,24 @@ def test_bad_labels():
         Constraints.from_labels([[0, 1]], 1)
     with pytest.raises(InvalidDataError, match="one type"):
         Constraints.from_labels(np.array([0, "a"], dtype=object), 1)
-    with pytest.raises(InvalidParameterError, match="only 2"):
+    with pytest.raises(InvalidParameterError, match="only 2 have a label"):
         Constraints.from_labels([0, 1], n_triplets=1)
+
+
+def test_rows_without_a_label_are_never_drawn():
+    y = np.array([-1, 0, 1, 0, -1, 1, 0])
+    c = Constraints.from_labels(
+        y, 10, n_triplets=100, n_odd_one_out=100, error=0.1, dont_know=0.1, random_state=0
+    )
+    labeled = Constraints.from_labels(
+        y[y != -1], 10, n_triplets=100, n_odd_one_out=100, error=0.1, dont_know=0.1, random_state=0
+    )
+    assert c.n_samples == 7
+    assert c.subset(np.flatnonzero(y != -1)) == labeled
+    with pytest.raises(InvalidParameterError, match="5 labeled rows have 10"):
+        Constraints.from_labels(y.astype(float), 11)
+    # Names are names.
+    assert len(Constraints.from_labels(["-1", "a", "b"], 3)) == 3
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1))

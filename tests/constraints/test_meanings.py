@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clew import Constraints
-from clew.constraints._truth import TRUTH
+from clew.constraints._meanings import TRUTH
 
 CLASSES = np.array([0, 0, 0, 1, 1, 2])
 
