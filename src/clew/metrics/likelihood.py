@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
 from clew.constraints import Constraints
-from clew.constraints._tables import AnswerTable
 from clew.constraints._meanings import TRUTH, as_classes
+from clew.constraints._tables import AnswerTable
 from clew.exceptions import InvalidDataError
 
 __all__ = [

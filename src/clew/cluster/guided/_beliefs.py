@@ -14,7 +14,7 @@ from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold
 from clew.cluster.guided._error_rate import ErrorRate, Judged, error_rate
 from clew.constraints import Constraints
 from clew.constraints._support import of_some_weight
-from clew.constraints._validation import PARAMETER
+from clew.constraints._tables import PARAMETER
 from clew.similarity._comparisons import Relations, inequalities_of
 from clew.trust import ConfusionMatrices
 from clew.trust.groups._outcomes import CASES, KINDS
