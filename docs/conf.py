@@ -52,6 +52,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 # Pages and notebooks with code cells run at every build, so that their outputs are true.
 nb_execution_mode = "force"
+nb_execution_in_temp = True  # what a page writes is not left among the sources
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_merge_streams = True
