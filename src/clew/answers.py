@@ -39,6 +39,9 @@ __all__ = [
 
 Kind = Literal["pair", "triplet", "odd_one_out"]
 
+#: The kinds of questions, in the order of `Constraints.tables`.
+KINDS: Final[tuple[Kind, ...]] = ("pair", "triplet", "odd_one_out")
+
 SAME: Final = 1
 DIFFERENT: Final = 0
 FIRST: Final = 0

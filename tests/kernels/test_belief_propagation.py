@@ -15,7 +15,6 @@ from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.guided._refinement import TiedRows
 from clew.kernels.belief_propagation import believe, tell_all
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import said_in
 
 CODES = {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
 SIZES = {"pair": 2, "triplet": 3, "odd_one_out": 3}
@@ -50,9 +49,9 @@ def as_functions(known, confusion):
 
     return [
         (tuple(rows), likelihood(of.kind, confusion.of(known.annotators[who])[of.kind], label), w)
-        for of in said_in(known)
+        for of in known.tables
         for rows, label, w, who in zip(
-            of.rows.tolist(), of.label, of.weight, of.annotator, strict=True
+            of.rows.tolist(), of.answer_index, of.weights, of.annotators, strict=True
         )
         if not (of.kind == "pair" and CODES["pair"][label] == DONT_KNOW)
     ]

@@ -63,7 +63,7 @@ def as_functions(answers, confusion):
         (rows, log_likelihood(said.kind, label, weight, confusion[said.kind][who]))
         for said in answers.said
         for rows, label, weight, who in zip(
-            said.rows.tolist(), said.label, said.weight, said.annotator, strict=True
+            said.rows.tolist(), said.answer_index, said.weights, said.annotators, strict=True
         )
     ]
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import ANSWER_WORDS, Kind
+from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._outputs import csv_text
 from clew.cluster import GuidedClustering
 from clew.constraints import Constraints
 from clew.graphs import local_scale_graph, resolved_n_neighbors
 from clew.metrics._violations import violations
-from clew.trust.groups._outcomes import KINDS
 from clew.trust.groups.posterior import DOUBT
 
 __all__ = ["Doubted", "Groups", "clusters_csv", "doubted_answers", "doubtful_csv", "find_groups"]

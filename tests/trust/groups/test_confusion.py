@@ -11,7 +11,7 @@ from clew.constraints._meanings import TRUTH
 from clew.exceptions import InvalidConstraintsError, InvalidDataError, InvalidParameterError
 from clew.oracles import SimulatedOracle
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import case_chances, said_in
+from clew.trust.groups._outcomes import case_chances
 from clew.trust.groups._shrinkage import Prior, shrunk, uniform_matrix
 
 Y = np.repeat([0, 1, 2], 40)
@@ -90,7 +90,7 @@ def test_an_open_question_is_no_evidence_under_forced_choice(n):
     known = forced_choices(n)
     q = np.eye(3)[Y]
     by_case = {
-        of.kind: case_chances(of.kind, [q[rows] for rows in of.rows.T]) for of in said_in(known)
+        of.kind: case_chances(of.kind, [q[rows] for rows in of.rows.T]) for of in known.tables
     }
     for model in (
         ConfusionMatrices().fit(known, Y),

@@ -7,9 +7,10 @@ import pytest
 from tests.trust.groups.test_confusion import PAIR, TRIPLET, Y, answers_of, with_dont_know
 
 from clew import Constraints
+from clew.answers import CODES, KINDS
 from clew.exceptions import InvalidParameterError
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import CASES, KINDS, LABELS, case_chances, said_in
+from clew.trust.groups._outcomes import CASES, case_chances
 
 SWAPPED = np.array([[0.1, 0.8, 0.1], [0.85, 0.1, 0.05]])
 
@@ -17,7 +18,7 @@ SWAPPED = np.array([[0.1, 0.8, 0.1], [0.85, 0.1, 0.05]])
 def chances_of(known, groups):
     """The chances of the cases of each answer, by groups or chances of groups."""
     q = np.eye(3)[groups] if groups.ndim == 1 else groups
-    return {of.kind: case_chances(of.kind, [q[r] for r in of.rows.T]) for of in said_in(known)}
+    return {of.kind: case_chances(of.kind, [q[r] for r in of.rows.T]) for of in known.tables}
 
 
 def blurred(chances, rng, n_looks=2):
@@ -65,7 +66,7 @@ def test_annotators_are_found_from_chances_that_err(seed):
         if name != "guesses":
             # To count answers by those chances would make everybody a guesser.
             at = known.pair_annotators == known.annotators.index(name)
-            said = known.pair_answers[at][:, None] == np.array(LABELS["pair"])
+            said = known.pair_answers[at][:, None] == np.array(CODES["pair"])
             naive = chances["pair"][at].T @ said
             naive /= naive.sum(axis=1, keepdims=True)
             assert np.abs(found.of(name)["pair"] - table).max() < np.abs(naive - table).max()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import Kind
-from clew.constraints import Constraints
+from clew.constraints import AnswerTable, Constraints
 from clew.kernels.mean_field import NEVER, Messages, mean_field
-from clew.trust.groups._outcomes import CASES, OTHERS, Said, case_chances, telling_in, togetherness
+from clew.trust.groups._outcomes import CASES, OTHERS, case_chances, telling_in, togetherness
 from clew.trust.groups._shrinkage import Matrices, counted
 
 __all__ = ["AnsweredRows"]
@@ -33,7 +35,7 @@ class AnsweredRows:
     ----------
     rows : ndarray of shape (n_answered,), int64
         Their numbers in the data, ascending.
-    said : list of Said
+    said : list of AnswerTable
         The answers of each kind; rows are positions in `rows`.
     n_answers : int
         How many answers there are.
@@ -43,10 +45,10 @@ class AnsweredRows:
         given = telling_in(known, with_doubtful_pairs=with_doubtful_pairs)
         self.rows = np.unique(np.concatenate([said.rows.ravel() for said in given]))
         self.said = [
-            said._replace(rows=np.searchsorted(self.rows, said.rows).astype(np.int64))
+            replace(said, rows=np.searchsorted(self.rows, said.rows).astype(np.int64))
             for said in given
         ]
-        self.n_answers = sum(len(said.label) for said in given)
+        self.n_answers = sum(len(said) for said in given)
         self.is_hard = is_hard
         self._lists = _Lists(self.said, len(self.rows))
 
@@ -78,20 +80,20 @@ class AnsweredRows:
         }
 
 
-def _of_rows(said: Said, q: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _of_rows(said: AnswerTable, q: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [q[rows] for rows in said.rows.T]
 
 
-def _gains(said: Said, confusion: Matrices) -> NDArray[np.float64]:
+def _gains(said: AnswerTable, confusion: Matrices) -> NDArray[np.float64]:
     """Give each answer's log-likelihood as factors of `togetherness`, (m, 5)."""
-    logarithm = np.log(confusion[said.kind][said.annotator, :, said.label])
-    return np.asarray(said.weight[:, None] * (logarithm @ CASES[said.kind]))
+    logarithm = np.log(confusion[said.kind][said.annotators, :, said.answer_index])
+    return np.asarray(said.weights[:, None] * (logarithm @ CASES[said.kind]))
 
 
 class _Lists:
     """The answers of each row, made once; what they say changes with the confusion matrices."""
 
-    def __init__(self, said: list[Said], n_rows: int) -> None:
+    def __init__(self, said: list[AnswerTable], n_rows: int) -> None:
         parts = []
         first_answer = 0
         for of_kind in said:

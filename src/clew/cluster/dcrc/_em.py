@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import Kind
+from clew.answers import KINDS, Kind
 from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.dcrc._objective import Penalties, Seen, ascend, log_chances
 from clew.constraints import Constraints
-from clew.trust.groups._outcomes import KINDS
 from clew.trust.groups._shrinkage import Prior, shrunk, uniform_matrix
 
 __all__ = ["Errors", "Found", "Steps", "run_em"]

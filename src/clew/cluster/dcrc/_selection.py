@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import in_threads
-from clew.answers import DONT_KNOW
+from clew.answers import CODES, DONT_KNOW
 from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.dcrc._em import Errors, Steps, run_em
 from clew.cluster.dcrc._features import View, seen_by
@@ -18,7 +18,6 @@ from clew.cluster.dcrc._objective import Penalties, Seen, log_chances
 from clew.constraints import Constraints
 from clew.constraints._folds import held_out_folds
 from clew.constraints._meanings import TRUTH
-from clew.trust.groups._outcomes import LABELS, said_in
 
 __all__ = [
     "DEFAULT_LAM",
@@ -191,9 +190,9 @@ def share_right(groups: NDArray[np.int64], held: Constraints) -> float:
         0.5 where there is nothing to judge by.
     """
     right = whole = 0.0
-    for said in said_in(held):
-        code = np.array(LABELS[said.kind])[said.label]
-        counts = said.weight * ((said.kind != "pair") | (code != DONT_KNOW))
+    for said in held.tables:
+        code = np.array(CODES[said.kind])[said.answer_index]
+        counts = said.weights * ((said.kind != "pair") | (code != DONT_KNOW))
         right += float(counts @ (TRUTH[said.kind](groups, said.rows) == code))
         whole += float(counts.sum())
     return right / whole if whole else 0.5

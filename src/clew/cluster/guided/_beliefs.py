@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import DIFFERENT, SAME, Kind
+from clew.answers import DIFFERENT, KINDS, SAME, Kind
 from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold
 from clew.cluster.guided._error_rate import ErrorRate, Judged, error_rate
 from clew.constraints import Constraints
@@ -17,7 +17,7 @@ from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
 from clew.similarity._comparisons import Relations, inequalities_of
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import CASES, KINDS
+from clew.trust.groups._outcomes import CASES
 from clew.trust.groups._shrinkage import forced_choice_kinds
 
 __all__ = ["Beliefs", "beliefs_about", "believed", "credit_of", "credited", "telling"]

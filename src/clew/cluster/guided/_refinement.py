@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.cluster.guided._smoothers import Smoother
-from clew.constraints import Constraints
+from clew.constraints import AnswerTable, Constraints
 from clew.exceptions import InvalidDataError
 from clew.kernels.belief_propagation import Ties, believe, tell_all
 from clew.trust import ConfusionMatrices
 from clew.trust.groups._heard import likelihoods
-from clew.trust.groups._outcomes import CASES, OTHERS, Said, telling_in
+from clew.trust.groups._outcomes import CASES, OTHERS, telling_in
 
 __all__ = ["TiedRows", "refine"]
 
@@ -101,7 +101,9 @@ def refine(
     return q
 
 
-def _ties(said: list[Said], factors: list[Floats], n_rows: int) -> tuple[Ties, NDArray[np.int64]]:
+def _ties(
+    said: list[AnswerTable], factors: list[Floats], n_rows: int
+) -> tuple[Ties, NDArray[np.int64]]:
     """List the ends of all answers by row."""
     parts = []
     first_end = 0
@@ -123,7 +125,7 @@ def _ties(said: list[Said], factors: list[Floats], n_rows: int) -> tuple[Ties, N
                     factor[:, by_other],
                     factor[:, rest],
                     factor[:, 4],
-                    of_kind.weight,
+                    of_kind.weights,
                 ])
             )  # fmt: skip
     table = np.concatenate(parts)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import Kind
-from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints import AnswerTable, Constraints, Support, check_constraints
 from clew.exceptions import InvalidConstraintsError
-from clew.trust.groups._outcomes import Said, as_memberships, spoken_of
+from clew.trust.groups._outcomes import as_memberships, spoken_of
 
 __all__ = ["EVERY_KIND", "answered_rows_of", "likelihoods"]
 
@@ -24,14 +24,16 @@ class _Matrices(Protocol):
     matrices_: dict[Kind, NDArray[np.float64]]
 
 
-def likelihoods(confusion: _Matrices, said: Said, constraints: Constraints) -> NDArray[np.float64]:
+def likelihoods(
+    confusion: _Matrices, said: AnswerTable, constraints: Constraints
+) -> NDArray[np.float64]:
     """Give the chance of each answer in each of its cases.
 
     Parameters
     ----------
     confusion : ConfusionMatrices
         Fitted.
-    said : Said
+    said : AnswerTable
         The answers.
     constraints : Constraints
         Whose annotators the answers name.
@@ -46,14 +48,14 @@ def likelihoods(confusion: _Matrices, said: Said, constraints: Constraints) -> N
         If somebody answered of whom there is no matrix.
     """
     names, there = constraints.annotators, confusion.annotators_
-    missing = [names[code] for code in np.unique(said.annotator) if names[code] not in there]
+    missing = [names[code] for code in np.unique(said.annotators) if names[code] not in there]
     if missing:
         raise InvalidConstraintsError(
             f"there is no confusion matrix of {missing[0]!r}; there are those of "
             f"{', '.join(map(repr, there))}"
         )
     place = np.array([there.index(name) if name in there else -1 for name in names], np.int64)
-    return np.asarray(confusion.matrices_[said.kind][place[said.annotator], :, said.label])
+    return np.asarray(confusion.matrices_[said.kind][place[said.annotators], :, said.answer_index])
 
 
 def answered_rows_of(

@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
-from clew.constraints import Constraints
+from clew.answers import CODES, DONT_KNOW, KINDS, Kind
+from clew.constraints import AnswerTable, Constraints
 from clew.exceptions import InvalidDataError
 
 __all__ = [
     "CASES",
     "IS_SETTLED",
-    "KINDS",
-    "LABELS",
     "OTHERS",
     "TRUE_LABEL",
-    "Said",
     "as_memberships",
     "case_chances",
-    "said_in",
     "spoken_of",
     "telling_in",
     "togetherness",
 ]
-
-KINDS: Final[tuple[Kind, ...]] = ("pair", "triplet", "odd_one_out")
-
-#: For each kind, the codes of answers in the order of the labels; don't-know is the last.
-LABELS: Final[Mapping[Kind, tuple[int, ...]]] = MappingProxyType(
-    {kind: tuple(ANSWER_WORDS[kind].values()) for kind in KINDS}
-)
 
 #: Chances of the cases, as rows: what multiplies 1 and the chances that rows 1 and 2, 1 and 3, 2
 #: and 3, and all three are in one group.
@@ -69,48 +58,15 @@ TRUE_LABEL: Final[Mapping[Kind, NDArray[np.int64]]] = MappingProxyType(
 
 #: Whether the groups settle the question: otherwise don't-know is the true answer.
 IS_SETTLED: Final[Mapping[Kind, NDArray[np.bool_]]] = MappingProxyType(
-    {kind: TRUE_LABEL[kind] < len(LABELS[kind]) - 1 for kind in KINDS}
+    {kind: TRUE_LABEL[kind] < len(CODES[kind]) - 1 for kind in KINDS}
 )
 
 
-class Said(NamedTuple):
-    """Answers of one kind, their codes as positions in `LABELS`."""
-
-    kind: Kind
-    rows: NDArray[np.int64]
-    """Rows of each answer, (m, 2) or (m, 3)."""
-    label: NDArray[np.int64]
-    """What was said, (m,)."""
-    weight: NDArray[np.float64]
-    """How far to believe it, (m,)."""
-    annotator: NDArray[np.int64]
-    """Who said it, a position in `Constraints.annotators`, (m,)."""
-
-    def select(self, which: NDArray[np.bool_]) -> Said:
-        """Keep some."""
-        return Said(
-            self.kind,
-            self.rows[which],
-            self.label[which],
-            self.weight[which],
-            self.annotator[which],
-        )
-
-
-def said_in(known: Constraints) -> tuple[Said, Said, Said]:
-    """Collect the answers of each kind, in the order of `KINDS`."""
-    pairs, triplets, odd = (
-        Said(t.kind, t.rows, _label(t.kind, t.answers), t.weights, t.annotators)
-        for t in known.tables
-    )
-    return pairs, triplets, odd
-
-
-def telling_in(known: Constraints, *, with_doubtful_pairs: bool) -> list[Said]:
+def telling_in(known: Constraints, *, with_doubtful_pairs: bool) -> list[AnswerTable]:
     """Collect the answers of some weight, with don't-knows about pairs or without."""
-    telling = [said.select(said.weight > 0) for said in said_in(known)]
+    telling = [table.take(table.weights > 0) for table in known.tables]
     if not with_doubtful_pairs:
-        telling[0] = telling[0].select(telling[0].label != LABELS["pair"].index(DONT_KNOW))
+        telling[0] = telling[0].take(telling[0].answers != DONT_KNOW)
     return telling
 
 
@@ -118,11 +74,6 @@ def spoken_of(known: Constraints) -> NDArray[np.int64]:
     """Give the rows that answers name, ascending."""
     named = (known.pairs.ravel(), known.triplets.ravel(), known.odd_one_out.ravel())
     return np.unique(np.concatenate(named))
-
-
-def _label(kind: Kind, answers: NDArray[np.int64]) -> NDArray[np.int64]:
-    codes = np.array(LABELS[kind])
-    return np.asarray(np.argmax(answers[:, None] == codes, axis=1), dtype=np.int64)
 
 
 def togetherness(of_rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:

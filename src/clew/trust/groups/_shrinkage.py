@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import rel_entr
 from scipy.stats import beta
 
-from clew.answers import Kind
-from clew.constraints import Constraints
+from clew.answers import CODES, Kind
+from clew.constraints import AnswerTable, Constraints
 from clew.metrics.likelihood import N_POSITIONS, symmetrized_counts
-from clew.trust.groups._outcomes import CASES, IS_SETTLED, LABELS, TRUE_LABEL, Said, said_in
+from clew.trust.groups._outcomes import CASES, IS_SETTLED, TRUE_LABEL
 
 __all__ = [
     "Matrices",
@@ -65,7 +65,7 @@ class Shrunk(NamedTuple):
 
 def uniform_matrix(kind: Kind, error: float) -> NDArray[np.float64]:
     """Give the true label the chance ``1 - error``, and all others the rest in equal parts."""
-    n_cases, n_labels = len(CASES[kind]), len(LABELS[kind])
+    n_cases, n_labels = len(CASES[kind]), len(CODES[kind])
     matrix = np.full((n_cases, n_labels), error / (n_labels - 1))
     matrix[np.arange(n_cases), TRUE_LABEL[kind]] = 1.0 - error
     return matrix
@@ -115,22 +115,24 @@ def forced_choice_kinds(known: Constraints) -> set[Kind]:
     """Find the kinds of questions about three rows to which (nearly) nobody says don't-know."""
     return {
         said.kind
-        for said in said_in(known)
+        for said in known.tables
         if said.kind != "pair" and _unused(said.kind, frequency_of_labels(said))[-1]
     }
 
 
-def frequency_of_labels(said: Said) -> NDArray[np.float64]:
+def frequency_of_labels(said: AnswerTable) -> NDArray[np.float64]:
     """Sum the weights of the answers by label, (n_labels,)."""
-    return np.bincount(said.label, said.weight, len(LABELS[said.kind])).astype(np.float64)
+    return np.bincount(said.answer_index, said.weights, len(CODES[said.kind])).astype(np.float64)
 
 
-def counted(said: Said, chances: NDArray[np.float64], n_annotators: int) -> NDArray[np.float64]:
+def counted(
+    said: AnswerTable, chances: NDArray[np.float64], n_annotators: int
+) -> NDArray[np.float64]:
     """Add up by annotator, case and label how often it is expected to have happened.
 
     Parameters
     ----------
-    said : Said
+    said : AnswerTable
         The answers.
     chances : ndarray of shape (m, n_cases)
         Chances of the cases of each.
@@ -142,9 +144,9 @@ def counted(said: Said, chances: NDArray[np.float64], n_annotators: int) -> NDAr
     ndarray of shape (n_annotators, n_cases, n_labels)
         Averaged over the orders in which the rows of a question could be named.
     """
-    n_cases, n_labels = chances.shape[1], len(LABELS[said.kind])
+    n_cases, n_labels = chances.shape[1], len(CODES[said.kind])
     counts = np.zeros((n_annotators, n_labels, n_cases))
-    np.add.at(counts, (said.annotator, said.label), said.weight[:, None] * chances)
+    np.add.at(counts, (said.annotators, said.answer_index), said.weights[:, None] * chances)
     return np.ascontiguousarray(symmetrized_counts(said.kind, counts.transpose(0, 2, 1)))
 
 
@@ -185,13 +187,13 @@ def shrunk(
 
 
 def told_by_answers(
-    of_kind: Iterable[Said], chances: Matrices, prior: Prior, n_annotators: int
+    of_kind: Iterable[AnswerTable], chances: Matrices, prior: Prior, n_annotators: int
 ) -> tuple[dict[Kind, NDArray[np.float64]], dict[Kind, Shrunk]]:
     """Estimate matrices by EM: answers tell which case is likely, and matrices follow from that.
 
     Parameters
     ----------
-    of_kind : iterable of Said
+    of_kind : iterable of AnswerTable
         The answers of each kind.
     chances : dict of str to ndarray of shape (m, n_cases)
         For each kind the chances of the cases of each answer, as found without it.
@@ -211,7 +213,7 @@ def told_by_answers(
         first = expected_matrix(said.kind, prior.error, frequency_of_labels(said))
         matrices = np.repeat(first[None], n_annotators, axis=0)
         for _ in range(MAX_ROUNDS):
-            joint = expected * matrices[said.annotator, :, said.label]
+            joint = expected * matrices[said.annotators, :, said.answer_index]
             joint /= np.maximum(joint.sum(axis=1, keepdims=True), TINY)
             table = counted(said, joint, n_annotators)
             matrices = shrunk(said.kind, table, prior).matrices
@@ -260,7 +262,7 @@ def error_rates_of(
     wrong, right = np.zeros(n), np.zeros(n)
     for kind, table in counts.items():
         settled = np.flatnonzero(IS_SETTLED[kind])
-        decided = table[:, settled, : len(LABELS[kind]) - 1].sum(axis=(1, 2))
+        decided = table[:, settled, : len(CODES[kind]) - 1].sum(axis=(1, 2))
         hits = table[:, settled, TRUE_LABEL[kind][settled]].sum(axis=1)
         wrong, right = wrong + decided - hits, right + hits
     heard = prior.pooling / (prior.pooling + wrong + right)

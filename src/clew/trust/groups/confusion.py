@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Estimator
 from clew._validation import Allowed, check_parameters
-from clew.answers import Kind
-from clew.constraints import Constraints, Support
+from clew.answers import KINDS, Kind
+from clew.constraints import AnswerTable, Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.trust.groups._heard import EVERY_KIND, answered_rows_of, likelihoods
-from clew.trust.groups._outcomes import KINDS, Said, case_chances, said_in, telling_in
+from clew.trust.groups._outcomes import case_chances, telling_in
 from clew.trust.groups._shrinkage import (
     Matrices,
     Prior,
@@ -193,7 +193,7 @@ class ConfusionMatrices(Estimator):
         if constraints is not None:
             new.pooled_ = {
                 said.kind: expected_matrix(said.kind, epsilon, frequency_of_labels(said))
-                for said in said_in(constraints)
+                for said in constraints.tables
             }
         new.matrices_ = {
             kind: np.repeat(matrix[None], n, axis=0) for kind, matrix in new.pooled_.items()
@@ -257,7 +257,7 @@ class ConfusionMatrices(Estimator):
         """
         check_parameters(self, self._allowed)
         counts, found = told_by_answers(
-            said_in(constraints), chances, self._prior, len(constraints.annotators)
+            constraints.tables, chances, self._prior, len(constraints.annotators)
         )
         of_kind = telling_in(constraints, with_doubtful_pairs=True)
         self._set(constraints.annotators, of_kind, counts, found)
@@ -314,12 +314,12 @@ class ConfusionMatrices(Estimator):
         """
         check_is_fitted(self, "matrices_")
         (known, q), total = answered_rows_of(self, constraints, memberships), 0.0
-        for said in said_in(known):
+        for said in known.tables:
             by_label = likelihoods(self, said, known)
             chance = (_chances(said, q) * by_label).sum(axis=1)
-            weighs = said.weight > 0
+            weighs = said.weights > 0
             with np.errstate(divide="ignore"):
-                total += float((said.weight[weighs] * np.log(chance[weighs])).sum())
+                total += float((said.weights[weighs] * np.log(chance[weighs])).sum())
         return total
 
     @property
@@ -329,7 +329,7 @@ class ConfusionMatrices(Estimator):
     def _set(
         self,
         annotators: tuple[str, ...],
-        of_kind: list[Said],
+        of_kind: list[AnswerTable],
         counts: Matrices,
         found: Mapping[Kind, Shrunk],
     ) -> None:
@@ -339,7 +339,7 @@ class ConfusionMatrices(Estimator):
         rates, bounds = error_rates_of(counts, self._prior, LEVEL)
         self.annotators_ = annotators
         self.n_answers_ = sum(
-            (np.bincount(said.annotator, minlength=n) for said in of_kind), np.zeros(n, np.int64)
+            (np.bincount(said.annotators, minlength=n) for said in of_kind), np.zeros(n, np.int64)
         )
         self.matrices_ = {kind: of.matrices for kind, of in found.items()}
         self.pooled_ = {kind: of.pooled for kind, of in found.items()}
@@ -347,5 +347,5 @@ class ConfusionMatrices(Estimator):
         self.error_rates_, self.error_intervals_ = rates, bounds
 
 
-def _chances(said: Said, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chances(said: AnswerTable, q: NDArray[np.float64]) -> NDArray[np.float64]:
     return case_chances(said.kind, [q[rows] for rows in said.rows.T])

@@ -8,17 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew.answers import DONT_KNOW
-from clew.constraints import Constraints
+from clew.answers import CODES, DONT_KNOW
+from clew.constraints import AnswerTable, Constraints
 from clew.trust.groups._heard import answered_rows_of, likelihoods
-from clew.trust.groups._outcomes import (
-    CASES,
-    LABELS,
-    TRUE_LABEL,
-    Said,
-    case_chances,
-    said_in,
-)
+from clew.trust.groups._outcomes import CASES, TRUE_LABEL, case_chances
 from clew.trust.groups.confusion import ConfusionMatrices
 
 __all__ = ["DOUBT", "AnswerDoubts", "answer_posterior"]
@@ -108,7 +101,7 @@ def answer_posterior(
     matrices = ConfusionMatrices().fit(constraints, memberships) if confusion is None else confusion
     pairs, triplets, odd = (
         _doubts(said, q, likelihoods(matrices, said, known), saw_answers=saw_answers)
-        for said in said_in(known)
+        for said in known.tables
     )
     return AnswerDoubts(pairs, triplets, odd)
 
@@ -122,27 +115,27 @@ def _check_fitted(confusion: object) -> None:
 
 
 def _doubts(
-    said: Said, q: NDArray[np.float64], by_case: NDArray[np.float64], *, saw_answers: bool
+    said: AnswerTable, q: NDArray[np.float64], by_case: NDArray[np.float64], *, saw_answers: bool
 ) -> NDArray[np.float64]:
     """Weigh the cases in which each answer is right against the others."""
     of_rows = [q[rows] for rows in said.rows.T]
     if saw_answers:
         of_rows = _without_own(said, of_rows, np.log(np.maximum(by_case, TINY)))
     joint = case_chances(said.kind, of_rows) * by_case
-    is_right = TRUE_LABEL[said.kind] == said.label[:, None]
+    is_right = TRUE_LABEL[said.kind] == said.answer_index[:, None]
     whole = joint.sum(axis=1)
     wrong = np.divide(
         np.where(is_right, 0.0, joint).sum(axis=1), whole, out=np.ones(len(whole)), where=whole > 0
     )
-    wrong[said.label == LABELS[said.kind].index(DONT_KNOW)] = np.nan
+    wrong[said.answer_index == CODES[said.kind].index(DONT_KNOW)] = np.nan
     return np.asarray(wrong)
 
 
 def _without_own(
-    said: Said, of_rows: list[NDArray[np.float64]], log_by_case: NDArray[np.float64]
+    said: AnswerTable, of_rows: list[NDArray[np.float64]], log_by_case: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Take from the memberships of each answer's rows what the answer itself said to them."""
-    gain = said.weight[:, None] * (log_by_case @ CASES[said.kind])
+    gain = said.weights[:, None] * (log_by_case @ CASES[said.kind])
     result = []
     for at, own in enumerate(of_rows):
         field = np.zeros_like(own)
