@@ -174,9 +174,11 @@ def project_block(
             multiplier[at] += step
             worst = max(worst, abs(off))
             n_steps += 1
-            u[:] = gram[i] - gram[j]
+            for row in range(len(u)):
+                u[row] = gram[i, row] - gram[j, row]
             if compares:
-                v[:] = gram[g] - gram[h]
+                for row in range(len(v)):
+                    v[row] = gram[g, row] - gram[h, row]
                 steps = (step * limits.factor[at], -step)
                 apply_two(steps, near, far, cross, u, v, gram)
             else:

@@ -89,6 +89,21 @@ def add_edge(weight: float, i: int, j: int, laplacian: NDArray[np.float64]) -> N
 
 
 @kernel
+def add_edges(
+    limits: Limits,
+    start: int,
+    stop: int,
+    step: NDArray[np.float64],
+    laplacian: NDArray[np.float64],
+) -> None:
+    """Add the edges of some constraints, each weighted by its step of λ, to a Laplacian."""
+    for at in range(start, stop):
+        rows = limits.rows[at]
+        add_edge(step[at] * limits.factor[at], rows[0], rows[1], laplacian)
+        if limits.inverse_bound[at] == 0.0:
+            add_edge(-step[at], rows[2], rows[3], laplacian)
+
+
 def sweep(
     limits: Limits,
     X: NDArray[np.float64],
@@ -102,7 +117,8 @@ def sweep(
     """Project on all constraints, block by block.
 
     Within a block, inner products of its rows are all that is kept; A follows once a block, by
-    products of matrices.
+    products of matrices. This is no kernel: NumPy multiplies and solves as fast, and Numba would
+    compile the calls for ten seconds.
 
     Parameters
     ----------
@@ -132,30 +148,23 @@ def sweep(
         Number of projections.
     """
     local, before = np.empty_like(limits.rows), multiplier.copy()
-    in_block = Limits(
-        local, limits.factor, limits.inverse_bound, limits.give, limits.low, limits.high
-    )
+    in_block = limits._replace(rows=local)
     place, members = np.full(X.shape[0], -1), np.empty(max_rows, np.int64)
     n_steps, start = 0, 0
     while start < limits.rows.shape[0]:
         stop, n_members = cut_block(limits.rows, start, place, members, local)
         rows = X[members[:n_members]]
-        images = np.dot(rows, A)
-        before_block = np.dot(images, rows.T)
+        images = rows @ A
+        before_block = images @ rows.T
         gram = before_block.copy()
         n_block = project_block(in_block, start, stop, max_rounds, tol, corrected, multiplier, gram)
         if n_block > 0:
             laplacian = np.zeros_like(gram)
-            for at in range(start, stop):
-                step = multiplier[at] - before[at]
-                add_edge(step * limits.factor[at], local[at, 0], local[at, 1], laplacian)
-                if limits.inverse_bound[at] == 0.0:
-                    add_edge(-step, local[at, 2], local[at, 3], laplacian)
+            add_edges(in_block, start, stop, multiplier - before, laplacian)
             # A - X'(Λ⁻¹ + X A X')⁻¹X for what was added, X'ΛX, by Sherman, Morrison and Woodbury.
-            system = np.dot(laplacian, before_block)
-            for row in range(n_members):
-                system[row, row] += 1.0
-            A -= np.dot(images.T, np.linalg.solve(system, np.dot(laplacian, images)))
+            system = laplacian @ before_block
+            system.flat[:: n_members + 1] += 1.0
+            A -= images.T @ np.linalg.solve(system, laplacian @ images)
             n_steps += n_block
         place[members[:n_members]] = -1
         start = stop

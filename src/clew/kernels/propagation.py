@@ -86,7 +86,10 @@ def diffuse(
     length, before, inner, enough = numbers[0], numbers[1], numbers[2], numbers[3]
     n, width = solution.shape
     solution[:] = 0.0
-    direction[:] = residual
+    # Not direction[:] = residual: Numba would compile the checks of broadcasting for seconds.
+    for row in range(n):
+        for c in range(width):
+            direction[row, c] = residual[row, c]
     _inner(residual, residual, length)
     for c in range(width):
         enough[c] = tol * tol * length[c]

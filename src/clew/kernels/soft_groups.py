@@ -96,7 +96,8 @@ def settle(
     for _ in range(max_sweeps):
         before = n_moves
         for row in order:
-            cost[:] = base[row]
+            for group in range(n_groups):
+                cost[group] = base[row, group]
             add_prices(row, lists, price, labels, cost)
             best = max(labels[row], 0)
             for group in range(n_groups):
@@ -146,7 +147,8 @@ def best_to_part(
         own = labels[row]
         if size[own] < 2:
             continue
-        cost[:] = base[row]
+        for each in range(len(cost)):
+            cost[each] = base[row, each]
         cost[group] = alone
         add_prices(row, lists, price, labels, cost)
         saved = cost[own] - cost[group]
