@@ -184,6 +184,7 @@ def grow_forest(
     n_rows: int,
     seed: int,
     links: Links | None = None,
+    weight: NDArray[np.float64] | None = None,
     wants_draws: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -207,6 +208,8 @@ def grow_forest(
         Tree ``t`` depends on the seed and on ``t`` alone.
     links : Links, default=None
         What steers the cuts; None is nothing.
+    weight : ndarray of shape (n_total,), default=None
+        The bootstrap draws rows in proportion to it; None: all alike.
     wants_draws : bool
         Whether to note which tree drew which row.
     n_jobs, verbose, callback
@@ -216,7 +219,9 @@ def grow_forest(
     -------
     Forest
     """
-    problem = Problem(np.ascontiguousarray(bins), n_bins, is_one, n_rows)
+    is_even = weight is None or np.ptp(weight) == 0
+    cumulative = np.empty(0) if is_even else np.cumsum(weight) / np.sum(weight)
+    problem = Problem(np.ascontiguousarray(bins), n_bins, is_one, n_rows, cumulative)
     rules = Rules(
         seed, growth.n_draws, growth.n_candidates, growth.min_samples_leaf,
         growth.share, growth.reward, float(LINK_UNIT), growth.is_relative,

@@ -9,7 +9,7 @@ from tests.reference import trust as reference
 from clew import Constraints
 from clew._random import derived_seeds
 from clew.trust import out_of_bag_vote
-from clew.trust.features._pair_forest import grow_pair_forest
+from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 
 
 def test_vote_is_that_of_the_trees_that_did_not_see_the_answer(planted):
@@ -17,7 +17,7 @@ def test_vote_is_that_of_the_trees_that_did_not_see_the_answer(planted):
     known = ~answers.is_dont_know
     is_same = answers.is_must_link[known].astype(np.uint8)
     (seed,) = derived_seeds(3, 1)
-    forest = grow_pair_forest(X, answers.pairs[known], is_same, n_trees=25, seed=seed, n_jobs=1)
+    forest = grow_pair_forest(X, PairAnswers.of(answers), n_trees=25, seed=seed, n_jobs=1)
     share, n_votes = reference.out_of_bag_votes(forest.leaf, forest.draws, is_same)
     assert min(n_votes) > 0
     expected = (np.array(share) + is_same.mean()) / (np.array(n_votes) + 1)
@@ -48,9 +48,7 @@ def test_a_vote_does_not_depend_on_its_own_answer(planted):
     other = Constraints(len(X), pairs=np.column_stack([answers.pairs, codes]))
     (seed,) = derived_seeds(0, 1)
     forest = [
-        grow_pair_forest(
-            X, c.pairs, c.is_must_link.astype(np.uint8), n_trees=40, seed=seed, n_jobs=1
-        )
+        grow_pair_forest(X, PairAnswers.of(c), n_trees=40, seed=seed, n_jobs=1)
         for c in (answers, other)
     ]
     unseen = forest[0].draws[:, 7] == 0

@@ -34,11 +34,11 @@ def planted_evidence(error, n=4000, seed=0, spread=3.0, intercept=-1.0):
 def test_gradient_against_finite_differences(n_columns):
     random = np.random.default_rng(n_columns)
     columns = random.normal(size=(50, n_columns))
-    said_same = random.uniform(size=50) < 0.4
+    said_same, weight = random.uniform(size=50) < 0.4, random.uniform(size=50)
     for _ in range(5):
         at = random.normal(size=n_columns + 2)
-        _, gradient = _loss(at, columns, said_same)
-        numeric = approx_fprime(at, lambda p: _loss(p, columns, said_same)[0], 1e-7)
+        _, gradient = _loss(at, columns, said_same, weight)
+        numeric = approx_fprime(at, lambda p: _loss(p, columns, said_same, weight)[0], 1e-7)
         np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-4)
 
 

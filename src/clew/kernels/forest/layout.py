@@ -34,6 +34,8 @@ class Problem(NamedTuple):
     """Class of each row, 0 or 1, (n_total,)."""
     n_rows: int
     """How many rows, from the first, are led to the leaves."""
+    cumulative: NDArray[np.float64]
+    """Cumulative probabilities with which rows are drawn, (n_total,); (0,) if all are equal."""
 
 
 class Links(NamedTuple):

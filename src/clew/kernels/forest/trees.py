@@ -26,13 +26,30 @@ MAX_DRAWS_OF_A_ROW = 127
 
 
 @bare_kernel
+def draw_row(problem: Problem, state: State) -> int:
+    """Draw a row."""
+    last = problem.cumulative.shape[0] - 1
+    if last < 0:
+        return random_below(state, problem.is_one.shape[0])
+    u = random_unit(state)
+    first = 0
+    while first < last:
+        middle = (first + last) // 2
+        if problem.cumulative[middle] > u:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+@bare_kernel
 def draw_rows(problem: Problem, n_draws: int, state: State, sample: Sample) -> int:
     """Draw the bootstrap with replacement; give the number of distinct rows."""
     n_total = problem.is_one.shape[0]
     draws = sample.draws
     draws[:] = 0
     for _ in range(n_draws):
-        row = random_below(state, n_total)
+        row = draw_row(problem, state)
         if draws[row] < MAX_DRAWS_OF_A_ROW:
             draws[row] += 1
     n = 0

@@ -1,20 +1,23 @@
-"""COP-RF's measure of how much an answer stands apart from others of its kind."""
+"""COP-RF's measure of how much an answer differs from others of its kind."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew._parallel import blocks, in_threads
 from clew._random import RandomState, derived_seeds
 from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
 from clew.forest import Forest
-from clew.kernels.forest.dense_affinity import add_leaf_affinity
-from clew.trust.features._pair_forest import answered_pairs, grow_pair_forest
+from clew.kernels.forest.squared_affinity import list_leaves, sum_squared_affinities
+from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 
 __all__ = ["constraint_inconsistency"]
 
-BLOCK_OF_ROWS = 1024
+ROWS_PER_BLOCK = 256
+#: Answers with which one is compared in a tree, on the average: of larger leaves a sample.
+MAX_COMPARED = 100
 
 
 def constraint_inconsistency(
@@ -25,17 +28,18 @@ def constraint_inconsistency(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Score how far each answer stands apart from the other answers of its kind.
+    """Score how much each answer differs from the other answers of its kind.
 
-    A classification forest learns "same" and "different" from the pairs. An answer whose pair
-    rarely shares a leaf with the pairs of the same answer stands apart.
+    A classification forest learns "same" and "different" from the pairs. The score is high for an
+    answer whose pair rarely shares a leaf with the pairs of the same answer.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Features. Their units do not matter.
     constraints : Constraints
-        The answers. Only pairs are looked at.
+        The answers. Only pairs are used. The bootstrap draws answers in proportion to their
+        weights, and these weigh them in the sums and in the median; those of weight 0 are ignored.
     n_trees : int, default=500
         Size of the forest.
     random_state : int, RandomState or None, default=None
@@ -46,8 +50,8 @@ def constraint_inconsistency(
     Returns
     -------
     ndarray of shape (n_pairs,)
-        The score ξ of each pair, 0 for the median answer of its kind, higher for one that stands
-        apart, and NaN for a don't-know.
+        The score ξ of each pair, 0 for the median answer of its kind, higher for one that differs,
+        and NaN for a don't-know or weight 0.
 
     Raises
     ------
@@ -57,8 +61,10 @@ def constraint_inconsistency(
     Notes
     -----
     Time O(T·n·√d·log n + T·n·l) and memory O(T·n) for n answers, T trees, d features and leaves
-    of l answers. The answer itself takes part in the training, as in the paper; the out-of-bag
-    vote (`out_of_bag_vote`) avoids that and finds more of the wrong answers.
+    of l answers of one kind, at most 100 on the average: of larger leaves, a random sample of the
+    answers is compared, the same one for all, and sums are scaled. The answer itself takes part in
+    the training, as in the paper; the out-of-bag vote (`out_of_bag_vote`) avoids that and finds
+    more of the wrong answers.
 
     References
     ----------
@@ -77,32 +83,70 @@ def constraint_inconsistency(
     """
     features = check_matrix(X)
     check_constraints(constraint_inconsistency, constraints, len(features))
-    answered = answered_pairs(constraints)
+    answers = PairAnswers.of(constraints)
     score = np.full(len(constraints.pairs), np.nan)
-    if len(answered) == 0:
+    if len(answers.position) == 0:
         return score
-    is_same = constraints.is_must_link[answered].astype(np.uint8)
-    (seed,) = derived_seeds(random_state, 1)
-    forest = grow_pair_forest(
-        features, constraints.pairs[answered], is_same, n_trees=n_trees, seed=seed, n_jobs=n_jobs
-    )
+    seed, sample_seed = derived_seeds(random_state, 2)
+    forest = grow_pair_forest(features, answers, n_trees=n_trees, seed=seed, n_jobs=n_jobs)
+    random = np.random.RandomState(sample_seed)
     for kind in (0, 1):
-        of_kind = np.flatnonzero(is_same == kind)
+        of_kind = np.flatnonzero(answers.is_same == kind)
         if of_kind.size:
-            score[answered[of_kind]] = _standing_apart(forest, of_kind)
+            leaf = np.ascontiguousarray(forest.leaf[:, of_kind])
+            weight = answers.weight[of_kind]
+            found = _inconsistency(forest, leaf, weight, random, n_jobs)
+            score[answers.position[of_kind]] = found
     return score
 
 
-def _standing_apart(forest: Forest, of_kind: NDArray[np.int64]) -> NDArray[np.float64]:
+def _inconsistency(
+    forest: Forest,
+    leaf: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    random: np.random.RandomState,
+    n_jobs: int | None,
+) -> NDArray[np.float64]:
     """Compute equation 11 for the answers of one kind."""
-    closeness = np.empty(len(of_kind))
-    for start in range(0, len(of_kind), BLOCK_OF_ROWS):
-        block = of_kind[start : start + BLOCK_OF_ROWS]
-        leaf = np.ascontiguousarray(forest.leaf[:, block])
-        affinity = np.zeros((len(block), forest.leaf.shape[1]), np.float32)
-        add_leaf_affinity(forest.trees, forest.order, leaf, 0, len(block), affinity)
-        share = affinity[:, of_kind].astype(np.float64) / forest.n_trees
-        closeness[start : start + BLOCK_OF_ROWS] = (share**2).sum(axis=1)
-    apartness = 1.0 / closeness  # an answer shares every leaf with itself: never 1/0
-    middle = np.median(apartness)
-    return np.asarray((apartness - middle) / middle)
+    n_trees, n = leaf.shape
+    compared = _sample(forest, leaf, random)
+    start = np.zeros(len(forest.trees.feature) + 1, np.int64)
+    member = np.empty(n_trees * len(compared), np.int32)
+    list_leaves(forest.trees, leaf, compared, start, member)
+    total = np.empty(n)
+    in_threads(
+        lambda block: sum_squared_affinities(
+            forest.trees, leaf, *block, compared, weight[compared], start, member, total
+        ),
+        blocks(n, ROWS_PER_BLOCK),
+        n_jobs=n_jobs,
+    )
+    # Each answer shares every leaf with itself, and was not compared with itself.
+    is_compared = np.zeros(n)
+    is_compared[compared] = 1.0
+    others = weight.sum() - weight
+    seen = weight[compared].sum() - weight * is_compared
+    scale = np.divide(others, seen, out=np.zeros(n), where=seen > 0)
+    rho = 1.0 / (weight + total * scale)
+    middle = _weighted_median(rho, weight)
+    return np.asarray((rho - middle) / middle)
+
+
+def _sample(
+    forest: Forest, leaf: NDArray[np.int32], random: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Choose the answers that all are compared with: all, unless leaves are very large."""
+    n_trees, n = leaf.shape
+    size = np.bincount((leaf + forest.trees.offset[:-1, None]).ravel())
+    mean_size = float((size.astype(np.float64) ** 2).sum() / (n_trees * n))
+    n_compared = int(np.ceil(n * min(1.0, MAX_COMPARED / mean_size)))
+    return np.sort(random.permutation(n)[:n_compared])
+
+
+def _weighted_median(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Return the mean of the values below and above which lies half of the weight."""
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(weight[order]) / weight.sum()
+    below = min(int(np.searchsorted(share, 0.5 - 1e-12)), len(values) - 1)
+    above = min(int(np.searchsorted(share, 0.5 + 1e-12)), len(values) - 1)
+    return float((values[order[below]] + values[order[above]]) / 2)

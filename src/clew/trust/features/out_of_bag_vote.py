@@ -1,4 +1,4 @@
-"""What the rest of the answers say about each pair."""
+"""Out-of-bag predictions of the answers to pairs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
 from clew.kernels.forest.out_of_bag import add_votes
-from clew.trust.features._pair_forest import answered_pairs, grow_pair_forest
+from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 
 __all__ = ["out_of_bag_vote"]
 
@@ -22,14 +22,15 @@ def out_of_bag_vote(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Let the trees that did not see an answer say whether the pair is of the same kind.
+    """Predict the answer to each pair by the trees that were grown without it.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Features. Their units do not matter.
     constraints : Constraints
-        The answers. Only pairs are looked at.
+        The answers. Only pairs are used. The bootstrap draws answers in proportion to their
+        weights; those of weight 0 are ignored.
     n_trees : int, default=500
         Size of the forest, which is that of `constraint_inconsistency`.
     random_state : int, RandomState or None, default=None
@@ -40,8 +41,8 @@ def out_of_bag_vote(
     Returns
     -------
     ndarray of shape (n_pairs,)
-        Share of "same" in the leaves that the pair falls into, over the trees whose bootstrap
-        left its answer out, in (0, 1); NaN for a don't-know. It is not calibrated: `posterior`
+        Mean share of "same" in the leaves of the pair, over the trees whose bootstrap did not draw
+        its answer, in (0, 1); NaN for a don't-know or weight 0. It is not calibrated: `posterior`
         is.
 
     Raises
@@ -71,18 +72,16 @@ def out_of_bag_vote(
     """
     features = check_matrix(X)
     check_constraints(out_of_bag_vote, constraints, len(features))
-    answered = answered_pairs(constraints)
+    answers = PairAnswers.of(constraints)
     vote = np.full(len(constraints.pairs), np.nan)
-    if len(answered) == 0:
+    if len(answers.position) == 0:
         return vote
-    is_same = constraints.is_must_link[answered].astype(np.uint8)
     (seed,) = derived_seeds(random_state, 1)
-    forest = grow_pair_forest(
-        features, constraints.pairs[answered], is_same, n_trees=n_trees, seed=seed, n_jobs=n_jobs
-    )
-    share, n_votes = np.zeros(len(answered)), np.zeros(len(answered), np.int64)
+    forest = grow_pair_forest(features, answers, n_trees=n_trees, seed=seed, n_jobs=n_jobs)
+    share, n_votes = np.zeros(len(answers.rows)), np.zeros(len(answers.rows), np.int64)
     buffers = np.empty((2, forest.largest_tree))
-    add_votes(forest.trees, forest.leaf, forest.draws, is_same, *buffers, share, n_votes)
-    prior = is_same.mean()  # one vote of the prior: an answer that every tree drew has no other
-    vote[answered] = np.clip((share + prior) / (n_votes + 1), 1e-3, 1 - 1e-3)
+    add_votes(forest.trees, forest.leaf, forest.draws, answers.is_same, *buffers, share, n_votes)
+    # One vote of the prior: an answer that every tree drew has no other.
+    prior = np.average(answers.is_same, weights=answers.weight)
+    vote[answers.position] = np.clip((share + prior) / (n_votes + 1), 1e-3, 1 - 1e-3)
     return vote

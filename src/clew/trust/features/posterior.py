@@ -13,8 +13,7 @@ from clew._random import RandomState
 from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
 from clew.exceptions import InvalidDataError
-from clew.trust.features._pair_features import closeness
-from clew.trust.features._pair_forest import answered_pairs
+from clew.trust.features._pair_forest import PairAnswers, closeness
 from clew.trust.features.out_of_bag_vote import out_of_bag_vote
 
 __all__ = ["AnswerPosterior", "answer_evidence", "posterior"]
@@ -32,9 +31,10 @@ class AnswerPosterior(NamedTuple):
     """What `posterior` finds."""
 
     p_wrong: NDArray[np.float64]
-    """Probability that each pair's answer is wrong, (n_pairs,); NaN for a don't-know."""
+    """Probability that each pair's answer is wrong, (n_pairs,); NaN for a don't-know or
+    weight 0."""
     weight: NDArray[np.float64]
-    """How far to believe it, ``1 - p_wrong``, (n_pairs,); 0 for a don't-know."""
+    """How far to believe it, ``1 - p_wrong``, (n_pairs,); 0 for a don't-know or weight 0."""
     error_rate: float
     """Estimated share of wrong answers; NaN where nobody answered."""
 
@@ -54,7 +54,7 @@ def answer_evidence(
     X : array-like of shape (n_samples, n_features)
         Features. Their units do not matter.
     constraints : Constraints
-        The answers. Only pairs are looked at.
+        The answers. Only pairs are used, by their weights; those of weight 0 are ignored.
     n_trees : int, default=500
         Size of the forest that votes.
     random_state : int, RandomState or None, default=None
@@ -66,7 +66,7 @@ def answer_evidence(
     -------
     ndarray of shape (n_pairs, 2)
         Log-odds of the out-of-bag vote, and the standardised closeness of both rows; NaN for a
-        don't-know.
+        don't-know or weight 0.
 
     Raises
     ------
@@ -87,10 +87,12 @@ def answer_evidence(
         features, constraints, n_trees=n_trees, random_state=random_state, n_jobs=n_jobs
     )
     evidence = np.column_stack([logit(vote), np.full(len(vote), np.nan)])
-    answered = answered_pairs(constraints)
-    if len(answered):
-        close = closeness(features, constraints.pairs[answered])
-        evidence[answered, 1] = (close - close.mean()) / (close.std() or 1.0)
+    answers = PairAnswers.of(constraints)
+    if len(answers.position):
+        close = closeness(features, answers.rows)
+        close -= np.average(close, weights=answers.weight)
+        deviation = float(np.sqrt(np.average(close**2, weights=answers.weight)))
+        evidence[answers.position, 1] = close / (deviation or 1.0)
     return evidence
 
 
@@ -105,9 +107,9 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     ----------
     evidence : array-like of shape (n_pairs,) or (n_pairs, n_columns)
         What speaks for "same" at each pair without its own answer; see `answer_evidence`. Rows of
-        don't-knows are not looked at.
+        don't-knows and of weight 0 are ignored.
     constraints : Constraints
-        The answers.
+        The answers. Their weights multiply their log-likelihoods.
 
     Returns
     -------
@@ -146,7 +148,8 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     check_constraints(posterior, constraints, constraints.n_samples)
     columns = np.asarray(evidence, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
-    answered = answered_pairs(constraints)
+    answers = PairAnswers.of(constraints)
+    answered = answers.position
     is_table = columns.ndim == 2 and len(columns) == len(constraints.pairs)
     if not is_table or not np.isfinite(columns[answered]).all():
         raise InvalidDataError(
@@ -156,8 +159,8 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     p_wrong = np.full(len(columns), np.nan)
     if len(answered) == 0:
         return AnswerPosterior(p_wrong, np.zeros(len(columns)), float("nan"))
-    said_same = constraints.is_must_link[answered]
-    p_same, error_rate = _fit(columns[answered], said_same)
+    said_same = answers.is_same == 1
+    p_same, error_rate = _fit(columns[answered], said_same, answers.weight)
     p_contrary = np.where(said_same, 1 - p_same, p_same)
     wrong, right = p_contrary * error_rate, (1 - p_contrary) * (1 - error_rate)
     p_wrong[answered] = wrong / (wrong + right)
@@ -166,12 +169,14 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
 
 
 def _fit(
-    columns: NDArray[np.float64], said_same: NDArray[np.bool_]
+    columns: NDArray[np.float64], said_same: NDArray[np.bool_], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
     """Find the highest posterior probability; give each pair's P(same) and the error rate."""
     slopes = np.ones(columns.shape[1])
     fits = [
-        minimize(_loss, [*slopes, *start], (columns, said_same), jac=True, method="L-BFGS-B")
+        minimize(
+            _loss, [*slopes, *start], (columns, said_same, weight), jac=True, method="L-BFGS-B"
+        )
         for start in STARTS
     ]
     best = min(fits, key=lambda fit: float(fit.fun)).x
@@ -182,6 +187,7 @@ def _loss(
     parameters: NDArray[np.float64],
     columns: NDArray[np.float64],
     said_same: NDArray[np.bool_],
+    weight: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
     """Give the negative log posterior of slopes, intercept and raw error rate, and its gradient."""
     slopes, intercept, raw = parameters[:-2], parameters[-2], parameters[-1]
@@ -191,11 +197,11 @@ def _loss(
     likelihood = np.where(said_same, p_said_same, 1 - p_said_same)
     a, b = ERROR_PRIOR
     log_posterior = (
-        np.log(likelihood).sum()
+        weight @ np.log(likelihood)
         + (a - 1) * np.log(e) + (b - 1) * np.log1p(-e)
         - ((slopes - 1) ** 2).sum() / 2 - intercept**2 / (2 * INTERCEPT_VARIANCE)
     )  # fmt: skip
-    by_p = np.where(said_same, 1.0, -1.0) / likelihood
+    by_p = weight * np.where(said_same, 1.0, -1.0) / likelihood
     by_margin = by_p * (1 - 2 * e) * p * (1 - p)
     by_e = (by_p * (1 - 2 * p)).sum() + (a - 1) / e - (b - 1) / (1 - e)
     gradient = np.array([

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from clew.trust.features._pair_features import closeness
+from clew.trust.features._pair_forest import closeness
 
 
 def rows_of(n, seed=0):
