@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 import time
@@ -75,6 +74,24 @@ def test_no_task_begins_after_an_interruption():
     assert begun == [0, 1, 2]
 
 
+def test_no_task_begins_in_another_thread_after_an_error():
+    begun = []
+
+    def slow(task):
+        begun.append(task)
+        time.sleep(0.005)
+
+    def give_up(done, _):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        in_threads(slow, range(100), n_jobs=2, callback=give_up)
+    n_begun = len(begun)
+    assert n_begun < 50
+    time.sleep(0.05)
+    assert len(begun) == n_begun
+
+
 @pytest.mark.parametrize(("verbose", "n_messages"), [(0, 0), (1, 1), (2, 4)])
 def test_verbose_goes_to_the_log(caplog, capsys, verbose, n_messages):
     with caplog.at_level(logging.INFO, logger="clew"):
@@ -82,18 +99,3 @@ def test_verbose_goes_to_the_log(caplog, capsys, verbose, n_messages):
     assert len(caplog.records) == n_messages
     assert all("trees" in record.getMessage() for record in caplog.records)
     assert capsys.readouterr() == ("", "")
-
-
-def test_work_that_is_broken_off_says_nothing_of_lost_results():
-    def slow(task):
-        time.sleep(0.01)
-        return task
-
-    def give_up(done, n):
-        time.sleep(0.03)  # others finish meanwhile
-        raise RuntimeError("enough")
-
-    for _ in range(5):
-        with pytest.raises(RuntimeError, match="enough"):
-            in_threads(slow, range(40), n_jobs=2, callback=give_up)
-        gc.collect()

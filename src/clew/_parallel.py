@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["Progress", "Teller", "blocks", "in_threads", "one_library_thread"]
@@ -71,32 +71,17 @@ def in_threads(
     -------
     list
     """
-    # Resolved here: where threads are asked for, joblib forgets a parallel_config's number.
-    n_threads = effective_n_jobs(n_jobs)
-    if n_threads == 1 or len(tasks) < 2:
-        results: Iterable[R] = map(function, tasks)
-    else:
-        workers = Parallel(
-            n_jobs=n_threads,
-            prefer="threads",
-            require="sharedmem",
-            return_as="generator",
-            # joblib would put short blocks together, and may leave them all to one thread.
-            batch_size=1,
-        )
-        results = workers(delayed(function)(task) for task in tasks)
+    n_threads = min(effective_n_jobs(n_jobs), len(tasks))
+    if n_threads < 2:
+        return list(_reported(map(function, tasks), len(tasks), verbose, what, callback))
+    # Not joblib's own threads: these are 10 ms late where the caller polls for the last results.
+    pool = ThreadPoolExecutor(n_threads)
     try:
-        return list(_reported(results, len(tasks), verbose, what, callback))
+        results = [pool.submit(function, task) for task in tasks]
+        done = (result.result() for result in results)
+        return list(_reported(done, len(tasks), verbose, what, callback))
     finally:
-        _drop_the_rest(results)
-
-
-def _drop_the_rest(results: Iterable[R]) -> None:
-    """Where the work was broken off, let threads go without joblib's warning of lost results."""
-    if isinstance(results, Generator):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "[0-9]+ tasks", UserWarning)
-            results.close()
+        pool.shutdown(cancel_futures=True)
 
 
 def _reported(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -246,7 +247,7 @@ def grow_forest(
         grow, blocks(growth.n_trees, size),
         n_jobs=n_jobs, verbose=verbose, what="blocks of trees", callback=callback,
     )  # fmt: skip
-    return Forest(_joined(parts), leaf, order, n_violated, draws)
+    return Forest(_joined(list(chain(*parts)), n_jobs), leaf, order, n_violated, draws)
 
 
 def _grow_block(
@@ -258,7 +259,7 @@ def _grow_block(
     n_violated: NDArray[np.int64],
     draws: NDArray[np.uint8],
     block: tuple[int, int],
-) -> Trees:
+) -> list[Trees]:
     """Grow the trees of one block, in as many goes as their nodes need room."""
     first, last = block
     n_features, n_total = problem.bins.shape
@@ -275,7 +276,7 @@ def _grow_block(
         )  # fmt: skip
         parts.append(_trimmed(trees, n_grown))
         first += n_grown
-    return _joined(parts)
+    return parts
 
 
 def _empty_trees(n_trees: int, n_nodes: int) -> Trees:
@@ -290,11 +291,9 @@ def _trimmed(trees: Trees, n_trees: int) -> Trees:
     return Trees(trees.offset[: n_trees + 1].copy(), *columns)
 
 
-def _joined(parts: list[Trees]) -> Trees:
-    """Put the trees of several blocks one after the other."""
+def _joined(parts: list[Trees], n_jobs: int | None) -> Trees:
+    """Put the trees of several parts one after the other, each column in a thread."""
     sizes = np.concatenate([np.diff(part.offset) for part in parts])
     offset = np.concatenate([[0], sizes.cumsum()])
-    columns: list[Any] = [
-        np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True)
-    ]
-    return Trees(offset, *columns)
+    columns: list[Any] = list(zip(*(part[1:] for part in parts), strict=True))
+    return Trees(offset, *in_threads(np.concatenate, columns, n_jobs=n_jobs))
