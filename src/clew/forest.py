@@ -220,8 +220,9 @@ def grow_forest(
     -------
     Forest
     """
-    is_even = weight is None or np.ptp(weight) == 0
-    cumulative = np.empty(0) if is_even else np.cumsum(weight) / np.sum(weight)
+    cumulative = np.empty(0)
+    if weight is not None and np.ptp(weight) > 0:
+        cumulative = np.cumsum(weight) / weight.sum()
     problem = Problem(np.ascontiguousarray(bins), n_bins, is_one, n_rows, cumulative)
     rules = Rules(
         seed, growth.n_draws, growth.n_candidates, growth.min_samples_leaf,
