@@ -52,7 +52,8 @@ def carry_out(page: Page, *, is_quick: bool, only: str) -> None:
     for name, table in page.tables.items():
         cases = [case.quick() for case in table.cases[table.quick]] if is_quick else table.cases
         rows[name] = [_announced(case, table.clock) for case in cases if only in case.label]
-        print(f"\n{laid_out(table, rows[name])}\n", flush=True)
+        if rows[name]:
+            print(f"\n{laid_out(table, rows[name])}\n", flush=True)
     text = markdown(page, rows, about, is_quick=is_quick)
     print(f"{goals_of(rows)}\n{time.perf_counter() - start:.0f} s in all")
     if not only:
