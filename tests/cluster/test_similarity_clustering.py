@@ -184,7 +184,7 @@ class Stretched(LearnedSpace):
     supports = Support()
 
     def _solve(self, X, known, callback):
-        return {"embedding_": self._embed(X)}
+        self.embedding_ = self._embed(X)
 
     def _embed(self, X):
         return X * np.array([10.0, 0.1])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._warnings import warn
 from clew.exceptions import FewerGroupsWarning, InvalidConstraintsError
 
 __all__ = ["check_n_components", "warn_of_fewer_groups"]
@@ -53,10 +53,9 @@ def warn_of_fewer_groups(estimator: Any, labels: NDArray[np.int64], X: NDArray[n
         return
     n_different = len(np.unique(X, axis=0))
     few = f"there are only {n_different} different rows"
-    warnings.warn(
+    warn(
         f"{type(estimator).__name__}(n_clusters={wanted}) ends with {n_found} "
         f"group{'s' if n_found > 1 else ''}: "
         f"{few if n_different < wanted else 'the others were left without rows'}",
         FewerGroupsWarning,
-        stacklevel=4,
     )

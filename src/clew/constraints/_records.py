@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._warnings import warn
 from clew.answers import ANSWER_WORDS, N_ROWS, Kind, as_kind, code_of_word
 from clew.constraints._columns import AnswerColumns
 from clew.constraints._ids import RowIds
@@ -157,9 +157,7 @@ class RecordReader:
         """Name the columns that were not read in a warning, at the line that called the caller."""
         if self._ignored:
             names = ", ".join(map(repr, self._ignored))
-            warnings.warn(
-                f"{place}: columns that are not read: {names}", IgnoredColumnsWarning, stacklevel=3
-            )
+            warn(f"{place}: columns that are not read: {names}", IgnoredColumnsWarning)
 
     def set_columns(self, columns: Iterable[object], where: Where) -> None:
         """Set the names of the columns of the records to come.

@@ -66,19 +66,16 @@ class LearnedSpace(ConstrainedTransformer):
         """
         check_parameters(self, self._allowed)
         rows = check_features(self, X)
-        found = self._solve(rows, answers_for(self, constraints, len(rows)), callback)
-        self.__dict__.update(found)
+        self._solve(rows, answers_for(self, constraints, len(rows)), callback)
         self._n_features_out = self.embedding_.shape[1]
         return self
 
-    def _solve(
-        self, X: NDArray[np.float64], known: Constraints, callback: Progress | None
-    ) -> dict[str, Any]:
-        """Find the fitted attributes by name, `embedding_` of (n_samples, n_components) with it."""
+    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+        """Set `embedding_`, (n_samples, n_components), and the other fitted attributes."""
         raise NotImplementedError
 
     def _embed(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the learned features of rows."""
+        """Return the learned features of rows."""
         raise NotImplementedError
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._random import RandomState, derived_seeds
+from clew._warnings import warn
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["co_association", "consensus"]
@@ -90,10 +90,9 @@ def consensus(
     (seed,) = derived_seeds(random_state, 1)
     n_parted = len(np.unique(groups[weight > 0], axis=1).T)
     if n_parted < n_clusters:
-        warnings.warn(
+        warn(
             f"partitions part the rows into {n_parted} groups at most: no {n_clusters} are found",
             ConvergenceWarning,
-            stacklevel=2,
         )
         n_clusters = n_parted
     rows = _embedding(groups[weight > 0], weight[weight > 0], n_clusters)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
+from clew._warnings import warn
 from clew.cluster._n_groups import check_n_components
 from clew.cluster.linkage._distances import Distances, given_distances, measured_distances
 from clew.constraints import Closure, Constraints, Support
@@ -237,12 +237,11 @@ class ConstrainedLinkage(ConstrainedClusterer):
             n_below = int((merges.heights < (self.distance_threshold or 0.0)).sum())
             return max(n_below, n - closure.n_components)
         if len(merges.rows) < n - self.n_clusters:
-            warnings.warn(
+            warn(
                 f"ConstrainedLinkage(n_clusters={self.n_clusters}) ends with "
                 f"{n - len(merges.rows)} groups: cannot-links forbid every further merge. "
                 "COPKMeans looks for an assignment to n_clusters groups",
                 DeadEndWarning,
-                stacklevel=4,
             )
         return min(len(merges.rows), n - self.n_clusters)
 

@@ -72,17 +72,16 @@ class KernelSpace(LearnedSpace):
 
     def _learn(
         self, features: Floats, known: Constraints, seeds: Seeds, callback: Progress | None
-    ) -> dict[str, Any]:
-        """Find the fitted attributes by name, `A_` of (rank, rank) with them."""
+    ) -> Floats:
+        """Learn A, (rank, rank), and set all other fitted attributes."""
         raise NotImplementedError
 
-    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
+    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
         seeds = Seeds(*derived_seeds(self.random_state, len(Seeds._fields)))
-        feature_map = self._feature_map(seeds.features).fit(X)
-        features = self._features(feature_map, X)
+        self._map = self._feature_map(seeds.features).fit(X)
+        features = self._features(self._map, X)
         self._check_range(features)
-        found = self._learn(features, known, seeds, callback)
-        return found | self._embedded(features, found["A_"]) | {"_map": feature_map}
+        self._set_learned(features, self._learn(features, known, seeds, callback))
 
     def _features(self, feature_map: FeatureMap, X: Floats) -> Floats:
         """Give the features of rows, in an array of one's own."""
@@ -133,12 +132,12 @@ class KernelSpace(LearnedSpace):
         is_gaussian = isinstance(self.kernel, str) and self.kernel != "precomputed"
         return 2.0 if is_gaussian else None
 
-    def _embedded(self, features: Floats, A: Floats) -> dict[str, Any]:
+    def _set_learned(self, features: Floats, A: Floats) -> None:
         """Turn features into learned ones, in place: two such arrays may not fit."""
-        root = square_root(A)
+        self.A_, self.rank_, self._root = A, len(A), square_root(A)
         for start, stop in blocks(len(features), ROWS_PER_BLOCK):
-            features[start:stop] = features[start:stop] @ root
-        return {"embedding_": features, "_root": root, "rank_": len(A)}
+            features[start:stop] = features[start:stop] @ self._root
+        self.embedding_ = features
 
     def _embed(self, X: Floats) -> Floats:
         return np.asarray(self._map.transform(X) @ self._root)

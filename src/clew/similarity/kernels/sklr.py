@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,6 +13,7 @@ from clew._estimators import guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed, check_features, check_parameters
+from clew._warnings import warn
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import InvalidDataError, InvalidParameterError
@@ -261,10 +261,9 @@ class SKLR(KernelSpace):
         features = self._features(self._map, rows)
         self._check_same(features)
         known = self._known + answers_for(self, constraints, len(rows))
-        found = self._learn(features, known, self._seeds, callback, before=self)
-        found |= self._embedded(features, found["A_"])
+        A = self._learn(features, known, self._seeds, callback, goes_on=True)
+        self._set_learned(features, A)
         self.__dict__.pop("_nearness", None)
-        self.__dict__.update(found)
         return self
 
     def _check_unchanged(self) -> None:
@@ -293,39 +292,34 @@ class SKLR(KernelSpace):
         known: Constraints,
         seeds: Seeds,
         callback: Progress | None,
-        before: Self | None = None,
-    ) -> dict[str, Any]:
+        *,
+        goes_on: bool = False,
+    ) -> Floats:
         self._check_slack()
         read = self._reader(features, known, seeds)
-        possible, skipped = read(known)
-        conflicts = conflicts_of(possible)
+        possible, self.skipped_ = read(known)
+        self.conflicts_ = conflicts_of(possible)
         if self.slack == "none":
             binding_answers(known)
-            refuse_conflicts(conflicts)
+            refuse_conflicts(self.conflicts_)
         unit = mean_squared_distance(features)
-        price = self._price(features, known, read, unit, seeds, before)
-        problem = Problem(features, possible.priced(price / unit))
+        if not goes_on:
+            self.C_ = self._price(features, known, read, unit, seeds)
+        problem = Problem(features, possible.priced(self.C_ / unit))
         solution = problem.solve(
             tol=self.tol,
             max_iter=self.max_iter,
             random=np.random.RandomState(seeds.order),
-            multiplier=None if before is None else self._earlier(possible),
+            multiplier=self._earlier(possible) if goes_on else None,
             corrected=self.algorithm == "dual",
             callback=callback,
         )
-        self._warn_of(solution, stacklevel=6 if before is None else 5)
-        return {
-            "A_": solution.A,
-            "C_": price,
-            "multipliers_": solution.multiplier,
-            "duality_gap_": solution.gap,
-            "n_iter_": max(solution.n_iter, 1),
-            "skipped_": skipped,
-            "conflicts_": conflicts,
-            "_known": known,
-            "_problem": tuple(getattr(self, name) for name in PROBLEM),
-            "_seeds": seeds,
-        }
+        self._warn_of(solution)
+        self.multipliers_, self.duality_gap_ = solution.multiplier, solution.gap
+        self.n_iter_ = max(solution.n_iter, 1)
+        self._known, self._seeds = known, seeds
+        self._problem = tuple(getattr(self, name) for name in PROBLEM)
+        return solution.A
 
     def _check_slack(self) -> None:
         if self.slack == "none" and self.C != "auto":
@@ -359,14 +353,11 @@ class SKLR(KernelSpace):
         return read
 
     def _price(
-        self, features: Floats, known: Constraints, read: Any, unit: float, seeds: Seeds,
-        before: Self | None,
-    ) -> float:  # fmt: skip
+        self, features: Floats, known: Constraints, read: Any, unit: float, seeds: Seeds
+    ) -> float:
         """Give what a violation of an answer of weight 1 costs, per mean squared distance."""
         if self.slack == "none":
             return np.inf
-        if before is not None:
-            return float(before.C_)
         if self.C != "auto":
             return float(self.C)
         return best_price(features, known, lambda kept: read(kept)[0], unit, seeds.folds)
@@ -383,12 +374,11 @@ class SKLR(KernelSpace):
         multiplier[is_old] = self.multipliers_
         return multiplier
 
-    def _warn_of(self, solution: Solution, stacklevel: int) -> None:
+    def _warn_of(self, solution: Solution) -> None:
         if not solution.is_done:
-            warnings.warn(
+            warn(
                 f"SKLR: after {solution.n_iter} sweeps {solution.n_off} of "
                 f"{len(solution.multiplier)} comparisons are off by more than tol={self.tol:g}; "
                 "raise max_iter or tol, or allow slack: without it, answers may be impossible",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
             )

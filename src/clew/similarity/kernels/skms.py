@@ -149,7 +149,7 @@ class SKMS(KernelSpace):
 
     def _learn(
         self, features: Floats, known: Constraints, seeds: Seeds, callback: Progress | None
-    ) -> dict[str, Any]:
+    ) -> Floats:
         pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
-        A, found = learn_from_pairs(self, features, known, pair_bounds, seeds.order, callback)
-        return found | {"A_": A, "bounds_": tuple(pair_bounds)}
+        self.bounds_ = (pair_bounds.upper, pair_bounds.lower)
+        return learn_from_pairs(self, features, known, pair_bounds, seeds.order, callback)

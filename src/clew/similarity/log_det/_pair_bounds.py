@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._parallel import Progress
+from clew._warnings import warn
 from clew.constraints import Constraints
 from clew.constraints._support import binding_answers
 from clew.similarity.log_det._distance_constraints import (
@@ -32,13 +32,14 @@ def learn_from_pairs(
     pair_bounds: PairBounds,
     seed: int,
     callback: Progress | None,
-) -> tuple[Floats, dict[str, Any]]:
+) -> Floats:
     """Find the matrix nearest to the identity that keeps bounds, or pays for it.
 
     Parameters
     ----------
     method : estimator
-        It has `gamma`, `tol` and `max_iter`.
+        It has `gamma`, `tol` and `max_iter`; `multipliers_`, `duality_gap_`, `n_iter_` and
+        `skipped_` are set.
     X : ndarray of shape (n_samples, n_features)
         Features.
     known : Constraints
@@ -52,9 +53,7 @@ def learn_from_pairs(
 
     Returns
     -------
-    A : ndarray of shape (n_features, n_features)
-    found : dict
-        Fitted attributes by name.
+    ndarray of shape (n_features, n_features)
     """
     if np.isinf(method.gamma):
         known = binding_answers(known)
@@ -66,19 +65,15 @@ def learn_from_pairs(
         callback=callback,
     )  # fmt: skip
     if not solution.is_done:
-        warnings.warn(
+        warn(
             f"{type(method).__name__}: after {solution.n_iter} sweeps {solution.n_off} of "
             f"{len(solution.multiplier)} pairs are off by more than tol={method.tol:g}; raise "
             "max_iter or tol, or lower gamma",
             ConvergenceWarning,
-            stacklevel=6,
         )
-    return solution.A, {
-        "multipliers_": solution.multiplier,
-        "duality_gap_": solution.gap,
-        "n_iter_": max(solution.n_iter, 1),
-        "skipped_": skipped,
-    }
+    method.multipliers_, method.skipped_ = solution.multiplier, skipped
+    method.duality_gap_, method.n_iter_ = solution.gap, max(solution.n_iter, 1)
+    return solution.A
 
 
 def _giving_way(found: AnswerLimits, gamma: float) -> Any:

@@ -2,53 +2,118 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress
+from clew._units import Units
 from clew.constraints import Constraints
 from clew.similarity._embedding import LearnedSpace
 
-__all__ = ["LinearMetric", "differences"]
+__all__ = ["Learned", "LinearMetric", "differences"]
+
+Floats = NDArray[np.float64]
+
+
+class Learned(NamedTuple):
+    """A learned metric of rows in the units that are computed in."""
+
+    metric: Floats
+    """Symmetric positive semidefinite, (n_columns, n_columns)."""
+    outside: float = 1.0
+    """Factor of squared distances in directions in which no two fitted rows differ."""
 
 
 class LinearMetric(LearnedSpace):
     """Learn a matrix M; the squared distance of x and y is ``(x - y)ᵀ M (x - y)``.
 
-    Subclasses write `_learn`.
+    Subclasses write `_learn`. Where there are more features than rows, it gets the rows in an
+    orthonormal basis of the space that they span, so that nothing is of size d² or takes d³ time:
+    distances are the same there, and answers cannot change the metric outside.
     """
 
-    metric_: NDArray[np.float64]
-    components_: NDArray[np.float64]
+    _metric: Floats
+    _root: Floats
+    _basis: Floats | None
+    _outside: float
 
     def _learn(
-        self, X: NDArray[np.float64], known: Constraints, callback: Progress | None
-    ) -> dict[str, Any]:
-        """Find the fitted attributes by name: `metric_`, (n_features, n_features), and others."""
+        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+    ) -> Learned:
+        """Learn the metric, and set all other fitted attributes.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_columns)
+            Rows around their mean, divided by `unit`: their features, or coordinates in a basis.
+        unit : float
+            Root mean variance of the features.
+        known : Constraints
+            The answers.
+        callback : callable or None
+            As for `fit`.
+        """
         raise NotImplementedError
 
-    def _solve(
-        self, X: NDArray[np.float64], known: Constraints, callback: Progress | None
-    ) -> dict[str, Any]:
-        found = self._learn(X, known, callback)
-        components = root_of(found["metric_"])
-        return found | {"components_": components, "embedding_": X @ components.T}
+    @property
+    def _is_rotation_invariant(self) -> bool:
+        """Whether the metric is learned the same in any orthonormal basis."""
+        return True
 
-    def _embed(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(X @ self.components_.T)
+    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
+        units = Units.of_mean_variance(X)
+        inside = units.inside(X)
+        self._basis = None
+        if X.shape[1] > len(X) and self._is_rotation_invariant:
+            self._basis, triangle = np.linalg.qr(inside.T)
+            inside = np.ascontiguousarray(triangle.T)
+        self._metric, self._outside = self._learn(inside, float(units.unit), known, callback)
+        self._root = root_of(self._metric)
+        self.embedding_ = self._embed(X)
+
+    def _embed(self, X: Floats) -> Floats:
+        if self._basis is None:
+            return np.asarray(X @ self._root.T)
+        rest = np.sqrt(self._outside)
+        change = self._root - rest * np.eye(len(self._root))
+        return np.asarray(rest * X + ((X @ self._basis) @ change.T) @ self._basis.T)
+
+    @property
+    def metric_(self) -> Floats:
+        """M, (n_features, n_features); computed when read if there are more features than rows."""
+        check_is_fitted(self, "embedding_")
+        return self._of_features(self._metric, self._outside)
+
+    @property
+    def components_(self) -> Floats:
+        """L with ``LᵀL = M``, (n_features, n_features); computed as `metric_` is."""
+        check_is_fitted(self, "embedding_")
+        return self._of_features(self._root, float(np.sqrt(self._outside)))
+
+    def _of_features(self, matrix: Floats, outside: float) -> Floats:
+        """Return a matrix of the basis as one of the features."""
+        if self._basis is None:
+            return matrix
+        whole = self._basis @ (matrix - outside * np.eye(len(matrix))) @ self._basis.T
+        whole[np.diag_indices_from(whole)] += outside
+        return np.asarray(whole)
 
 
-def root_of(metric: NDArray[np.float64]) -> NDArray[np.float64]:
+def root_of(metric: Floats) -> Floats:
     """Find L with ``LᵀL = M``, M symmetric positive semidefinite; of the shape of M.
 
-    Directions that rounding made negative become nil.
+    Eigenvalues that rounding made negative become 0.
     """
+    diagonal = metric.diagonal()
+    if np.count_nonzero(metric) == np.count_nonzero(diagonal):
+        return np.diag(np.sqrt(np.maximum(diagonal, 0.0)))
     value, vector = np.linalg.eigh((metric + metric.T) / 2)
     return np.asarray(np.sqrt(np.maximum(value, 0.0))[:, None] * vector.T)
 
 
-def differences(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the differences of pairs of rows, (n_pairs, n_features)."""
+def differences(X: Floats, rows: NDArray[np.int64]) -> Floats:
+    """Return the differences of pairs of rows, (n_pairs, n_columns)."""
     return np.asarray(X[rows[:, 0]] - X[rows[:, 1]])

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._units import Units
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity.log_det._distance_constraints import PairBounds, Skipped, percentile_bounds
 from clew.similarity.log_det._pair_bounds import learn_from_pairs
-from clew.similarity.metrics._base import LinearMetric
+from clew.similarity.metrics._base import Learned, LinearMetric
 
 __all__ = ["ITML"]
 
@@ -151,16 +150,17 @@ class ITML(LinearMetric):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
+    def _learn(
+        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+    ) -> Learned:
         self._check_two("percentiles", self.percentiles, 100.0)
         sample, order = derived_seeds(self.random_state, 2)
-        units = Units.of_mean_variance(X)
-        inside, unit = units.inside(X), float(units.unit)
-        white = np.eye(X.shape[1]) if self.prior == "identity" else _whitening(inside)
-        features = np.ascontiguousarray(inside @ white)
+        is_euclidean = self.prior == "identity"
+        white = np.eye(X.shape[1]) if is_euclidean else _whitening(X)
+        features = np.ascontiguousarray(X @ white)
         # Under the covariance, distances have no unit.
         with np.errstate(over="ignore"):
-            square = float(np.square(unit)) if self.prior == "identity" else 1.0
+            square = float(np.square(unit)) if is_euclidean else 1.0
         if self.bounds is None:
             low, high = self.percentiles
             pair_bounds = percentile_bounds(features, low, high, sample)
@@ -172,12 +172,12 @@ class ITML(LinearMetric):
                     f"ITML(bounds={self.bounds!r}): bounds must be within {SMALLEST:g} and "
                     f"{LARGEST:g} of {square:.3g}, the mean squared deviation of the features"
                 )
-        A, found = learn_from_pairs(self, features, known, pair_bounds, order, callback)
-        metric = white @ A @ white.T
-        if self.prior == "covariance":
-            metric = metric / unit / unit
-        bounds = tuple(float(bound * square) for bound in pair_bounds)
-        return found | {"metric_": metric, "bounds_": bounds}
+        A = learn_from_pairs(self, features, known, pair_bounds, order, callback)
+        self.bounds_ = (float(pair_bounds.upper * square), float(pair_bounds.lower * square))
+        if is_euclidean:
+            return Learned(A)
+        # Under the covariance, directions in which no rows differ do not count.
+        return Learned(white @ A @ white.T / unit / unit, outside=0.0)
 
     def _check_two(self, name: str, given: Any, most: float) -> None:
         """Refuse what is not two numbers, the larger one last."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,11 +10,11 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._parallel import Progress
-from clew._units import Units
 from clew._validation import Allowed
+from clew._warnings import warn
 from clew.constraints import Constraints, Support
 from clew.similarity._comparisons import inequalities_or_refusal
-from clew.similarity.metrics._base import LinearMetric, differences
+from clew.similarity.metrics._base import Learned, LinearMetric, differences
 
 __all__ = ["LSML"]
 
@@ -159,24 +158,27 @@ class LSML(LinearMetric):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _learn(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
+    def _learn(
+        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+    ) -> Learned:
         comparisons = inequalities_or_refusal(self, known)
         n_features = X.shape[1]
         if not len(comparisons.weight):
-            return {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 1}
-        inside, total = Units.of_mean_variance(X).inside(X), comparisons.weight.sum()
+            self.objective_, self.n_iter_ = 0.0, 1
+            return Learned(np.eye(n_features))
+        total = comparisons.weight.sum()
         mean_price = AUTO_PRICE * total if self.weight == "auto" else float(self.weight)
         problem = Problem(
-            differences(inside, comparisons.near),
-            differences(inside, comparisons.far),
+            differences(X, comparisons.near),
+            differences(X, comparisons.far),
             comparisons.weight * (mean_price / total),
         )
-        found = self._minimum(problem, n_features)
+        metric = self._minimum(problem, n_features)
         if callback is not None:
             callback(1, 1)
-        return found
+        return Learned(metric)
 
-    def _minimum(self, problem: Problem, n_features: int) -> dict[str, Any]:
+    def _minimum(self, problem: Problem, n_features: int) -> Floats:
         """Descend from the Euclidean metric."""
         found = minimize(
             problem.value, np.eye(n_features).ravel(), jac=True, method="L-BFGS-B",
@@ -185,15 +187,11 @@ class LSML(LinearMetric):
             },
         )  # fmt: skip
         if found.status == 1:
-            warnings.warn(
+            warn(
                 f"LSML(max_iter={self.max_iter}) stopped before the slope was down to tol="
                 f"{self.tol:g}; raise max_iter",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         root = found.x.reshape(n_features, n_features)
-        return {
-            "metric_": root @ root.T,
-            "objective_": float(found.fun),
-            "n_iter_": max(int(found.nit), 1),
-        }
+        self.objective_, self.n_iter_ = float(found.fun), max(int(found.nit), 1)
+        return np.asarray(root @ root.T)

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from clew._parallel import Progress
-from clew._units import Units
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
-from clew.similarity.metrics._base import LinearMetric, differences
+from clew.similarity.metrics._base import Learned, LinearMetric, differences
 
 __all__ = ["MMC"]
 
@@ -112,24 +111,32 @@ class MMC(LinearMetric):
         self.ridge = ridge
         self.max_iter = max_iter
 
-    def _learn(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
+    @property
+    def _is_rotation_invariant(self) -> bool:
+        return not self.diagonal
+
+    def _learn(
+        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+    ) -> Learned:
         n_features = X.shape[1]
         weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
-        inside = Units.of_mean_variance(X).inside(X)
-        variance = inside.var(axis=0)
+        variance = X.var(axis=0)
         if not weight.any() or not variance.any():
-            return {"metric_": np.eye(n_features), "duality_gap_": 0.0, "n_iter_": 1}
-        between = differences(inside, known.pairs)
+            self.duality_gap_, self.n_iter_ = 0.0, 1
+            return Learned(np.eye(n_features))
+        between = differences(X, known.pairs)
         must = np.where(known.is_must_link, weight, 0.0)
-        apart, price = _to_part(inside, between, np.where(known.is_cannot_link, weight, 0.0))
+        apart, price = _to_part(X, between, np.where(known.is_cannot_link, weight, 0.0))
         white = _whitening(between, must, self.ridge, is_diagonal=self.diagonal)
-        root, gap, n_iter = _widest(apart @ white, price, self.max_iter, is_diagonal=self.diagonal)
+        root, self.duality_gap_, self.n_iter_ = _widest(
+            apart @ white, price, self.max_iter, is_diagonal=self.diagonal
+        )
         components = white @ root
         metric = components @ components.T
-        metric *= variance.sum() / np.einsum("ij,ij->", inside @ metric, inside) * len(X)
+        metric *= variance.sum() / np.einsum("ij,ij->", X @ metric, X) * len(X)
         if callback is not None:
             callback(1, 1)
-        return {"metric_": metric, "duality_gap_": gap, "n_iter_": n_iter}
+        return Learned(metric, outside=0.0)
 
 
 def _to_part(inside: Floats, between: Floats, weight: Floats) -> tuple[Floats, Floats]:

@@ -10,12 +10,11 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, vstack
 
 from clew._parallel import Progress
-from clew._units import Units
 from clew._validation import Allowed
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidDataError, TooLargeError
 from clew.similarity._comparisons import inequalities_or_refusal
-from clew.similarity.metrics._base import LinearMetric, differences
+from clew.similarity.metrics._base import Learned, LinearMetric, differences
 
 __all__ = ["SparseLP"]
 
@@ -120,27 +119,35 @@ class SparseLP(LinearMetric):
         self.diagonal = diagonal
         self.max_iter = max_iter
 
-    def _learn(self, X: Floats, known: Constraints, callback: Progress | None) -> dict[str, Any]:
+    @property
+    def _is_rotation_invariant(self) -> bool:
+        return False
+
+    def _learn(
+        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+    ) -> Learned:
         comparisons = inequalities_or_refusal(self, known)
         n_features = X.shape[1]
-        euclidean = {"metric_": np.eye(n_features), "objective_": 0.0, "n_iter_": 1}
         if not len(comparisons.weight):
-            return euclidean
+            self.objective_, self.n_iter_ = 0.0, 1
+            return Learned(np.eye(n_features))
         if n_features > MAX_FEATURES and not self.diagonal:
             raise TooLargeError(
                 f"SparseLP: {n_features} features make a programme of {n_features**2} variables, "
                 f"too large past {MAX_FEATURES} features. Take diagonal=True, or fewer features "
                 "(sklearn.decomposition.PCA), or LSML"
             )
-        inside = Units.of_mean_variance(X).inside(X)
-        near = differences(inside, comparisons.near)
-        far = differences(inside, comparisons.far)
-        found = self._solved(near, far, comparisons.weight / comparisons.weight.sum())
+        near = differences(X, comparisons.near)
+        far = differences(X, comparisons.far)
+        metric = self._solved(near, far, comparisons.weight / comparisons.weight.sum())
         if callback is not None:
             callback(1, 1)
-        return found if found["metric_"].any() else euclidean
+        if metric.any():
+            return Learned(metric)
+        self.objective_, self.n_iter_ = 0.0, 1
+        return Learned(np.eye(n_features))
 
-    def _solved(self, near: Floats, far: Floats, price: Floats) -> dict[str, Any]:
+    def _solved(self, near: Floats, far: Floats, price: Floats) -> Floats:
         """Minimise what is missing and the entries of the metric."""
         n_features = near.shape[1]
         first, second = np.triu_indices(0 if self.diagonal else n_features, 1)
@@ -156,11 +163,8 @@ class SparseLP(LinearMetric):
         plus, minus = found.x[n_features:][:n_pairs], found.x[n_features + n_pairs :][:n_pairs]
         metric = np.diag(found.x[:n_features])
         metric[first, second] = metric[second, first] = plus - minus
-        return {
-            "metric_": metric,
-            "objective_": float(found.fun),
-            "n_iter_": max(int(found.nit), 1),
-        }
+        self.objective_, self.n_iter_ = float(found.fun), max(int(found.nit), 1)
+        return metric
 
 
 def _programme(
