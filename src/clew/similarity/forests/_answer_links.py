@@ -93,6 +93,11 @@ def hard_links(known: Constraints, belief: Belief, seed: int) -> Links:
     rows, answers = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
     must, cannot = rows[answers == SAME], rows[answers == DIFFERENT]
     if sum(closure.n_entailed()) > MAX_ENTAILED:
-        must = np.concatenate([believed.must_link, must])
-        cannot = np.concatenate([believed.cannot_link, cannot])
+        must = _each_once(believed.must_link, must)
+        cannot = _each_once(believed.cannot_link, cannot)
     return links_of(must, cannot, is_hard=True)
+
+
+def _each_once(given: NDArray[np.int64], sampled: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Join pairs; one that was given and sampled, or given twice, is kept once."""
+    return np.unique(np.sort(np.concatenate([given, sampled]), axis=1), axis=0)
