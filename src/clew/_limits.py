@@ -9,6 +9,7 @@ __all__ = [
     "ALL_PAIRS_ROWS",
     "DENSE_PROPAGATION_ROWS",
     "EIGENVECTOR_ROWS",
+    "MANY_ROWS",
     "MAX_DENSE_ROWS",
 ]
 
@@ -19,5 +20,8 @@ MAX_DENSE_ROWS = 20_000
 ALL_PAIRS_ROWS = 5_000
 #: Up to so many rows, all eigenvectors of a dense matrix are computed where that is needed: O(n³).
 EIGENVECTOR_ROWS = 5_000
+#: Past so many rows, guided clustering leaves out members that take long, looks at a sample to
+#: choose the number of groups, and uses fewer folds and pivots.
+MANY_ROWS = 5_000
 #: Up to so many rows, answers are propagated to all pairs unless the caller says otherwise: O(n³).
 DENSE_PROPAGATION_ROWS = 2_000

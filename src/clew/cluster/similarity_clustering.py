@@ -34,7 +34,6 @@ from clew.exceptions import InvalidParameterError
 from clew.graphs import check_dense_size, largest_entries, resolved_n_neighbors
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF
-from clew.similarity._embedding import LearnedSpace
 
 __all__ = ["SimilarityClustering"]
 
@@ -175,7 +174,7 @@ class SimilarityClustering(ConstrainedClusterer):
         similarity = seeded_part(given, seeds[0], is_seeded=is_seeded)
         given = SpectralClustering() if self.clusterer is None else self.clusterer
         clusterer = seeded_part(given, seeds[1], is_seeded=is_seeded)
-        if not _reads_affinities(clusterer) and not isinstance(similarity, LearnedSpace):
+        if not _reads_affinities(clusterer) and not getattr(similarity, "learns_features", False):
             raise InvalidParameterError(
                 f"{type(similarity).__name__} learns affinities, not features: a clusterer of "
                 f'features will not do. {type(clusterer).__name__} must have affinity="precomputed"'

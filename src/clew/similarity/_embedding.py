@@ -30,6 +30,8 @@ class LearnedSpace(ConstrainedTransformer):
 
     _allowed: ClassVar[dict[str, Any]]
     supports: ClassVar[Support]
+    #: Clusterers of features can be fitted on `embedding_`.
+    learns_features: ClassVar[bool] = True
 
     embedding_: NDArray[np.float64]
 

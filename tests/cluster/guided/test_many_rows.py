@@ -10,8 +10,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
+from clew._limits import MANY_ROWS
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._members import MANY_ROWS
 from clew.cluster.guided._n_clusters import choose_n_clusters, rows_of_many
 from clew.cluster.guided._steps import split_answers
 from clew.cluster.guided._views import Views

@@ -12,6 +12,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
+from clew._limits import MANY_ROWS
 from clew.cluster.guided._routing import check_routing, fitted_labels, supports_of
 from clew.cluster.guided._views import CONSTRAINED_VIEWS, View, Views
 from clew.cluster.similarity_clustering import SimilarityClustering
@@ -21,8 +22,6 @@ from clew.similarity import ITML
 
 __all__ = ["Member", "checked_members", "default_members"]
 
-#: Above this number of rows the slow members are left out.
-MANY_ROWS = 5_000
 N_INIT = 5
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 

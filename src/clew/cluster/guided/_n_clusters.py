@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.preprocessing import normalize
 
+from clew._limits import MANY_ROWS
 from clew.cluster.guided._beliefs import believed
 from clew.cluster.guided._ensemble import Clustering, Fold, Labels, held_out_log_likelihood
-from clew.cluster.guided._members import MANY_ROWS
 from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
 from clew.cluster.spectral import spectral_embedding

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array
 from sklearn.metrics import euclidean_distances
 
+from clew._limits import MANY_ROWS
 from clew._validation import check_matrix
 
 __all__ = ["NeighborSmoother", "RidgeSmoother", "Smoother"]
@@ -21,7 +22,7 @@ WIDTH, RIDGE = 0.5, 0.003
 LEAST_LEFT_OUT = 1e-3
 #: Rows that span the kernel; fewer where there are many rows.
 MAX_PIVOTS = 400
-LARGE, FEWER_PIVOTS = 5_000, 200
+FEWER_PIVOTS = 200
 #: Directions of the kernel of less than this share of its largest eigenvalue are rounding.
 LEAST_SHARE = 1e-10
 
@@ -114,7 +115,7 @@ class RidgeSmoother:
         n = len(rows)
         ranks = self._ranks(rows)
         self._width = WIDTH * _median_squared_distance(ranks, seed)
-        n_pivots = min(n, FEWER_PIVOTS if n > LARGE else MAX_PIVOTS)
+        n_pivots = min(n, FEWER_PIVOTS if n > MANY_ROWS else MAX_PIVOTS)
         chosen = np.random.RandomState(seed).choice(n, n_pivots, replace=False)
         self._pivots = ranks[np.sort(chosen)]
         value, vectors = np.linalg.eigh(self._kernel(self._pivots))

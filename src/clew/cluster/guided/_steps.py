@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._limits import MANY_ROWS
 from clew.cluster.guided._beliefs import Beliefs, beliefs_about, believed, credited
 from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold, Labels, as_labels
-from clew.cluster.guided._members import AGAIN, MANY_ROWS, REFINED_BY, STEADY, UNCONSTRAINED, Member
+from clew.cluster.guided._members import AGAIN, REFINED_BY, STEADY, UNCONSTRAINED, Member
 from clew.cluster.guided._refinement import TiedRows, refine
 from clew.cluster.guided._smoothers import Smoother
 from clew.cluster.guided._views import Views

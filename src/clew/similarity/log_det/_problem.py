@@ -16,7 +16,7 @@ from clew.kernels.log_det_sweeps import squared_distances, sweep
 __all__ = ["Problem", "Solution", "bounds", "comparisons", "equalities", "joined", "take"]
 
 #: Rows of a block at least, and as many as there are features between some and many.
-FEWEST, FEW_ROWS, MANY_ROWS = 4, 16, 96
+LEAST_BLOCK, SMALL_BLOCK, LARGE_BLOCK = 4, 16, 96
 ROUNDS_PER_BLOCK = 4
 STEPS_BACK = 10
 TINY = 1e-300
@@ -166,7 +166,7 @@ class Problem:
         given = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier
         found = np.clip(given, self._limits.low, self._limits.high)
         state, n_iter = self._state(found), 0
-        max_rows, room = min(max(len(state.A), FEW_ROWS), MANY_ROWS), len(found)
+        max_rows, room = min(max(len(state.A), SMALL_BLOCK), LARGE_BLOCK), len(found)
         while True:
             off = self._off(found, state, corrected)
             n_off = int((off > tol).sum())
@@ -179,8 +179,8 @@ class Problem:
             else:
                 # Distances differ too much: smaller blocks, then fewer projections before A is
                 # found exactly, leave fewer errors.
-                room = len(found) if max_rows > FEWEST else max(len(turn) // 16, 1)
-                max_rows = max(max_rows // 4, FEWEST)
+                room = len(found) if max_rows > LEAST_BLOCK else max(len(turn) // 16, 1)
+                max_rows = max(max_rows // 4, LEAST_BLOCK)
             n_iter += 1
             if callback is not None:
                 callback(n_iter, max_iter)

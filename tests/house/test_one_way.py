@@ -1,0 +1,141 @@
+"""One thing, one way: what existed several times exists once."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import clew.cluster
+import clew.similarity
+from clew import _limits
+
+SOURCE = Path(__file__).parents[2] / "src" / "clew"
+FILES = sorted(SOURCE.rglob("*.py"))
+TEXTS = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in FILES}
+TREES = {name: ast.parse(text) for name, text in TEXTS.items()}
+#: Limits that belong to one method alone, and say so there.
+LIMITS_OF_METHODS = {"MAX_ROWS", "MAX_ROWS_OF_KERNEL", "MAX_ROWS_OF_SKLR", "ROWS_FOR_BANDWIDTH"}
+HOOKS = {"_solve", "_learn", "_embed", "_with_pivots"}
+
+
+def defined(kind: type | tuple[type, ...]) -> Iterator[tuple[str, str]]:
+    """Every file with the name of a class or function that it defines."""
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, kind):
+                yield file, node.name  # type: ignore[attr-defined]
+
+
+def constants() -> Iterator[tuple[str, str, object]]:
+    """Every file with each constant that it sets, and its value where that is a literal."""
+    for file, tree in TREES.items():
+        for node in tree.body:  # type: ignore[attr-defined]
+            if isinstance(node, ast.AnnAssign) and node.value is not None:
+                pairs = [(node.target, node.value)]
+            elif isinstance(node, ast.Assign):
+                target, value = node.targets[0], node.value
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                    pairs = list(zip(target.elts, value.elts, strict=True))
+                else:
+                    pairs = [(target, value)]
+            else:
+                continue
+            for target, value in pairs:
+                if isinstance(target, ast.Name):
+                    yield file, target.id, getattr(value, "value", None)
+
+
+def files_with(pattern: str) -> set[str]:
+    return {file for file, text in TEXTS.items() if re.search(pattern, text, re.MULTILINE)}
+
+
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kind", "home"),
+    [
+        (r"local_scales?|_?scales_among.*", FUNCTION, "graphs/_local_scale.py"),
+        (r"LocalScales?|Distinct", ast.ClassDef, "graphs/_local_scale.py"),
+        (r"local_gaussian|gaussian_affinity|scaled_squares", FUNCTION, "graphs/_local_scale.py"),
+        (r"coincide", FUNCTION, "graphs/_local_scale.py"),
+        (r"Units?|Scaler?|Ranges?|Centred|Centered|Standardi[sz]ed", ast.ClassDef, "_units.py"),
+        (r"(to_)?unit_range|spread_unit|standardi[sz]ed?", FUNCTION, "_units.py"),
+        (r"guarded_fit|all_or_nothing", FUNCTION, "_estimators.py"),
+        (r"answers_for", FUNCTION, "constraints/_support.py"),
+        (r"AnswerTable|Said|AnswerRows", ast.ClassDef, "constraints/_tables.py"),
+        (r"warn(_user)?", FUNCTION, "_warnings.py"),
+        (r"(held_out_)?folds?", FUNCTION, "constraints/_folds.py"),
+        (r"derived_seeds", FUNCTION, "_random.py"),
+    ],
+)  # fmt: skip
+def test_it_is_defined_in_one_file(pattern: str, kind: tuple[type, ...], home: str) -> None:
+    homes = {file for file, name in defined(kind) if re.fullmatch(pattern, name)}
+    assert homes <= {home}
+    assert homes or kind == FUNCTION
+
+
+def test_there_is_one_rule_for_rows_that_coincide() -> None:
+    assert {file for file, name, _ in constants() if "COINCID" in name} == {
+        "graphs/_local_scale.py"
+    }
+
+
+def test_gaussians_on_local_scales_are_computed_in_one_file() -> None:
+    # The product or the mean of two scales under an exponential.
+    assert files_with(r"exp\(-.*scale.*\[.*\]") == set()
+    assert "graphs/_local_scale.py" in files_with(r"np\.exp\(-scaled_squares")
+
+
+def test_limits_of_rows_stand_in_one_file() -> None:
+    names = set(_limits.__all__)
+    values = {getattr(_limits, name) for name in names}
+    elsewhere = {
+        (file, name)
+        for file, name, value in constants()
+        if file != "_limits.py"
+        and (name in names or (isinstance(value, int) and value in values and "ROWS" in name))
+        and name not in LIMITS_OF_METHODS
+    }
+    assert not elsewhere
+    assert not {name for _, name, value in constants() if name == "LARGE" and value}
+
+
+def test_only_one_file_counts_stack_levels() -> None:
+    assert files_with(r"stacklevel|warnings\.warn\(") == {"_warnings.py"}
+
+
+def test_fits_are_undone_by_the_decorator_alone() -> None:
+    assert files_with(r"__dict__\.update|vars\(self\)\.update") == {"_estimators.py"}
+    # Fitted attributes are set one by one, so that people and mypy can read which there are.
+    assert not files_with(r"setattr\(self,")
+
+
+def test_hooks_have_one_name_a_layer() -> None:
+    hooks = set()
+    for tree in TREES.values():
+        for node in ast.walk(tree):
+            if isinstance(node, FUNCTION) and "NotImplementedError" in ast.unparse(node.body[-1]):
+                hooks.add(node.name)
+    assert hooks == HOOKS
+
+
+def estimators() -> list[type]:
+    rooms = (clew.similarity, clew.cluster)
+    members = [getattr(room, name) for room in rooms for name in room.__all__]
+    return [cls for cls in members if inspect.isclass(cls) and issubclass(cls, BaseEstimator)]
+
+
+@pytest.mark.parametrize("estimator", estimators(), ids=lambda cls: cls.__name__)
+def test_there_are_two_layers_at_most_above_a_method(estimator: type) -> None:
+    layers = [
+        base for base in estimator.__mro__[1:]
+        if base.__module__.startswith("clew.") and base.__module__ != "clew._estimators"
+    ]  # fmt: skip
+    assert len(layers) <= 2, layers
