@@ -1,4 +1,4 @@
-"""Colours of graphs, against twins that try everything."""
+"""Colors of graphs, against twins that try everything."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import coloring as reference
 
-from clew.constraints._conflicts import neighbour_lists
+from clew.constraints._conflicts import neighbor_lists
 from clew.kernels.color_chains import swap_chains
-from clew.kernels.coloring import colour_connected, peeling_rounds, place_in_order
+from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order
 
 
 @st.composite
 def graphs(draw, most=7):
-    """Number of nodes, edges, number of colours and costs without ties."""
+    """Number of nodes, edges, number of colors and costs without ties."""
     n = draw(st.integers(1, most))
     node = st.integers(0, n - 1)
     pairs = st.tuples(node, node).filter(lambda e: e[0] < e[1]) if n > 1 else st.nothing()
     edges = sorted(draw(st.sets(pairs, max_size=n * n))) if n > 1 else []
-    n_colours = draw(st.integers(1, 4))
-    cost = np.random.default_rng(draw(st.integers(0, 99))).uniform(size=(n, n_colours))
-    return n, edges, n_colours, cost
+    n_colors = draw(st.integers(1, 4))
+    cost = np.random.default_rng(draw(st.integers(0, 99))).uniform(size=(n, n_colors))
+    return n, edges, n_colors, cost
 
 
 def lists(n, edges):
-    return neighbour_lists(n, np.array(edges, dtype=np.int64).reshape(-1, 2))
+    return neighbor_lists(n, np.array(edges, dtype=np.int64).reshape(-1, 2))
 
 
 def cost_of(cost, labels):
@@ -34,10 +34,10 @@ def cost_of(cost, labels):
 
 @given(graphs(most=12))
 def test_core_against_the_plain_twin_and_rounds_in_any_order(graph):
-    n, edges, n_colours, cost = graph
+    n, edges, n_colors, cost = graph
     indptr, indices = lists(n, edges)
-    rounds = peeling_rounds(indptr, indices, n_colours)
-    assert set(np.flatnonzero(rounds < 0)) == reference.core(n, edges, n_colours)
+    rounds = peeling_rounds(indptr, indices, n_colors)
+    assert set(np.flatnonzero(rounds < 0)) == reference.core(n, edges, n_colors)
     if (rounds < 0).any():
         return
     for tie in (np.arange(n), -np.arange(n)):
@@ -59,13 +59,13 @@ def test_placing_in_order_against_the_plain_twin(graph, random):
 
 
 @given(graphs())
-def test_search_finds_a_colouring_if_and_only_if_there_is_one(graph):
-    n, edges, n_colours, cost = graph
+def test_search_finds_a_coloring_if_and_only_if_there_is_one(graph):
+    n, edges, n_colors, cost = graph
     labels = np.full(n, -1)
-    found, n_steps = colour_connected(np.arange(n), cost, *lists(n, edges), 10**6, labels)
-    valid = reference.colourings(n, edges, n_colours)
+    found, n_steps = color_connected(np.arange(n), cost, *lists(n, edges), 10**6, labels)
+    valid = reference.colorings(n, edges, n_colors)
     assert found == (len(valid) > 0)
-    assert n_steps <= n * n_colours**n
+    assert n_steps <= n * n_colors**n
     assert not found or tuple(labels) in valid
 
 
@@ -73,15 +73,15 @@ def test_search_finds_a_colouring_if_and_only_if_there_is_one(graph):
 def test_search_stops_after_so_many_steps(graph, max_steps):
     n, edges, _, cost = graph
     labels = np.full(n, -1)
-    found, n_steps = colour_connected(np.arange(n), cost, *lists(n, edges), max_steps, labels)
+    found, n_steps = color_connected(np.arange(n), cost, *lists(n, edges), max_steps, labels)
     assert n_steps <= max_steps
     assert found in (0, 1) or n_steps == max_steps
 
 
 @given(graphs())
 def test_swaps_against_the_plain_twin(graph):
-    n, edges, n_colours, cost = graph
-    for start in reference.colourings(n, edges, n_colours)[:3]:
+    n, edges, n_colors, cost = graph
+    for start in reference.colorings(n, edges, n_colors)[:3]:
         labels = np.array(start, dtype=np.int64)
         swap_chains(cost, *lists(n, edges), n, 100, 0.0, labels)
         assert labels.tolist() == reference.swapped(cost.tolist(), edges, start)

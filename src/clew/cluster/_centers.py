@@ -1,4 +1,4 @@
-"""Centres of groups of must-link components: means of features, or medoids of distances."""
+"""Centers of groups of must-link components: means of features, or medoids of distances."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from clew._units import Units
 from clew.kernels.means import add_groups
 
 __all__ = [
-    "Centres",
+    "Centers",
     "Means",
     "Medoids",
     "Seeds",
-    "nearest_centres",
+    "nearest_centers",
     "plus_plus",
 ]
 
 
 class Seeds(Protocol):
-    """What the choice of first centres asks: centres are rows of an array."""
+    """What the choice of first centers asks: centers are rows of an array."""
 
     weight: NDArray[np.float64]
 
-    def costs(self, centres: NDArray[Any]) -> NDArray[np.float64]:
-        """Give the cost of each component at each centre, of shape (n_components, n_centres)."""
+    def costs(self, centers: NDArray[Any]) -> NDArray[np.float64]:
+        """Give the cost of each component at each center, of shape (n_components, n_centers)."""
 
     def at_components(self, which: NDArray[np.int64]) -> NDArray[Any]:
-        """Put a centre into each of some components."""
+        """Put a center into each of some components."""
 
 
-class Centres(Seeds, Protocol):
-    """What a round of k-means asks of a kind of centres.
+class Centers(Seeds, Protocol):
+    """What a round of k-means asks of a kind of centers.
 
-    Centres are rows of an array: of features for means, of row numbers for medoids.
+    Centers are rows of an array: of features for means, of row numbers for medoids.
     """
 
-    def row_costs(self, rows: NDArray[np.int64], centres: NDArray[Any]) -> NDArray[np.float64]:
-        """Give the cost of single rows at each centre, of shape (n_rows, n_centres)."""
+    def row_costs(self, rows: NDArray[np.int64], centers: NDArray[Any]) -> NDArray[np.float64]:
+        """Give the cost of single rows at each center, of shape (n_rows, n_centers)."""
 
     def at_rows(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Put a centre onto each of some rows."""
+        """Put a center onto each of some rows."""
 
     def of_groups(self, labels: NDArray[np.int64], before: NDArray[Any]) -> NDArray[Any]:
-        """Move each centre to its group's; that of an empty group stays."""
+        """Move each center to its group's; that of an empty group stays."""
 
 
 class Means:
@@ -55,7 +55,7 @@ class Means:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Features, centred.
+        Features, centered.
     component : ndarray of shape (n_samples,), int64
         The must-link component of each row.
     """
@@ -68,29 +68,29 @@ class Means:
         squares = np.bincount(component, np.einsum("ij,ij->i", X, X))
         self._squares = squares.astype(np.float64)
 
-    def costs(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the cost of each component at each centre."""
-        return _squared(self._sums, self.weight, self._squares, centres)
+    def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the cost of each component at each center."""
+        return _squared(self._sums, self.weight, self._squares, centers)
 
     def row_costs(
-        self, rows: NDArray[np.int64], centres: NDArray[np.float64]
+        self, rows: NDArray[np.int64], centers: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Give the cost of single rows at each centre."""
+        """Give the cost of single rows at each center."""
         X = self._X[rows]
-        return _squared(X, np.ones(len(X)), np.einsum("ij,ij->i", X, X), centres)
+        return _squared(X, np.ones(len(X)), np.einsum("ij,ij->i", X, X), centers)
 
     def at_components(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Put a centre onto the mean of each of some components."""
+        """Put a center onto the mean of each of some components."""
         return np.asarray(self._sums[which] / self.weight[which, None])
 
     def at_rows(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Put a centre onto each of some rows."""
+        """Put a center onto each of some rows."""
         return self._X[rows]
 
     def of_groups(
         self, labels: NDArray[np.int64], before: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Move each centre to the mean of its group."""
+        """Move each center to the mean of its group."""
         sums, mass = np.zeros_like(before), np.zeros(len(before))
         add_groups(self._sums, self.weight, labels, sums, mass)
         return np.divide(sums, mass[:, None], out=before.copy(), where=mass[:, None] > 0)
@@ -118,13 +118,13 @@ class Medoids:
         own = np.where(component == np.arange(len(self.weight))[:, None], self._sums, np.inf)
         self._medoid = own.argmin(axis=1)
 
-    def costs(self, centres: NDArray[np.int64]) -> NDArray[np.float64]:
+    def costs(self, centers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Give the cost of each component at each medoid."""
-        return np.ascontiguousarray(self._sums[:, centres])
+        return np.ascontiguousarray(self._sums[:, centers])
 
-    def row_costs(self, rows: NDArray[np.int64], centres: NDArray[np.int64]) -> NDArray[np.float64]:
+    def row_costs(self, rows: NDArray[np.int64], centers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Give the distance of single rows from each medoid."""
-        return self._distances[np.ix_(rows, centres)]
+        return self._distances[np.ix_(rows, centers)]
 
     def at_components(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take the medoid of each of some components."""
@@ -146,8 +146,8 @@ class Medoids:
 
 
 def plus_plus(
-    centres: Seeds,
-    n_centres: int,
+    centers: Seeds,
+    n_centers: int,
     random: np.random.RandomState,
     given: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
@@ -157,57 +157,57 @@ def plus_plus(
 
     Parameters
     ----------
-    centres : Seeds
+    centers : Seeds
         The components and their costs.
-    n_centres : int
-        How many centres there will be.
+    n_centers : int
+        How many centers there will be.
     random : RandomState
         What draws.
     given : ndarray, default=None
-        Centres that are there already.
+        Centers that are there already.
 
     Returns
     -------
-    ndarray of n_centres rows
-        Centres; some coincide where fewer components differ.
+    ndarray of n_centers rows
+        Centers; some coincide where fewer components differ.
 
     References
     ----------
     D. Arthur and S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
     """
     if given is None:
-        heap = np.cumsum(centres.weight)
+        heap = np.cumsum(centers.weight)
         first = np.searchsorted(heap, random.uniform() * heap[-1], side="right")
-        given = centres.at_components(np.array([first]))
+        given = centers.at_components(np.array([first]))
     chosen = [given]
-    least = centres.costs(given).min(axis=1)
-    n_drawn = 2 + int(np.log(n_centres))
-    for _ in range(n_centres - len(given)):
+    least = centers.costs(given).min(axis=1)
+    n_drawn = 2 + int(np.log(n_centers))
+    for _ in range(n_centers - len(given)):
         heap = np.cumsum(least)
         drawn = np.searchsorted(heap, random.uniform(size=n_drawn) * heap[-1], side="right")
-        tried = centres.at_components(np.minimum(drawn, len(least) - 1))
-        costs = np.minimum(centres.costs(tried), least[:, None])
+        tried = centers.at_components(np.minimum(drawn, len(least) - 1))
+        costs = np.minimum(centers.costs(tried), least[:, None])
         best = int(costs.sum(axis=0).argmin())
         chosen.append(tried[best : best + 1])
         least = costs[:, best]
     return np.concatenate(chosen)
 
 
-def nearest_centres(X: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Find the nearest centre of each row, however large the numbers are."""
-    units = Units.around_mean(centres)
+def nearest_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Find the nearest center of each row, however large the numbers are."""
+    units = Units.around_mean(centers)
     units = units._replace(unit=max(units.unit, float(np.abs(X - units.origin).max())))
-    return np.asarray(pairwise_distances_argmin(units.inside(X), units.inside(centres)))
+    return np.asarray(pairwise_distances_argmin(units.inside(X), units.inside(centers)))
 
 
 def _squared(
     sums: NDArray[np.float64],
     weight: NDArray[np.float64],
     squares: NDArray[np.float64],
-    centres: NDArray[np.float64],
+    centers: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Sum squared distances from weighted rows to centres, by one product of matrices."""
-    cost = sums @ (-2.0 * centres.T)
-    cost += weight[:, None] * np.einsum("ij,ij->i", centres, centres)
+    """Sum squared distances from weighted rows to centers, by one product of matrices."""
+    cost = sums @ (-2.0 * centers.T)
+    cost += weight[:, None] * np.einsum("ij,ij->i", centers, centers)
     cost += squares[:, None]
     return np.maximum(cost, 0.0, out=cost)

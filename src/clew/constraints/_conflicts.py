@@ -13,7 +13,7 @@ from clew.answers import DIFFERENT, SAME
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.shortest_paths import shortest_path
 
-__all__ = ["Conflict", "find_conflicts", "neighbour_lists"]
+__all__ = ["Conflict", "find_conflicts", "neighbor_lists"]
 
 #: How many rows of each end of a long chain a message shows.
 SHOWN_AT_EACH_END = 5
@@ -74,7 +74,7 @@ def find_conflicts(
     contradicted = np.flatnonzero(joined & (answers == DIFFERENT))
     if contradicted.size == 0:
         return []
-    indptr, indices = neighbour_lists(n_samples, must_link)
+    indptr, indices = neighbor_lists(n_samples, must_link)
     visits = np.full(n_samples, -1, dtype=np.int64)
     before = np.empty(n_samples, dtype=np.int64)
     queues = np.empty((2, n_samples), dtype=np.int64)
@@ -88,10 +88,10 @@ def find_conflicts(
     return conflicts
 
 
-def neighbour_lists(
+def neighbor_lists(
     n_nodes: int, edges: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Make CSR lists of the neighbours of each node, sorted, repeats merged.
+    """Make CSR lists of the neighbors of each node, sorted, repeats merged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Make a colouring cheaper by swapping two colours along a chain, which breaks no edge.
+"""Make a coloring cheaper by swapping two colors along a chain, which breaks no edge.
 
 References
 ----------
@@ -19,7 +19,7 @@ __all__ = ["swap_chains"]
 @bare_kernel
 def follow_chain(
     start: int,
-    colour: int,
+    color: int,
     cost: NDArray[np.float64],
     indptr: NDArray[np.int64],
     indices: NDArray[np.int64],
@@ -28,7 +28,7 @@ def follow_chain(
     visits: NDArray[np.int64],
     chain: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Collect the nodes that have to swap colours with `start`, and what the swap saves.
+    """Collect the nodes that have to swap colors with `start`, and what the swap saves.
 
     The length is 0 where the chain does not fit into `chain`.
     """
@@ -41,11 +41,11 @@ def follow_chain(
     while at_node < stop:
         node = chain[at_node]
         at_node += 1
-        other_colour = own + colour - labels[node]
-        saved += cost[node, labels[node]] - cost[node, other_colour]
+        other_color = own + color - labels[node]
+        saved += cost[node, labels[node]] - cost[node, other_color]
         for at in range(indptr[node], indptr[node + 1]):
             other = indices[at]
-            if labels[other] == other_colour and visits[other] != stamp:
+            if labels[other] == other_color and visits[other] != stamp:
                 if stop == chain.shape[0]:
                     return 0, 0.0
                 visits[other] = stamp
@@ -64,17 +64,17 @@ def swap_chains(
     least: float,
     labels: NDArray[np.int64],
 ) -> int:
-    """Swap two colours along chains as long as that lowers the cost.
+    """Swap two colors along chains as long as that lowers the cost.
 
-    A chain is what edges join among the nodes of two colours. One node without a neighbour of
-    the other colour is a chain of its own: it just takes the cheaper colour.
+    A chain is what edges join among the nodes of two colors. One node without a neighbor of
+    the other color is a chain of its own: it just takes the cheaper color.
 
     Parameters
     ----------
-    cost : ndarray of shape (n_nodes, n_colours), float64 (IN)
-        Cost of each colour.
+    cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
+        Cost of each color.
     indptr, indices : ndarray, int64 (IN)
-        Neighbours of each node, in both directions.
+        Neighbors of each node, in both directions.
     max_length : int
         Longer chains are left alone.
     max_sweeps : int
@@ -82,14 +82,14 @@ def swap_chains(
     least : float
         A swap has to save more than this.
     labels : ndarray of shape (n_nodes,), int64 (INOUT)
-        The colour of each node; no edge joins one colour, before and after.
+        The color of each node; no edge joins one color, before and after.
 
     Returns
     -------
     int
         Number of swaps.
     """
-    n, n_colours = cost.shape
+    n, n_colors = cost.shape
     visits = np.zeros(n, dtype=np.int64)
     chain = np.empty(min(max_length, n), dtype=np.int64)
     stamp = 0
@@ -97,17 +97,17 @@ def swap_chains(
     for _ in range(max_sweeps):
         before = n_swaps
         for node in range(n):
-            for colour in range(n_colours):
+            for color in range(n_colors):
                 own = labels[node]
-                if cost[node, own] - cost[node, colour] <= least:
+                if cost[node, own] - cost[node, color] <= least:
                     continue
                 stamp += 1
                 length, saved = follow_chain(
-                    node, colour, cost, indptr, indices, labels, stamp, visits, chain
+                    node, color, cost, indptr, indices, labels, stamp, visits, chain
                 )
                 if length > 0 and saved > least:
                     for k in range(length):
-                        labels[chain[k]] = own + colour - labels[chain[k]]
+                        labels[chain[k]] = own + color - labels[chain[k]]
                     n_swaps += 1
         if n_swaps == before:
             break

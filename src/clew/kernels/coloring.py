@@ -1,6 +1,6 @@
-"""Colour the nodes of a graph so that no edge joins one colour, each node as cheaply as it can be.
+"""Color the nodes of a graph so that no edge joins one color, each node as cheaply as it can be.
 
-Groups are colours, must-link components are nodes, and cannot-links are edges. All edges are kept
+Groups are colors, must-link components are nodes, and cannot-links are edges. All edges are kept
 in both directions, as the sorted lists of a CSR matrix.
 """
 
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["colour_connected", "peeling_rounds", "place_in_order"]
+__all__ = ["color_connected", "peeling_rounds", "place_in_order"]
 
 
 @kernel
 def peeling_rounds(
-    indptr: NDArray[np.int64], indices: NDArray[np.int64], n_colours: int
+    indptr: NDArray[np.int64], indices: NDArray[np.int64], n_colors: int
 ) -> NDArray[np.int64]:
-    """Peel off nodes with fewer than `n_colours` neighbours, round by round.
+    """Peel off nodes with fewer than `n_colors` neighbors, round by round.
 
-    Whatever colours the nodes of later rounds and of the core have, those of one round can be
-    coloured in any order: of the neighbours of each, fewer than `n_colours` have a colour yet.
+    Whatever colors the nodes of later rounds and of the core have, those of one round can be
+    colored in any order: of the neighbors of each, fewer than `n_colors` have a color yet.
 
     Parameters
     ----------
     indptr, indices : ndarray, int64 (IN)
-        Neighbours of each node.
-    n_colours : int
-        Number of colours.
+        Neighbors of each node.
+    n_colors : int
+        Number of colors.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def peeling_rounds(
     queue = np.empty(n, dtype=np.int64)
     stop = 0
     for node in range(n):
-        if degree[node] < n_colours:
+        if degree[node] < n_colors:
             rounds[node] = 0
             queue[stop] = node
             stop += 1
@@ -52,7 +52,7 @@ def peeling_rounds(
         for at in range(indptr[node], indptr[node + 1]):
             other = indices[at]
             degree[other] -= 1
-            if rounds[other] < 0 and degree[other] < n_colours:
+            if rounds[other] < 0 and degree[other] < n_colors:
                 rounds[other] = rounds[node] + 1
                 queue[stop] = other
                 stop += 1
@@ -64,17 +64,17 @@ def paint(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int64],
     node: int,
-    colour: int,
+    color: int,
     step: int,
     n_blocking: NDArray[np.int32],
     n_open: NDArray[np.int64],
 ) -> None:
-    """Forbid a node's colour to its neighbours (`step` 1), or allow it again (-1)."""
+    """Forbid a node's color to its neighbors (`step` 1), or allow it again (-1)."""
     for at in range(indptr[node], indptr[node + 1]):
         other = indices[at]
-        was_open = n_blocking[other, colour] == 0
-        n_blocking[other, colour] += step
-        is_open = n_blocking[other, colour] == 0
+        was_open = n_blocking[other, color] == 0
+        n_blocking[other, color] += step
+        is_open = n_blocking[other, color] == 0
         n_open[other] += np.int64(is_open) - np.int64(was_open)
 
 
@@ -86,36 +86,36 @@ def place_in_order(
     indices: NDArray[np.int64],
     labels: NDArray[np.int64],
 ) -> int:
-    """Give nodes, one by one, the cheapest colour that no neighbour has.
+    """Give nodes, one by one, the cheapest color that no neighbor has.
 
     Parameters
     ----------
     order : ndarray of shape (m,), int64 (IN)
-        The nodes to colour.
-    cost : ndarray of shape (n_nodes, n_colours), float64 (IN)
-        Cost of each colour.
+        The nodes to color.
+    cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
+        Cost of each color.
     indptr, indices : ndarray, int64 (IN)
-        Neighbours of each node.
+        Neighbors of each node.
     labels : ndarray of shape (n_nodes,), int64 (INOUT)
-        The colour of each node, -1 for none yet.
+        The color of each node, -1 for none yet.
 
     Returns
     -------
     int
-        How many were coloured; fewer than `m` where one found every colour taken.
+        How many were colored; fewer than `m` where one found every color taken.
     """
-    n_colours = cost.shape[1]
-    taken_by = np.full(n_colours, -1, dtype=np.int64)
+    n_colors = cost.shape[1]
+    taken_by = np.full(n_colors, -1, dtype=np.int64)
     for k in range(order.shape[0]):
         node = order[k]
         for at in range(indptr[node], indptr[node + 1]):
             if labels[indices[at]] >= 0:
                 taken_by[labels[indices[at]]] = node
         best = -1
-        for colour in range(n_colours):
-            is_open = taken_by[colour] != node
-            if is_open and (best < 0 or cost[node, colour] < cost[node, best]):
-                best = colour
+        for color in range(n_colors):
+            is_open = taken_by[color] != node
+            if is_open and (best < 0 or cost[node, color] < cost[node, best]):
+                best = color
         if best < 0:
             return k
         labels[node] = best
@@ -129,7 +129,7 @@ def hardest(
     n_open: NDArray[np.int64],
     indptr: NDArray[np.int64],
 ) -> int:
-    """Choose, of the nodes without a colour, one with the fewest open; then the most neighbours."""
+    """Choose, of the nodes without a color, one with the fewest open; then the most neighbors."""
     best = -1
     least = np.int64(0)
     for k in range(nodes.shape[0]):
@@ -145,7 +145,7 @@ def hardest(
 
 
 @bare_kernel
-def next_colour(
+def next_color(
     cost: NDArray[np.float64],
     n_blocking: NDArray[np.int32],
     n_used: NDArray[np.int64],
@@ -153,18 +153,18 @@ def next_colour(
     node: int,
     was_fresh: bool,
 ) -> int:
-    """Choose the cheapest open colour not tried yet; one that no node has is tried only once."""
+    """Choose the cheapest open color not tried yet; one that no node has is tried only once."""
     best = -1
-    for colour in range(cost.shape[1]):
-        if tried[colour] or n_blocking[node, colour] > 0 or (was_fresh and n_used[colour] == 0):
+    for color in range(cost.shape[1]):
+        if tried[color] or n_blocking[node, color] > 0 or (was_fresh and n_used[color] == 0):
             continue
-        if best < 0 or cost[node, colour] < cost[node, best]:
-            best = colour
+        if best < 0 or cost[node, color] < cost[node, best]:
+            best = color
     return best
 
 
 @kernel
-def colour_connected(
+def color_connected(
     nodes: NDArray[np.int64],
     cost: NDArray[np.float64],
     indptr: NDArray[np.int64],
@@ -172,34 +172,34 @@ def colour_connected(
     max_steps: int,
     labels: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Colour some nodes, the hardest first, and go back from dead ends (DSATUR).
+    """Color some nodes, the hardest first, and go back from dead ends (DSATUR).
 
     Parameters
     ----------
     nodes : ndarray of shape (m,), int64 (IN)
-        Nodes without a colour, none of which has a neighbour with one.
-    cost : ndarray of shape (n_nodes, n_colours), float64 (IN)
-        Cost of each colour; cheap ones are tried first.
+        Nodes without a color, none of which has a neighbor with one.
+    cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
+        Cost of each color; cheap ones are tried first.
     indptr, indices : ndarray, int64 (IN)
-        Neighbours of each node.
+        Neighbors of each node.
     max_steps : int
-        Colours to try at most.
+        Colors to try at most.
     labels : ndarray of shape (n_nodes,), int64 (INOUT)
-        The colour of each node; of use only where one was found.
+        The color of each node; of use only where one was found.
 
     Returns
     -------
     found : int
-        1: all have a colour. 0: there is no way. -1: none was found within `max_steps`.
+        1: all have a color. 0: there is no way. -1: none was found within `max_steps`.
     n_steps : int
-        Colours tried.
+        Colors tried.
     """
-    n, n_colours = cost.shape
-    n_blocking = np.zeros((n, n_colours), dtype=np.int32)
-    n_open = np.full(n, n_colours)
-    n_used = np.zeros(n_colours, dtype=np.int64)
+    n, n_colors = cost.shape
+    n_blocking = np.zeros((n, n_colors), dtype=np.int32)
+    n_open = np.full(n, n_colors)
+    n_used = np.zeros(n_colors, dtype=np.int64)
     stack = np.empty(nodes.shape[0], dtype=np.int64)
-    tried = np.zeros((nodes.shape[0], n_colours), dtype=np.bool_)
+    tried = np.zeros((nodes.shape[0], n_colors), dtype=np.bool_)
     was_fresh = np.zeros(nodes.shape[0], dtype=np.bool_)
     depth = 0
     n_steps = 0
@@ -210,19 +210,19 @@ def colour_connected(
             paint(indptr, indices, node, labels[node], -1, n_blocking, n_open)
             n_used[labels[node]] -= 1
             labels[node] = -1
-        colour = next_colour(cost, n_blocking, n_used, tried[depth], node, was_fresh[depth])
-        if colour < 0:
+        color = next_color(cost, n_blocking, n_used, tried[depth], node, was_fresh[depth])
+        if color < 0:
             depth -= 1
             continue
         if n_steps == max_steps:
             return -1, n_steps
         n_steps += 1
-        tried[depth, colour] = True
-        # Colours that no node has are alike: where one leads nowhere, so do the others.
-        was_fresh[depth] |= n_used[colour] == 0
-        labels[node] = colour
-        n_used[colour] += 1
-        paint(indptr, indices, node, colour, 1, n_blocking, n_open)
+        tried[depth, color] = True
+        # Colors that no node has are alike: where one leads nowhere, so do the others.
+        was_fresh[depth] |= n_used[color] == 0
+        labels[node] = color
+        n_used[color] += 1
+        paint(indptr, indices, node, color, 1, n_blocking, n_open)
         depth += 1
         if depth == nodes.shape[0]:
             return 1, n_steps

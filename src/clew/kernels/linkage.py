@@ -1,4 +1,4 @@
-"""Constrained agglomeration by chains of nearest neighbours, on condensed distances.
+"""Constrained agglomeration by chains of nearest neighbors, on condensed distances.
 
 A condensed matrix holds the distance of each two of n rows once, in the order of SciPy's
 ``pdist``. A cluster lives in the slot of one of its rows, and an infinite distance says that two
@@ -175,7 +175,7 @@ def merge_along_chains(
     merges: NDArray[np.int64],
     heights: NDArray[np.float64],
 ) -> int:
-    """Merge mutual nearest neighbours until no two clusters may be merged.
+    """Merge mutual nearest neighbors until no two clusters may be merged.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def best_to_part(
     group : int
         The empty group.
     alone : float
-        Cost of a row that is the centre of that group.
+        Cost of a row that is the center of that group.
     base, lists, price, labels
         As for `settle`; every row has a group.
     size : ndarray of shape (n_groups,), int64 (IN)

@@ -54,7 +54,7 @@ def test_raises_if_and_only_if_no_assignment_exists(problem):
     component = reference_closure.component_labels(len(X), must)
     valid = [
         way
-        for way in reference.colourings(len(X), cannot, k)
+        for way in reference.colorings(len(X), cannot, k)
         if all(way[i] == way[j] for i, j in must)
     ]
     for metric, data in (("euclidean", X), ("precomputed", pairwise_distances(X))):
@@ -127,7 +127,7 @@ def test_an_odd_ring_has_no_two_groups_and_no_clique():
 def test_a_search_that_gives_up_does_not_say_that_there_is_no_way(monkeypatch):
     monkeypatch.setattr(_cannot_link_graph, "MAX_STEPS", 1)
     monkeypatch.setattr(_cannot_link_graph, "MAX_REPAIRS", 0)
-    # Grötzsch's graph: four colours, and no triangle.
+    # Grötzsch's graph: four colors, and no triangle.
     ring = [(i, (i + 1) % 5) for i in range(5)]
     around = [(5 + a, b) for i, j in ring for a, b in ((i, j), (j, i))]
     hub = [(5 + i, 10) for i in range(5)]
@@ -141,7 +141,7 @@ def test_what_is_too_dense_to_search_is_repaired(monkeypatch):
     X, y = make_blobs(60, 2, centers=3, cluster_std=2.0, random_state=0)
     apart = [(i, j) for i, j in combinations(range(60), 2) if y[i] != y[j]]
     c = Constraints.from_pairs(cannot_link=apart, n_samples=60)
-    monkeypatch.setattr(_cannot_link_graph, "colour_connected", lambda *_: (-1, 0))
+    monkeypatch.setattr(_cannot_link_graph, "color_connected", lambda *_: (-1, 0))
     model = COPKMeans(3, n_init=3, random_state=0).fit(X, constraints=c)
     assert adjusted_rand_score(y, model.labels_) == 1
 
@@ -181,9 +181,9 @@ def test_without_answers_it_is_as_good_as_k_means(load):
     k = len(set(y))
     model = COPKMeans(k, random_state=0).fit(X)
     assert model.inertia_ < 1.02 * KMeans(k, n_init=10, random_state=0).fit(X).inertia_
-    centres = np.array([X[model.labels_ == group].mean(axis=0) for group in range(k)])
-    np.testing.assert_allclose(model.cluster_centers_, centres, atol=1e-9)
-    assert model.inertia_ == pytest.approx(((X - centres[model.labels_]) ** 2).sum())
+    centers = np.array([X[model.labels_ == group].mean(axis=0) for group in range(k)])
+    np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-9)
+    assert model.inertia_ == pytest.approx(((X - centers[model.labels_]) ** 2).sum())
 
 
 def test_looking_ahead_costs_less_than_the_row_order():
@@ -238,7 +238,7 @@ def test_medoids_are_the_rows_nearest_to_all_of_their_group():
     assert not hasattr(model, "cluster_centers_")
 
 
-def test_predict_takes_the_nearest_centre():
+def test_predict_takes_the_nearest_center():
     model = COPKMeans(3, random_state=0).fit(IRIS[::2])
     np.testing.assert_array_equal(model.predict(IRIS[::2]), model.labels_)
     squared = ((IRIS[:, None] - model.cluster_centers_) ** 2).sum(axis=2)

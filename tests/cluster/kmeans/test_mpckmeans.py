@@ -39,9 +39,9 @@ def space_of(metric, per_cluster, c, X=IRIS, ridge=1e-9):
 @KINDS
 def test_without_violated_answers_a_metric_is_the_inverse_covariance(metric, per_cluster):
     X, space = space_of(metric, per_cluster, Constraints(150))
-    centres = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
-    space.learn(SPECIES, centres)
-    R = X - centres[SPECIES]
+    centers = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
+    space.learn(SPECIES, centers)
+    R = X - centers[SPECIES]
     spread = [R[g == SPECIES].T @ R[g == SPECIES] / 50 for g in range(3)] if per_cluster else [
         R.T @ R / 150
     ]  # fmt: skip
@@ -55,10 +55,10 @@ def test_violated_answers_teach_as_the_paper_has_it(metric, per_cluster):
                                n_samples=150)  # fmt: skip
     c = c.with_weights(pair_weights=[0.5, 1, 0.25, 1])
     X, space = space_of(metric, per_cluster, c)
-    centres = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
+    centers = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
     far = space._far.copy()
-    space.learn(SPECIES, centres)
-    R, outer = X - centres[SPECIES], lambda v: np.outer(v, v)
+    space.learn(SPECIES, centers)
+    R, outer = X - centers[SPECIES], lambda v: np.outer(v, v)
     # (0, 60) is a must-link between groups 0 and 1; (3, 9) a cannot-link within group 0.
     must, cannot = (
         0.7 * 0.5 * outer(X[0] - X[60]),
@@ -110,10 +110,10 @@ def test_costs_are_squared_distances_less_log_determinants(metric, per_cluster):
     model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0).fit(IRIS)
     assert model.metrics_.shape == (3 if per_cluster else 1, 4, 4)[: 3 if metric == "full" else 2]
     cost = costs_at(IRIS, model.cluster_centers_, model.metrics_)
-    for group, centre in enumerate(model.cluster_centers_):
+    for group, center in enumerate(model.cluster_centers_):
         A = model.metrics_[group if per_cluster else 0]
         A = A if A.ndim == 2 else np.diag(A)
-        expected = [(x - centre) @ A @ (x - centre) - np.log(np.linalg.det(A)) for x in IRIS]
+        expected = [(x - center) @ A @ (x - center) - np.log(np.linalg.det(A)) for x in IRIS]
         np.testing.assert_allclose(cost[:, group], expected)
         np.testing.assert_allclose(squares(IRIS, A), np.einsum("ij,jk,ik->i", IRIS, A, IRIS))
     np.testing.assert_array_equal(model.predict(IRIS), cost.argmin(axis=1))

@@ -35,7 +35,7 @@ def plain_objective(run, weight=5.0, power=2.0, floor=0.01):
     """The objective, written as sums over rows and answers."""
     total = 0.0
     for x, g in zip(X, run.labels, strict=True):
-        total += sum(run.shares[g] ** power * ((x - run.centres[g]) ** 2 + floor))
+        total += sum(run.shares[g] ** power * ((x - run.centers[g]) ** 2 + floor))
     for (a, b, c), answer in zip(TRIPLETS.triplets, TRIPLETS.triplet_answers, strict=True):
         near, far = (b, c) if answer == 0 else (c, b)
         w = run.shares[run.labels[a]] ** power
@@ -88,9 +88,9 @@ def test_an_odd_one_out_is_two_comparisons_from_the_two_alike():
 
 
 def test_distances_are_weighed():
-    centres, weights = RNG.normal(size=(3, 2)), RNG.uniform(size=(3, 2))
-    expected = (weights * (X[:, None] - centres) ** 2).sum(axis=2)
-    np.testing.assert_allclose(distances(X, centres, weights), expected, atol=1e-12)
+    centers, weights = RNG.normal(size=(3, 2)), RNG.uniform(size=(3, 2))
+    expected = (weights * (X[:, None] - centers) ** 2).sum(axis=2)
+    np.testing.assert_allclose(distances(X, centers, weights), expected, atol=1e-12)
 
 
 def test_weights_of_answers_count_and_dont_knows_do_not():

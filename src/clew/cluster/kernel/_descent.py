@@ -30,16 +30,16 @@ class KernelRun(NamedTuple):
 
 
 class RowSeeds:
-    """Rows as centres to start from; the cost is the squared distance that inner products make."""
+    """Rows as centers to start from; the cost is the squared distance that inner products make."""
 
     def __init__(self, products: Products) -> None:
         self._products = products
         self.weight = np.ones(len(products.diagonal))
 
-    def costs(self, centres: Labels) -> Floats:
+    def costs(self, centers: Labels) -> Floats:
         """Give the squared distance of each row from some."""
         square = self._products.diagonal
-        apart = square[:, None] + square[centres] - 2.0 * self._products.columns(centres)
+        apart = square[:, None] + square[centers] - 2.0 * self._products.columns(centers)
         return np.maximum(apart, 0.0)
 
     def at_components(self, which: Labels) -> Labels:
@@ -124,8 +124,8 @@ def group_sums(products: Products, labels: Labels, n_groups: int) -> Floats:
 def start_in_kernel(products: Products, n_groups: int, random: np.random.RandomState) -> Labels:
     """Choose rows as k-means++ does, and give each row the nearest of them."""
     seeds = RowSeeds(products)
-    centres = plus_plus(seeds, n_groups, random)
-    return np.asarray(seeds.costs(centres).argmin(axis=1))
+    centers = plus_plus(seeds, n_groups, random)
+    return np.asarray(seeds.costs(centers).argmin(axis=1))
 
 
 def descend_in_kernel(

@@ -21,7 +21,7 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import nearest_centres
+from clew.cluster._centers import nearest_centers
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kernel._descent import descend_in_kernel, group_sums, start_in_kernel
 from clew.cluster.kernel._inner_products import KernelFunction, products_of, weighted_products
@@ -47,7 +47,7 @@ class KernelKMeans(Clusterer):
         Rounds of each start at most.
     tol : float, default=1e-4
         On a kernel, rounds end where one lowers the inertia by a smaller share; on features, where
-        centres move less, as scikit-learn has it.
+        centers move less, as scikit-learn has it.
     batch_size : int or None, default=None
         Rows of a batch, for very many rows; on features alone. None takes all rows in each round.
     random_state : int, RandomState or None, default=None
@@ -209,7 +209,7 @@ class KernelKMeans(Clusterer):
         check_is_fitted(self, "labels_")
         rows = check_features(self, X, reset=False)
         if hasattr(self, "cluster_centers_"):
-            return nearest_centres(rows, self.cluster_centers_)
+            return nearest_centers(rows, self.cluster_centers_)
         toward = weighted_products(rows, self._fitted_rows, self.kernel, self._weight)
         return np.asarray((self._offset - 2.0 * toward).argmin(axis=1))
 
@@ -231,10 +231,10 @@ class KernelKMeans(Clusterer):
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X if units is None else units.inside(X))
         groups, labels = np.unique(model.labels_, return_inverse=True)
-        inertia, centres = float(model.inertia_), model.cluster_centers_[groups]
+        inertia, centers = float(model.inertia_), model.cluster_centers_[groups]
         self.labels_, self.n_iter_ = labels.astype(np.int64), int(model.n_iter_)
         self.inertia_ = inertia if units is None else units.squared_outside(inertia)
-        self.cluster_centers_ = centres if units is None else units.outside(centres)
+        self.cluster_centers_ = centers if units is None else units.outside(centers)
 
     def _fit_kernel(self, X: NDArray[np.float64]) -> None:
         """Start often, and keep the lowest inertia."""

@@ -19,7 +19,7 @@ from clew._validation import (
     check_features,
     check_parameters,
 )
-from clew.cluster._centers import nearest_centres
+from clew.cluster._centers import nearest_centers
 from clew.cluster.kernel._inner_products import check_kernel
 from clew.exceptions import TooLargeError
 from clew.graphs import COINCIDENT
@@ -110,7 +110,7 @@ class KernelMeanShift(Clusterer):
     Notes
     -----
     With a similarity that learns features from pairs, this is the last step of semi-supervised
-    kernel mean shift. The neighbourhood is a ball, as in scikit-learn's `MeanShift`, which does
+    kernel mean shift. The neighborhood is a ball, as in scikit-learn's `MeanShift`, which does
     the work. A precomputed kernel is turned into features by its eigenvectors first; directions
     of negative eigenvalue are left out. Time O(N²·d) for each step; for a kernel O(N³) and memory
     O(N²).
@@ -230,7 +230,7 @@ class KernelMeanShift(Clusterer):
         rows = check_features(self, X, reset=False)
         if self._into_features is not None:
             rows = rows @ self._into_features
-        return nearest_centres(rows, self._peaks)
+        return nearest_centers(rows, self._peaks)
 
 
 def _measured_bandwidth(X: Floats, quantile: float, seed: int, least: float) -> float:

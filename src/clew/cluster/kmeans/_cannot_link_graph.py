@@ -1,4 +1,4 @@
-"""Groups for must-link components such that no cannot-link is violated: colours of a graph."""
+"""Groups for must-link components such that no cannot-link is violated: colors of a graph."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from clew.cluster.kmeans._infeasible import largest_clique, n_groups_enough, none_exists, none_found
 from clew.constraints import Closure
-from clew.constraints._conflicts import neighbour_lists
+from clew.constraints._conflicts import neighbor_lists
 from clew.exceptions import InfeasibleConstraintsError
 from clew.kernels.color_chains import swap_chains
-from clew.kernels.coloring import colour_connected, peeling_rounds, place_in_order
+from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.means import cheapest
 from clew.kernels.soft_groups import PairLists, settle
 
 __all__ = ["CannotLinkGraph"]
 
-#: Colours tried in each part of the core before a search gives up, beyond one for each node.
+#: Colors tried in each part of the core before a search gives up, beyond one for each node.
 MAX_STEPS = 100_000
 #: Chains of components whose groups are swapped may be so long; sweeps over all of them.
 MAX_CHAIN, MAX_SWEEPS = 30, 20
@@ -43,11 +43,11 @@ class CannotLinkGraph:
     nodes : ndarray of shape (n_nodes,), int64
         The components with cannot-links, ascending; only these are in the graph.
     indptr, indices : ndarray, int64
-        Neighbours of each node.
+        Neighbors of each node.
     first_row : ndarray of shape (n_components,), int64
         The smallest row of each component.
     core_parts : list of ndarray
-        Connected parts of the core: nodes that have `n_groups` neighbours or more in it.
+        Connected parts of the core: nodes that have `n_groups` neighbors or more in it.
     """
 
     def __init__(self, closure: Closure, n_groups: int) -> None:
@@ -55,7 +55,7 @@ class CannotLinkGraph:
         self.first_row = np.unique(closure.component, return_index=True)[1]
         edges = closure.cannot_link_components
         self.nodes, ends = np.unique(edges, return_inverse=True)
-        self.indptr, self.indices = neighbour_lists(len(self.nodes), ends.reshape(-1, 2))
+        self.indptr, self.indices = neighbor_lists(len(self.nodes), ends.reshape(-1, 2))
         self._round = peeling_rounds(self.indptr, self.indices, n_groups)
         self.core_parts = self._connected(np.flatnonzero(self._round < 0))
 
@@ -129,11 +129,11 @@ class CannotLinkGraph:
         return none_found(self.n_groups, rows, enough, how)
 
     def _searched(self, cost: NDArray[np.float64], max_steps: int) -> NDArray[np.int64] | None:
-        """Colour the core, then what was peeled off, last round first."""
+        """Color the core, then what was peeled off, last round first."""
         labels = np.full(len(cost), -1, dtype=np.int64)
         for part in self.core_parts:
             steps = len(part) + max_steps
-            found, _ = colour_connected(part, cost, self.indptr, self.indices, steps, labels)
+            found, _ = color_connected(part, cost, self.indptr, self.indices, steps, labels)
             if found == 0 or (found < 0 and max_steps):
                 self._raise_if_none_exists(part, is_certain=found == 0)
                 repaired = self._repaired(cost)
@@ -142,7 +142,7 @@ class CannotLinkGraph:
                 # Cheap groups first led nowhere; few groups first may be a safer way.
                 labels[part] = -1
                 few = np.tile(np.arange(self.n_groups, dtype=np.float64), (len(cost), 1))
-                found, _ = colour_connected(part, few, self.indptr, self.indices, steps, labels)
+                found, _ = color_connected(part, few, self.indptr, self.indices, steps, labels)
             if found < 1:
                 return None
         place_in_order(self._peeled(cost), cost, self.indptr, self.indices, labels)

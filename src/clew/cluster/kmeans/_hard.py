@@ -1,4 +1,4 @@
-"""One start of COP-KMeans: assign components and move centres in turn, and violate nothing."""
+"""One start of COP-KMeans: assign components and move centers in turn, and violate nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster._centers import Centres, plus_plus
+from clew.cluster._centers import Centers, plus_plus
 from clew.cluster.kmeans._cannot_link_graph import CannotLinkGraph
 
 __all__ = ["Run", "run_ahead", "run_in_row_order"]
@@ -18,16 +18,16 @@ class Run(NamedTuple):
 
     inertia: float
     labels: NDArray[np.int64]
-    centres: NDArray[Any]
+    centers: NDArray[Any]
     n_iter: int
 
 
 def run_ahead(
-    centres: Centres, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
+    centers: Centers, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
 ) -> Run | None:
     """Assign and move in turn; None where no assignment was found."""
-    at = plus_plus(centres, graph.n_groups, random)
-    cost = centres.costs(at)
+    at = plus_plus(centers, graph.n_groups, random)
+    cost = centers.costs(at)
     each = np.arange(len(cost))
     best: Run | None = None
     labels: NDArray[np.int64] | None = None
@@ -38,8 +38,8 @@ def run_ahead(
         _fill_empty(now, cost)
         if labels is not None and np.array_equal(now, labels):
             break
-        labels, at = now, centres.of_groups(now, at)
-        cost = centres.costs(at)
+        labels, at = now, centers.of_groups(now, at)
+        cost = centers.costs(at)
         inertia = float(cost[each, labels].sum())
         if best is None or inertia < best.inertia:
             best = Run(inertia, labels, at, n_iter)
@@ -47,22 +47,22 @@ def run_ahead(
 
 
 def run_in_row_order(
-    centres: Centres, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
+    centers: Centers, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
 ) -> Run | None:
     """Assign greedily in the order of rows; None where one round of it runs into a dead end."""
-    n_samples = int(centres.weight.sum())
-    at = centres.at_rows(random.choice(n_samples, graph.n_groups, replace=False))
+    n_samples = int(centers.weight.sum())
+    at = centers.at_rows(random.choice(n_samples, graph.n_groups, replace=False))
     each = np.arange(len(graph.first_row))
     best: Run | None = None
     labels: NDArray[np.int64] | None = None
     for n_iter in range(1, max_iter + 1):
-        now = graph.group_in_row_order(centres.row_costs(graph.first_row, at))
+        now = graph.group_in_row_order(centers.row_costs(graph.first_row, at))
         if now is None:
             return None
         if labels is not None and np.array_equal(now, labels):
             break
-        labels, at = now, centres.of_groups(now, at)
-        inertia = float(centres.costs(at)[each, labels].sum())
+        labels, at = now, centers.of_groups(now, at)
+        inertia = float(centers.costs(at)[each, labels].sum())
         if best is None or inertia < best.inertia:
             best = Run(inertia, labels, at, n_iter)
     return best

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.exceptions import InfeasibleConstraintsError
-from clew.kernels.coloring import colour_connected, peeling_rounds, place_in_order
+from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order
 
 __all__ = ["largest_clique", "n_groups_enough", "none_exists", "none_found"]
 
@@ -28,7 +28,7 @@ def largest_clique(
     nodes : ndarray, int64
         Where to look.
     indptr, indices : ndarray, int64
-        Neighbours of each node.
+        Neighbors of each node.
     enough : int
         Stop at so many.
 
@@ -64,9 +64,9 @@ def n_groups_enough(
     Parameters
     ----------
     parts : sequence of ndarray, int64
-        Connected parts. Neighbours outside them do not count: they find a group afterwards.
+        Connected parts. Neighbors outside them do not count: they find a group afterwards.
     indptr, indices : ndarray, int64
-        Neighbours of each node.
+        Neighbors of each node.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def n_groups_enough(
     Notes
     -----
     Memory O(m·k) for the largest part, of m nodes, where k groups are enough if nodes are taken in
-    turn, those first that have many neighbours left. A single node of high degree does not raise k.
+    turn, those first that have many neighbors left. A single node of high degree does not raise k.
     """
     number = np.full(len(indptr) - 1, -1, dtype=np.int64)
     for part in parts:
@@ -90,7 +90,7 @@ def _within(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cut a connected part out of a graph; neighbours without a number are not in any part."""
+    """Cut a connected part out of a graph; neighbors without a number are not in any part."""
     near = [number[indices[indptr[node] : indptr[node + 1]]] for node in part.tolist()]
     kept = [ends[ends >= 0] for ends in near]
     start = np.concatenate([[0], np.cumsum([len(ends) for ends in kept])])
@@ -98,7 +98,7 @@ def _within(
 
 
 def _enough(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
-    """Count the groups that a connected graph is coloured with."""
+    """Count the groups that a connected graph is colored with."""
     n = len(indptr) - 1
     low, most = 1, int(np.diff(indptr).max()) + 1
     while low < most:  # the fewest with which all nodes are peeled off
@@ -107,7 +107,7 @@ def _enough(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
         low, most = (low, middle) if is_enough else (middle + 1, most)
     labels = np.full(n, -1, dtype=np.int64)
     cost = np.tile(np.arange(most, dtype=np.float64), (n, 1))
-    found, _ = colour_connected(np.arange(n), cost, indptr, indices, n, labels)
+    found, _ = color_connected(np.arange(n), cost, indptr, indices, n, labels)
     if found < 1:
         labels[:] = -1
         order = np.argsort(-peeling_rounds(indptr, indices, most), kind="stable")

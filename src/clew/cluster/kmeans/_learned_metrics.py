@@ -19,7 +19,7 @@ class LearnedMetrics:
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Features, centred.
+        Features, centered.
     answers : Answers
         Must-links and cannot-links.
     weight : float
@@ -62,12 +62,12 @@ class LearnedMetrics:
         self._outlier = X[np.einsum("ij,ij->i", X, X).argmax()]
         self._measure()
 
-    def base(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the squared distance of each row from each centre, less the metric's log det."""
-        return costs_at(self._X, centres, self.metrics)
+    def base(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the squared distance of each row from each center, less the metric's log det."""
+        return costs_at(self._X, centers, self.metrics)
 
     def alone(self, group: int) -> float:
-        """Give the cost of a row that is the centre of a group."""
+        """Give the cost of a row that is the center of a group."""
         return -log_det(self.metrics[group % len(self.metrics)])
 
     def price(self) -> NDArray[np.float64]:
@@ -81,9 +81,9 @@ class LearnedMetrics:
         price *= self._weight[:, None]
         return np.repeat(price, self._n_groups // len(self.metrics), axis=1)
 
-    def learn(self, labels: NDArray[np.int64], centres: NDArray[np.float64]) -> None:
+    def learn(self, labels: NDArray[np.int64], centers: NDArray[np.float64]) -> None:
         """Learn metrics from the groups and from the answers that they violate."""
-        residual = self._X - centres[labels]
+        residual = self._X - centers[labels]
         first, second = labels[self._answers.rows].T
         is_must, is_apart = self._answers.lists.is_must, first != second
         if len(self.metrics) == 1:  # all rows and all answers teach the one metric
@@ -132,27 +132,27 @@ class LearnedMetrics:
 
 
 def costs_at(
-    X: NDArray[np.float64], centres: NDArray[np.float64], metrics: NDArray[np.float64]
+    X: NDArray[np.float64], centers: NDArray[np.float64], metrics: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give the squared distance of each row from each centre, less the log det of its metric.
+    """Give the squared distance of each row from each center, less the log det of its metric.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
         Rows.
-    centres : ndarray of shape (n_groups, n_features)
-        Centres.
+    centers : ndarray of shape (n_groups, n_features)
+        Centers.
     metrics : ndarray
-        One metric, or one for each centre: diagonals or matrices.
+        One metric, or one for each center: diagonals or matrices.
 
     Returns
     -------
     ndarray of shape (n_rows, n_groups)
     """
-    cost = np.empty((len(X), len(centres)))
-    for group, centre in enumerate(centres):
+    cost = np.empty((len(X), len(centers)))
+    for group, center in enumerate(centers):
         metric = metrics[group % len(metrics)]
-        cost[:, group] = squares(X - centre, metric) - log_det(metric)
+        cost[:, group] = squares(X - center, metric) - log_det(metric)
     return cost
 
 

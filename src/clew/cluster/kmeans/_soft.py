@@ -16,7 +16,7 @@ from clew.kernels.soft_groups import PairLists, best_to_part, settle
 
 __all__ = ["Answers", "SoftRun", "Space", "answers_of", "best_start", "descend"]
 
-#: Rounds of reassignment before the centres move again.
+#: Rounds of reassignment before the centers move again.
 MAX_SWEEPS = 20
 
 
@@ -41,16 +41,16 @@ class Answers(NamedTuple):
 class Space(Protocol):
     """Costs in a space whose distances may change as groups are learned."""
 
-    def base(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    def base(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the cost of each row in each group, answers left out."""
 
     def alone(self, group: int) -> float:
-        """Give the cost of a row that is the centre of a group."""
+        """Give the cost of a row that is the center of a group."""
 
     def price(self) -> NDArray[np.float64]:
         """Give the price of each answer in each group, as `settle` takes it."""
 
-    def learn(self, labels: NDArray[np.int64], centres: NDArray[np.float64]) -> None:
+    def learn(self, labels: NDArray[np.int64], centers: NDArray[np.float64]) -> None:
         """Adapt the distances to the groups."""
 
 
@@ -62,7 +62,7 @@ class SoftRun(NamedTuple):
 
     objective: float
     labels: NDArray[np.int64]
-    centres: NDArray[np.float64]
+    centers: NDArray[np.float64]
     n_iter: int
 
 
@@ -122,10 +122,10 @@ def best_start(
     for turn, seed in enumerate(seeds):
         random, space = np.random.RandomState(seed), new_space()
         if turn % 2:
-            centres = plus_plus(means, n_groups, random)
+            centers = plus_plus(means, n_groups, random)
         else:
-            centres = _joined_centres(means, X, known, n_groups, random)
-        run = descend(X, answers, space, centres, max_iter, random)
+            centers = _joined_centers(means, X, known, n_groups, random)
+        run = descend(X, answers, space, centers, max_iter, random)
         if best is None or run.objective < best[0].objective:
             best = run, space
         if callback is not None:
@@ -138,11 +138,11 @@ def descend(
     X: NDArray[np.float64],
     answers: Answers,
     space: Space,
-    centres: NDArray[np.float64],
+    centers: NDArray[np.float64],
     max_iter: int,
     random: np.random.RandomState,
 ) -> SoftRun:
-    """Assign rows, move centres and learn distances in turn, until no row moves.
+    """Assign rows, move centers and learn distances in turn, until no row moves.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def descend(
         What costs if it is violated.
     space : Space
         The costs; it is changed.
-    centres : ndarray of shape (n_groups, n_features)
+    centers : ndarray of shape (n_groups, n_features)
         Where to start.
     max_iter : int
         Rounds at most.
@@ -168,15 +168,15 @@ def descend(
     for _ in range(max_iter):
         n_iter += 1
         before = labels
-        base, price = space.base(centres), space.price()
+        base, price = space.base(centers), space.price()
         labels = _assigned(answers, base, price, labels, random)
         _fill_empty(answers, space, base, price, labels)
         if np.array_equal(labels, before):
             break
-        centres = means_of(X, labels, centres)
-        space.learn(labels, centres)
-    objective = _objective(answers, space.base(centres), space.price(), labels)
-    return SoftRun(objective, labels, centres, n_iter)
+        centers = means_of(X, labels, centers)
+        space.learn(labels, centers)
+    objective = _objective(answers, space.base(centers), space.price(), labels)
+    return SoftRun(objective, labels, centers, n_iter)
 
 
 def _assigned(
@@ -203,13 +203,13 @@ def _assigned(
 def means_of(
     X: NDArray[np.float64], labels: NDArray[np.int64], before: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Move each centre to the mean of its group; that of an empty group stays."""
+    """Move each center to the mean of its group; that of an empty group stays."""
     sums, mass = np.zeros_like(before), np.zeros(len(before))
     add_groups(X, np.ones(len(X)), labels, sums, mass)
     return np.divide(sums, mass[:, None], out=before.copy(), where=mass[:, None] > 0)
 
 
-def _joined_centres(
+def _joined_centers(
     means: Means,
     X: NDArray[np.float64],
     known: Constraints,
@@ -224,20 +224,20 @@ def _joined_centres(
     component = known.select(pairs=known.pair_weights > 0).closure().component
     size = np.bincount(component)
     parts = np.flatnonzero(size > 1)
-    centre = Means(X, component).at_components(parts)
+    center = Means(X, component).at_components(parts)
     if len(parts) > n_groups:
-        centre = centre[_large_and_far(centre, size[parts], n_groups)]
-    return plus_plus(means, n_groups, random, centre if len(parts) else None)
+        center = center[_large_and_far(center, size[parts], n_groups)]
+    return plus_plus(means, n_groups, random, center if len(parts) else None)
 
 
 def _large_and_far(
-    centre: NDArray[np.float64], size: NDArray[np.int64], n: int
+    center: NDArray[np.float64], size: NDArray[np.int64], n: int
 ) -> NDArray[np.int64]:
-    """Traverse weighted centres farthest first, from the heaviest on."""
+    """Traverse weighted centers farthest first, from the heaviest on."""
     chosen = [int(size.argmax())]
-    least = np.full(len(centre), np.inf)
+    least = np.full(len(center), np.inf)
     while len(chosen) < n:
-        least = np.minimum(least, np.linalg.norm(centre - centre[chosen[-1]], axis=1))
+        least = np.minimum(least, np.linalg.norm(center - center[chosen[-1]], axis=1))
         chosen.append(int((least * size).argmax()))
     return np.array(chosen)
 
@@ -249,7 +249,7 @@ def _fill_empty(
     price: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> None:
-    """Give each empty group the row that saves most by becoming its centre, if any does."""
+    """Give each empty group the row that saves most by becoming its center, if any does."""
     size = np.bincount(labels, minlength=base.shape[1])
     for group in np.flatnonzero(size == 0).tolist():
         alone = space.alone(group)

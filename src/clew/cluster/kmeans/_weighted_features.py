@@ -50,28 +50,28 @@ class WeighedRun(NamedTuple):
 
     objective: float
     labels: Labels
-    centres: Floats
+    centers: Floats
     shares: Floats
     """Share of each feature in each group, (n_groups, n_features); rows add up to 1."""
     n_iter: int
 
 
-def distances(X: Floats, centres: Floats, weights: Floats) -> Floats:
-    """Give the weighed squared distance of each row from each centre.
+def distances(X: Floats, centers: Floats, weights: Floats) -> Floats:
+    """Give the weighed squared distance of each row from each center.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
         Rows.
-    centres, weights : ndarray of shape (n_groups, n_features)
+    centers, weights : ndarray of shape (n_groups, n_features)
         Of each group.
 
     Returns
     -------
     ndarray of shape (n_rows, n_groups)
     """
-    found = (X * X) @ weights.T - 2.0 * X @ (weights * centres).T
-    found += (weights * centres * centres).sum(axis=1)
+    found = (X * X) @ weights.T - 2.0 * X @ (weights * centers).T
+    found += (weights * centers * centers).sum(axis=1)
     return np.maximum(found, 0.0, out=found)
 
 
@@ -84,7 +84,7 @@ def weigh_and_group(
     max_iter: int,
     seed: int,
 ) -> WeighedRun:
-    """Assign rows, move centres and weigh features in turn, until no row moves.
+    """Assign rows, move centers and weigh features in turn, until no row moves.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def weigh_and_group(
     power : float
         A feature weighs as much as this power of its share.
     floor : float
-        Squared difference that each row has from its centre at least, in each feature.
+        Squared difference that each row has from its center at least, in each feature.
     seed : int
-        Draws the first centres (k-means++).
+        Draws the first centers (k-means++).
 
     Returns
     -------
@@ -107,31 +107,31 @@ def weigh_and_group(
         No round raises its objective.
     """
     n = len(X)
-    centres, shares = _start(X, comparisons, n_groups, power, floor, seed)
+    centers, shares = _start(X, comparisons, n_groups, power, floor, seed)
     labels, n_iter = np.full(n, -1), 0
     for _ in range(max_iter):
         n_iter += 1
         before = labels
-        cost = _costs(X, comparisons, centres, shares**power, floor)
+        cost = _costs(X, comparisons, centers, shares**power, floor)
         labels = cost.argmin(axis=1)
         _fill_empty(labels, cost)
         if np.array_equal(labels, before):
             break
-        centres = means_of(X, labels, centres)
-        spreads = _spread(X, labels, centres, floor)
+        centers = means_of(X, labels, centers)
+        spreads = _spread(X, labels, centers, floor)
         for group in np.unique(labels):
             mine = labels[comparisons.anchor] == group
             gap, price = comparisons.gap[mine], comparisons.price[mine]
             shares[group] = _weighed(shares[group], spreads[group], gap, price, power)
-    cost = _costs(X, comparisons, centres, shares**power, floor)
+    cost = _costs(X, comparisons, centers, shares**power, floor)
     objective = float(cost[np.arange(n), labels].sum())
-    return WeighedRun(objective, labels, centres, shares, n_iter)
+    return WeighedRun(objective, labels, centers, shares, n_iter)
 
 
 def _start(
     X: Floats, comparisons: Comparisons, n_groups: int, power: float, floor: float, seed: int
 ) -> tuple[Floats, Floats]:
-    """Weigh features as if all rows were one group, and choose centres by these weights.
+    """Weigh features as if all rows were one group, and choose centers by these weights.
 
     Comparisons thus speak before rows have chosen a group.
     """
@@ -141,27 +141,27 @@ def _start(
     shares = _weighed(even, spread, comparisons.gap, comparisons.price, power)
     stretch = shares ** (0.5 * power)
     seen = Means(X * stretch, np.arange(n))
-    centres = plus_plus(seen, n_groups, np.random.RandomState(seed))
-    # A feature of no weight at all says nothing of where a centre is.
-    centres = np.divide(
-        centres, stretch, out=np.tile(X.mean(axis=0), (n_groups, 1)), where=stretch > 0
+    centers = plus_plus(seen, n_groups, np.random.RandomState(seed))
+    # A feature of no weight at all says nothing of where a center is.
+    centers = np.divide(
+        centers, stretch, out=np.tile(X.mean(axis=0), (n_groups, 1)), where=stretch > 0
     )
-    return centres, np.tile(shares, (n_groups, 1))
+    return centers, np.tile(shares, (n_groups, 1))
 
 
 def _costs(
-    X: Floats, comparisons: Comparisons, centres: Floats, weights: Floats, floor: float
+    X: Floats, comparisons: Comparisons, centers: Floats, weights: Floats, floor: float
 ) -> Floats:
     """Give what each row costs in each group."""
-    cost = distances(X, centres, weights) + comparisons.costs(weights, len(X))
+    cost = distances(X, centers, weights) + comparisons.costs(weights, len(X))
     cost += floor * weights.sum(axis=1)
     return cost
 
 
-def _spread(X: Floats, labels: Labels, centres: Floats, floor: float) -> Floats:
-    """Sum the squared differences of rows from their centres, by group and feature."""
-    spread = np.zeros_like(centres)
-    np.add.at(spread, labels, (X - centres[labels]) ** 2 + floor)
+def _spread(X: Floats, labels: Labels, centers: Floats, floor: float) -> Floats:
+    """Sum the squared differences of rows from their centers, by group and feature."""
+    spread = np.zeros_like(centers)
+    np.add.at(spread, labels, (X - centers[labels]) ** 2 + floor)
     return spread
 
 

@@ -19,7 +19,7 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Centres, Means, Medoids, nearest_centres
+from clew.cluster._centers import Centers, Means, Medoids, nearest_centers
 from clew.cluster._n_groups import check_n_components, warn_of_fewer_groups
 from clew.cluster.kmeans._cannot_link_graph import MAX_STEPS, CannotLinkGraph
 from clew.cluster.kmeans._hard import Run, run_ahead, run_in_row_order
@@ -39,7 +39,7 @@ class COPKMeans(ConstrainedClusterer):
     n_clusters : int, default=8
         Number of groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
-        What `fit` gets: features, whose groups have means for centres, or the distances of every
+        What `fit` gets: features, whose groups have means for centers, or the distances of every
         two rows, whose groups have medoids.
     algorithm : {"auto", "paper"}, default="auto"
         "paper" goes through the rows in order, gives each the nearest group left to it, and ends
@@ -99,13 +99,13 @@ class COPKMeans(ConstrainedClusterer):
     Hard: an answer of any weight above 0 binds, and an answer of weight 0 binds nothing. Don't-know
     binds nothing. What must-links join is moved as one.
 
-    Whether there is such a grouping is whether the graph of cannot-links has a colouring with
-    `n_clusters` colours. A component with fewer neighbours than there are groups always finds
+    Whether there is such a grouping is whether the graph of cannot-links has a coloring with
+    `n_clusters` colors. A component with fewer neighbors than there are groups always finds
     room, so it can wait: such components are peeled off again and again, and placed last. What
     stays, the core, is searched: the component with the fewest open groups first, its nearest
-    open centre first, and back from dead ends. Swaps of two groups along chains of cannot-links
+    open center first, and back from dead ends. Swaps of two groups along chains of cannot-links
     then lower the inertia further, and no round ends with more inertia than it began with as
-    long as centres are means.
+    long as centers are means.
 
     Time O(N·d·K) for each round of a start, beside O(L·K) for L components with cannot-links and
     the search of the core, of 100,000 steps at most. Memory O(N·(d + K)); with distances as much
@@ -204,20 +204,20 @@ class COPKMeans(ConstrainedClusterer):
             inside = Units.around_mean(checked).inside(checked)
             best = self._solve(Means(inside, closure.component), graph, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
-        best = best._replace(labels=labels[closure.component], centres=best.centres[groups])
+        best = best._replace(labels=labels[closure.component], centers=best.centers[groups])
         self.labels_, self.n_iter_ = best.labels, best.n_iter
         self.n_violated_ = n_violated(best.labels, binding)
         if self.metric == "precomputed":
-            self.medoid_indices_, self.inertia_ = best.centres, best.inertia
+            self.medoid_indices_, self.inertia_ = best.centers, best.inertia
         else:
             units = Units.around_mean(checked)
-            self.cluster_centers_ = units.outside(best.centres)
+            self.cluster_centers_ = units.outside(best.centers)
             self.inertia_ = units.squared_outside(best.inertia)
         warn_of_fewer_groups(self, best.labels, checked)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group of the nearest centre; answers say nothing about new rows.
+        """Give new rows the group of the nearest center; answers say nothing about new rows.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class COPKMeans(ConstrainedClusterer):
         checked = check_features(self, X, reset=False)
         if self.metric == "precomputed":
             return np.asarray(checked[:, self.medoid_indices_].argmin(axis=1))
-        return nearest_centres(checked, self.cluster_centers_)
+        return nearest_centers(checked, self.cluster_centers_)
 
     def _binding(self, X: NDArray[np.float64], constraints: Constraints | None) -> Constraints:
         """Check data and answers, and take the answers that bind."""
@@ -243,13 +243,13 @@ class COPKMeans(ConstrainedClusterer):
         check_n_clusters(self, n)
         return binding_answers(answers_for(self, constraints, n))
 
-    def _solve(self, centres: Centres, graph: CannotLinkGraph, callback: Progress | None) -> Run:
+    def _solve(self, centers: Centers, graph: CannotLinkGraph, callback: Progress | None) -> Run:
         """Start several times and keep the best."""
         run = run_ahead if self.algorithm == "auto" else run_in_row_order
         seeds = derived_seeds(self.random_state, self.n_init)
         found: list[Run] = []
         for done, seed in enumerate(seeds, start=1):
-            one = run(centres, graph, self.max_iter, np.random.RandomState(seed))
+            one = run(centers, graph, self.max_iter, np.random.RandomState(seed))
             found += [] if one is None else [one]
             if callback is not None:
                 callback(done, self.n_init)

@@ -60,7 +60,7 @@ class MPCKMeans(ConstrainedClusterer):
     n_violated_ : int
         Must-links between groups and cannot-links within them, whatever their weights.
     objective_ : float
-        Squared distances from the centres less log determinants of the metrics, and the prices
+        Squared distances from the centers less log determinants of the metrics, and the prices
         of violated answers. It has no unit: features are divided by their ranges. Starts compare
         by it.
     metrics_ : ndarray of shape (n_metrics, n_features) or (n_metrics, n_features, n_features)
@@ -138,7 +138,7 @@ class MPCKMeans(ConstrainedClusterer):
     objective_: float
     n_iter_: int
     _units: Units
-    _centres: NDArray[np.float64]
+    _centers: NDArray[np.float64]
     _metrics: NDArray[np.float64]
 
     def __init__(
@@ -208,9 +208,9 @@ class MPCKMeans(ConstrainedClusterer):
         )
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
-        self._units, self._centres = units, run.centres[groups]
+        self._units, self._centers = units, run.centers[groups]
         self._metrics = space.metrics[groups] if self.per_cluster else space.metrics
-        self.cluster_centers_ = units.outside(self._centres)
+        self.cluster_centers_ = units.outside(self._centers)
         self.metrics_ = units.metrics_outside(self._metrics)
         self.objective_, self.n_iter_ = run.objective, run.n_iter
         warn_of_fewer_groups(self, labels, features)
@@ -232,4 +232,4 @@ class MPCKMeans(ConstrainedClusterer):
         """
         check_is_fitted(self, "labels_")
         inside = self._units.inside(check_features(self, X, reset=False))
-        return np.asarray(costs_at(inside, self._centres, self._metrics).argmin(axis=1))
+        return np.asarray(costs_at(inside, self._centers, self._metrics).argmin(axis=1))

@@ -18,7 +18,7 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Means, nearest_centres, plus_plus
+from clew.cluster._centers import Means, nearest_centers, plus_plus
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kmeans._soft import Answers, answers_of, best_start, descend
 from clew.constraints import Constraints, Support
@@ -55,19 +55,19 @@ class Euclidean:
         paid = np.where(answers.lists.is_must, 0.5, 1.0) * answers.weight * weight
         self._price = np.repeat(paid[:, None], n_groups, axis=1)
 
-    def base(self, centres: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give half the squared distance of each row from each centre."""
-        return 0.5 * self._means.costs(centres)
+    def base(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give half the squared distance of each row from each center."""
+        return 0.5 * self._means.costs(centers)
 
     def alone(self, group: int) -> float:
-        """Give the cost of a row that is a centre: none."""
+        """Give the cost of a row that is a center: none."""
         return 0.0
 
     def price(self) -> NDArray[np.float64]:
         """Give the price of each answer in each group."""
         return self._price
 
-    def learn(self, labels: NDArray[np.int64], centres: NDArray[np.float64]) -> None:
+    def learn(self, labels: NDArray[np.int64], centers: NDArray[np.float64]) -> None:
         """Leave distances as they are."""
 
 
@@ -80,7 +80,7 @@ class PCKMeans(ConstrainedClusterer):
         Number of groups.
     weight : float or "auto", default="auto"
         Price of a violated answer of weight 1, beside half the squared distance of each row from
-        its centre. A number is in squared units of the features, as in the paper. "auto" does
+        its center. A number is in squared units of the features, as in the paper. "auto" does
         not depend on units: a violated answer costs what a row costs on average in k-means
         without answers, which is half its mean squared distance.
     n_init : int, default=10
@@ -98,7 +98,7 @@ class PCKMeans(ConstrainedClusterer):
     n_violated_ : int
         Must-links between groups and cannot-links within them, whatever their weights.
     objective_ : float
-        Half the squared distances from the centres, and the prices of violated answers.
+        Half the squared distances from the centers, and the prices of violated answers.
     weight_ : float
         Price of a violated answer of weight 1, in squared units of the features.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
@@ -131,7 +131,7 @@ class PCKMeans(ConstrainedClusterer):
     counts twice.
 
     No step raises the objective: rows take the cheapest group one by one, in random order, given
-    those of all others (iterated conditional modes), and centres move to means.
+    those of all others (iterated conditional modes), and centers move to means.
 
     Time O(N·d·K + A·K) for each round of a start, for A answers. Memory O(N·(d + K) + A·K).
 
@@ -224,7 +224,7 @@ class PCKMeans(ConstrainedClusterer):
         )  # fmt: skip
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
-        self.cluster_centers_ = units.outside(run.centres[groups])
+        self.cluster_centers_ = units.outside(run.centers[groups])
         self.objective_ = units.squared_outside(run.objective)
         self.weight_ = units.squared_outside(weight)
         self.n_iter_ = run.n_iter
@@ -232,7 +232,7 @@ class PCKMeans(ConstrainedClusterer):
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group of the nearest centre; answers say nothing about new rows.
+        """Give new rows the group of the nearest center; answers say nothing about new rows.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class PCKMeans(ConstrainedClusterer):
             For the fitted rows this is `labels_` only where no answer led elsewhere.
         """
         check_is_fitted(self, "labels_")
-        return nearest_centres(check_features(self, X, reset=False), self.cluster_centers_)
+        return nearest_centers(check_features(self, X, reset=False), self.cluster_centers_)
 
     def _weight_inside(self, units: Units) -> float:
         """Bring the weight into the units that are computed in."""
@@ -263,6 +263,6 @@ def _mean_cost(X: NDArray[np.float64], means: Means, n_groups: int, seed: int) -
     """Measure what a row costs in k-means on average."""
     nothing, random = answers_of(Constraints(len(X))), np.random.RandomState(seed)
     space = Euclidean(means, nothing, 0.0, n_groups)
-    centres = plus_plus(means, n_groups, random)
-    run = descend(X, nothing, space, centres, ROUNDS_WITHOUT_ANSWERS, random)
+    centers = plus_plus(means, n_groups, random)
+    run = descend(X, nothing, space, centers, ROUNDS_WITHOUT_ANSWERS, random)
     return run.objective / len(X)

@@ -45,7 +45,7 @@ class SSSVaD(ConstrainedClusterer):
         Number of groups.
     weight : float, default=10.0
         Price of a comparison that does not hold, for each unit by which the one squared distance
-        exceeds the other; a unit of squared distance from a centre costs 1.
+        exceeds the other; a unit of squared distance from a center costs 1.
     power : float, default=2.0
         A feature counts by this power of its share in a group, above 1; near 1 few features
         count, and for large ones all count alike.
@@ -70,7 +70,7 @@ class SSSVaD(ConstrainedClusterer):
     cluster_centers_ : ndarray of shape (n_groups, n_features)
         Means. Groups that have no rows are left out.
     objective_ : float
-        Squared distances from centres, and the price of comparisons that do not hold; with each
+        Squared distances from centers, and the price of comparisons that do not hold; with each
         feature divided by its range.
     n_iter_ : int
         Rounds of the start that was kept.
@@ -144,7 +144,7 @@ class SSSVaD(ConstrainedClusterer):
     objective_: float
     n_iter_: int
     _units: Units
-    _centres: NDArray[np.float64]
+    _centers: NDArray[np.float64]
     _weights: NDArray[np.float64]
     _floor: float
 
@@ -207,9 +207,9 @@ class SSSVaD(ConstrainedClusterer):
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self.shares_, self._units = best.shares[groups], units
-        self._centres, self._weights = best.centres[groups], self.shares_**self.power
+        self._centers, self._weights = best.centers[groups], self.shares_**self.power
         self._floor = floor
-        self.cluster_centers_ = units.outside(self._centres)
+        self.cluster_centers_ = units.outside(self._centers)
         self.objective_, self.n_iter_ = best.objective, best.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self
@@ -233,7 +233,7 @@ class SSSVaD(ConstrainedClusterer):
         return min(runs, key=lambda run: run.objective)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group of the nearest centre; answers say nothing about new rows.
+        """Give new rows the group of the nearest center; answers say nothing about new rows.
 
         Parameters
         ----------
@@ -248,5 +248,5 @@ class SSSVaD(ConstrainedClusterer):
         """
         check_is_fitted(self, "labels_")
         inside = self._units.inside(check_features(self, X, reset=False))
-        cost = distances(inside, self._centres, self._weights)
+        cost = distances(inside, self._centers, self._weights)
         return np.asarray((cost + self._floor * self._weights.sum(axis=1)).argmin(axis=1))

@@ -104,12 +104,12 @@ class ConstrainedLinkage(ConstrainedClusterer):
 
     Notes
     -----
-    Honours must-links and cannot-links as hard constraints. Every answer whose weight is above 0
+    Honors must-links and cannot-links as hard constraints. Every answer whose weight is above 0
     binds; one whose weight is 0 does not. A don't-know binds nothing.
 
     Time O(n²) and 4·n² bytes for the distances, whatever the number of answers: must-links are
     merged component by component, cannot-links are kept between components, and neither is
-    written out as pairs of rows. Chains of nearest neighbours give what the greedy order gives
+    written out as pairs of rows. Chains of nearest neighbors give what the greedy order gives
     (merge the nearest two groups that may be merged): an infinite distance that unions inherit
     never brings groups nearer. Without answers the tree is that of SciPy's ``linkage``.
 
