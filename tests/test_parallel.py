@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from joblib import parallel_config
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from clew._parallel import blocks, in_threads
+from clew._parallel import _release_blas, blocks, in_threads, one_blas_thread, one_library_thread
 
 
 @pytest.mark.parametrize(
@@ -99,3 +102,64 @@ def test_verbose_goes_to_the_log(caplog, capsys, verbose, n_messages):
     assert len(caplog.records) == n_messages
     assert all("trees" in record.getMessage() for record in caplog.records)
     assert capsys.readouterr() == ("", "")
+
+
+def _library_threads():
+    return [(lib["filepath"], lib["num_threads"]) for lib in threadpool_info()]
+
+
+@pytest.fixture
+def two_library_threads():
+    """Two threads of each library; limited in a thread that ends, and so does not keep control."""
+    before = threadpool_info()
+    with ThreadPoolExecutor(1) as pool:
+        limits = pool.submit(threadpool_limits, 2).result()
+    threadpool_limits({lib["prefix"]: 2 for lib in before if lib["user_api"] == "openmp"})
+    yield _library_threads()
+    limits.restore_original_limits()
+    _release_blas()
+
+
+def test_overlapping_blocks_restore_the_number_of_library_threads(two_library_threads):
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+
+    def first():
+        with one_library_thread():
+            first_is_in.set()
+            second_is_in.wait(timeout=30)
+        first_is_out.set()
+
+    def second():
+        first_is_in.wait(timeout=30)
+        with one_library_thread():
+            second_is_in.set()
+            first_is_out.wait(timeout=30)
+            assert {n for _, n in _library_threads()} == {1}
+
+    with ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(first), pool.submit(second)]:
+            future.result()
+        assert _library_threads() == two_library_threads
+
+
+def test_an_error_within_a_block_restores_the_number_of_library_threads(two_library_threads):
+    def fail():
+        with one_library_thread(), one_blas_thread():
+            assert {n for _, n in _library_threads()} == {1}
+            raise RuntimeError("inside")
+
+    with pytest.raises(RuntimeError, match="inside"):
+        fail()
+    assert _library_threads() == two_library_threads
+
+
+def test_an_error_in_a_thread_leaves_the_warning_filters():
+    def fail(task):
+        if task == 1:
+            raise RuntimeError("stop")
+        time.sleep(0.05)
+
+    before = list(warnings.filters)
+    with pytest.raises(RuntimeError, match="stop"):
+        in_threads(fail, range(9), n_jobs=2)
+    assert list(warnings.filters) == before

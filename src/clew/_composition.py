@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import InputTags, get_tags
-from sklearn.utils.validation import validate_data
 
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import Progress
+from clew._validation import check_data
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.graphs import check_n_neighbors, largest_stored, nearest_graph
@@ -132,7 +132,7 @@ def check_rows(owner: BaseEstimator, X: Any, part: Any, *, reset: bool = True) -
     -------
     ndarray or csr_array, float64
     """
-    return validate_data(
+    return check_data(
         owner,
         X,
         reset=reset,

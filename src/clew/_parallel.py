@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Progress", "Teller", "blocks", "in_threads", "one_library_thread"]
+__all__ = ["Progress", "Teller", "blocks", "in_threads", "one_blas_thread", "one_library_thread"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,19 +29,80 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def one_library_thread() -> Any:
-    """Hold the libraries' own threads, BLAS's and OpenMP's, to one within a ``with`` block.
+class _OneBlasThread:
+    """Limits BLAS to one thread while any thread is inside.
 
-    Where there are many small problems, these threads wait for each other most of the time, the
-    more so where other programs run; and sums depend on their number.
+    The number of BLAS threads belongs to the whole process: if every user saved and restored it,
+    users that overlap would restore each other's limit. So the first one in saves it, and the
+    last one out restores it.
     """
-    return _controller().limit(limits=1)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_inside == 0:
+                self._limits = _libraries("blas").limit(limits=1)
+                _release_blas()
+            self._n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0:
+                self._limits.restore_original_limits()
+                _release_blas()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Limit BLAS to one thread within a ``with`` block.
+
+    Put it around whatever of scikit-learn limits BLAS itself (k-means, brute-force neighbor
+    search): scikit-learn saves and restores the number of threads without regard to others that
+    do so at the same time, which is harmless within this block.
+
+    Returns
+    -------
+    context manager
+        May be nested, and entered by several threads at once.
+    """
+    return _ONE_BLAS_THREAD
+
+
+@contextmanager
+def one_library_thread() -> Iterator[None]:
+    """Limit BLAS and OpenMP to one thread within a ``with`` block.
+
+    Use it around many small problems, where the threads of these libraries mostly wait for each
+    other. May be nested, and entered by several threads at once.
+    """
+    # OpenMP keeps its number of threads for each calling thread: no two threads share it.
+    with _libraries("openmp").limit(limits=1), one_blas_thread():
+        yield
+
+
+def _release_blas() -> None:
+    """Let any thread set the number of BLAS threads next.
+
+    threadpoolctl from 3.8 on ignores all threads but the one that set it last, as long as that
+    one lives: the last one out would restore nothing.
+    """
+    for library in _libraries("blas").lib_controllers:
+        release = getattr(library, "clear_controlling_thread", None)
+        if release is not None:
+            release()
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """Look for the libraries once: that takes longer than many a problem."""
-    return ThreadpoolController()
+def _libraries(user_api: str) -> ThreadpoolController:
+    """Return the loaded libraries of a kind; finding them takes longer than many a problem."""
+    return ThreadpoolController().select(user_api=user_api)
 
 
 def in_threads(
@@ -77,7 +141,8 @@ def in_threads(
     # Not joblib's own threads: these are 10 ms late where the caller polls for the last results.
     pool = ThreadPoolExecutor(n_threads)
     try:
-        results = [pool.submit(function, task) for task in tasks]
+        # Each task in a copy of the context: silenced warnings stay silenced in it.
+        results = [pool.submit(copy_context().run, function, task) for task in tasks]
         done = (result.result() for result in results)
         return list(_reported(done, len(tasks), verbose, what, callback))
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,11 +18,16 @@ from clew.exceptions import InvalidParameterError
 __all__ = [
     "Allowed",
     "AllowedValues",
+    "check_data",
     "check_features",
     "check_matrix",
     "check_n_clusters",
     "check_parameters",
 ]
+
+
+#: Held while scikit-learn converts arrays; reentrant, as converting may call any code.
+_CONVERTING = threading.RLock()
 
 
 class Allowed(NamedTuple):
@@ -113,10 +119,24 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> N
     -------
     ndarray of shape (n_samples, n_features), float64
     """
-    checked: NDArray[np.float64] = validate_data(
+    checked: NDArray[np.float64] = check_data(
         estimator, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
     )
     return checked
+
+
+def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
+    """Call scikit-learn's `validate_data`, which also notes number and names of the columns.
+
+    It replaces the warning filters of the whole process while it converts arrays. If two threads
+    did so at once, the filters of one could stay; so they take turns.
+
+    Returns
+    -------
+    ndarray or csr_array
+    """
+    with _CONVERTING:
+        return validate_data(estimator, X, **checks)
 
 
 def check_matrix(X: ArrayLike) -> NDArray[np.float64]:
@@ -126,5 +146,6 @@ def check_matrix(X: ArrayLike) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_samples, n_features), float64
     """
-    checked: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=2)
+    with _CONVERTING:
+        checked: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=2)
     return checked

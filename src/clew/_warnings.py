@@ -1,14 +1,23 @@
-"""Warnings that name the line of the user's code, however deep inside clew they are raised."""
+"""Warnings that name the line of the user's code, and can be silenced for a part of the work.
+
+Python's own way to silence warnings, `warnings.catch_warnings`, changes the filters of the whole
+process, so that fits in other threads would be silenced too, or for good.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-__all__ = ["warn"]
+__all__ = ["silenced", "warn"]
 
 #: Frames of these packages are not the user's: scikit-learn's pipelines call our `fit`.
 INNER_PACKAGES = frozenset({"clew", "sklearn", "joblib"})
+
+_is_silenced = ContextVar("clew_warnings_are_silenced", default=False)
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -21,10 +30,22 @@ def warn(message: str, category: type[Warning]) -> None:
     category : type
         A subclass of `Warning`.
     """
+    if _is_silenced.get():
+        return
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _package(frame.f_globals) in INNER_PACKAGES:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Silence clew's own warnings within a ``with`` block, in this thread only."""
+    token = _is_silenced.set(True)
+    try:
+        yield
+    finally:
+        _is_silenced.reset(token)
 
 
 def _package(namespace: dict[str, object]) -> str:

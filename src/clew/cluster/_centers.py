@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
 
+from clew._parallel import one_blas_thread
 from clew._units import Units
 from clew.kernels.means import add_groups
 
@@ -197,7 +198,8 @@ def nearest_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDA
     """Find the nearest center of each row, however large the numbers are."""
     units = Units.around_mean(centers)
     units = units._replace(unit=max(units.unit, float(np.abs(X - units.origin).max())))
-    return np.asarray(pairwise_distances_argmin(units.inside(X), units.inside(centers)))
+    with one_blas_thread():
+        return np.asarray(pairwise_distances_argmin(units.inside(X), units.inside(centers)))
 
 
 def _squared(

@@ -37,7 +37,7 @@ def check_n_components(estimator: Any, n_components: int) -> None:
 
 
 def warn_of_fewer_groups(estimator: Any, labels: NDArray[np.int64], X: NDArray[np.float64]) -> None:
-    """Warn where groups are left without rows; to be called by a guarded `fit` itself.
+    """Warn if there are fewer groups than were asked for.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from clew._composition import (
 )
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._limits import ALL_PAIRS_ROWS
-from clew._parallel import Progress, blocks
+from clew._parallel import Progress, blocks, one_blas_thread
 from clew._random import RandomState, derived_seeds
 from clew.cluster.spectral import SpectralClustering
 from clew.constraints import Constraints, Support
@@ -206,7 +206,9 @@ class SimilarityClustering(ConstrainedClusterer):
         check_is_fitted(self, "labels_")
         rows = check_rows(self, X, self.similarity, reset=False)
         if not _reads_affinities(self.clusterer_) and hasattr(self.clusterer_, "predict"):
-            return np.asarray(self.clusterer_.predict(self.similarity_.transform(rows)))
+            learned = self.similarity_.transform(rows)
+            with one_blas_thread():
+                return np.asarray(self.clusterer_.predict(learned))
         groups, group = np.unique(self.labels_, return_inverse=True)
         k, place = self._n_neighbors(len(group)), np.empty(rows.shape[0], np.int64)
         for start, stop in blocks(rows.shape[0], max(1, ENTRIES_PER_BLOCK // len(group))):
@@ -245,10 +247,13 @@ def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> t
     similarity, clusterer : estimator
         The similarity or one of its alternatives, and the clusterer fitted on it.
     """
-    if not _reads_affinities(clusterer):
-        return similarity, clusterer.fit(similarity.embedding_)
     if not isinstance(clusterer, SpectralClustering):
-        return similarity, clusterer.fit(_readable(similarity.affinity_matrix_, clusterer))
+        reads_affinities = _reads_affinities(clusterer)
+        rows = similarity.affinity_matrix_ if reads_affinities else similarity.embedding_
+        # scikit-learn's clusterers limit BLAS themselves, see `one_blas_thread`.
+        with one_blas_thread():
+            fitted = clusterer.fit(_readable(rows, clusterer) if reads_affinities else rows)
+        return similarity, fitted
     if getattr(similarity, "is_graph", False) and clusterer.n_neighbors == "auto":
         clusterer.set_params(n_neighbors=None)
     if clusterer.n_neighbors is None:

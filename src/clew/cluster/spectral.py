@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-from sklearn.cluster import KMeans
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from clew._estimators import Clusterer, guarded_fit
 from clew._limits import EIGENVECTOR_ROWS
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_n_clusters, check_parameters
+from clew._validation import Allowed, check_data, check_n_clusters, check_parameters
+from clew.cluster._kmeans import kmeans
+from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import (
     check_affinity,
@@ -56,7 +56,7 @@ class SpectralClustering(Clusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), int32
+    labels_ : ndarray of shape (n_samples,), int64
         Group of every row.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Rows that k-means saw.
@@ -141,7 +141,7 @@ class SpectralClustering(Clusterer):
         """
         check_parameters(self, self._allowed)
         is_precomputed = self.affinity == "precomputed"
-        checked = validate_data(
+        checked = check_data(
             self, X, accept_sparse="csr" if is_precomputed else False,
             dtype=[np.float64, np.float32], ensure_min_samples=2,
         )  # fmt: skip
@@ -151,9 +151,10 @@ class SpectralClustering(Clusterer):
         graph = self._graph(checked)
         seed_of_eigenvectors, seed_of_kmeans = derived_seeds(self.random_state, 2)
         embedding = spectral_embedding(graph, self.n_clusters, seed_of_eigenvectors)
-        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed_of_kmeans)
-        self.labels_ = kmeans.fit_predict(embedding)
+        run = kmeans(embedding, self.n_clusters, n_init=self.n_init, random_state=seed_of_kmeans)
+        self.labels_ = np.unique(run.labels, return_inverse=True)[1]
         self.embedding_, self.graph_ = embedding, graph
+        warn_of_fewer_groups(self, self.labels_, embedding)
         return self
 
     def _graph(self, checked: Any) -> csr_array:

@@ -23,11 +23,13 @@ from clew.graphs._neighbors import (
     nearest_graph,
     resolved_n_neighbors,
 )
+from clew.graphs._search import NeighborSearch
 
 __all__ = [
     "COINCIDENT",
     "SYMMETRY_TOLERANCE",
     "LocalScales",
+    "NeighborSearch",
     "check_affinity",
     "check_dense_size",
     "check_distances",

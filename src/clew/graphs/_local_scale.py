@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.neighbors import NearestNeighbors
 
 from clew._units import Units
+from clew.graphs._search import NeighborSearch
 
 __all__ = [
     "LocalScales",
@@ -45,14 +45,14 @@ class LocalScales:
     ) -> None:
         self._distinct, self._copies = np.unique(fitted, axis=0, return_counts=True)
         self._length = (self._distinct**2).sum(axis=1)
-        self._search = NearestNeighbors().fit(self._distinct)
+        self._search = NeighborSearch(self._distinct)
         self._n_neighbors, self._uses_mean = n_neighbors, uses_mean
 
     def of(self, rows: Floats) -> Floats:
         """Return the scales of rows, fitted or new, (n_rows,)."""
         # One more than needed: a row that was fitted meets itself.
         k = min(self._n_neighbors + 1, len(self._copies))
-        distance, which = self._search.kneighbors(rows, k)
+        distance, which = self._search.nearest(rows, k)
         length = (rows**2).sum(axis=1)[:, None]
         is_copy = coincide(distance**2, length, self._length[which])
         count = np.where(is_copy, 0, self._copies[which])
@@ -128,8 +128,7 @@ def local_scale_graph(X: Floats, n_neighbors: int) -> csr_array:
     n, rows = len(X), Units.around_median(X).inside(X)
     n_distinct = len(np.unique(rows, axis=0))
     scale = LocalScales(rows, -(-N_NEIGHBORS * n // n_distinct)).of(rows)
-    search = NearestNeighbors(n_neighbors=min(n_neighbors, n - 1)).fit(rows)
-    distance, column = search.kneighbors()
+    distance, column = NeighborSearch(rows).nearest_others(min(n_neighbors, n - 1))
     value = local_gaussian(distance, scale[:, None], scale[column])
     indptr = np.arange(0, value.size + 1, value.shape[1])
     graph = csr_array((value.ravel(), column.ravel(), indptr), (n, n))

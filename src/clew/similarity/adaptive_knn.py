@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +18,7 @@ from clew._units import Units
 from clew._validation import Allowed, check_features, check_parameters
 from clew.graphs import (
     LocalScales,
+    NeighborSearch,
     check_dense_size,
     check_distances,
     check_n_neighbors,
@@ -192,8 +192,7 @@ class AdaptiveKNN(Transformer):
         check_n_neighbors(n_neighbors, n)
         n_candidates = max(CANDIDATES_PER_NEIGHBOR * n_neighbors, FEWEST_CANDIDATES)
         n_candidates = min(n_candidates, n - 1)
-        search = NearestNeighbors(n_neighbors=n_candidates, metric=self.metric).fit(self._rows)
-        distance, column = search.kneighbors()
+        distance, column = NeighborSearch(self._rows, self.metric).nearest_others(n_candidates)
         value = _affinity(distance, self._scale[:, None], self._scale[column])
         indptr = np.arange(0, value.size + 1, n_candidates)
         return largest_stored(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from clew._parallel import Progress, in_threads
+from clew.cluster._kmeans import kmeans
 from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.dcrc._em import Errors, Found, Steps, run_em
 from clew.cluster.dcrc._features import View, rows_seen, seen_by
@@ -122,11 +120,8 @@ def best_of(
 def _kmeans(
     features: NDArray[np.float64], n_clusters: int, n_init: int, seed: int
 ) -> NDArray[np.int64]:
-    kmeans = KMeans(min(n_clusters, len(features)), n_init=n_init, random_state=seed)
-    with warnings.catch_warnings():
-        # Fewer different rows than groups: DCRC itself says so.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return np.asarray(kmeans.fit_predict(features), dtype=np.int64)
+    k = min(n_clusters, len(features))
+    return kmeans(features, k, n_init=n_init, random_state=seed).labels
 
 
 def _fitted(

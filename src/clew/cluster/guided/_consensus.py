@@ -7,11 +7,11 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, hstack
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._random import RandomState, derived_seeds
 from clew._warnings import warn
+from clew.cluster._kmeans import kmeans
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["co_association", "consensus"]
@@ -96,8 +96,7 @@ def consensus(
         )
         n_clusters = n_parted
     rows = _embedding(groups[weight > 0], weight[weight > 0], n_clusters)
-    found = KMeans(n_clusters, n_init=n_init, random_state=seed).fit_predict(rows)
-    return np.asarray(found, dtype=np.int64)
+    return kmeans(rows, n_clusters, n_init=n_init, random_state=seed).labels
 
 
 def co_association(

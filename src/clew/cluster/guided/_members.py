@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
+from sklearn.cluster import AgglomerativeClustering
 
 from clew._limits import MANY_ROWS
+from clew._warnings import silenced
+from clew.cluster.guided._mixture import GaussianMixture
 from clew.cluster.guided._routing import check_routing, fitted_labels, supports_of
 from clew.cluster.guided._views import CONSTRAINED_VIEWS, View, Views
+from clew.cluster.kernel.kernel_kmeans import KernelKMeans
 from clew.cluster.similarity_clustering import SimilarityClustering
 from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import InvalidParameterError
@@ -75,9 +75,8 @@ class Member(NamedTuple):
             Whatever the estimator raises, with a note that names the member.
         """
         rows = views.read(self.view, self.n_neighbors, self.alpha)
-        with warnings.catch_warnings():
-            # Held-out answers judge the result, and `consensus` warns of too few groups.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        # Held-out answers judge the result, and `consensus` warns of too few groups.
+        with silenced():
             try:
                 labels = fitted_labels(clone(self.estimator), rows, views.answers)
             except Exception as error:
@@ -102,9 +101,9 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
     -------
     list of Member
     """
-    kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed)
+    kmeans = KernelKMeans(n_clusters, n_init=N_INIT, random_state=seed)
     cut = SpectralClustering(n_clusters, n_neighbors=None, n_init=N_INIT, random_state=seed)
-    mixture = GaussianMixture(n_clusters, n_init=2, reg_covar=1e-3, random_state=seed)
+    mixture = GaussianMixture(n_clusters, random_state=seed)
     itml = SimilarityClustering(ITML(), kmeans, random_state=seed)
 
     members = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -11,12 +10,11 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
 from scipy.linalg import qr
 from scipy.sparse import csr_array
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.preprocessing import normalize
 
 from clew._limits import MANY_ROWS
+from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._beliefs import believed
 from clew.cluster.guided._ensemble import Clustering, Fold, Labels, held_out_log_likelihood
 from clew.cluster.guided._progress import Step, no_step
@@ -174,11 +172,8 @@ class _Tried:
 
         def cut(n_clusters: int) -> Labels:
             rows = normalize(embedding[:, -n_clusters:])
-            kmeans = KMeans(n_clusters, init=rows[_far_apart(rows)], n_init=1)
-            with warnings.catch_warnings():
-                # There may be fewer different rows than groups.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                return np.asarray(kmeans.fit_predict(rows), dtype=np.int64)
+            start = rows[_far_apart(rows)]
+            return kmeans(rows, n_clusters, n_init=1, random_state=0, init=start).labels
 
         return cut
 

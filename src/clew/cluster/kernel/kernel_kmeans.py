@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Clusterer, guarded_fit
+from clew._parallel import one_blas_thread
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
 from clew._validation import (
@@ -22,6 +21,7 @@ from clew._validation import (
     check_parameters,
 )
 from clew.cluster._centers import nearest_centers
+from clew.cluster._kmeans import KMeansRun, kmeans
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kernel._descent import descend_in_kernel, group_sums, start_in_kernel
 from clew.cluster.kernel._inner_products import KernelFunction, products_of, weighted_products
@@ -86,11 +86,11 @@ class KernelKMeans(Clusterer):
 
     Notes
     -----
-    On features this is scikit-learn's `KMeans`, or `MiniBatchKMeans`. On a kernel, the distances
-    from means follow from sums of inner products, and no round raises the inertia. A kernel that
-    is not positive semidefinite is taken as it is, as long as any two rows alone could have these
-    inner products: then a start ends where a round would raise the inertia. Adding a number to
-    the diagonal, which makes any kernel positive semidefinite, changes the inertia of all
+    On features this is k-means, with `batch_size` scikit-learn's `MiniBatchKMeans`. On a kernel,
+    distances from means follow from sums of inner products, and no iteration raises the inertia.
+    A kernel that is not positive semidefinite is used as it is if every two rows could have these
+    inner products; a start then ends where an iteration would raise the inertia. Adding a number
+    to the diagonal, which makes any kernel positive semidefinite, would change the inertia of all
     partitions by the same amount, so it is not done.
 
     A group that loses all its rows gets the one farthest from its mean.
@@ -214,27 +214,31 @@ class KernelKMeans(Clusterer):
         return np.asarray((self._offset - 2.0 * toward).argmin(axis=1))
 
     def _fit_features(self, X: NDArray[np.float64]) -> None:
-        """Leave the work to scikit-learn, in a range where squares neither overflow nor vanish."""
+        """Fit features, in a range where squares neither overflow nor vanish."""
         (seed,) = derived_seeds(self.random_state, 1)
         given = Units.around_mean(X)
         # Of very many rows a copy may not fit.
         units = None if self.batch_size is not None and given.are_needless else given
-        shared = {
+        rows = X if units is None else units.inside(X)
+        run = self._run(rows, seed)
+        groups, labels = np.unique(run.labels, return_inverse=True)
+        inertia, centers = run.inertia, run.centers[groups]
+        self.labels_, self.n_iter_ = labels, run.n_iter
+        self.inertia_ = inertia if units is None else units.squared_outside(inertia)
+        self.cluster_centers_ = centers if units is None else units.outside(centers)
+
+    def _run(self, rows: NDArray[np.float64], seed: int) -> KMeansRun:
+        """Find the groups, from all rows at once or from batches."""
+        shared: dict[str, Any] = {
             "n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol, "random_state": seed
         }  # fmt: skip
         if self.batch_size is None:
-            model = KMeans(self.n_clusters, copy_x=False, **shared)
-        else:
-            model = MiniBatchKMeans(self.n_clusters, batch_size=self.batch_size, **shared)
-        with warnings.catch_warnings():
-            # Fewer different rows than groups: said below, in one way.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X if units is None else units.inside(X))
-        groups, labels = np.unique(model.labels_, return_inverse=True)
-        inertia, centers = float(model.inertia_), model.cluster_centers_[groups]
-        self.labels_, self.n_iter_ = labels.astype(np.int64), int(model.n_iter_)
-        self.inertia_ = inertia if units is None else units.squared_outside(inertia)
-        self.cluster_centers_ = centers if units is None else units.outside(centers)
+            return kmeans(rows, self.n_clusters, **shared)
+        model = MiniBatchKMeans(self.n_clusters, batch_size=self.batch_size, **shared)
+        with one_blas_thread():
+            model.fit(rows)
+        labels = model.labels_.astype(np.int64)
+        return KMeansRun(labels, model.cluster_centers_, float(model.inertia_), int(model.n_iter_))
 
     def _fit_kernel(self, X: NDArray[np.float64]) -> None:
         """Start often, and keep the lowest inertia."""

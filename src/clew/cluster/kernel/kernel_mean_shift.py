@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.cluster import MeanShift, estimate_bandwidth
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from clew._validation import (
 )
 from clew.cluster._centers import nearest_centers
 from clew.cluster.kernel._inner_products import check_kernel
+from clew.cluster.kernel._mean_shift import mean_bandwidth, mean_shift
 from clew.exceptions import TooLargeError
 from clew.graphs import COINCIDENT
 
@@ -193,15 +193,14 @@ class KernelMeanShift(Clusterer):
             bandwidth = _measured_bandwidth(inside, self.quantile, seed, least / units.unit)
         else:
             bandwidth = float(self.bandwidth) / units.unit
-        model = MeanShift(bandwidth=bandwidth, max_iter=self.max_iter, n_jobs=self.n_jobs)
-        labels = model.fit(inside).labels_
-        groups, labels = np.unique(labels, return_inverse=True)
+        run = mean_shift(inside, bandwidth, self.max_iter, self.n_jobs)
+        groups, labels = np.unique(run.labels, return_inverse=True)
         order = np.argsort(-np.bincount(labels), kind="stable")
         rank = np.argsort(order)
         self.labels_, self.n_clusters_ = rank[labels], len(groups)
-        self.bandwidth_, self.n_iter_ = bandwidth * units.unit, max(int(model.n_iter_), 1)
+        self.bandwidth_, self.n_iter_ = bandwidth * units.unit, max(run.n_iter, 1)
         self._into_features = None if coordinates is None else coordinates.axes
-        self._peaks = units.outside(model.cluster_centers_[groups][order])
+        self._peaks = units.outside(run.peaks[groups][order])
         return self
 
     def _coordinates(self, kernel: Floats) -> Coordinates:
@@ -238,12 +237,9 @@ def _measured_bandwidth(X: Floats, quantile: float, seed: int, least: float) -> 
 
     So rows that differ stay apart. Distances up to `least` are nil.
     """
-    n = len(X)
-    found = estimate_bandwidth(
-        X, quantile=quantile, n_samples=min(n, ROWS_FOR_BANDWIDTH), random_state=seed
-    )
+    found = mean_bandwidth(X, quantile, ROWS_FOR_BANDWIDTH, seed)
     if found > least:
-        return float(found)
+        return found
     far = np.linalg.norm(X - X[0], axis=1)
     far = far[far > least]
     return float(far.min()) / 2 if len(far) else max(least, 1.0)

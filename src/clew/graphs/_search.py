@@ -1,0 +1,101 @@
+"""The nearest rows of rows, found without changing anything that belongs to the whole process."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import KDTree, NearestNeighbors
+
+from clew._parallel import blocks, one_blas_thread
+
+__all__ = ["NeighborSearch"]
+
+Floats = NDArray[np.float64]
+#: Beyond so many features a tree looks at nearly all rows.
+TREE_FEATURES = 15
+LEAF_SIZE = 30
+ROWS_PER_BLOCK = 2048
+
+
+class NeighborSearch:
+    """Exact search for nearest rows: by a tree of few features, otherwise by all distances.
+
+    The rows found are those of scikit-learn's `NearestNeighbors`. That class sets the warning
+    filters or the number of BLAS threads of the whole process while it searches; this one works
+    in threads beside each other, and in blocks, so that it can be interrupted.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
+        Rows that are searched, or all distances between them.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What `rows` are.
+    """
+
+    def __init__(
+        self, rows: Floats, metric: Literal["euclidean", "precomputed"] = "euclidean"
+    ) -> None:
+        self._rows, self._metric = rows, metric
+        self._tree: KDTree | None = None
+
+    def nearest(self, rows: Floats, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Find the nearest rows of any rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features) or (n_rows, n_samples)
+            Rows, or their distances from the rows that are searched.
+        n_neighbors : int
+            How many, `n_samples` at most.
+
+        Returns
+        -------
+        distance : ndarray of shape (n_rows, n_neighbors)
+            Ascending in each row.
+        index : ndarray of shape (n_rows, n_neighbors), int64
+        """
+        distance = np.empty((len(rows), n_neighbors))
+        index = np.empty((len(rows), n_neighbors), np.int64)
+        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
+            found = self._of_block(rows[start:stop], n_neighbors)
+            distance[start:stop], index[start:stop] = found
+        return distance, index
+
+    def nearest_others(self, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Find the nearest other rows of each row that is searched.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            How many, ``n_samples - 1`` at most.
+
+        Returns
+        -------
+        distance : ndarray of shape (n_samples, n_neighbors)
+            Ascending in each row.
+        index : ndarray of shape (n_samples, n_neighbors), int64
+        """
+        n = len(self._rows)
+        distance, index = self.nearest(self._rows, n_neighbors + 1)
+        is_other = index != np.arange(n)[:, None]
+        # Among many copies of a row it may not be found itself: leave another copy out.
+        is_other[is_other.all(axis=1), 0] = False
+        return distance[is_other].reshape(n, -1), index[is_other].reshape(n, -1)
+
+    def _of_block(self, block: Floats, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        if self._metric == "precomputed":
+            index = np.argpartition(block, n_neighbors - 1, axis=1)[:, :n_neighbors]
+            distance = np.take_along_axis(block, index, axis=1)
+            order = np.argsort(distance, axis=1)
+            return np.take_along_axis(distance, order, 1), np.take_along_axis(index, order, 1)
+        n, n_features = self._rows.shape
+        if n_features <= TREE_FEATURES and n_neighbors < n // 2:
+            self._tree = self._tree or KDTree(self._rows, leaf_size=LEAF_SIZE)
+            distance, index = self._tree.query(block, n_neighbors)
+            return distance, index
+        search = NearestNeighbors(algorithm="brute")
+        with one_blas_thread():
+            distance, index = search.fit(self._rows).kneighbors(block, n_neighbors)
+        return distance, index
