@@ -208,9 +208,9 @@ def grow_forest(
     seed : int
         Tree ``t`` depends on the seed and on ``t`` alone.
     links : Links, default=None
-        What steers the cuts; None is nothing.
+        What steers the cuts.
     weight : ndarray of shape (n_total,), default=None
-        The bootstrap draws rows in proportion to it; None: all alike.
+        The bootstrap draws rows in proportion to it.
     wants_draws : bool
         Whether to note which tree drew which row.
     n_jobs, verbose, callback

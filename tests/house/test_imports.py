@@ -67,7 +67,6 @@ SHARED_HELPERS = {
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),
-    "clew.trust.groups._heard": ("clew.cluster.guided",),
     "clew.trust.groups._outcomes": ("clew.cluster",),
     "clew.trust.groups._shrinkage": ("clew.cluster",),
 }

@@ -188,6 +188,6 @@ def test_doubts_are_those_of_groups_that_saw_no_answers_where_these_stand(fitted
     guesses = np.random.default_rng(0).integers(0, 2, len(asked))
     known = Constraints(178, pairs=np.column_stack([asked, guesses]))
     model = fitted(WINE, known)
-    doubts = answer_posterior(known, model.probabilities_, model.confusion_, saw_answers=False)
+    doubts = answer_posterior(known, model.probabilities_, model.confusion_, inference=None)
     assert model.weights_["unconstrained"] == 1.0 > model.weights_["consensus"]
     np.testing.assert_array_equal(model.answer_posterior_.pairs, doubts.pairs)

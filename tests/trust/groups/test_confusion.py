@@ -11,8 +11,8 @@ from clew.constraints._meanings import TRUTH
 from clew.exceptions import InvalidConstraintsError, InvalidDataError, InvalidParameterError
 from clew.oracles import SimulatedOracle
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import case_chances
-from clew.trust.groups._shrinkage import Prior, shrunk, uniform_matrix
+from clew.trust.groups._outcomes import outcome_probabilities
+from clew.trust.groups._shrinkage import Prior, shrink, uniform_matrix
 
 Y = np.repeat([0, 1, 2], 40)
 PAIR = np.array([[0.7, 0.2, 0.1], [0.05, 0.75, 0.2]])
@@ -90,13 +90,14 @@ def test_an_open_question_is_no_evidence_under_forced_choice(n):
     known = forced_choices(n)
     q = np.eye(3)[Y]
     by_case = {
-        of.kind: case_chances(of.kind, [q[rows] for rows in of.rows.T]) for of in known.tables
+        of.kind: outcome_probabilities(of.kind, [q[rows] for rows in of.rows.T])
+        for of in known.tables
     }
     for model in (
         ConfusionMatrices().fit(known, Y),
         ConfusionMatrices.uniform(0.1, constraints=known),
         ConfusionMatrices.uniform(0.0, constraints=known),
-        ConfusionMatrices().fit_chances(known, by_case),
+        ConfusionMatrices().fit_probabilities(known, by_case),
     ):
         matrix = model.of("")["triplet"]
         np.testing.assert_allclose(matrix[2, :2], 0.5, atol=0.01)
@@ -165,7 +166,7 @@ def test_matrices_are_those_of_highest_posterior_probability():
     def log_posterior(matrices):
         return (counts * np.log(matrices)).sum() + 10 * (pooled * np.log(matrices / pooled)).sum()
 
-    found = shrunk("triplet", counts, prior, pooled)
+    found = shrink("triplet", counts, prior, pooled)
     best = log_posterior(found.matrices)
     assert found.penalty == pytest.approx(best - (counts * np.log(found.matrices)).sum())
     for _ in range(50):
@@ -329,3 +330,18 @@ def test_groups_that_no_answer_is_about_cost_nothing():
     few = ConfusionMatrices().fit(known.subset([0, 7, 12, 49_999]), np.arange(4))
     np.testing.assert_array_equal(alone.matrices_["pair"], few.matrices_["pair"])
     assert alone.log_likelihood(known, np.arange(50_000)) < 0
+
+
+def test_many_annotators_and_answers_take_linear_time_and_memory():
+    rng = np.random.default_rng(0)
+    n, m, n_annotators = 2_000, 100_000, 5_000
+    y, rows = np.arange(n) % 10, rng.integers(n, size=(m, 2))
+    rows = rows[rows[:, 0] != rows[:, 1]]
+    is_same = (y[rows[:, 0]] == y[rows[:, 1]]) ^ (rng.uniform(size=len(rows)) < 0.1)
+    who = rng.integers(n_annotators, size=len(rows)).astype(str)
+    known = Constraints(n, pairs=np.column_stack([rows, is_same]), pair_annotators=who)
+    model = ConfusionMatrices().fit(known, y)
+    assert np.average(model.error_rates_) == pytest.approx(0.1, abs=0.02)
+    assert model.log_likelihood(known, y) / len(rows) > -0.5
+    with pytest.raises(InvalidParameterError, match=r"there are '[0-9]+', .*…"):
+        model.of("nobody")

@@ -10,7 +10,7 @@ from clew import Constraints
 from clew.answers import CODES, KINDS
 from clew.exceptions import InvalidParameterError
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import CASES, case_chances
+from clew.trust.groups._outcomes import OUTCOMES, outcome_probabilities
 
 SWAPPED = np.array([[0.1, 0.8, 0.1], [0.85, 0.1, 0.05]])
 
@@ -18,7 +18,9 @@ SWAPPED = np.array([[0.1, 0.8, 0.1], [0.85, 0.1, 0.05]])
 def chances_of(known, groups):
     """The chances of the cases of each answer, by groups or chances of groups."""
     q = np.eye(3)[groups] if groups.ndim == 1 else groups
-    return {of.kind: case_chances(of.kind, [q[r] for r in of.rows.T]) for of in known.tables}
+    return {
+        of.kind: outcome_probabilities(of.kind, [q[r] for r in of.rows.T]) for of in known.tables
+    }
 
 
 def blurred(chances, rng, n_looks=2):
@@ -59,7 +61,7 @@ def annotators(n=1500, seed=0):
 def test_annotators_are_found_from_chances_that_err(seed):
     known, tables = annotators(seed=seed)
     chances = blurred(chances_of(known, Y), np.random.default_rng(seed))
-    found = ConfusionMatrices().fit_chances(known, chances)
+    found = ConfusionMatrices().fit_probabilities(known, chances)
     for name, table in tables.items():
         # Somebody who is unlike all others is drawn to them a little.
         np.testing.assert_allclose(found.of(name)["pair"], table, atol=0.15)
@@ -80,7 +82,7 @@ def test_triplets_from_chances_that_err():
         np.random.default_rng(0), 2500, kinds=("triplet",), confusion={"triplet": TRIPLET}
     )
     chances = blurred(chances_of(known, Y), np.random.default_rng(1))
-    found = ConfusionMatrices().fit_chances(known, chances)
+    found = ConfusionMatrices().fit_probabilities(known, chances)
     np.testing.assert_allclose(found.of("ann")["triplet"], TRIPLET, atol=0.08)
 
 
@@ -93,7 +95,7 @@ def test_certain_chances_give_what_known_groups_give():
     ]
     known = parts[0] + parts[1]
     expected = ConfusionMatrices().fit(known, Y)
-    found = ConfusionMatrices().fit_chances(known, chances_of(known, Y))
+    found = ConfusionMatrices().fit_probabilities(known, chances_of(known, Y))
     assert found.annotators_ == expected.annotators_
     np.testing.assert_array_equal(found.n_answers_, expected.n_answers_)
     for kind in KINDS:
@@ -112,8 +114,8 @@ def test_weights_count_and_weight_0_does_not():
     silent = known.with_weights(pair_weights=weights, triplet_weights=weights)
     kept = known.select(pairs=is_kept, triplets=is_kept, odd_one_out=np.zeros(0, bool))
     fewer = {kind: of[is_kept] if len(of) else of for kind, of in chances.items()}
-    first = ConfusionMatrices().fit_chances(silent, chances)
-    other = ConfusionMatrices().fit_chances(kept, fewer)
+    first = ConfusionMatrices().fit_probabilities(silent, chances)
+    other = ConfusionMatrices().fit_probabilities(kept, fewer)
     for kind in KINDS:
         np.testing.assert_allclose(first.matrices_[kind], other.matrices_[kind])
     np.testing.assert_array_equal(first.n_answers_, other.n_answers_)
@@ -121,8 +123,8 @@ def test_weights_count_and_weight_0_does_not():
 
 def test_nobody_said_anything():
     known = Constraints(9)
-    chances = {kind: np.zeros((0, len(cases))) for kind, cases in CASES.items()}
-    found = ConfusionMatrices(prior_error=0.2).fit_chances(known, chances)
+    chances = {kind: np.zeros((0, len(cases))) for kind, cases in OUTCOMES.items()}
+    found = ConfusionMatrices(prior_error=0.2).fit_probabilities(known, chances)
     expected = ConfusionMatrices(prior_error=0.2).fit(known, np.arange(9))
     for kind in KINDS:
         np.testing.assert_allclose(found.pooled_[kind], expected.pooled_[kind])
@@ -130,4 +132,4 @@ def test_nobody_said_anything():
 
 def test_bad_parameters_are_refused():
     with pytest.raises(InvalidParameterError, match="prior_error"):
-        ConfusionMatrices(prior_error=0.0).fit_chances(Constraints(3), {})
+        ConfusionMatrices(prior_error=0.0).fit_probabilities(Constraints(3), {})

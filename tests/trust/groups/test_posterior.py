@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 from clew import Constraints
-from clew.answers import DONT_KNOW
+from clew.answers import ANSWER_WORDS, DONT_KNOW
 from clew.constraints._meanings import TRUTH
-from clew.exceptions import InvalidConstraintsError, InvalidDataError
+from clew.exceptions import InvalidConstraintsError, InvalidDataError, InvalidParameterError
 from clew.trust import AnswerDoubts, ConfusionMatrices, answer_posterior
 
 RNG = np.random.default_rng(0)
@@ -50,7 +50,7 @@ def by_bayes(kind, rows, answer, q):
 
 def test_against_enumeration():
     model = ConfusionMatrices.uniform(0.2)
-    found = answer_posterior(KNOWN, Q, model, saw_answers=False)
+    found = answer_posterior(KNOWN, Q, model, inference=None)
     assert isinstance(found, AnswerDoubts)
     for kind, rows, answers in said(KNOWN):
         doubts = getattr(found, FIELDS[kind])
@@ -84,7 +84,7 @@ def test_wrong_answers_are_doubted_most():
         y, 60, n_triplets=60, n_odd_one_out=60, error=0.2, random_state=0
     )
     q = 0.85 * np.eye(3)[y] + 0.05
-    found = answer_posterior(known, q, saw_answers=False)
+    found = answer_posterior(known, q, inference=None)
     for kind, rows, answers in said(known):
         doubt = getattr(found, FIELDS[kind])
         heard = answers != DONT_KNOW
@@ -108,7 +108,7 @@ def test_an_unreliable_annotator_is_doubted_more():
     mixed = both[0]
     mixed.matrices_["pair"][1] = both[1].matrices_["pair"][1]
     q = np.array([[0.8, 0.2]] * 4)
-    good, poor = answer_posterior(known, q, mixed, saw_answers=False).pairs
+    good, poor = answer_posterior(known, q, mixed, inference=None).pairs
     assert poor > 2 * good
 
 
@@ -136,3 +136,94 @@ def test_rows_without_answers_change_nothing():
 
 def test_no_answers_leave_nothing_to_doubt():
     assert [len(doubts) for doubts in answer_posterior(Constraints(6), Q)] == [0, 0, 0]
+
+
+class OnTrees:
+    """Answers of all kinds that form no loops, with the exact posterior by enumeration."""
+
+    def __init__(self, seed, kinds, n_groups=2):
+        rng = np.random.default_rng(seed)
+        n, tables = 1, {kind: [] for kind in FIELDS}
+        for kind in kinds:
+            size = 1 if kind == "pair" else 2
+            rows = rng.permutation([int(rng.integers(n)), *range(n, n + size)])
+            codes = [code for code in ANSWER_WORDS[kind].values() if code != DONT_KNOW]
+            tables[kind].append((*rows, rng.choice(codes)))
+            n += size
+        self.known = Constraints(n, **{FIELDS[kind]: of for kind, of in tables.items() if of})
+        self.prior = rng.dirichlet(np.ones(n_groups), n)
+        self.model = ConfusionMatrices.uniform(0.2)
+        self.n_groups = n_groups
+
+    def exact(self):
+        """Posterior memberships, and the probabilities that answers are wrong."""
+        n = len(self.prior)
+        memberships, whole = np.zeros_like(self.prior), 0.0
+        wrong = {kind: np.zeros(len(rows)) for kind, rows, _ in said(self.known)}
+        for groups in itertools.product(range(self.n_groups), repeat=n):
+            weight = np.prod(self.prior[np.arange(n), groups])
+            is_wrong = {}
+            for kind, rows, answers in said(self.known):
+                is_wrong[kind] = TRUTH[kind](np.array(groups), rows) != answers
+                weight *= np.prod(np.where(is_wrong[kind], WRONG[kind], 0.8))
+            whole += weight
+            memberships[np.arange(n), groups] += weight
+            for kind, of in is_wrong.items():
+                wrong[kind] += weight * of
+        return memberships / whole, {kind: of / whole for kind, of in wrong.items()}
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ["pair"],
+        ["pair"] * 6,
+        ["triplet"] * 3,
+        ["odd_one_out"] * 3,
+        ["pair", "triplet", "odd_one_out", "pair"],
+    ],
+    ids=["one pair", "pairs", "triplets", "odd-one-out", "all kinds"],
+)
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_belief_propagation_is_exact_on_trees(kinds, n_groups, seed):
+    tree = OnTrees(seed, kinds, n_groups)
+    memberships, wrong = tree.exact()
+    found = answer_posterior(tree.known, memberships, tree.model, inference="belief_propagation")
+    for kind, expected in wrong.items():
+        np.testing.assert_allclose(getattr(found, FIELDS[kind]), expected, atol=1e-6)
+
+
+def test_mean_field_messages_are_not_those_of_belief_propagation():
+    # Certain rows hide how far a mean-field message would be off.
+    tree = OnTrees(0, ["pair"])
+    tree.prior = np.array([[0.9, 0.1], [0.7, 0.3]])
+    memberships, wrong = tree.exact()
+    found = answer_posterior(tree.known, memberships, tree.model, inference="mean_field")
+    assert abs(found.pairs[0] - wrong["pair"][0]) > 0.01
+
+
+def test_weights_are_powers_of_messages():
+    # An answer of weight 0 has sent no message.
+    known = Constraints(2, pairs=[(0, 1, 1)], pair_weights=[0.0])
+    q, model = np.array([[0.9, 0.1], [0.2, 0.8]]), ConfusionMatrices.uniform(0.2)
+    free = answer_posterior(known, q, model, inference=None).pairs
+    for inference in ("mean_field", "belief_propagation"):
+        np.testing.assert_allclose(
+            answer_posterior(known, q, model, inference=inference).pairs, free
+        )
+
+
+def test_groups_of_their_own_need_no_matrix_of_rows_by_groups():
+    n = 200_000
+    known = Constraints(
+        n, pairs=np.column_stack([np.arange(n - 1), np.arange(1, n), np.ones(n - 1)]).astype(int)
+    )
+    model = ConfusionMatrices().fit(known, np.arange(n))
+    assert model.of("")["pair"][1, 0] > 0.9
+    assert (answer_posterior(known, np.arange(n), model).pairs == 1).all()
+
+
+def test_an_unknown_inference_is_refused():
+    with pytest.raises(InvalidParameterError, match="'mean_field', 'belief_propagation' or None"):
+        answer_posterior(KNOWN, Q, inference="gibbs")

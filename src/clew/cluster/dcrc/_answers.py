@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 from clew.answers import Kind
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.mean_field import NEVER, Messages, mean_field
-from clew.trust.groups._outcomes import CASES, OTHERS, case_chances, telling_in, togetherness
-from clew.trust.groups._shrinkage import Matrices, counted
+from clew.trust.groups._outcomes import (
+    OTHERS,
+    OUTCOMES,
+    co_membership,
+    informative_tables,
+    outcome_probabilities,
+)
+from clew.trust.groups._shrinkage import Matrices, expected_counts
 
 __all__ = ["AnsweredRows"]
 
@@ -42,7 +48,7 @@ class AnsweredRows:
     """
 
     def __init__(self, known: Constraints, *, with_doubtful_pairs: bool, is_hard: bool) -> None:
-        given = telling_in(known, with_doubtful_pairs=with_doubtful_pairs)
+        given = informative_tables(known, with_dont_know_pairs=with_doubtful_pairs)
         self.rows = np.unique(np.concatenate([said.rows.ravel() for said in given]))
         self.said = [
             replace(said, rows=np.searchsorted(self.rows, said.rows).astype(np.int64))
@@ -68,14 +74,16 @@ class AnsweredRows:
     def log_likelihood(self, confusion: Matrices, q: NDArray[np.float64]) -> float:
         """Give the expected log-likelihood of the answers, by weight."""
         return sum(
-            float((_gains(said, confusion) * togetherness(_of_rows(said, q))).sum())
+            float((_gains(said, confusion) * co_membership(_of_rows(said, q))).sum())
             for said in self.said
         )
 
     def counts(self, q: NDArray[np.float64], n_annotators: int) -> dict[Kind, NDArray[np.float64]]:
         """Count by annotator, case and label what is expected to have happened."""
         return {
-            said.kind: counted(said, case_chances(said.kind, _of_rows(said, q)), n_annotators)
+            said.kind: expected_counts(
+                said, outcome_probabilities(said.kind, _of_rows(said, q)), n_annotators
+            )
             for said in self.said
         }
 
@@ -85,9 +93,9 @@ def _of_rows(said: AnswerTable, q: NDArray[np.float64]) -> list[NDArray[np.float
 
 
 def _gains(said: AnswerTable, confusion: Matrices) -> NDArray[np.float64]:
-    """Give each answer's log-likelihood as factors of `togetherness`, (m, 5)."""
+    """Give each answer's log-likelihood as factors of `co_membership`, (m, 5)."""
     logarithm = np.log(confusion[said.kind][said.annotators, :, said.answer_index])
-    return np.asarray(said.weights[:, None] * (logarithm @ CASES[said.kind]))
+    return np.asarray(said.weights[:, None] * (logarithm @ OUTCOMES[said.kind]))
 
 
 class _Lists:

@@ -11,7 +11,7 @@ from clew.answers import KINDS, Kind
 from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.dcrc._objective import Penalties, Seen, ascend, log_chances
 from clew.constraints import Constraints
-from clew.trust.groups._shrinkage import Prior, shrunk, uniform_matrix
+from clew.trust.groups._shrinkage import Prior, shrink, uniform_matrix
 
 __all__ = ["Errors", "Found", "Steps", "run_em"]
 
@@ -128,7 +128,7 @@ class _Beliefs:
             return False
         alike = {kind: matrices[0] for kind, matrices in self.confusion.items()}
         pooled = {
-            kind: shrunk(kind, counts, self._errors.prior).pooled
+            kind: shrink(kind, counts, self._errors.prior).pooled
             for kind, counts in self._answers.counts(q, self._errors.n_annotators).items()
         }
         repeated = _repeated(pooled, self._errors.n_annotators)
@@ -141,7 +141,7 @@ class _Beliefs:
         if self._errors.prior is None or self._pooled is None:
             return
         found = {
-            kind: shrunk(kind, counts, self._errors.prior, self._pooled[kind])
+            kind: shrink(kind, counts, self._errors.prior, self._pooled[kind])
             for kind, counts in self._answers.counts(q, self._errors.n_annotators).items()
         }
         self.confusion = {kind: of.matrices for kind, of in found.items()}

@@ -17,7 +17,7 @@ from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
 from clew.similarity._comparisons import Relations, inequalities_of
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import CASES
+from clew.trust.groups._outcomes import OUTCOMES
 from clew.trust.groups._shrinkage import forced_choice_kinds
 
 __all__ = ["Beliefs", "beliefs_about", "believed", "credit_of", "credited", "telling"]
@@ -29,7 +29,7 @@ LEAST_RATE, MOST_RATE = 0.02, 0.4
 STRENGTH = 20.0
 #: Error rates of guesses about pairs, triplets and odd ones out.
 GUESSING = np.array([0.5, 0.5, 0.75])
-#: For each kind, which rows of an answer are together in its cases (`_outcomes.CASES`):
+#: For each kind, which rows of an answer are together in its cases (`_outcomes.OUTCOMES`):
 #: every way in which three rows can be parted, by the case that it makes.
 WAYS: dict[Kind, NDArray[np.int64]] = {
     # Together: 1 and 2 alone, 1 and 3 alone, 2 and 3 alone, all, none.
@@ -234,7 +234,7 @@ def _matrices(
     matrices = ConfusionMatrices(
         prior_error=expected, prior_strength=STRENGTH, pooling_strength=STRENGTH
     )
-    return matrices.fit_chances(sum(held[1:], held[0]), chances)
+    return matrices.fit_probabilities(sum(held[1:], held[0]), chances)
 
 
 def _chances(
@@ -258,7 +258,7 @@ def _chances(
         ab * ac * bc, apart,
     ])  # fmt: skip
     ways /= np.maximum(ways.sum(axis=1, keepdims=True), 1e-300)
-    cases = np.zeros((len(ways), len(CASES[kind])))
+    cases = np.zeros((len(ways), len(OUTCOMES[kind])))
     for way, case in enumerate(WAYS[kind]):
         cases[:, case] += ways[:, way]
     return cases

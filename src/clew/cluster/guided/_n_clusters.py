@@ -22,7 +22,7 @@ from clew.cluster.guided._views import Views
 from clew.cluster.spectral import spectral_embedding
 from clew.constraints import Constraints
 from clew.similarity import E2CP
-from clew.trust.groups._outcomes import telling_in
+from clew.trust.groups._outcomes import informative_tables
 
 __all__ = ["choose_n_clusters", "most_tried", "rows_of_many"]
 
@@ -113,7 +113,7 @@ def rows_of_many(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.in
     random = np.random.RandomState(seed)
     listed = [random.permutation(n_rows)]
     if folds:
-        answers = telling_in(folds[0].kept + folds[0].held, with_doubtful_pairs=False)
+        answers = informative_tables(folds[0].kept + folds[0].held, with_dont_know_pairs=False)
         ends = [said.rows[:, [0, 1, -1]] for said in answers]  # the last of a pair's two twice
         listed.insert(0, random.permutation(np.concatenate(ends)).ravel())
     rows, first = np.unique(np.concatenate(listed), return_index=True)

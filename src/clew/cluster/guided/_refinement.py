@@ -10,8 +10,12 @@ from clew.constraints import AnswerTable, Constraints
 from clew.exceptions import InvalidDataError
 from clew.kernels.belief_propagation import Ties, believe, tell_all
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._heard import likelihoods
-from clew.trust.groups._outcomes import CASES, OTHERS, telling_in
+from clew.trust.groups._outcomes import (
+    OTHERS,
+    OUTCOMES,
+    answer_likelihoods,
+    informative_tables,
+)
 
 __all__ = ["TiedRows", "refine"]
 
@@ -34,8 +38,10 @@ class TiedRows:
     """
 
     def __init__(self, known: Constraints, confusion: ConfusionMatrices) -> None:
-        self.said = telling_in(known, with_doubtful_pairs=False)
-        factors = [likelihoods(confusion, said, known) @ CASES[said.kind] for said in self.said]
+        self.said = informative_tables(known, with_dont_know_pairs=False)
+        factors = [
+            answer_likelihoods(confusion, said, known) @ OUTCOMES[said.kind] for said in self.said
+        ]
         self.n_samples = known.n_samples
         self.ties, self.row_of_end = _ties(self.said, factors, known.n_samples)
 

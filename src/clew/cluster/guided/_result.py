@@ -48,7 +48,10 @@ def result_of(known: Constraints, first: Consensus, last: Consensus) -> Result:
     labels = np.asarray(last.probabilities.argmax(axis=1), dtype=np.int64)
     informative, beliefs = telling(known), last.beliefs
     doubts = answer_posterior(
-        informative, last.probabilities, beliefs.confusion, saw_answers=last.saw_answers
+        informative,
+        last.probabilities,
+        beliefs.confusion,
+        inference="belief_propagation" if last.saw_answers else None,
     )
     return Result(
         labels=labels,

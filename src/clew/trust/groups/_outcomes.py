@@ -1,38 +1,48 @@
-"""What groups of rows make of a question: its cases, their chances, and what each would answer."""
+"""Outcomes of a question (which of its rows share a group), and their probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import CODES, DONT_KNOW, KINDS, Kind
-from clew.constraints import AnswerTable, Constraints
-from clew.exceptions import InvalidDataError
+from clew.constraints import AnswerTable, Constraints, Support, check_constraints
+from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 __all__ = [
-    "CASES",
+    "ALL_KINDS",
     "IS_SETTLED",
     "OTHERS",
+    "OUTCOMES",
     "TRUE_LABEL",
-    "as_memberships",
-    "case_chances",
-    "spoken_of",
-    "telling_in",
-    "togetherness",
+    "Memberships",
+    "answer_likelihoods",
+    "answered_rows",
+    "co_membership",
+    "informative_tables",
+    "outcome_probabilities",
+    "some_names",
 ]
 
-#: Chances of the cases, as rows: what multiplies 1 and the chances that rows 1 and 2, 1 and 3, 2
-#: and 3, and all three are in one group.
-CASES: Final[Mapping[Kind, NDArray[np.float64]]] = MappingProxyType({
+#: Groups of rows, (m,), -1 for none; or probabilities of groups, (m, n_groups).
+Memberships = NDArray[np.int64] | NDArray[np.float64]
+
+ALL_KINDS: Final = Support(pairs=True, triplets=True, odd_one_out=True, dont_know=True)
+
+#: For each kind a matrix whose rows are the outcomes. An outcome's probability is the product of
+#: its row with 1 and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and all three share a
+#: group (`co_membership`).
+OUTCOMES: Final[Mapping[Kind, NDArray[np.float64]]] = MappingProxyType({
     # Same, different.
     "pair": np.array([[0, 1, 0, 0, 0], [1, -1, 0, 0, 0]], float),
-    # a with b and not c, a with c and not b, neither.
+    # a with b and not c, a with c and not b, open: neither or both.
     "triplet": np.array([[0, 1, 0, 0, -1], [0, 0, 1, 0, -1], [1, -1, -1, 0, 2]], float),
-    # The first, the second, the third alone, all the same, all different.
+    # Only the first, the second or the third differs, all the same, all different.
     "odd_one_out": np.array(
         [
             [0, 0, 0, 1, -1],
@@ -46,94 +56,147 @@ CASES: Final[Mapping[Kind, NDArray[np.float64]]] = MappingProxyType({
 })  # fmt: skip
 
 #: For each position of a row in a question, the positions of the others, and the columns of
-#: `togetherness` that it shares with them.
+#: `co_membership` for the row and each of them.
 OTHERS: Final[Mapping[int, tuple[int, int, int, int]]] = MappingProxyType(
     {0: (1, 2, 1, 2), 1: (0, 2, 1, 3), 2: (0, 1, 2, 3)}
 )
 
-#: The label that each case would get from somebody who never errs.
+#: The correct answer to each outcome, as a position in `clew.answers.CODES`.
 TRUE_LABEL: Final[Mapping[Kind, NDArray[np.int64]]] = MappingProxyType(
-    {kind: np.arange(len(cases)) for kind, cases in CASES.items()}
+    {kind: np.arange(len(outcomes)) for kind, outcomes in OUTCOMES.items()}
 )
 
-#: Whether the groups settle the question: otherwise don't-know is the true answer.
+#: Whether an outcome settles the question; otherwise don't-know is the correct answer.
 IS_SETTLED: Final[Mapping[Kind, NDArray[np.bool_]]] = MappingProxyType(
     {kind: TRUE_LABEL[kind] < len(CODES[kind]) - 1 for kind in KINDS}
 )
 
 
-def telling_in(known: Constraints, *, with_doubtful_pairs: bool) -> list[AnswerTable]:
-    """Collect the answers of some weight, with don't-knows about pairs or without."""
-    telling = [table.take(table.weights > 0) for table in known.tables]
-    if not with_doubtful_pairs:
-        telling[0] = telling[0].take(telling[0].answers != DONT_KNOW)
-    return telling
+def informative_tables(known: Constraints, *, with_dont_know_pairs: bool) -> list[AnswerTable]:
+    """Select the answers of positive weight, with or without don't-knows about pairs."""
+    tables = [table.take(table.weights > 0) for table in known.tables]
+    if not with_dont_know_pairs:
+        tables[0] = tables[0].take(tables[0].answers != DONT_KNOW)
+    return tables
 
 
-def spoken_of(known: Constraints) -> NDArray[np.int64]:
-    """Give the rows that answers name, ascending."""
-    named = (known.pairs.ravel(), known.triplets.ravel(), known.odd_one_out.ravel())
-    return np.unique(np.concatenate(named))
-
-
-def togetherness(of_rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Give the chances that rows of a question are together, if their groups are independent.
+def co_membership(of_rows: Sequence[Memberships]) -> NDArray[np.float64]:
+    """Return the probabilities that rows of a question share a group, independent of each other.
 
     Parameters
     ----------
-    of_rows : list of two or three ndarray of shape (m, n_groups)
+    of_rows : sequence of two or three ndarray of shape (m,) or (m, n_groups)
         Memberships of the first, the second and the third row of each question.
 
     Returns
     -------
     ndarray of shape (m, 5)
-        1, and the chances that rows 1 and 2, 1 and 3, 2 and 3, and all three are in one group; nil
-        where there are only two rows.
+        1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and all three share a group;
+        0 where there are only two rows.
     """
-    a, b = of_rows[:2]
-    chances = np.zeros((len(a), 5))
-    chances[:, 0] = 1.0
-    both = a * b
-    chances[:, 1] = both.sum(axis=1)
+    first = of_rows[0]
+    result = np.zeros((len(first), 5))
+    result[:, 0] = 1.0
+    for column, pair in enumerate(((0, 1), (0, 2), (1, 2))[: 1 if len(of_rows) == 2 else 3]):
+        a, b = (of_rows[at] for at in pair)
+        # A row without a group (-1) shares none.
+        shared = (a == b) & (a != -1) if a.ndim == 1 else np.einsum("mk,mk->m", a, b)
+        result[:, column + 1] = shared
     if len(of_rows) > 2:
-        c = of_rows[2]
-        chances[:, 2] = np.einsum("mk,mk->m", a, c)
-        chances[:, 3] = np.einsum("mk,mk->m", b, c)
-        chances[:, 4] = np.einsum("mk,mk->m", both, c)
-    return chances
+        a, b, c = of_rows
+        whole = result[:, 1] * result[:, 2] if a.ndim == 1 else np.einsum("mk,mk,mk->m", a, b, c)
+        result[:, 4] = whole
+    return result
 
 
-def case_chances(kind: Kind, of_rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Give the chances of the cases of each question, (m, n_cases); see `togetherness`."""
-    # Rounding may leave a hair below nil.
-    return np.maximum(togetherness(of_rows) @ CASES[kind].T, 0.0)
+def outcome_probabilities(kind: Kind, of_rows: Sequence[Memberships]) -> NDArray[np.float64]:
+    """Return the probabilities of the outcomes, (m, n_outcomes); see `co_membership`."""
+    # Rounding may make some slightly negative.
+    return np.maximum(co_membership(of_rows) @ OUTCOMES[kind].T, 0.0)
 
 
-def as_memberships(
-    memberships: ArrayLike, n_samples: int, rows: NDArray[np.int64] | None = None
+class _Matrices(Protocol):
+    """Fitted `ConfusionMatrices`."""
+
+    annotators_: tuple[str, ...]
+    matrices_: dict[Kind, NDArray[np.float64]]
+
+
+def answer_likelihoods(
+    confusion: _Matrices, table: AnswerTable, constraints: Constraints
 ) -> NDArray[np.float64]:
-    """Read groups, or chances of groups, as chances.
+    """Return the probability of each answer, given each outcome.
 
     Parameters
     ----------
-    memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
-        A group for each row, -1 for none; or chances that add up to 1 in each row.
-    n_samples : int
-        Number of rows that are expected.
-    rows : ndarray of shape (n_rows,), int64, default=None
-        The rows that are wanted, None for all. All are checked.
+    confusion : ConfusionMatrices
+        Fitted.
+    table : AnswerTable
+        Answers.
+    constraints : Constraints
+        Where the names of their annotators are.
 
     Returns
     -------
-    ndarray of shape (n_rows, n_groups)
-        A row without a group is with no other: it is nil. Of labels, only the groups of the rows
-        that are wanted have a column: there may be very many others.
+    ndarray of shape (m, n_outcomes)
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If an annotator has no matrix.
+    """
+    place = {name: at for at, name in enumerate(confusion.annotators_)}
+    code = np.array([place.get(name, -1) for name in constraints.annotators], np.int64)
+    missing = np.flatnonzero(code[table.annotators] < 0)
+    if missing.size:
+        name = constraints.annotators[table.annotators[missing[0]]]
+        raise InvalidConstraintsError(
+            f"there is no confusion matrix of {name!r}; there are those of "
+            f"{some_names(confusion.annotators_)}"
+        )
+    matrices = confusion.matrices_[table.kind]
+    return np.asarray(matrices[code[table.annotators], :, table.answer_index])
+
+
+def some_names(names: Collection[str]) -> str:
+    """List the first names, for a message."""
+    return ", ".join(map(repr, islice(names, 10))) + (", …" if len(names) > 10 else "")
+
+
+def answered_rows(
+    method: object, constraints: Constraints, memberships: ArrayLike
+) -> tuple[Constraints, Memberships]:
+    """Validate answers and memberships, and leave out the rows that no answer names.
+
+    Parameters
+    ----------
+    method : object
+        Its name goes into messages.
+    constraints : Constraints
+        The answers.
+    memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
+        Groups, -1 for none; or probabilities of groups.
+
+    Returns
+    -------
+    constraints : Constraints
+        The same answers, about the rows that are left.
+    memberships : ndarray of shape (n_rows,) or (n_rows, n_groups)
+        Memberships of these rows.
 
     Raises
     ------
     InvalidDataError
-        If the shape is another, groups are no integers, or chances are none.
+        If memberships are not of that form.
     """
+    n = constraints.n_samples if isinstance(constraints, Constraints) else 0
+    check_constraints(method, constraints, n, ALL_KINDS)
+    checked = _as_memberships(memberships, n)
+    rows = np.unique(np.concatenate([table.rows.ravel() for table in constraints.tables]))
+    return constraints.subset(rows), checked[rows]
+
+
+def _as_memberships(memberships: ArrayLike, n_samples: int) -> Memberships:
     given = _as_array(memberships)
     if given.ndim not in (1, 2) or len(given) != n_samples:
         raise InvalidDataError(
@@ -143,15 +206,13 @@ def as_memberships(
     if given.ndim == 1:
         if given.dtype.kind not in "iu" and given.size:
             raise InvalidDataError(f"groups must be integers, got dtype {given.dtype}")
-        label = given if rows is None else given[rows]
-        groups, group = np.unique(label, return_inverse=True)
-        return np.asarray(
-            (group[:, None] == np.arange(len(groups))) * (label != -1)[:, None], float
+        return given.astype(np.int64)
+    probabilities = given.astype(np.float64)
+    if not (probabilities >= 0).all() or not np.allclose(probabilities.sum(axis=1), 1, atol=1e-6):
+        raise InvalidDataError(
+            "memberships must be probabilities of groups that add up to 1 in each row"
         )
-    chances = given.astype(np.float64)
-    if not (chances >= 0).all() or not np.allclose(chances.sum(axis=1), 1.0, atol=1e-6):
-        raise InvalidDataError("memberships must be chances of groups that add up to 1 in each row")
-    return chances if rows is None else chances[rows]
+    return probabilities
 
 
 def _as_array(memberships: ArrayLike) -> NDArray[Any]:

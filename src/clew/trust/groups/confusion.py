@@ -1,4 +1,4 @@
-"""Who errs how: a confusion matrix for each annotator and each kind of answer."""
+"""A confusion matrix for each annotator and each kind of answer."""
 
 from __future__ import annotations
 
@@ -11,67 +11,72 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Estimator
 from clew._validation import Allowed, check_parameters
-from clew.answers import KINDS, Kind
+from clew.answers import Kind
 from clew.constraints import AnswerTable, Constraints, Support
 from clew.exceptions import InvalidParameterError
-from clew.trust.groups._heard import EVERY_KIND, answered_rows_of, likelihoods
-from clew.trust.groups._outcomes import case_chances, telling_in
+from clew.trust.groups._outcomes import (
+    ALL_KINDS,
+    Memberships,
+    answer_likelihoods,
+    answered_rows,
+    informative_tables,
+    outcome_probabilities,
+    some_names,
+)
 from clew.trust.groups._shrinkage import (
     Matrices,
     Prior,
-    Shrunk,
-    counted,
+    ShrunkMatrices,
     error_rates_of,
-    expected_matrix,
-    frequency_of_labels,
+    expected_counts,
+    fit_by_em,
     intervals_of,
-    shrunk,
-    told_by_answers,
-    uniform_matrix,
+    label_weights,
+    prior_matrix,
+    shrink,
 )
 
 __all__ = ["ConfusionMatrices"]
 
 LEVEL = 0.95
-#: Where an expectation weighs more, intervals are too narrow to be computed.
+#: With stronger priors intervals are too narrow to be computed.
 MAX_STRENGTH = 1e9
 
 
 class ConfusionMatrices(Estimator):
-    """Estimate who errs how, from what people said and from groups.
+    """Confusion matrices of annotators, from their answers and the groups of rows.
 
     Parameters
     ----------
     prior_error : float, default=0.15
-        Share of answers other than the true one that is expected before anybody answers.
+        Prior probability of any other answer than the correct one.
     prior_strength : float, default=20.0
-        How many answers of all annotators together weigh as much as that expectation, in each
-        case; 10⁹ at most.
+        Number of answers that the prior counts for, for each outcome; 10⁹ at most.
     pooling_strength : float, default=20.0
-        How many answers of one annotator weigh as much as what is known of all, in each case;
-        10⁹ at most.
+        Number of answers that the pooled matrix of all annotators counts for in the matrix of each,
+        for each outcome; 10⁹ at most.
 
     Attributes
     ----------
     annotators_ : tuple of str
         Names, in the order of the matrices.
     n_answers_ : ndarray of shape (n_annotators,), int64
-        Answers of each that weigh something.
-    matrices_ : dict of str to ndarray of shape (n_annotators, n_cases, n_labels)
-        For "pair", "triplet" and "odd_one_out" the chance of each label (column) in each case
-        (row). Cases of pairs: same, different. Of triplets (a, b, c): a with b and not c, a with c
-        and not b, neither. Of odd-one-out: the first, the second, the third alone, all the same,
-        all different. Labels: same, different, don't-know; first, second, don't-know; first,
-        second, third, none, don't-know.
-    pooled_ : dict of str to ndarray of shape (n_cases, n_labels)
-        What the matrices of annotators of few answers are drawn to.
-    intervals_ : dict of str to ndarray of shape (n_annotators, n_cases, n_labels, 2)
-        Bounds between which each chance lies with probability 0.95.
+        Number of answers of positive weight.
+    matrices_ : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels)
+        For "pair", "triplet" and "odd_one_out" the probability of each label (column) given each
+        outcome (row). Outcomes of pairs: same, different. Of triplets (a, b, c): a with b and not
+        c, a with c and not b, open. Of odd-one-out: only the first, the second or the third
+        differs, all the same, all different. Labels: same, different, don't-know; first, second,
+        don't-know; first, second, third, none, don't-know.
+    pooled_ : dict of str to ndarray of shape (n_outcomes, n_labels)
+        The matrices that those of annotators with few answers are shrink to.
+    intervals_ : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels, 2)
+        95 % credible intervals of the probabilities.
     error_rates_ : ndarray of shape (n_annotators,)
-        Of an annotator's answers to questions that the groups settle, don't-knows aside, the
-        share that is wrong; all kinds together.
+        Share of wrong answers among those to settled questions, without don't-knows; all kinds
+        together.
     error_intervals_ : ndarray of shape (n_annotators, 2)
-        Bounds between which each lies with probability 0.95.
+        Their 95 % credible intervals.
 
     Raises
     ------
@@ -80,18 +85,18 @@ class ConfusionMatrices(Estimator):
 
     Notes
     -----
-    Groups settle a pair always; a triplet where a is with just one of b and c; an odd-one-out
-    question unless all three groups differ. Where they do not, don't-know is the true answer. No
-    pair is truly don't-know.
+    Groups always settle a pair; a triplet if a shares a group with exactly one of b and c; an
+    odd-one-out question unless all three groups differ. Otherwise the question is open, and
+    don't-know is the correct answer, unless fewer than 1 % of the answers are don't-know (forced
+    choice): then any answer to an open question has the same prior probability.
 
-    Few answers of an annotator leave their matrix near that of all annotators; few answers in all
-    leave that near the prior. Odd-one-out answers are counted alike in whatever order their rows
-    stand. An answer of weight w counts as w answers.
+    Counts are averaged over the orders in which a question could name its rows. An answer of
+    weight w counts as w answers.
 
     Groups that were found from the answers agree with them more than the truth would, so error
-    rates come out too low where rows have few answers. `DCRC` estimates both together.
+    rates are too low where rows have few answers. `DCRC` estimates both together.
 
-    Time and memory O(A·K) for A answers and K groups of the rows that they name.
+    Time and memory O(A·K) for A answers and K groups, O(A) for labels.
 
     References
     ----------
@@ -115,7 +120,7 @@ class ConfusionMatrices(Estimator):
     array([0.02, 0.38])
     """
 
-    supports: ClassVar[Support] = EVERY_KIND
+    supports: ClassVar[Support] = ALL_KINDS
     _allowed: ClassVar[dict[str, Any]] = {
         "prior_error": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
         "prior_strength": Allowed(kind=float, low=0, high=MAX_STRENGTH, low_open=True),
@@ -149,30 +154,26 @@ class ConfusionMatrices(Estimator):
         *,
         constraints: Constraints | None = None,
     ) -> Self:
-        """Give all annotators one error rate, which is known.
+        """Make matrices of one known error rate for all annotators.
 
         Parameters
         ----------
         epsilon : float
-            Chance of any other answer than the true one, in [0, 1]; the others share it evenly.
+            Probability of any other answer than the correct one, in [0, 1], shared evenly.
         annotators : sequence of str, default=("",)
             Their names.
         constraints : Constraints, default=None
-            Answers that show whether the choice was forced: of questions about three rows,
-            don't-know and "none differs" are taken as not offered where fewer than 1 % of the
-            answers are that, and a question that the groups leave open then has each of the other
-            answers with the same probability. None: all answers were offered.
+            Answers that show which labels are offered, see the notes of the class. None: all.
 
         Returns
         -------
         ConfusionMatrices
-            Fitted. No answers were counted, intervals are of no width, and `error_rates_` are
-            `epsilon`, don't-knows where another answer is true included.
+            Fitted. `n_answers_` are 0, intervals have no width, and `error_rates_` are `epsilon`.
 
         Raises
         ------
         InvalidParameterError
-            If `epsilon` is outside its range, or names are not different words.
+            If `epsilon` is outside its range, or names are not different strings.
 
         Examples
         --------
@@ -189,19 +190,10 @@ class ConfusionMatrices(Estimator):
             )
         new, n = cls(), len(annotators)
         new.annotators_, new.n_answers_ = tuple(annotators), np.zeros(n, np.int64)
-        new.pooled_ = {kind: uniform_matrix(kind, epsilon) for kind in KINDS}
-        if constraints is not None:
-            new.pooled_ = {
-                said.kind: expected_matrix(said.kind, epsilon, frequency_of_labels(said))
-                for said in constraints.tables
-            }
-        new.matrices_ = {
-            kind: np.repeat(matrix[None], n, axis=0) for kind, matrix in new.pooled_.items()
-        }
-        new.intervals_ = {
-            kind: np.repeat(matrices[..., None], 2, axis=-1)
-            for kind, matrices in new.matrices_.items()
-        }
+        tables = Constraints(1).tables if constraints is None else constraints.tables
+        new.pooled_ = {t.kind: prior_matrix(t.kind, epsilon, label_weights(t)) for t in tables}
+        new.matrices_ = {kind: np.repeat(of[None], n, axis=0) for kind, of in new.pooled_.items()}
+        new.intervals_ = {kind: np.stack([of, of], axis=-1) for kind, of in new.matrices_.items()}
         new.error_rates_ = np.full(n, float(epsilon))
         new.error_intervals_ = np.full((n, 2), float(epsilon))
         return new
@@ -212,9 +204,9 @@ class ConfusionMatrices(Estimator):
         Parameters
         ----------
         constraints : Constraints
-            What people said.
+            The answers.
         memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
-            The groups: labels, -1 for a row that is in none, or chances that add up to 1.
+            Groups, -1 for a row in none; or probabilities of groups that add up to 1.
 
         Returns
         -------
@@ -226,41 +218,36 @@ class ConfusionMatrices(Estimator):
             If `memberships` are not of that form.
         """
         check_parameters(self, self._allowed)
-        known, q = answered_rows_of(self, constraints, memberships)
-        of_kind = telling_in(known, with_doubtful_pairs=True)
+        known, q = answered_rows(self, constraints, memberships)
         counts = {
-            said.kind: counted(said, _chances(said, q), len(known.annotators)) for said in of_kind
+            table.kind: expected_counts(table, _outcomes(table, q), len(known.annotators))
+            for table in known.tables
         }
-        found = {kind: shrunk(kind, table, self._prior) for kind, table in counts.items()}
-        self._set(known.annotators, of_kind, counts, found)
+        found = {kind: shrink(kind, table, self._prior) for kind, table in counts.items()}
+        self._set(known, counts, found)
         return self
 
-    def fit_chances(
-        self, constraints: Constraints, chances: Mapping[Kind, NDArray[np.float64]]
+    def fit_probabilities(
+        self, constraints: Constraints, probabilities: Mapping[Kind, NDArray[np.float64]]
     ) -> Self:
-        """Estimate the matrices where groups are known by chance only, and not from these answers.
+        """Estimate the matrices by EM, from uncertain outcomes.
 
         Parameters
         ----------
         constraints : Constraints
-            What people said.
-        chances : dict of str to ndarray of shape (n_answers, n_cases)
-            For each kind the chances of the cases of each answer, as found without it.
+            The answers.
+        probabilities : dict of str to ndarray of shape (n_answers, n_outcomes)
+            For each kind the prior probabilities of the outcomes, found without these answers.
 
         Returns
         -------
         self
-
-        Notes
-        -----
-        By EM: answers tell which case is likely, and matrices follow from that.
         """
         check_parameters(self, self._allowed)
-        counts, found = told_by_answers(
-            constraints.tables, chances, self._prior, len(constraints.annotators)
+        counts, found = fit_by_em(
+            constraints.tables, probabilities, self._prior, len(constraints.annotators)
         )
-        of_kind = telling_in(constraints, with_doubtful_pairs=True)
-        self._set(constraints.annotators, of_kind, counts, found)
+        self._set(constraints, counts, found)
         return self
 
     def of(self, annotator: str) -> dict[Kind, NDArray[np.float64]]:
@@ -273,7 +260,7 @@ class ConfusionMatrices(Estimator):
 
         Returns
         -------
-        dict of str to ndarray of shape (n_cases, n_labels)
+        dict of str to ndarray of shape (n_outcomes, n_labels)
 
         Raises
         ------
@@ -281,26 +268,23 @@ class ConfusionMatrices(Estimator):
             If nobody of that name gave an answer.
         """
         check_is_fitted(self, "matrices_")
-        heard = self.annotators_
-        if self.n_answers_.any():
-            heard = tuple(name for name, n in zip(heard, self.n_answers_, strict=True) if n)
-        if annotator not in heard:
+        has_matrix = (self.n_answers_ > 0) | ~self.n_answers_.any()
+        place = {self.annotators_[at]: at for at in np.flatnonzero(has_matrix)}
+        if annotator not in place:
             raise InvalidParameterError(
-                f"nobody called {annotator!r} gave an answer; there are "
-                f"{', '.join(map(repr, heard))}"
+                f"nobody called {annotator!r} gave an answer; there are {some_names(place)}"
             )
-        at = self.annotators_.index(annotator)
-        return {kind: matrices[at] for kind, matrices in self.matrices_.items()}
+        return {kind: matrices[place[annotator]] for kind, matrices in self.matrices_.items()}
 
     def log_likelihood(self, constraints: Constraints, memberships: ArrayLike) -> float:
-        """Sum the logarithms of the chances of answers, given the groups.
+        """Log-likelihood of answers, given the groups.
 
         Parameters
         ----------
         constraints : Constraints
-            What people said, here or elsewhere.
+            Answers, those fitted or others.
         memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
-            The groups, as `fit` takes them.
+            Groups, as in `fit`.
 
         Returns
         -------
@@ -310,16 +294,15 @@ class ConfusionMatrices(Estimator):
         Raises
         ------
         InvalidConstraintsError
-            If somebody answered of whom there is no matrix.
+            If an annotator has no matrix.
         """
         check_is_fitted(self, "matrices_")
-        (known, q), total = answered_rows_of(self, constraints, memberships), 0.0
-        for said in known.tables:
-            by_label = likelihoods(self, said, known)
-            chance = (_chances(said, q) * by_label).sum(axis=1)
-            weighs = said.weights > 0
+        known, q = answered_rows(self, constraints, memberships)
+        total = 0.0
+        for table in informative_tables(known, with_dont_know_pairs=True):
+            given = _outcomes(table, q) * answer_likelihoods(self, table, known)
             with np.errstate(divide="ignore"):
-                total += float((said.weights[weighs] * np.log(chance[weighs])).sum())
+                total += float(table.weights @ np.log(given.sum(axis=1)))
         return total
 
     @property
@@ -327,25 +310,19 @@ class ConfusionMatrices(Estimator):
         return Prior(self.prior_error, self.prior_strength, self.pooling_strength)
 
     def _set(
-        self,
-        annotators: tuple[str, ...],
-        of_kind: list[AnswerTable],
-        counts: Matrices,
-        found: Mapping[Kind, Shrunk],
+        self, known: Constraints, counts: Matrices, found: Mapping[Kind, ShrunkMatrices]
     ) -> None:
         """Set the fitted attributes."""
-        n = len(annotators)
-        intervals = {k: intervals_of(k, of.pseudo, LEVEL) for k, of in found.items()}
+        counted = [table.annotators[table.weights > 0] for table in known.tables]
+        intervals = {k: intervals_of(k, of.pseudo_counts, LEVEL) for k, of in found.items()}
         rates, bounds = error_rates_of(counts, self._prior, LEVEL)
-        self.annotators_ = annotators
-        self.n_answers_ = sum(
-            (np.bincount(said.annotators, minlength=n) for said in of_kind), np.zeros(n, np.int64)
-        )
+        self.annotators_ = known.annotators
+        self.n_answers_ = np.bincount(np.concatenate(counted), minlength=len(known.annotators))
         self.matrices_ = {kind: of.matrices for kind, of in found.items()}
         self.pooled_ = {kind: of.pooled for kind, of in found.items()}
         self.intervals_ = intervals
         self.error_rates_, self.error_intervals_ = rates, bounds
 
 
-def _chances(said: AnswerTable, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    return case_chances(said.kind, [q[rows] for rows in said.rows.T])
+def _outcomes(table: AnswerTable, q: Memberships) -> NDArray[np.float64]:
+    return outcome_probabilities(table.kind, [q[rows] for rows in table.rows.T])

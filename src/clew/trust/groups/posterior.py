@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew.answers import CODES, DONT_KNOW
+from clew.answers import DONT_KNOW
 from clew.constraints import AnswerTable, Constraints
-from clew.trust.groups._heard import answered_rows_of, likelihoods
-from clew.trust.groups._outcomes import CASES, TRUE_LABEL, case_chances
+from clew.exceptions import InvalidParameterError
+from clew.trust.groups._outcomes import (
+    OTHERS,
+    OUTCOMES,
+    TRUE_LABEL,
+    Memberships,
+    answer_likelihoods,
+    answered_rows,
+    outcome_probabilities,
+)
 from clew.trust.groups.confusion import ConfusionMatrices
 
-__all__ = ["DOUBT", "AnswerDoubts", "answer_posterior"]
+__all__ = ["DOUBT", "AnswerDoubts", "Inference", "answer_posterior"]
 
-#: From this probability of being wrong an answer is doubted.
-DOUBT = 0.5
-#: The least chance of an answer: its logarithm is a number.
+Inference = Literal["mean_field", "belief_propagation"]
+Floats = NDArray[np.float64]
+
+#: An answer whose probability of being wrong is at least this is doubtful.
+DOUBT: Final = 0.5
+#: The least probability of which a logarithm is taken, or that is divided by.
 TINY = 1e-300
+#: Cavities are updated until none changes by more, and at most so often.
+TOL, MAX_ROUNDS = 1e-9, 2_000
 
 
 class AnswerDoubts(NamedTuple):
-    """What `answer_posterior` finds: for each answer the probability that it is wrong."""
+    """Probability that each answer is wrong, see `answer_posterior`."""
 
     pairs: NDArray[np.float64]
     """Of pairs, (n_pairs,); NaN for a don't-know."""
@@ -38,26 +52,26 @@ def answer_posterior(
     memberships: ArrayLike,
     confusion: ConfusionMatrices | None = None,
     *,
-    saw_answers: bool = True,
+    inference: Inference | None = "mean_field",
 ) -> AnswerDoubts:
-    """Tell how likely each answer is wrong, given how likely rows are in which groups.
+    """Compute the probability that each answer is wrong, given probabilities of groups.
 
-    An answer is right if it is the one that the groups would give. What the answer itself did to
-    the memberships of its rows is taken back before they judge it.
+    An answer is right if it is the one that the groups imply. The influence of the answer itself
+    on the memberships of its rows is removed first.
 
     Parameters
     ----------
     constraints : Constraints
-        What people said, of any kind.
+        Answers of any kind.
     memberships : array-like of shape (n_samples,) or (n_samples, n_groups)
-        Chances of groups that add up to 1, such as `DCRC.memberships_`; or groups, -1 for a row
-        that is in none. Groups are taken as certain, so that a doubt is then 0 or 1.
+        Probabilities of groups that add up to 1, such as `DCRC.memberships_`; or groups, -1 for a
+        row in none. Groups are taken as certain: each probability is then 0 or 1.
     confusion : ConfusionMatrices, default=None
-        Who errs how, such as `DCRC.confusion_`. None: estimated from the same answers and
+        Confusion matrices, such as `DCRC.confusion_`. None: estimated from the same answers and
         memberships.
-    saw_answers : bool, default=True
-        Whether the memberships were found with the help of these answers. If not, they judge as
-        they are.
+    inference : {"mean_field", "belief_propagation"} or None, default="mean_field"
+        How the memberships were inferred from these answers: as by `DCRC`, or as in the refinement
+        of `GuidedClustering`. None: without these answers, so that there is nothing to remove.
 
     Returns
     -------
@@ -68,22 +82,27 @@ def answer_posterior(
     InvalidDataError
         If `memberships` are not of that form.
     InvalidConstraintsError
-        If somebody answered of whom `confusion` has no matrix.
+        If `confusion` has no matrix of an annotator.
+    InvalidParameterError
+        If `inference` is none of these.
     NotFittedError
         If `confusion` is not fitted.
 
     See Also
     --------
-    posterior : The same for pairs, from features and a forest, without any groups.
+    posterior : The same for pairs, from features and a forest, without groups.
 
     Notes
     -----
-    Memberships that mean field found are products of messages, one of each answer. Dividing one
-    out leaves the cavity distribution of the row, exactly so if memberships have converged. What
-    other answers made of the rows around is not taken back. Where `DCRC` takes answers as hard
-    (`epsilon` 0), memberships are no such products, and an answer may still vouch for itself.
+    Memberships are products of messages, one of each answer. Without the message of an answer they
+    are the cavity distributions of its rows. In mean field the message follows from the memberships
+    of the other rows; in belief propagation from their cavity distributions, which are found by
+    iterative proportional fitting. Both are exact if inference has converged; belief propagation
+    is exact itself where answers form no loops. Where `DCRC` takes answers as hard (`epsilon` 0),
+    memberships are no such products, and an answer may still support itself.
 
-    Time and memory O(A·K) for A answers and K groups of the rows that they name.
+    Time and memory O(A·K) for A answers and K groups, O(A) for labels; with "belief_propagation"
+    this time is spent some tens of times.
 
     Examples
     --------
@@ -92,16 +111,21 @@ def answer_posterior(
     >>> from clew.trust import ConfusionMatrices, answer_posterior
     >>> c = Constraints.from_triplets([(0, 1, 2), (0, 2, 1)], [0, 0], n_samples=3)
     >>> q = np.array([[0.99, 0.01], [0.99, 0.01], [0.01, 0.99]])
-    >>> answer_posterior(c, q, ConfusionMatrices.uniform(0.1), saw_answers=False).triplets.round(2)
+    >>> answer_posterior(c, q, ConfusionMatrices.uniform(0.1), inference=None).triplets.round(2)
     array([0.  , 0.85])
     """
+    if inference is not None and inference not in get_args(Inference):
+        raise InvalidParameterError(
+            f"inference must be one of {', '.join(map(repr, get_args(Inference)))} or None, "
+            f"got {inference!r}"
+        )
     if confusion is not None:
         _check_fitted(confusion)
-    known, q = answered_rows_of(answer_posterior, constraints, memberships)
+    known, q = answered_rows(answer_posterior, constraints, memberships)
     matrices = ConfusionMatrices().fit(constraints, memberships) if confusion is None else confusion
     pairs, triplets, odd = (
-        _doubts(said, q, likelihoods(matrices, said, known), saw_answers=saw_answers)
-        for said in known.tables
+        _p_wrong(table, q, answer_likelihoods(matrices, table, known), inference)
+        for table in known.tables
     )
     return AnswerDoubts(pairs, triplets, odd)
 
@@ -114,46 +138,90 @@ def _check_fitted(confusion: object) -> None:
     check_is_fitted(confusion, "matrices_")
 
 
-def _doubts(
-    said: AnswerTable, q: NDArray[np.float64], by_case: NDArray[np.float64], *, saw_answers: bool
-) -> NDArray[np.float64]:
-    """Weigh the cases in which each answer is right against the others."""
-    of_rows = [q[rows] for rows in said.rows.T]
-    if saw_answers:
-        of_rows = _without_own(said, of_rows, np.log(np.maximum(by_case, TINY)))
-    joint = case_chances(said.kind, of_rows) * by_case
-    is_right = TRUE_LABEL[said.kind] == said.answer_index[:, None]
+def _p_wrong(
+    table: AnswerTable, q: Memberships, likelihoods: Floats, inference: Inference | None
+) -> Floats:
+    """Apply Bayes' rule to the outcomes of which each answer is, or is not, the correct one."""
+    of_rows = [q[rows] for rows in table.rows.T]
+    if inference is not None and q.ndim == 2:
+        probabilities = [of.astype(np.float64, copy=False) for of in of_rows]
+        of_rows = [*CAVITIES[inference](table, probabilities, likelihoods)]
+    joint = outcome_probabilities(table.kind, of_rows) * likelihoods
+    is_right = TRUE_LABEL[table.kind] == table.answer_index[:, None]
     whole = joint.sum(axis=1)
     wrong = np.divide(
         np.where(is_right, 0.0, joint).sum(axis=1), whole, out=np.ones(len(whole)), where=whole > 0
     )
-    wrong[said.answer_index == CODES[said.kind].index(DONT_KNOW)] = np.nan
+    wrong[table.answers == DONT_KNOW] = np.nan
     return np.asarray(wrong)
 
 
-def _without_own(
-    said: AnswerTable, of_rows: list[NDArray[np.float64]], log_by_case: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """Take from the memberships of each answer's rows what the answer itself said to them."""
-    gain = said.weights[:, None] * (log_by_case @ CASES[said.kind])
-    result = []
-    for at, own in enumerate(of_rows):
-        field = np.zeros_like(own)
-        for other, theirs in enumerate(of_rows):
-            if other != at:
-                field += gain[:, [_together(at, other)]] * theirs
-        if len(of_rows) > 2:
-            a, b = (theirs for other, theirs in enumerate(of_rows) if other != at)
-            field += gain[:, [4]] * a * b
-        with np.errstate(divide="ignore"):
-            logarithm = np.log(own) - field
-        highest = logarithm.max(axis=1, keepdims=True, initial=-np.inf)
-        # A row in no group stays in none.
-        kept = np.exp(logarithm - np.where(np.isfinite(highest), highest, 0.0))
-        result.append(kept / np.maximum(kept.sum(axis=1, keepdims=True), TINY))
-    return result
+def _message(factors: Floats, of_rows: Sequence[Floats], at: int) -> Floats:
+    """Combine the memberships of the other rows, for each group of the row at one position.
+
+    With rows as the columns of `co_membership`, their factors are those of an answer's likelihood,
+    or of its logarithm. What is the same for all groups is left out.
+    """
+    one, other, by_one, by_other = OTHERS[at]
+    if len(of_rows) == 2:
+        return factors[:, [by_one]] * of_rows[one]
+    p, r = of_rows[one], of_rows[other]
+    return factors[:, [by_one]] * p + factors[:, [by_other]] * r + factors[:, [4]] * p * r
 
 
-def _together(at: int, other: int) -> int:
-    """Give the column of `togetherness` for two positions: 1 and 2, 1 and 3, 2 and 3."""
-    return at + other
+def _mean_field_cavities(
+    table: AnswerTable, of_rows: Sequence[Floats], likelihoods: Floats
+) -> list[Floats]:
+    """Divide the mean-field message of each answer out of the memberships of its rows."""
+    logarithm = np.log(np.maximum(likelihoods, TINY)) @ OUTCOMES[table.kind]
+    factors = table.weights[:, None] * logarithm
+    return [_normalized(own, -_message(factors, of_rows, at)) for at, own in enumerate(of_rows)]
+
+
+def _belief_propagation_cavities(
+    table: AnswerTable, of_rows: Sequence[Floats], likelihoods: Floats
+) -> list[Floats]:
+    """Find the cavities which, joined by each answer, have the given memberships as marginals."""
+    factors = likelihoods @ OUTCOMES[table.kind]
+    found = [own.copy() for own in of_rows]
+    active = np.arange(len(likelihoods))
+    for _ in range(MAX_ROUNDS):
+        cavities, change = [of[active] for of in found], np.zeros(len(active))
+        for at, own in enumerate(of_rows):
+            message = _message(factors[active], cavities, at) + _rest(factors[active], cavities, at)
+            logarithm = table.weights[active, None] * np.log(np.maximum(message, TINY))
+            new = _normalized(own[active], -logarithm)
+            change = np.maximum(change, np.abs(new - cavities[at]).max(axis=1, initial=0.0))
+            cavities[at] = new
+        for of, new in zip(found, cavities, strict=True):
+            of[active] = new
+        active = active[change > TOL]
+        if not active.size:
+            break
+    return found
+
+
+def _rest(factors: Floats, of_rows: Sequence[Floats], at: int) -> Floats:
+    """Return the part of a message that is the same for all groups of the row, (m, 1)."""
+    if len(of_rows) == 2:
+        return factors[:, :1]
+    one, other, by_one, by_other = OTHERS[at]
+    by_rest = 6 - by_one - by_other  # the column of the other two rows
+    shared = np.einsum("mk,mk->m", of_rows[one], of_rows[other])
+    return np.asarray(factors[:, :1] + (factors[:, by_rest] * shared)[:, None])
+
+
+def _normalized(own: Floats, log_factor: Floats) -> Floats:
+    """Multiply memberships by a factor; a row in no group stays in none."""
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(own) + log_factor
+    highest = logarithm.max(axis=1, keepdims=True, initial=-np.inf)
+    kept = np.exp(logarithm - np.where(np.isfinite(highest), highest, 0.0))
+    return np.asarray(kept / np.maximum(kept.sum(axis=1, keepdims=True), TINY))
+
+
+Cavities = Callable[[AnswerTable, Sequence[Floats], Floats], list[Floats]]
+CAVITIES: Final[dict[Inference, Cavities]] = {
+    "mean_field": _mean_field_cavities,
+    "belief_propagation": _belief_propagation_cavities,
+}
