@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import pairwise_distances
 from tests.reference import neighbours as reference
 
+from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 from clew.metrics import adjusted_rand_score
-from clew.similarity import AdaptiveKNN
+from clew.similarity import E2CP, AdaptiveKNN, ConsensusKNN, SpectralLearning
 
 X, y = make_blobs(60, 4, centers=3, random_state=0)
 D = pairwise_distances(X)
@@ -163,3 +165,58 @@ def test_a_far_row_does_not_blur_the_others():
 def test_the_largest_numbers_are_only_numbers():
     model = AdaptiveKNN().fit(np.array([[1.7e308], [-1.7e308], [0.0], [1e307]]))
     assert np.isfinite(model.affinity_matrix_).all()
+
+
+def sparse_texts(n=90):
+    """Counts of words in three kinds of texts, of any length, some of them twice."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], n // 3)
+    rates = 0.02 + 0.5 * (np.arange(60) // 20 == truth[:, None])
+    counts = rng.poisson(rates * rng.integers(1, 9, size=(n, 1)))
+    counts[:, 0] += 1
+    counts[5:9] = counts[4]
+    return counts.astype(float), truth
+
+
+@pytest.mark.parametrize("form", [csr_array, csc_array, csr_matrix])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sparse_features_give_what_dense_ones_give(form, metric):
+    counts, _ = sparse_texts()
+    dense = AdaptiveKNN(metric=metric).fit(counts)
+    model = AdaptiveKNN(metric=metric).fit(form(counts))
+    np.testing.assert_allclose(model.scale_, dense.scale_)
+    np.testing.assert_allclose(model.affinity_matrix_, dense.affinity_matrix_, atol=1e-5)
+    graphs = [fitted.kneighbors_graph(5).toarray() for fitted in (model, dense)]
+    np.testing.assert_allclose(np.sort(graphs[0]), np.sort(graphs[1]), atol=1e-6)
+    for fitted in (model, dense):
+        for new in (counts[:7], form(counts[:7])):
+            np.testing.assert_allclose(fitted.transform(new), dense.affinity_matrix_[:7], atol=1e-5)
+
+
+def test_the_cosine_metric_is_that_of_rows_of_length_one():
+    counts, _ = sparse_texts()
+    unit = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+    by_angle = AdaptiveKNN(metric="cosine").fit(counts)
+    expected = AdaptiveKNN().fit(unit)
+    np.testing.assert_allclose(by_angle.affinity_matrix_, expected.affinity_matrix_, atol=1e-5)
+    longer = counts * np.random.default_rng(1).integers(1, 50, size=(90, 1))
+    again = AdaptiveKNN(metric="cosine").fit(longer)
+    np.testing.assert_allclose(again.affinity_matrix_, by_angle.affinity_matrix_, atol=1e-5)
+    counts[3] = 0.0
+    assert np.isfinite(AdaptiveKNN(metric="cosine").fit(counts).affinity_matrix_).all()
+    assert np.isfinite(AdaptiveKNN(metric="cosine").fit(counts * 1e200).affinity_matrix_).all()
+
+
+def test_similarities_on_its_graph_take_sparse_features():
+    counts, truth = sparse_texts()
+    known = Constraints.from_labels(truth, 60, random_state=0)
+    for similarity in (E2CP(AdaptiveKNN(metric="cosine")), SpectralLearning(), ConsensusKNN()):
+        answers = {} if isinstance(similarity, ConsensusKNN) else {"constraints": known}
+        model = SimilarityClustering(similarity, SpectralClustering(3), random_state=0)
+        labels = model.fit(csr_array(counts), **answers).labels_
+        assert labels.shape == (90,)
+
+
+def test_sparse_distances_are_refused():
+    with pytest.raises(TypeError, match="dense"):
+        AdaptiveKNN(metric="precomputed").fit(csr_array(D))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.utils.extmath import row_norms
 
 from clew._units import Units
 from clew.graphs._search import NeighborSearch
@@ -31,7 +35,7 @@ class LocalScales:
 
     Parameters
     ----------
-    fitted : ndarray of shape (n_samples, n_features)
+    fitted : ndarray or csr_array of shape (n_samples, n_features)
         Rows in units in which most are near the origin, see `Units.around_median`: lengths say how
         large rounding errors of distances are.
     n_neighbors : int, default=7
@@ -41,22 +45,35 @@ class LocalScales:
     """
 
     def __init__(
-        self, fitted: Floats, n_neighbors: int = N_NEIGHBORS, *, uses_mean: bool = False
+        self, fitted: Floats | csr_array, n_neighbors: int = N_NEIGHBORS, *, uses_mean: bool = False
     ) -> None:
-        self._distinct, self._copies = np.unique(fitted, axis=0, return_counts=True)
-        self._length = (self._distinct**2).sum(axis=1)
-        self._search = NeighborSearch(self._distinct)
+        distinct, self._copies = _distinct_rows(fitted)
+        self._length = row_norms(distinct, squared=True)
+        self._search = NeighborSearch(distinct)
         self._n_neighbors, self._uses_mean = n_neighbors, uses_mean
 
-    def of(self, rows: Floats) -> Floats:
+    def of(self, rows: Floats | csr_array) -> Floats:
         """Return the scales of rows, fitted or new, (n_rows,)."""
         # One more than needed: a row that was fitted meets itself.
         k = min(self._n_neighbors + 1, len(self._copies))
         distance, which = self._search.nearest(rows, k)
-        length = (rows**2).sum(axis=1)[:, None]
+        length = row_norms(rows, squared=True)[:, None]
         is_copy = coincide(distance**2, length, self._length[which])
         count = np.where(is_copy, 0, self._copies[which])
         return local_scales(distance, count, self._n_neighbors, uses_mean=self._uses_mean)
+
+
+def _distinct_rows(rows: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Return the distinct rows, and how often each occurs."""
+    if isinstance(rows, np.ndarray):
+        return np.unique(rows, axis=0, return_counts=True)
+    first: dict[tuple[bytes, bytes], int] = {}
+    copies: dict[int, int] = {}
+    for at, (start, stop) in enumerate(pairwise(rows.indptr)):
+        key = (rows.indices[start:stop].tobytes(), rows.data[start:stop].tobytes())
+        leader = first.setdefault(key, at)
+        copies[leader] = copies.get(leader, 0) + 1
+    return rows[list(copies)], np.array(list(copies.values()))
 
 
 def coincide(squared: Floats, length: Floats, other: Floats) -> NDArray[np.bool_]:

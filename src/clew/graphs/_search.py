@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from clew._parallel import blocks, one_blas_thread
@@ -28,19 +29,18 @@ class NeighborSearch:
 
     Parameters
     ----------
-    rows : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
+    rows : ndarray or csr_array of shape (n_samples, n_features), or (n_samples, n_samples)
         Rows that are searched, or all distances between them.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        What `rows` are.
+    is_distance : bool, default=False
+        Whether `rows` are distances.
     """
 
-    def __init__(
-        self, rows: Floats, metric: Literal["euclidean", "precomputed"] = "euclidean"
-    ) -> None:
-        self._rows, self._metric = rows, metric
+    def __init__(self, rows: Floats | csr_array, *, is_distance: bool = False) -> None:
+        self._rows: Any = rows
+        self._is_distance = is_distance
         self._tree: KDTree | None = None
 
-    def nearest(self, rows: Floats, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+    def nearest(self, rows: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
         """Find the nearest rows of any rows.
 
         Parameters
@@ -56,9 +56,9 @@ class NeighborSearch:
             Ascending in each row.
         index : ndarray of shape (n_rows, n_neighbors), int64
         """
-        distance = np.empty((len(rows), n_neighbors))
-        index = np.empty((len(rows), n_neighbors), np.int64)
-        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
+        distance = np.empty((rows.shape[0], n_neighbors))
+        index = np.empty((rows.shape[0], n_neighbors), np.int64)
+        for start, stop in blocks(rows.shape[0], ROWS_PER_BLOCK):
             found = self._of_block(rows[start:stop], n_neighbors)
             distance[start:stop], index[start:stop] = found
         return distance, index
@@ -77,21 +77,21 @@ class NeighborSearch:
             Ascending in each row.
         index : ndarray of shape (n_samples, n_neighbors), int64
         """
-        n = len(self._rows)
+        n = self._rows.shape[0]
         distance, index = self.nearest(self._rows, n_neighbors + 1)
         is_other = index != np.arange(n)[:, None]
         # Among many copies of a row it may not be found itself: leave another copy out.
         is_other[is_other.all(axis=1), 0] = False
         return distance[is_other].reshape(n, -1), index[is_other].reshape(n, -1)
 
-    def _of_block(self, block: Floats, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
-        if self._metric == "precomputed":
+    def _of_block(self, block: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        if self._is_distance:
             index = np.argpartition(block, n_neighbors - 1, axis=1)[:, :n_neighbors]
             distance = np.take_along_axis(block, index, axis=1)
             order = np.argsort(distance, axis=1)
             return np.take_along_axis(distance, order, 1), np.take_along_axis(index, order, 1)
         n, n_features = self._rows.shape
-        if n_features <= TREE_FEATURES and n_neighbors < n // 2:
+        if not issparse(self._rows) and n_features <= TREE_FEATURES and n_neighbors < n // 2:
             self._tree = self._tree or KDTree(self._rows, leaf_size=LEAF_SIZE)
             distance, index = self._tree.query(block, n_neighbors)
             return distance, index

@@ -7,15 +7,16 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.preprocessing import normalize
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clew._estimators import Transformer, guarded_fit
 from clew._parallel import Progress, blocks
 from clew._units import Units
-from clew._validation import Allowed, check_features, check_parameters
+from clew._validation import Allowed, check_parameters
 from clew.graphs import (
     LocalScales,
     NeighborSearch,
@@ -44,8 +45,10 @@ class AdaptiveKNN(Transformer):
     scale_neighbors : int, default=20
         The scale of a row is its mean distance to so many nearest rows (M in the papers). Rows
         that coincide with it do not count.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        What `fit` gets: features, or distances of every two rows.
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+        "euclidean": distances of features. "cosine": of rows scaled to length 1, as for texts
+        and embeddings; the squared distance is twice the cosine distance, and rows of zeros stay
+        zeros. "precomputed": `fit` gets the distances of every two rows.
 
     Attributes
     ----------
@@ -94,12 +97,12 @@ class AdaptiveKNN(Transformer):
 
     _allowed: ClassVar[dict[str, Any]] = {
         "scale_neighbors": Allowed(kind=int, low=1),
-        "metric": Allowed(names=("euclidean", "precomputed")),
+        "metric": Allowed(names=("euclidean", "cosine", "precomputed")),
     }
 
     scale_: Floats
     _units: Units
-    _rows: Floats
+    _rows: Any
     _local: LocalScales
     _scale: Floats
 
@@ -107,7 +110,7 @@ class AdaptiveKNN(Transformer):
         self,
         scale_neighbors: int = 20,
         *,
-        metric: Literal["euclidean", "precomputed"] = "euclidean",
+        metric: Literal["euclidean", "cosine", "precomputed"] = "euclidean",
     ) -> None:
         self.scale_neighbors = scale_neighbors
         self.metric = metric
@@ -116,6 +119,7 @@ class AdaptiveKNN(Transformer):
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.positive_only = self.metric == "precomputed"
+        tags.input_tags.sparse = self.metric != "precomputed"
         tags.transformer_tags.preserves_dtype = []  # affinities are float32
         return tags
 
@@ -127,8 +131,8 @@ class AdaptiveKNN(Transformer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances.
+        X : array-like or sparse array of shape (n_samples, n_features), or (n_samples, n_samples)
+            Features, dense or sparse, or dense distances.
         y : ignored
             Present by convention.
         callback : callable, default=None
@@ -139,20 +143,22 @@ class AdaptiveKNN(Transformer):
         self
         """
         check_parameters(self, self._allowed)
-        rows = check_features(self, X)
+        rows = self._checked(X)
         if self.metric == "precomputed":
             check_distances(rows)
-        if self.metric == "euclidean":
+        if self.metric == "euclidean" and not issparse(rows):
             self._units = Units.around_median(rows)
-        else:
-            self._units = Units(0.0, float(rows.max()) or 1.0)
-        self._rows = self._units.inside(rows)
-        if self.metric == "euclidean":
+        elif self.metric == "cosine":
+            self._units = Units(0.0, 1.0)
+        else:  # without a shift: sparse features stay sparse
+            self._units = Units(0.0, float(abs(rows).max()) or 1.0)
+        self._rows = self._inside(rows)
+        if self.metric != "precomputed":
             self._local = LocalScales(self._rows, self.scale_neighbors, uses_mean=True)
         self._scale = self._scales(self._rows)
         with np.errstate(over="ignore"):  # a distance of finite numbers may not be finite
             self.scale_ = self._scale * self._units.unit
-        self._n_features_out = len(rows)
+        self._n_features_out = rows.shape[0]
         if callback is not None:
             callback(1, 1)
         return self
@@ -161,7 +167,7 @@ class AdaptiveKNN(Transformer):
     def affinity_matrix_(self) -> NDArray[np.float32]:
         """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
         check_is_fitted(self, "scale_")
-        check_dense_size(len(self._rows))
+        check_dense_size(self._rows.shape[0])
         return self._affinity(self._rows, self._scale)
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
@@ -188,11 +194,12 @@ class AdaptiveKNN(Transformer):
         Chosen among the ``3·n_neighbors`` nearest rows by distance, 50 at least.
         """
         check_is_fitted(self, "scale_")
-        n = len(self._rows)
+        n = self._rows.shape[0]
         check_n_neighbors(n_neighbors, n)
         n_candidates = max(CANDIDATES_PER_NEIGHBOR * n_neighbors, FEWEST_CANDIDATES)
         n_candidates = min(n_candidates, n - 1)
-        distance, column = NeighborSearch(self._rows, self.metric).nearest_others(n_candidates)
+        search = NeighborSearch(self._rows, is_distance=self.metric == "precomputed")
+        distance, column = search.nearest_others(n_candidates)
         value = _affinity(distance, self._scale[:, None], self._scale[column])
         indptr = np.arange(0, value.size + 1, n_candidates)
         return largest_stored(
@@ -204,7 +211,7 @@ class AdaptiveKNN(Transformer):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features) or (n_rows, n_samples)
+        X : array-like or sparse array of shape (n_rows, n_features), or (n_rows, n_samples)
             Any rows, fitted or new: their features, or their distances to the fitted rows.
 
         Returns
@@ -213,21 +220,44 @@ class AdaptiveKNN(Transformer):
             Affinities in [0, 1].
         """
         check_is_fitted(self, "scale_")
-        rows = self._units.inside(check_features(self, X, reset=False))
+        rows = self._inside(self._checked(X, reset=False))
         return self._affinity(rows, self._scales(rows))
 
-    def _affinity(self, rows: Floats, scale: Floats) -> NDArray[np.float32]:
-        affinity = np.empty((len(rows), len(self._scale)), np.float32)
-        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
+    def _checked(self, X: Any, *, reset: bool = True) -> Any:
+        """Validate features, which may be sparse, or distances."""
+        may_be_sparse = "csr" if self.metric != "precomputed" else False
+        checked = validate_data(
+            self, X, reset=reset, accept_sparse=may_be_sparse, dtype=np.float64,
+            ensure_min_samples=2 if reset else 1,
+        )  # fmt: skip
+        if not isinstance(checked, np.ndarray):
+            checked = csr_array(checked, copy=True)
+            checked.sum_duplicates()
+            checked.eliminate_zeros()
+        return checked
+
+    def _inside(self, rows: Any) -> Any:
+        """Bring validated rows into the units that are computed in."""
+        if self.metric == "cosine":
+            return normalize(rows / (float(abs(rows).max()) or 1.0))  # no square overflows
+        if isinstance(rows, np.ndarray):
+            return self._units.inside(rows)
+        if np.ndim(self._units.center):  # fitted on dense rows, and shifted
+            return self._units.inside(rows.toarray())
+        return rows / self._units.unit
+
+    def _affinity(self, rows: Any, scale: Floats) -> NDArray[np.float32]:
+        affinity = np.empty((rows.shape[0], len(self._scale)), np.float32)
+        for start, stop in blocks(rows.shape[0], ROWS_PER_BLOCK):
             block = rows[start:stop]
-            if self.metric == "euclidean":
+            if self.metric != "precomputed":
                 block = euclidean_distances(block, self._rows)
             affinity[start:stop] = _affinity(block, scale[start:stop, None], self._scale)
         return affinity
 
-    def _scales(self, rows: Floats) -> Floats:
+    def _scales(self, rows: Any) -> Floats:
         """Return the mean distance of rows to their nearest fitted rows that do not coincide."""
-        if self.metric == "euclidean":
+        if self.metric != "precomputed":
             return self._local.of(rows)
         nearest = np.sort(rows, axis=1)
         return local_scales(nearest, nearest > 0, self.scale_neighbors, uses_mean=True)

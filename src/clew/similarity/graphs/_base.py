@@ -65,7 +65,8 @@ class BuiltOnSimilarity(ConstrainedEstimator):
             tags.input_tags.positive_only = not self._takes_negative
             tags.input_tags.sparse = True
         else:
-            tags.input_tags = input_tags_of(self.similarity)
+            given = AdaptiveKNN() if self.similarity is None else self.similarity
+            tags.input_tags = input_tags_of(given)
         return tags
 
     @guarded_fit
