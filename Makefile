@@ -2,7 +2,9 @@
 
 PYTHON ?= python3
 VENV := .venv
+comma := ,
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 KERNELS := $(VENV)/.kernels
 # One BLAS thread a process: clew's own parallel work is threads over trees and rows.
@@ -11,26 +13,38 @@ export OMP_NUM_THREADS ?= 1
 
 .PHONY: venv demo test lint format docs bench clean
 
-venv: $(STAMP)
+venv: $(STAMP) $(KERNELS)
 
-$(STAMP): pyproject.toml Makefile
+# Installs clew in place with some of its extras.
+define install
+	@if $(BIN)/python -m pip install --quiet uv 2>/dev/null; then \
+		VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --editable '$(1)'; \
+	else \
+		$(BIN)/python -m pip install --quiet --editable '$(1)'; \
+	fi
+endef
+
+# What clew needs to run: all that the demo installs.
+$(RUNTIME): pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "clew needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 $(MAKECMDGOALS)'"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "python3 -m venv failed: install your system's venv package (Debian: python3-venv)"; exit 1; }
-	@if $(BIN)/python -m pip install --quiet uv 2>/dev/null; then \
-		VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --editable '.[all,dev]'; \
-	else \
-		$(BIN)/python -m pip install --quiet --compile --editable '.[all,dev]'; \
-	fi
+	$(call install,.)
+	@touch $(RUNTIME)
+
+$(STAMP): $(RUNTIME)
+	$(call install,.[all$(comma)dev])
 	@touch $(STAMP)
 
-# Numba's cache looks at a kernel's own file only, not at the kernels that it calls.
-$(KERNELS): $(wildcard src/clew/kernels/*.py src/clew/kernels/*/*.py) $(STAMP)
+# Numba's cache looks at a kernel's own file only, not at the kernels that it calls. Compiling takes
+# a quarter of a minute here, and would take twice that within the first command.
+$(KERNELS): $(wildcard src/clew/kernels/*.py src/clew/kernels/*/*.py) $(RUNTIME)
 	@find src/clew/kernels -name "*.nb[ic]" -delete
+	$(BIN)/clew compile
 	@touch $(KERNELS)
 
-demo: $(STAMP) $(KERNELS)
+demo: $(RUNTIME) $(KERNELS)
 	$(BIN)/clew demo
 
 test: $(STAMP) $(KERNELS)

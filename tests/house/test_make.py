@@ -38,6 +38,15 @@ def test_target_sets_up_what_it_needs(target: str) -> None:
     assert "pip install" in steps
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_demo_installs_only_what_clew_needs_to_run() -> None:
+    steps = _dry_run("demo")
+    assert "--editable '.'" in steps
+    assert "[all,dev]" not in steps
+    assert "clew compile" in steps
+    assert "--editable '.[all,dev]'" in _dry_run("venv")
+
+
 def test_ci_runs_lint_and_tests() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "make lint" in script

@@ -6,6 +6,7 @@ import click
 
 from clew.cli._errors import Commands
 from clew.cli.cluster import cluster
+from clew.cli.compile import compile_command
 from clew.cli.demo import demo
 
 __all__ = ["main"]
@@ -25,4 +26,5 @@ def main() -> None:
 
 
 main.add_command(cluster)
+main.add_command(compile_command)
 main.add_command(demo)

@@ -124,13 +124,13 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
 
 
 def _fit(job: Job, X: Any, known: Constraints, words: Words, model: Any) -> None:
-    if job.method == "spectral":
-        model.fit(X)
-    elif job.method in LONG_WORK:
-        with words.bar(LONG_WORK[job.method]) as advance:
+    with words.bar(LONG_WORK.get(job.method, f"Fitting {job.method}")) as advance:
+        if job.method == "spectral":
+            model.fit(X)
+        elif job.method in LONG_WORK:
             model.fit(X, constraints=known, callback=advance)
-    else:
-        model.fit(X, constraints=known)
+        else:
+            model.fit(X, constraints=known)
 
 
 def _check_support(job: Job, model: Any, known: Constraints) -> None:

@@ -1,10 +1,12 @@
-"""What a command says on the standard error while it works."""
+"""What a command prints on the standard error while it works."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -12,49 +14,132 @@ __all__ = ["Advance", "Words", "counted"]
 
 #: Called with the number of finished steps and of all steps.
 Advance = Callable[[int, int], None]
+#: Seconds between two lines of progress, where there is no terminal for a bar.
+PAUSE, VERBOSE_PAUSE = 15.0, 5.0
+COMPILING = (
+    "compiling, once per installation: this takes up to a minute, and later runs start at once "
+    "(clew compile does it beforehand)"
+)
 
 
 def counted(n: int, noun: str) -> str:
-    """Say how many there are: "1 row", "1,797 rows"."""
+    """Return a number with its noun: "1 row", "1,797 rows"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 class Words:
-    """Words for people: none when quiet, more when verbose, and a bar on a terminal.
+    """Messages for people: none when quiet, more when verbose, and a bar on a terminal.
 
     Parameters
     ----------
     quiet : bool, default=False
-        Say nothing but errors.
+        Print nothing but errors.
     verbose : bool, default=False
-        Say what is being done.
+        Print each step.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.quiet = quiet
         self.verbose = verbose and not quiet
         self.has_bar = not quiet and sys.stderr.isatty()
+        self._console: Any = None
 
     def say(self, sentence: str) -> None:
-        """Say something that everyone wants to know."""
-        if not self.quiet:
+        """Print a message, unless quiet."""
+        if self.quiet:
+            return
+        if self._console is not None:  # above the bar, not through it
+            self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        else:
             click.echo(sentence, err=True)
 
     def detail(self, sentence: str) -> None:
-        """Say something that only a curious person wants to know."""
+        """Print a message if verbose."""
         if self.verbose:
-            click.echo(sentence, err=True)
+            self.say(sentence)
 
     @contextmanager
     def bar(self, what: str) -> Iterator[Advance]:
-        """Show a bar while the block runs, which the function that is yielded moves."""
-        if not self.has_bar:
-            yield lambda done, total: None
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        """Show progress while the block runs: a bar on a terminal, else a line now and then.
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task(what, total=None)
-            yield lambda done, total: progress.update(task, completed=done, total=total)
+        Announces compilation, if the work begins with that.
+
+        Parameters
+        ----------
+        what : str
+            What is being done.
+
+        Yields
+        ------
+        callable
+            To be called with the number of steps done and of all.
+        """
+        with self._announced_compilation():
+            if not self.has_bar:
+                yield self._lines(what)
+                return
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TaskProgressColumn,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
+            columns = (
+                TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(),
+                TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+            )  # fmt: skip
+            self._console = Console(stderr=True)
+            try:
+                with Progress(*columns, console=self._console, transient=True) as progress:
+                    task = progress.add_task(what, total=None)
+                    yield lambda done, total: progress.update(task, completed=done, total=total)
+            finally:
+                self._console = None
+
+    def _lines(self, what: str) -> Advance:
+        """Return a function that prints a line of progress, but not too often."""
+        start = last = time.monotonic()
+        pause = VERBOSE_PAUSE if self.verbose else PAUSE
+
+        def advance(done: int, total: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if done and now - last > pause:
+                last = now
+                left = (now - start) * (total - done) / done
+                self.say(f"{what}: {done / total:.0%}, about {left:.0f} seconds left")
+
+        return advance
+
+    @contextmanager
+    def _announced_compilation(self) -> Iterator[None]:
+        """Say so when Numba compiles a kernel that it has not on disk."""
+        from numba.core import event
+
+        said = False
+
+        def say_once(_: object) -> None:
+            nonlocal said
+            if not said:
+                said = True
+                self.say(COMPILING)
+
+        class Listener(event.Listener):
+            """Hears of every compilation."""
+
+            def on_start(self, event: object) -> None:
+                say_once(event)
+
+            def on_end(self, event: object) -> None:
+                pass
+
+        listener = Listener()
+        event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
+        try:
+            yield
+        finally:
+            event.unregister("numba:compile", listener)  # type: ignore[no-untyped-call]

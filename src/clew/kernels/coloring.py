@@ -37,10 +37,11 @@ def peeling_rounds(
     """
     n = indptr.shape[0] - 1
     rounds = np.full(n, -1, dtype=np.int64)
-    degree = np.diff(indptr)
+    degree = np.empty(n, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
     stop = 0
     for node in range(n):
+        degree[node] = indptr[node + 1] - indptr[node]
         if degree[node] < n_colors:
             rounds[node] = 0
             queue[stop] = node

@@ -191,7 +191,9 @@ def dominant_members(
         Rows whose steps ran out.
     """
     n = len(indptr) - 1
-    most = 1 + np.diff(first).max()
+    most = 1
+    for row in range(n):
+        most = max(most, 1 + first[row + 1] - first[row])
     block, share, payoff = np.empty((most, most)), np.empty(most), np.empty(most)
     members, place = np.empty(most, np.int64), np.full(n, -1)
     n_unfinished = 0
