@@ -36,6 +36,7 @@ CELLAR = frozenset(
     {
         "_validation",
         "_random",
+        "_ranking",
         "_parallel",
         "_files",
         "forest",

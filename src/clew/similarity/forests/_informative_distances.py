@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
+from clew._ranking import weighted_auc
 from clew._units import Units
 from clew.constraints import Constraints
 from clew.graphs import LocalScales, scaled_squares
@@ -51,5 +51,4 @@ def distances_tell(
     i, j = place.reshape(-1, 2).T
     distance = np.linalg.norm(inside[asked[i]] - inside[asked[j]], axis=1)
     nearness = -scaled_squares(distance, scale[i], scale[j])
-    area: float = roc_auc_score(is_same, nearness, sample_weight=weight[chosen])
-    return area >= TELLING
+    return weighted_auc(is_same, nearness, weight[chosen]) >= TELLING

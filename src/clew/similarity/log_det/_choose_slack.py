@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
+from clew._ranking import weighted_auc
 from clew.answers import SAME
 from clew.constraints import Constraints
 from clew.constraints._folds import held_out_folds
@@ -117,5 +117,5 @@ def foretold(features: Floats, A: Floats, held: Constraints) -> float:
     weight, is_cannot = held.pair_weights[counts], held.pair_answers[counts] != SAME
     if is_cannot.any() and not is_cannot.all():
         distance = squared(held.pairs[counts])
-        total += float(weight.sum() * roc_auc_score(is_cannot, distance, sample_weight=weight))
+        total += float(weight.sum() * weighted_auc(is_cannot, distance, weight))
     return total
