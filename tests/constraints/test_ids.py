@@ -164,9 +164,9 @@ def test_a_column_of_integer_ids_is_never_taken_for_row_numbers(tmp_path):
     ("line", "message"),
     [
         ("pair,e,a,,same", "there is no row with the id 'e' .the first of 4 ids is 'd'"),
-        ("pair,,a,,same", "id_i is missing"),
-        ("triplet,a,b,,first", "id_k is missing"),
-        ("pair,a,b,c,same", "a pair has no third row, but id_k is 'c'"),
+        ("pair,,a,,same", "id_i: missing"),
+        ("triplet,a,b,,first", "id_k: missing"),
+        ("pair,a,b,c,same", "id_k: a pair has no third row, but this is 'c'"),
         ("pair,a,a,,same", "one is repeated"),
     ],
 )

@@ -31,7 +31,7 @@ __all__ = ["read_csv", "read_jsonl", "to_csv", "to_jsonl"]
 FilePath = str | os.PathLike[str]
 
 #: How many records are held as text at a time.
-_CHUNK: Final = 50_000
+_CHUNK: Final = 10_000
 
 
 def to_csv(self: Constraints, path: FilePath) -> None:
@@ -122,7 +122,7 @@ def read_csv(
 
     Notes
     -----
-    Linear in time. Beside the file itself, 50,000 lines at a time are held as text.
+    Linear in time. Beside the file itself, 10,000 lines at a time are held as text.
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     reader = RecordReader(n, row_ids)

@@ -18,10 +18,11 @@ from clew.constraints._tables import AnswerTable, Tables, code_annotators
 from clew.constraints._validation import (
     Where,
     as_rows,
+    check_given,
+    check_missing,
     converted,
-    is_missing,
     parse_annotator,
-    parse_row,
+    parse_rows,
     parse_weight,
 )
 from clew.exceptions import IgnoredColumnsWarning, InvalidConstraintsError
@@ -258,29 +259,25 @@ class RecordReader:
     ) -> NDArray[np.int64]:
         """Read the rows of each record from the columns `names`."""
         given = [fields.get(name, [None] * len(fields["kind"])) for name in names]
-        if kind == "pair":
-            self._check_no_third(names[2], given[2], where)
+        n_rows = N_ROWS[kind]
+        if n_rows == 2:
+            converted(given[2], check_missing, _in_column(where, names[2]))
         columns = [
-            self._column(name, values, where)
-            for name, values in list(zip(names, given, strict=True))[: N_ROWS[kind]]
+            self._column(name, values, _in_column(where, name))
+            for name, values in zip(names[:n_rows], given[:n_rows], strict=True)
         ]
         return as_rows(np.stack(columns, axis=1), self._n_samples, where)
 
-    def _check_no_third(self, name: str, values: Sequence[object], where: Where) -> None:
-        for at, value in enumerate(values):
-            if not is_missing(value, or_word=True):
-                raise InvalidConstraintsError(
-                    f"{where(at)}: a pair has no third row, but {name} is {value!r}"
-                )
-
     def _column(self, name: str, values: Sequence[object], where: Where) -> NDArray[np.int64]:
-        at = next((at for at, value in enumerate(values) if is_missing(value)), None)
-        if at is not None:
-            raise InvalidConstraintsError(f"{where(at)}: {name} is missing")
+        """Read one row of each record."""
         if name in BY_ID and self._ids is not None:
+            converted(values, check_given, where)
             return self._ids.rows_of(values, where)
-        rows = converted(values, parse_row, lambda at: f"{where(at)}: {name}")
-        return np.array(rows, dtype=np.int64)
+        return parse_rows(values, where)
+
+
+def _in_column(where: Where, name: str) -> Where:
+    return lambda at: f"{where(at)}: {name}"
 
 
 def _at_positions(where: Where, positions: NDArray[np.int64]) -> Where:

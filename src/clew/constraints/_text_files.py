@@ -22,16 +22,15 @@ _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def split_columns(records: Sequence[list[str]], n_fields: int, where: Where) -> list[Sequence[str]]:
-    """Turn lines of fields into columns, without the apostrophes of `quoted`."""
+    """Transpose lines of fields, and remove the apostrophes that `quoted` put in front."""
     for at, fields in enumerate(records):
         if len(fields) != n_fields:
             raise FileFormatError(
                 f"{where(at)}: {len(fields)} fields, but the header has {n_fields}"
             )
-    columns = zip(*records, strict=True)
     return [
-        list(map(_unquoted, column)) if any(text[:1] == "'" for text in column) else column
-        for column in columns
+        list(map(_unquoted, column)) if "'" in "".join(column) else column
+        for column in zip(*records, strict=True)
     ]
 
 
@@ -45,7 +44,7 @@ def csv_lines(path: FilePath) -> Iterator[tuple[int, list[str]]]:
         line = 1
         try:
             for fields in reader:
-                if any(map(str.strip, fields)):
+                if fields and (fields[0].strip() or any(map(str.strip, fields))):
                     yield line, fields
                 # A record may span lines: the next begins behind the last line that was read.
                 line = reader.line_num + 1

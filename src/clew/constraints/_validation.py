@@ -26,10 +26,11 @@ __all__ = [
     "as_integers",
     "as_rows",
     "as_weights",
+    "check_given",
+    "check_missing",
     "converted",
-    "is_missing",
     "parse_annotator",
-    "parse_row",
+    "parse_rows",
     "parse_weight",
 ]
 
@@ -218,16 +219,44 @@ def as_annotators(annotators: ArrayLike | None, n_answers: int, name: str) -> li
     return names  # type: ignore[no-any-return]
 
 
-def is_missing(value: object, *, or_word: bool = False) -> bool:
-    """Whether a field is None or blank or, if `or_word`, a word such as "NaN"."""
-    if not isinstance(value, str):
-        return value is None
-    text = value.strip()
-    return not text or (or_word and text.casefold() in _MISSING)
+def is_missing(value: object) -> bool:
+    """Whether a field is None or blank."""
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
-def parse_row(value: object) -> int:
+def check_given(value: object) -> None:
+    """Refuse a missing field."""
+    if is_missing(value):
+        raise InvalidConstraintsError("missing")
+
+
+def check_missing(value: object) -> None:
+    """Refuse a field that is neither missing nor a word for a missing value, such as "NaN"."""
+    if value is not None and str(value).strip().casefold() not in _MISSING:
+        raise InvalidConstraintsError(f"a pair has no third row, but this is {value!r}")
+
+
+def parse_rows(values: Sequence[object], where: Where) -> NDArray[np.int64]:
+    """Read row numbers from fields."""
+    numbers = _plain_digits(values)
+    if numbers is None:
+        numbers = converted(values, _parse_row, where)
+    return np.array(numbers, dtype=np.int64)
+
+
+def _plain_digits(values: Sequence[object]) -> list[int] | None:
+    """Convert fields that are text of digits alone, in a third of the time that others take."""
+    try:
+        digits = "".join(values)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    is_plain = digits.isascii() and digits.isdigit() and all(values)
+    return list(map(int, values)) if is_plain and len(max(values, key=len)) <= 18 else None  # type: ignore[arg-type]
+
+
+def _parse_row(value: object) -> int:
     """Read a row number from a field, a number or text; "3.0" is row 3."""
+    check_given(value)
     row = _whole_number(value)
     # Larger numbers are no row numbers, and some do not fit into an array.
     if row is None or abs(row) >= 2**62:
@@ -240,7 +269,8 @@ def parse_weight(value: object) -> float:
     if is_missing(value):
         return 1.0
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        return as_weight(float(value.replace(",", ".")))
+        number = float(value.replace(",", "."))
+        return number if 0 <= number <= 1 else as_weight(number)
     return as_weight(value)
 
 
