@@ -72,7 +72,7 @@ def test_further_columns_of_answers_are_named(run, table):
     _write("kind,id_i,id_j,answer,mood", "pair,1,2,same,good")
     done = run("t.csv", "-k", 3, "-c", "said.csv", *PCK, fast=False)
     assert done.exit_code == 0, done.output
-    assert "said.csv: not read: column 'mood'" in done.stderr
+    assert "said.csv: columns that are not read: 'mood'" in done.stderr
 
 
 def test_row_numbers_serve_as_ids_of_an_array(run, X):

@@ -109,6 +109,12 @@ def test_no_answers_are_constraints_all_the_same():
     assert len(Constraints(0)) == 0
 
 
+def test_pairs_may_come_from_an_iterator():
+    c = Constraints.from_pairs(must_link=zip([0, 2], [1, 3], strict=True), n_samples=4)
+    assert c == Constraints.from_pairs(must_link=[(0, 1), (2, 3)], n_samples=4)
+    assert len(Constraints.from_pairs(cannot_link={(0, 1), (2, 3)}, n_samples=4)) == 2
+
+
 def test_from_pairs_keeps_repeats_in_order():
     c = Constraints.from_pairs(
         must_link=[(4, 1), (1, 4)], cannot_link=[(0, 1)], dont_know=[(2, 3)], n_samples=5
@@ -213,7 +219,7 @@ def test_bad_input_is_named(arguments, message):
         Constraints(10, **arguments)
 
 
-@pytest.mark.parametrize("n_samples", [-1, 2.0, "3", None, True])
+@pytest.mark.parametrize("n_samples", [-1, 2.0, "3", True])
 def test_bad_n_samples(n_samples):
     with pytest.raises(InvalidConstraintsError, match="n_samples must be the number of rows"):
         Constraints(n_samples)

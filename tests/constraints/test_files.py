@@ -174,6 +174,17 @@ def test_what_pandas_writes_is_read(tmp_path):
     assert Constraints.read_csv(tmp_path / "c.csv", n_samples=5) == c
 
 
+def test_files_of_another_kind_are_told_apart(tmp_path):
+    lines = write(tmp_path, '{"kind": "pair", "i": 0, "j": 1, "answer": "same"}\n')
+    with pytest.raises(FileFormatError, match="is no CSV file but JSON lines: use read_jsonl"):
+        Constraints.read_csv(lines, n_samples=5)
+    with pytest.raises(FileFormatError, match="line 1: not JSON"):
+        Constraints.read_jsonl(write(tmp_path, PLAIN), n_samples=5)
+    names = write(tmp_path, "kind,i,j,answer\npair,img_3,img_7,same\n")
+    with pytest.raises(FileFormatError, match="not a row number: 'img_3'; columns of ids are"):
+        Constraints.read_csv(names, ids=["img_3", "img_7"])
+
+
 def test_columns_that_are_not_read_are_named(tmp_path):
     doubtful = (
         "kind,i,j,k,id_i,id_j,id_k,answer,annotator,p_wrong\n"

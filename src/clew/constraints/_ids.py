@@ -204,11 +204,14 @@ def rows_and_ids(n_samples: object, ids: object) -> tuple[int, RowIds | None]:
     named = ids if ids is None or isinstance(ids, RowIds) else _as_row_ids(ids)
     if n_samples is None and named is not None:
         return len(named), named
+    if n_samples is None:
+        raise InvalidConstraintsError(
+            "pass n_samples, the number of rows of the data, or ids, the id of each row"
+        )
     is_integer = isinstance(n_samples, numbers.Integral) and not isinstance(n_samples, bool)
     if not is_integer or int(n_samples) < 0:  # type: ignore[call-overload]
         raise InvalidConstraintsError(
-            f"n_samples must be the number of rows of the data, got {n_samples!r}; "
-            "it may be left out only if ids are given"
+            f"n_samples must be the number of rows of the data, got {n_samples!r}"
         )
     n = int(n_samples)  # type: ignore[call-overload]
     if named is not None and len(named) != n:

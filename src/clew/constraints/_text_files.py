@@ -37,6 +37,8 @@ def split_columns(records: Sequence[list[str]], n_fields: int, where: Where) -> 
 def csv_lines(path: FilePath) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the fields of each line that is not empty."""
     content = _read_utf8(path)
+    if content[:100].decode("utf-8-sig", "ignore").lstrip().startswith("{"):
+        raise FileFormatError(f"{path} is no CSV file but JSON lines: use read_jsonl")
     first = content.lstrip().partition(b"\n")[0]
     delimiter = max(",;\t", key=lambda mark: first.count(mark.encode()))
     with io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="") as file:
@@ -62,7 +64,7 @@ def json_lines(path: FilePath) -> Iterator[tuple[int, dict[str, Any]]]:
             try:
                 record = json.loads(text)
             except (json.JSONDecodeError, RecursionError) as error:
-                raise FileFormatError(f"{path}, line {line}: {error}") from error
+                raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
             if not isinstance(record, dict):
                 raise FileFormatError(
                     f"{path}, line {line}: expected an object such as {{...}}, got {text[:40]!r}"
