@@ -82,6 +82,23 @@ def test_row_numbers_serve_as_ids_of_an_array(run, X):
     assert [row["n_answers"] for row in _rows(done.stdout)].count("1") == 2
 
 
+@pytest.mark.parametrize(
+    ("items", "columns", "chain"),
+    [
+        ("X.npy", "i,j", "rows 0 and 12 are said to differ, but 0 = 12 "),
+        ("X.npy", "id_i,id_j", "rows 0 and 12 are said to differ, but 0 = 12 "),
+        ("t.csv", "id_i,id_j", "'0' and '12' are said to differ, but '0' = '12' "),
+    ],
+)
+def test_contradictions_name_ids_in_quotes_and_row_numbers_without(run, X, items, columns, chain):
+    frame = pd.DataFrame(np.load(X), columns=list("abc")).assign(id=np.arange(30))
+    frame.to_csv("t.csv", index=False)
+    _write(f"kind,{columns},answer", "pair,0,12,same", "pair,0,12,different")
+    done = run(items, "-k", 3, "-c", "said.csv", "--method", "copkmeans", fast=False)
+    assert done.exit_code == 1
+    assert chain in done.stderr
+
+
 def test_doubtful_answers_can_be_read_back(run, table):
     known = Constraints.from_labels(
         BLOBS, 60, n_triplets=60, n_odd_one_out=60, random_state=0, error=0.05

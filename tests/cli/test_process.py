@@ -159,21 +159,26 @@ def test_ctrl_c_leaves_nothing_behind(here, jobs):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c_in_the_demo_leaves_no_folder(here):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clew.cli", "demo", "--seeds", "1000", "-o", "a/b"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+    code = (
+        "import clew.cli._demo_run as demo; from clew.cli import main; work = demo.experiment\n"
+        "def announced(*arguments): print('working', flush=True); return work(*arguments)\n"
+        "demo.experiment = announced; main(['demo', '--seeds', '1000', '-o', 'a/b'])"
     )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
     try:
-        time.sleep(4.0)
+        assert process.stdout.readline() == "working\n"
+        time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         _, words = process.communicate(timeout=60)
     finally:
         process.kill()
         process.communicate()
     assert process.returncode == 130, words
-    assert words == "clew: interrupted, nothing was written\n"
+    assert words.splitlines()[-1] == "clew: interrupted, nothing was written"
+    assert "Traceback" not in words
     assert list(here.iterdir()) == []
 
 

@@ -94,7 +94,8 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
             "id_i, id_j and id_k if they are ids"
         )
     words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
-    return known
+    # Row numbers served as ids only to read the file: messages name rows by number again.
+    return known if items.has_ids else known.with_ids(None)
 
 
 def _names_ids(path: Path) -> bool:
