@@ -5,20 +5,41 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
 from benchmarks import _harness as harness
+from benchmarks.study.check import check, laid_out
 from benchmarks.study.engine import Study, run
 from benchmarks.study.results import Results
 
-__all__ = ["study_command"]
+__all__ = ["group", "study_command"]
 
 HELP = """Measure what is missing of a study, and write its report; an interrupted run is resumed.
 
 Data sets come from the folder that CLEW_DATA names, or from OpenML.
 """
+
+
+def group(main: str, package: str, text: str) -> click.Group:
+    """Join the commands of all studies of a package: `command` of each ``STUDY/command.py``.
+
+    Parameters
+    ----------
+    main : str
+        Path of the package's ``__main__.py``.
+    package : str
+        Name of the package.
+    text : str
+        Help.
+    """
+    found = click.Group(package, help=text)
+    for path in sorted(Path(main).parent.glob("[!_]*/command.py")):
+        found.add_command(import_module(f"{package}.{path.parent.name}.command").command)
+    return found
 
 
 def study_command(
@@ -59,8 +80,21 @@ def study_command(
         click.Option(["--quick"], is_flag=True, help=f"{quick}; writes its own files."),
         click.Option(["--sets"], multiple=True, type=click.Choice(sets), help="Run only these."),
         click.Option(["--methods"], multiple=True, help="Run only these."),
+        click.Option(["--cells"], multiple=True, help="Run only those whose name has this text."),
         click.Option(["--fresh"], is_flag=True, help="Measure again what was measured."),
         click.Option(["--report-only"], is_flag=True, help="Run nothing; write the report."),
+        click.Option(
+            ["--check", "n_checked"],
+            type=click.IntRange(1),
+            help="Measure so many random results of the log again, compare, and write nothing.",
+        ),
+        click.Option(["--seed"], default=0, show_default=True, help="Which --check draws."),
+        click.Option(
+            ["--tolerance"],
+            default=1e-6,
+            show_default=True,
+            help="Larger differences fail --check.",
+        ),
     ]
 
     def callback(
@@ -69,8 +103,12 @@ def study_command(
         quick: bool,
         sets: tuple[str, ...],
         methods: tuple[str, ...],
+        cells: tuple[str, ...],
         fresh: bool,
         report_only: bool,
+        n_checked: int | None,
+        seed: int,
+        tolerance: float,
         **others: Any,
     ) -> None:
         if fresh and report_only:
@@ -79,10 +117,15 @@ def study_command(
         if not study.found_sets:
             raise click.ClickException("no data set was found; set CLEW_DATA to their folder")
         _check_methods(study, methods)
+        if n_checked is not None:
+            rows = check(Results(study), n_checked, seed, (sets, methods, cells))
+            n_changed = sum(row[-1] > tolerance for row in rows)
+            print(f"\n{laid_out(rows)}\n\n{n_changed} of {len(rows)} results differ")
+            raise SystemExit(1 if n_changed else 0)
         start = time.perf_counter()
         if not report_only:
             # A quick run is a test of the program: nothing that it measured before counts.
-            run(study, jobs, sets=sets, methods=methods, is_fresh=fresh or quick)
+            run(study, jobs, sets=sets, methods=methods, cells=cells, is_fresh=fresh or quick)
         results = Results(study)
         text = report(results)
         _write_means(results, fields)

@@ -17,7 +17,7 @@ from benchmarks.study.methods import Method
 from benchmarks.study.problems import Problem
 from clew.exceptions import DatasetNotFoundError
 
-__all__ = ["Cell", "Study", "Task", "run"]
+__all__ = ["Cell", "Study", "Task", "is_wanted", "run"]
 
 
 class Cell(Protocol):
@@ -144,12 +144,24 @@ def _cached_version(study: Study, method: Any) -> str:
     return study.version(method)
 
 
+def is_wanted(
+    task: Task, sets: Collection[str], methods: Collection[str], cells: Collection[str]
+) -> bool:
+    """Whether a result is of these sets, methods and cells; of cells a part of the name will do."""
+    return (
+        (not sets or task.set in sets)
+        and (not methods or task.method.name in methods)
+        and (not cells or any(part in task.cell.name for part in cells))
+    )
+
+
 def run(
     study: Study,
     n_jobs: int,
     *,
     sets: Collection[str] = (),
     methods: Collection[str] = (),
+    cells: Collection[str] = (),
     is_fresh: bool = False,
 ) -> None:
     """Measure what the log does not hold, in processes with one thread each.
@@ -160,8 +172,8 @@ def run(
         What to measure.
     n_jobs : int
         Processes.
-    sets, methods : collection of str, optional
-        Only these.
+    sets, methods, cells : collection of str, optional
+        Only these, see `is_wanted`.
     is_fresh : bool, default=False
         Measure again what the log holds. Old results stay in it until a new one has the same key.
     """
@@ -170,8 +182,8 @@ def run(
     done = {} if is_fresh else study.log.read()
     groups: dict[Hashable, list[Task]] = {}
     for task in study.tasks():
-        is_wanted = (not sets or task.set in sets) and (not methods or task.method.name in methods)
-        if is_wanted and tuple(study.key(task).values()) not in done:
+        is_done = tuple(study.key(task).values()) in done
+        if is_wanted(task, sets, methods, cells) and not is_done:
             groups.setdefault((task.set, study.group(task)), []).append(task)
     n_left = sum(map(len, groups.values()))
     print(f"{n_left} results to measure, {len(done)} found", flush=True)

@@ -11,12 +11,12 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.papers._learned_spaces import run_method, version
 from benchmarks.papers.dcrc import boundaries
 from benchmarks.papers.dcrc import report as report_module
 from benchmarks.papers.dcrc import study as s
 from benchmarks.study import problems
 from benchmarks.study.engine import Task
+from benchmarks.study.fits import run_method, version
 from benchmarks.study.methods import ChosenTau, Method, selected
 from benchmarks.study.results import Results
 from sklearn.base import BaseEstimator

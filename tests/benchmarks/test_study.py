@@ -204,6 +204,21 @@ def test_a_report_deletes_nothing(options: list[str]) -> None:
     assert Small().log.path.read_bytes() == before
 
 
+def test_a_check_measures_logged_results_again_and_fails_where_they_differ() -> None:
+    run(Small(), 1)
+    same = CliRunner().invoke(SMALL, ["--check", "5", "--cells", "first"], catch_exceptions=False)
+    assert same.exit_code == 0
+    assert "0 of 4 results differ" in same.output
+    before = Small().log.path.read_text(encoding="utf-8")
+    Small().log.path.write_text(before.replace("0.8", "0.9"), encoding="utf-8")
+    changed = CliRunner().invoke(SMALL, ["--check", "20"], catch_exceptions=False)
+    assert changed.exit_code == 1
+    assert "2 of 12 results differ" in changed.output
+    assert "| near, first, learned, trial 1 " in changed.output
+    assert len(_lines(Small())) == 12
+    assert CliRunner().invoke(SMALL, ["--check", "20", "--tolerance", "0.11"]).exit_code == 0
+
+
 def test_an_empty_log_gives_dashes(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     CliRunner().invoke(SMALL, ["--report-only"], catch_exceptions=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers._learned_spaces import run_method, version
 from benchmarks.study.engine import Study, Task
+from benchmarks.study.fits import run_method, version
 from benchmarks.study.methods import Answers, Method
 from benchmarks.study.problems import Floats, Problem, load
 from benchmarks.study.tags import seed_of

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 from sklearn.manifold import TSNE
 
-from benchmarks.papers._learned_spaces import run_method
 from benchmarks.papers.sklr import study as of_study
 from benchmarks.papers.sklr.study import (
     ALL,
@@ -34,6 +33,7 @@ from benchmarks.papers.sklr.study import (
     SklrStudy,
     paper_source,
 )
+from benchmarks.study.fits import run_method
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, panels
 from benchmarks.study.report import (

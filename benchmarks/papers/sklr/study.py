@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import RandomState
 
-from benchmarks.papers._learned_spaces import k_means, run_method, version
 from benchmarks.papers.sklr import draws
 from benchmarks.study.engine import Study, Task
+from benchmarks.study.fits import k_means, run_method, version
 from benchmarks.study.methods import Method
 from benchmarks.study.problems import Floats, Ints, Problem, load
 from benchmarks.study.tags import seed_of
@@ -256,8 +256,8 @@ class SklrStudy(Study):
             labels = found.labels[k[target]]
             record[target] = float(adjusted_rand_score(of.y[target], labels))
         is_as_published = cell == NO_ANSWERS or cell.source == paper_source(method)
-        if found.space is not None and len(of.unseen) and is_as_published and not cell.wrong:
-            everything = np.concatenate([found.embedding, found.space.transform(of.unseen)])
+        if found.embedding is not None and len(of.unseen) and is_as_published and not cell.wrong:
+            everything = np.concatenate([found.embedding, found.model.transform(of.unseen)])
             for target in k:
                 labels = k_means(everything, k[target], NEW_STARTS, seed)[len(of.X) :]
                 score = adjusted_rand_score(of.unseen_y[target], labels)

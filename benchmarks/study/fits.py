@@ -1,8 +1,9 @@
-"""Methods that learn features for k-means, and how held-out answers choose their parameters."""
+"""Fits a method: a clusterer, or k-means in learned features, with parameters chosen or given."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,26 +29,31 @@ class Outcome:
 
     labels: dict[int, Ints] = field(default_factory=dict)
     """Groups, by their number; none if the answers were refused."""
-    space: Any = None
-    """The fitted transformer, if features were learned."""
+    model: Any = None
+    """The fitted clusterer, or the fitted transformer if features were learned for k-means."""
     embedding: Floats | None = None
     """The features that k-means grouped."""
     notes: dict[str, Any] = field(default_factory=dict)
     """For the log: CPU seconds of the fit, a refusal, warnings, the chosen parameter."""
 
 
-def version(method: Method) -> str:
+def version(method: Method, n_trees: int = 0) -> str:
     """Hash the parameters of a method."""
     parts = []
     if method.clusterer:
-        parts = [parameters_of(method.model(2))]
+        parts = [parameters_of(method.model(2, n_trees))]
     elif method.similarity:
         parts = [parameters_of(method.learner())]
     return tag_of(method.name, method.answers, method.tried, method.n_starts, *parts)
 
 
 def run_method(
-    method: Method, X: Floats, known: Constraints, n_clusters: tuple[int, ...], seed: int
+    method: Method,
+    X: Floats,
+    known: Constraints | None,
+    n_clusters: Sequence[int],
+    seed: int,
+    n_trees: int = 0,
 ) -> Outcome:
     """Find groups, for each number of them.
 
@@ -57,12 +63,14 @@ def run_method(
         How.
     X : ndarray of shape (n_samples, n_features)
         Features.
-    known : Constraints
+    known : Constraints or None
         All answers; the method gets those that it can use.
-    n_clusters : tuple of int
+    n_clusters : sequence of int
         Numbers of groups; learned features are the same for all.
     seed : int
         Of every fit.
+    n_trees : int, default=0
+        Of forests.
 
     Returns
     -------
@@ -70,28 +78,33 @@ def run_method(
         Without labels if the method refused the answers.
     """
     found = Outcome()
+    extra = {}
+    if method.uses_answers and known is not None:
+        extra = {"constraints": selected(known, method.answers)}
     with noted(found.notes):
-        _run(found, method, X, known, n_clusters, seed)
+        if method.clusterer:
+            start = time.process_time()
+            models = {k: seeded(method.model(k, n_trees), seed) for k in n_clusters}
+            found.labels = {k: model.fit(X, **extra).labels_ for k, model in models.items()}
+            found.model = models[n_clusters[-1]]
+            found.notes["fit_seconds"] = round(time.process_time() - start, 3)
+        else:
+            found.embedding = X
+            if method.similarity:
+                _learn(found, method, X, known, seed, extra)
+            found.labels = {
+                k: k_means(found.embedding, k, method.n_starts, seed) for k in n_clusters
+            }
     return found
 
 
-def _run(
-    found: Outcome, method: Method, X: Floats, known: Constraints, k: tuple[int, ...], seed: int
+def _learn(
+    found: Outcome, method: Method, X: Floats, known: Any, seed: int, extra: dict[str, Any]
 ) -> None:
-    extra = {"constraints": selected(known, method.answers)} if method.uses_answers else {}
+    found.model = _chosen(found.notes, method, X, known, seed)
     start = time.process_time()
-    if method.clusterer:
-        models = {n: seeded(method.model(n), seed).fit(X, **extra) for n in k}
-        found.labels = {n: model.labels_ for n, model in models.items()}
-        found.notes["fit_seconds"] = round(time.process_time() - start, 3)
-        return
-    found.embedding = X
-    if method.similarity:
-        found.space = _chosen(found.notes, method, X, known, seed)
-        start = time.process_time()
-        found.embedding = found.space.fit(X, **extra).embedding_
-        found.notes["fit_seconds"] = round(time.process_time() - start, 3)
-    found.labels = {n: k_means(found.embedding, n, method.n_starts, seed) for n in k}
+    found.embedding = found.model.fit(X, **extra).embedding_
+    found.notes["fit_seconds"] = round(time.process_time() - start, 3)
 
 
 def k_means(Z: Floats, n_clusters: int, n_starts: int, seed: int) -> Ints:

@@ -1,0 +1,30 @@
+"""Our own questions, each a study: ``python -m benchmarks.studies NAME``.
+
+A study is a folder here (or in ``benchmarks/papers``), found by its ``command.py``:
+
+``study.py``
+    Methods (`benchmarks.study.methods.Method`: a row of the tables, named by entries of the
+    registries `SIMILARITIES` and `CLUSTERERS`), cells (points at which methods are measured, such
+    as a number of answers; each has a `name` for the log), and a subclass of
+    `benchmarks.study.engine.Study` with
+
+    - `problem(name)`: the data set, by `benchmarks.study.problems.load`;
+    - `points(name)`: every (method, cell) of a set, those that take longest first;
+    - `measure(task)`: the scores of one (set, method, cell, trial), as a dict of numbers.
+      `benchmarks.study.fits.run_method` fits a method, notes refusals and times it;
+    - `version(method)`: a hash of its parameters, by `benchmarks.study.fits.version`;
+    - `base(method, cell)`, if some methods are the same in several cells, for example without
+      answers.
+
+    All draws are seeded by `benchmarks.study.tags.seed_of`: set, trial and cell give the seed.
+``report.py``
+    A function of `benchmarks.study.results.Results` that returns
+    ``write(results, title, notes, scale, blocks)``. Blocks are Markdown, or declarations of
+    `benchmarks.study.report`: `Table`, `Claim` in `Claims`, `Curves`, `Picture`, `Page`.
+``command.py``
+    ``command = study_command(...)``: options, a small form for ``--quick``.
+
+The engine does the rest: it measures what the log ``results/NAME.jsonl`` lacks, averages over
+common trials, and writes ``results/NAME.md`` with its pictures. ``--check N`` measures N random
+results of the log again, and fails if today's code gives others. ``dcrc`` is the shortest example.
+"""

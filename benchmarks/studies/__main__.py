@@ -1,0 +1,8 @@
+"""``python -m benchmarks.studies NAME``: a command for each study."""
+
+from benchmarks.study.command import group
+
+main = group(__file__, "benchmarks.studies", "Measure methods beside each other.")
+
+if __name__ == "__main__":
+    main(prog_name="python -m benchmarks.studies")
