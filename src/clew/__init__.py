@@ -1,10 +1,41 @@
 """clew groups a collection the way people see it, from data and small, sometimes wrong, answers."""
 
+import importlib
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from clew.answers import Answer, Question
 from clew.constraints import Constraints
 
+if TYPE_CHECKING:
+    from clew import cluster as cluster
+    from clew import datasets as datasets
+    from clew import exceptions as exceptions
+    from clew import metrics as metrics
+    from clew import oracles as oracles
+    from clew import questions as questions
+    from clew import similarity as similarity
+    from clew import tables as tables
+    from clew import trust as trust
+
 __all__ = ["Answer", "Constraints", "Question", "__version__"]
 
 __version__ = version("clew")
+
+#: Imported when they are first used: together they take several times as long as ``import clew``.
+_SUBPACKAGES = frozenset(
+    {"cluster", "datasets", "metrics", "oracles", "questions", "similarity", "tables", "trust"}
+)
+
+
+if not TYPE_CHECKING:  # mypy would take any name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """Import a subpackage when it is first used."""
+        if name in _SUBPACKAGES:
+            return importlib.import_module(f"clew.{name}")
+        raise AttributeError(f"module 'clew' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SUBPACKAGES})

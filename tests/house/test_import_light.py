@@ -1,12 +1,15 @@
-"""Importing clew costs no extra: what an extra brings is loaded where it is used."""
+"""Importing clew loads no extra and no subpackage: each is imported where it is first used."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 
 import pytest
+
+import clew
 
 HEAVY = (
     "sqlalchemy",
@@ -45,3 +48,26 @@ def test_import_needs_no_extra(module: str) -> None:
     # None in sys.modules stands for a package that is not installed.
     code = f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r})); import {module}"
     assert _python(f"{code}; print('imported')") == "imported\n"
+
+
+SUBPACKAGES = (
+    "cluster", "datasets", "metrics", "oracles", "questions", "similarity", "tables", "trust",
+)  # fmt: skip
+
+
+def test_import_clew_loads_no_subpackage() -> None:
+    loaded = json.loads(_python("import sys, json, clew; print(json.dumps(sorted(sys.modules)))"))
+    assert {f"clew.{name}" for name in SUBPACKAGES}.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("name", SUBPACKAGES)
+def test_subpackage_is_imported_when_it_is_first_used(name: str) -> None:
+    public = importlib.import_module(f"clew.{name}").__all__[0]
+    code = f"import clew; print('{name}' in dir(clew)); print(clew.{name}.{public}.__name__)"
+    assert _python(code).splitlines() == ["True", public]
+
+
+def test_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'clew' has no attribute 'clusters'"):
+        clew.clusters  # noqa: B018
+    assert not hasattr(clew, "_nothing")

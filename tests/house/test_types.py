@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 
 USES = """
 import numpy as np
+import clew
 from clew import Constraints
 from clew.cluster import DCRC, GuidedClustering, KernelKMeans
 from clew.similarity import COPRF, ITML
@@ -24,6 +25,8 @@ MISUSES = {
     "DCRC(3).fit(X, constraints=answers).probabilites_": 'has no attribute "probabilites_"',
     "KernelKMeans(3).fit(X).cluster_centres_": 'has no attribute "cluster_centres_"',
     "ITML().fit(X).metrics_": 'has no attribute "metrics_"',
+    "clew.cluster.GuidedClustering().fit(X).lables_": 'has no attribute "lables_"',
+    "clew.clusters": 'has no attribute "clusters"',
     "GuidedClustering().fit(X, answers)": "Argument 2",
     "GuidedClustering().fit_predict(X, constraint=answers)": "Unexpected keyword",
     "KernelKMeans(3).fit(X, constraints=answers)": "Unexpected keyword",
@@ -54,6 +57,8 @@ def test_what_is_right_passes(tmp_path):
     right = """
 labels = DCRC(3).fit_predict(X, constraints=answers)
 print(labels.max(), COPRF().fit_transform(X, constraints=answers).shape)
+print(clew.cluster.GuidedClustering(3).fit(X).labels_, clew.similarity.COPRF())
+print(clew.metrics.n_violated(labels, answers), clew.exceptions.ClewError, clew.trust, clew.tables)
 print(COPRF().set_fit_request(constraints=True).set_output(transform="pandas").get_params())
 """
     assert complaints(USES + right, tmp_path) == []
