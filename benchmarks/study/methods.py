@@ -39,6 +39,7 @@ from clew.similarity import (
     SKLR,
     SKMS,
     AdaptiveKNN,
+    ClustRF,
     ConsensusKNN,
     DominantNeighbors,
     LinkedAffinity,
@@ -55,6 +56,7 @@ LSML_STEPS = 100
 
 #: Similarities and metrics by name, for a number of trees.
 SIMILARITIES: dict[str, Callable[[int], Any]] = {
+    "ClustRF": lambda t: ClustRF(t),
     "COP-RF": lambda t: COPRF(t),
     "COP-RF hard": lambda t: COPRF(t, **HARD),
     "COP-RF hard, leaf": lambda t: COPRF(t, affinity="leaf", **HARD),

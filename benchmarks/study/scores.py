@@ -10,8 +10,19 @@ import pandas as pd
 from scipy.stats import t as student
 
 from benchmarks._harness import mean_and_error
+from clew.metrics import area_under_curve
 
-__all__ = ["Score", "Values", "averaged", "difference", "in_order", "paired", "standing", "verdict"]
+__all__ = [
+    "Score",
+    "Values",
+    "area",
+    "averaged",
+    "difference",
+    "in_order",
+    "paired",
+    "standing",
+    "verdict",
+]
 
 #: One value a trial, or one column for each point of a curve.
 Values = pd.Series | pd.DataFrame
@@ -68,6 +79,13 @@ def averaged(parts: list[pd.Series]) -> pd.Series:
     if not parts:
         return pd.Series(dtype=float)
     return pd.concat(parts, axis=1).dropna().mean(axis=1)
+
+
+def area(curve: pd.DataFrame) -> pd.Series:
+    """Give the area under the curve of each complete trial: trapezoids of unit width."""
+    complete = curve.dropna()
+    areas = [area_under_curve(row) for row in complete.to_numpy(float)]
+    return pd.Series(areas, index=complete.index, dtype=float)
 
 
 def paired(ours: Values, theirs: Values | Mapping[str, Values]) -> dict[str, Score]:

@@ -1,34 +1,35 @@
-"""The study of ClustRF follows the paper's protocol, goes on where it stopped, and counts right."""
+"""The study of ClustRF follows the paper's protocol, and its report shows what its log holds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.papers._scores import difference
-from benchmarks.papers.clustrf import pictures as picture_module
-from benchmarks.papers.clustrf import protocol, report, study
-from benchmarks.papers.clustrf.areas import Areas, percent
-from benchmarks.papers.clustrf.findings import findings, reading_table
-from benchmarks.papers.clustrf.methods import EUCLIDEAN, FORESTS, MAIN, READINGS, WAYS, way
-from benchmarks.papers.clustrf.protocol import FACES, Problem
-from benchmarks.papers.clustrf.published import PUBLISHED
-from benchmarks.papers.clustrf.study import KEY, Study, affinity_of, run
+from benchmarks.papers.clustrf import report as report_module
+from benchmarks.papers.clustrf import study as s
+from benchmarks.papers.clustrf.command import command
+from benchmarks.study import problems
+from benchmarks.study.engine import run
+from benchmarks.study.results import Results
+from click.testing import CliRunner
 from sklearn.datasets import make_blobs
 
+from benchmarks import _harness as harness
 from clew.cluster import SpectralClustering
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 
 N_PERSONS = 3
+LEAF = s.variant("leaf", s.MAIN)
 
 
-def _faces(name: str) -> Dataset:
+def _faces(name: str, scale: str | None = None) -> Dataset:
     """More rows a person than the study takes, more pixels than components."""
-    if name != FACES:
+    if name != s.FACES:
         raise DatasetNotFoundError(f"no {name}")
     X, y = make_blobs(360, 40, centers=N_PERSONS, cluster_std=8.0, random_state=0)
     return Dataset(name=name, X=X, y=y.astype(np.int64), class_names=tuple("abc"), source="made")
@@ -36,155 +37,134 @@ def _faces(name: str) -> Dataset:
 
 @pytest.fixture(autouse=True)
 def made_faces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(protocol.datasets, "load", _faces)
-    monkeypatch.setattr(study, "RESULTS", tmp_path)
-    study.missing.cache_clear()
+    monkeypatch.setattr(problems.datasets, "load", _faces)
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
+    cached = (problems.load, s.problem, s.affinity, s.graph)
+    for function in cached:
+        function.cache_clear()
     yield
-    study.missing.cache_clear()
+    for function in cached:
+        function.cache_clear()
 
 
 @pytest.fixture
-def small() -> Study:
-    return Study(n_trials=2, n_trees=3, sets=(FACES, "segment_full"), stem="test", k=(5, 10, 20))
+def small() -> s.ClustrfStudy:
+    return s.ClustrfStudy(2, (s.FACES, s.SEGMENTS), "test", n_trees=3, k=(5, 10, 20))
 
 
-def _fill(small: Study, lead: float = 0.0) -> None:
-    """Write every result: .5 for each way, a little more in each trial, and `lead` for forests."""
-    problem = Problem(FACES)
-    for task in small.tasks(problem):
-        key = dict(zip(KEY, small.key(problem, task), strict=True))
-        ari = 0.5 + 0.02 * task.trial + lead * task.way.is_forest
-        small.log.append(key | {"ari": ari, "seconds": 0.0, "seed": 0, "source": "x"})
+def _fill(small: s.ClustrfStudy, lead: float = 0.0) -> None:
+    """Write .5 for each result, a little more in each trial, and `lead` for forests."""
+    for task in small.tasks():
+        ari = 0.5 + 0.02 * task.trial + lead * task.method.is_forest
+        small.log.append(small.key(task) | {"ari": ari, "source": "x"})
 
 
 def test_faces_are_scaled_pixels_then_components() -> None:
-    problem = Problem(FACES)
-    assert problem.X.shape == (100 * N_PERSONS, 30)
-    assert np.bincount(problem.y).tolist() == [100] * N_PERSONS
-    width = np.ptp(problem.X, axis=0)
-    assert (np.diff(problem.X.std(axis=0)) <= 0).all()  # the first component counts most
-    assert width.max() > 1.5 * width.min()
-    stretched = Problem(protocol.STRETCHED).X
+    faces = s.problem(s.FACES)
+    assert faces.X.shape == (100 * N_PERSONS, 30)
+    assert np.bincount(faces.y).tolist() == [100] * N_PERSONS
+    assert (np.diff(faces.X.std(axis=0)) <= 0).all()  # the first component varies most
+    stretched = s.problem(s.STRETCHED).X
     np.testing.assert_allclose(stretched.min(axis=0), -1)
     np.testing.assert_allclose(stretched.max(axis=0), 1)
 
 
-def test_table_has_the_papers_ways() -> None:
-    main = [one for one in WAYS if one.is_main]
-    assert len(main) == 3 * 5 + 3
-    assert len({(one.method, one.setting) for one in WAYS}) == 18 + 3 * (len(READINGS) - 1)
-    assert len({one.version(10) for one in WAYS}) == len(WAYS)
-    for row in PUBLISHED.values():
-        assert [len(row[method]) for method in (*EUCLIDEAN, *FORESTS)] == [5, 5, 5, 1, 1, 1]
+def test_table_has_the_papers_methods() -> None:
+    assert sum(of.is_main for of in s.VARIANTS) == 3 * 5 + 3
+    assert len({of.name for of in s.VARIANTS}) == 18 + 3 * (len(s.READINGS) - 1)
+    assert len({of.version(10) for of in s.VARIANTS}) == len(s.VARIANTS)
+    for row in report_module.PUBLISHED.values():
+        assert [len(row[method]) for method in s.LABELS] == [5, 5, 5, 1, 1, 1]
 
 
-def test_version_follows_the_parameters() -> None:
-    forest, knn = way("leaf", MAIN), way("knn", 20)
-    assert forest.version(5) != forest.version(10)
+def test_version_and_estimator_have_the_parameters_of_a_variant() -> None:
+    knn = s.variant("knn", 40)
+    assert LEAF.version(5) != LEAF.version(10)
     assert knn.version(5) == knn.version(10)
+    assert knn.similarity(300, 10).scale_neighbors == 40
+    assert s.variant("leaf", "2 N draws").similarity(300, 10).max_samples == 600
+    assert s.variant("uniform", "smallest child 5").similarity(300, 10).min_samples_leaf == 5
 
 
-def test_readings_set_what_they_say() -> None:
-    forest = way("leaf", "2 N draws").similarity(300, 10)
-    assert forest.get_params()["max_samples"] == 600
-    smallest = way("leaf", "smallest child 5").similarity(300, 10)
-    assert smallest.get_params()["min_samples_leaf"] == 5
+@pytest.mark.parametrize("of", [s.variant("knn", 20), LEAF], ids=lambda of: of.method)
+def test_graph_is_that_of_spectral_clustering(of: s.Variant) -> None:
+    between = s.affinity(s.FACES, of, 3, 0)
+    graph = SpectralClustering(N_PERSONS, n_neighbors=9, random_state=0).fit(between).graph_
+    assert (s.graph(s.FACES, of, 9, 3, 0) != graph).nnz == 0
 
 
-@pytest.mark.parametrize("method", ["knn", "leaf"])
-def test_a_graph_is_that_of_spectral_clustering(method: str, small: Study) -> None:
-    one = way(method, 20 if method == "knn" else MAIN)
-    affinity = affinity_of(small, Problem(FACES), one, 0)
-    graph = SpectralClustering(N_PERSONS, n_neighbors=9, random_state=0).fit(affinity).graph_
-    assert (one.graph(affinity, 9) != graph).nnz == 0
-
-
-def test_selections_are_part_of_the_plain_graph(small: Study) -> None:
-    affinity = affinity_of(small, Problem(FACES), way("knn", 20), 0)
-    plain = way("knn", 20).graph(affinity, 9)
-    for method in EUCLIDEAN[1:]:
-        kept = way(method, 20).graph(affinity, 9)
+def test_selections_are_part_of_the_plain_graph() -> None:
+    plain, *others = (s.graph(s.FACES, s.variant(method, 20), 9, 3, 0) for method in s.EUCLIDEAN)
+    for kept in others:
         assert kept.nnz < plain.nnz
         assert (kept.multiply(plain > 0) != kept).nnz == 0
 
 
-def test_run_goes_on_where_it_stopped(
-    small: Study, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_run_measures_what_the_log_lacks(
+    small: s.ClustrfStudy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = (way("knn", 20), way("dominant", 20), way("leaf", MAIN), way("leaf", "2 N draws"))
-    monkeypatch.setattr(study, "WAYS", few)
-    run(small, n_jobs=1)
+    few = (s.variant("knn", 20), s.variant("dominant", 20), LEAF, s.variant("leaf", "2 N draws"))
+    monkeypatch.setattr(s, "VARIANTS", few)
+    run(small, 1)
     complete = small.log.read()
     assert len(complete) == 4 * 3 * 2
     assert "left out: no segment_full" in capsys.readouterr().out
-    lost = [key for key in complete if key[1] == "leaf" and key[2] == MAIN and key[4] == 1]
-    small.log.keep(lambda record: small.log.key(record) not in lost)
-    before = small.log.path.read_text(encoding="utf-8")
-    run(small, n_jobs=1)
-    after = small.log.path.read_text(encoding="utf-8")
-    assert after.startswith(before)
-    assert len(after.splitlines()) == len(before.splitlines()) + len(lost)
-    assert all(small.log.read()[key]["ari"] == complete[key]["ari"] for key in lost)
-    assert "1 parts to run" in capsys.readouterr().out
-
-
-def test_height_is_the_area_divided_by_the_range(small: Study) -> None:
-    problem = Problem(FACES)
-    one = way("knn", 20)
-    for k, ari in zip(small.k, (0.2, 0.8, 0.4), strict=True):
-        key = dict(zip(KEY, small.key(problem, study.Task(one, k, 0)), strict=True))
-        small.log.append(key | {"ari": ari, "source": "x"})
-    heights = Areas(small, (problem,)).heights(problem, one)
-    assert heights == {0: pytest.approx((0.5 + 0.6) / 2)}
-
-
-def test_findings_follow_the_differences(small: Study) -> None:
-    _fill(small, lead=0.1)
-    areas = Areas(small, (Problem(FACES),))
-    text = "\n".join(findings(areas))
-    assert "Strct-Unfm above ClustRF-Bi: level (+0.0 ± 0.0)" in text
-    assert text.count("kNN yes (+10.0 ± 0.0); DN yes (+10.0 ± 0.0)") == 3
-    assert "DN above kNN, each at its best M: level" in text
-    assert reading_table(areas, Problem(FACES)).count("61.0 ± 1.0") == 3 * len(READINGS)
-
-
-def test_report_sets_the_paper_beside_ours(small: Study) -> None:
-    _fill(small)
-    areas = Areas(small, (Problem(FACES),))
-    text = report.report(areas, is_quick=False)
-    assert "51.0 ± 1.0" in text
-    assert re.search(r"the paper +\| +22\.9 \|", text)
-    assert "`--fresh`" in text
-    assert "Not complete" not in text
-    assert not re.search(r"\bnan\b", text)
-    summary = report.summary(areas)["mean_ari"][FACES]
-    assert summary["leaf"][MAIN] == {
-        "mean": pytest.approx(0.51),
-        "error": pytest.approx(0.01),
-        "trials": 2,
+    lines = small.log.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if f'"{s.MAIN}"' not in line]
+    small.log.path.write_text("".join(kept), encoding="utf-8")
+    run(small, 1)
+    again = small.log.read()
+    assert {key: found["ari"] for key, found in again.items()} == {
+        key: found["ari"] for key, found in complete.items()
     }
+    assert "6 results to measure, 18 found" in capsys.readouterr().out
 
 
-def test_empty_log_gives_dashes(small: Study) -> None:
-    areas = Areas(small, (Problem(FACES),))
-    text = report.report(areas, is_quick=True)
+def _parts(small: s.ClustrfStudy) -> report_module.ClustrfReport:
+    return report_module.ClustrfReport(Results(small))
+
+
+def test_height_is_the_area_divided_by_the_range(small: s.ClustrfStudy) -> None:
+    for task in small.tasks():
+        ari = {5: 0.2, 10: 0.8, 20: 0.4}[task.cell.k]
+        small.log.append(small.key(task) | {"ari": ari, "source": "x"})
+    heights = _parts(small).height(s.FACES, LEAF)
+    assert heights.to_dict() == dict.fromkeys((0, 1), pytest.approx((0.5 + 0.6) / 2))
+
+
+def test_report_compares_with_the_paper(small: s.ClustrfStudy, pictured: list[str]) -> None:
+    _fill(small, lead=0.1)
+    text = report_module.report(Results(small))
+    assert text == (harness.RESULTS / "test.md").read_text(encoding="utf-8")
+    assert re.search(r"the paper +\| +22\.9 \|", text)
+    assert "Not complete" not in text
+    rows = [re.sub(" +", " ", line) for line in text.splitlines()]
+    assert f"| ClustRF-Strct-Unfm above ClustRF-Bi | {s.FACES} | +0.000 ± 0.000 | level |" in rows
+    assert f"| ClustRF-Bi above DN at its best M | {s.FACES} | +0.100 ± 0.000 | yes |" in rows
+    assert f"| DN above kNN, each at its best M | {s.FACES} | +0.000 ± 0.000 | level |" in rows
+    main = "61.0 ± 1.0"
+    assert "\n".join(rows).count(f"| {main} | {main} | {main} |") == len(s.READINGS)
+    assert pictured == ["test_curves", f"test_affinity_{s.FACES}", "test_faces"]
+
+
+def test_empty_log_gives_dashes(small: s.ClustrfStudy, pictured: list[str]) -> None:
+    text = report_module.report(Results(small))
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text
-    assert percent(difference({}, {})) == "–"
 
 
-def test_sums_of_one_person_count_no_image_with_itself(small: Study) -> None:
-    found = picture_module.of_one_person(small, Problem(FACES))
+def test_sums_of_one_person_count_no_image_with_itself(small: s.ClustrfStudy) -> None:
+    found: dict[str, Any] = _parts(small).of_one_person
     for first, total, share in found.values():
         assert not first.diagonal().any()
         assert first.sum() < total <= 100 * 99
         assert 1 / N_PERSONS < share <= 1
 
 
-def test_pictures_are_drawn(small: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    _fill(small)
-    names = []
-    monkeypatch.setattr(picture_module, "saved", lambda figure, study, name: names.append(name))
-    picture_module.draw(Areas(small, (Problem(FACES),)))
-    assert names == ["curves", f"affinity_{FACES}", "faces"]
+@pytest.mark.parametrize("options", [["--fresh"], ["--fresh", "--sets", s.FACES], ["--sets", "x"]])
+def test_a_report_alone_deletes_nothing(options: list[str]) -> None:
+    log = harness.RESULTS / "clustrf.jsonl"
+    log.write_text('{"set": "pie10_32x32", "ari": 0.5}\n', encoding="utf-8")
+    done = CliRunner().invoke(command, ["--report-only", *options])
+    assert done.exit_code == 2
+    assert log.read_text(encoding="utf-8") == '{"set": "pie10_32x32", "ari": 0.5}\n'

@@ -1,151 +1,210 @@
-"""Runs what is missing of the study, one result at a time."""
+"""What is measured: spectral cuts of graphs, over the size of the neighborhood."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from scipy.sparse import csr_array
 
-from benchmarks._harness import RESULTS
-from benchmarks._result_log import ResultLog
-from benchmarks.papers._identity import seed_of, seeded
-from benchmarks.papers._running import run_missing
-from benchmarks.papers.clustrf.methods import WAYS, Way
-from benchmarks.papers.clustrf.protocol import SETS, K, Problem
+from benchmarks.study.engine import Study, Task
+from benchmarks.study.methods import SIMILARITIES
+from benchmarks.study.problems import Problem, load, to_range
+from benchmarks.study.tags import parameters_of, seed_of, seeded, tag_of
 from clew.cluster import SpectralClustering
-from clew.exceptions import DatasetNotFoundError
+from clew.graphs import nearest_graph
 from clew.metrics import adjusted_rand_score
 
-__all__ = ["KEY", "READING_TRIALS", "Study", "Task", "affinity_of", "run", "trial_seed"]
+__all__ = ["VARIANTS", "ClustrfStudy", "Variant", "affinity", "graph", "problem", "variant"]
 
-KEY = ("set", "method", "setting", "k", "trial", "version")
-#: Readings beside the table are compared in fewer trials.
+SEGMENTS, FACES = "segment_full", "pie10_32x32"
+#: The faces once more, with all principal components scaled to the same range.
+STRETCHED = "pie10_stretched"
+SETS = (SEGMENTS, FACES, STRETCHED)
+#: The sets that the paper has.
+PUBLISHED_SETS = (SEGMENTS, FACES)
+ROWS_PER_PERSON, N_COMPONENTS = 100, 30
+#: Neighbors that determine the scale of Gaussian affinities.
+M = (20, 40, 60, 80, 100)
+#: Neighbors in the graph that is cut.
+K = tuple(range(10, 101, 10))
+Kind = Literal["leaf", "uniform", "adaptive"]
+EUCLIDEAN = ("knn", "dominant", "consensus")
+FORESTS: tuple[Kind, ...] = ("leaf", "uniform", "adaptive")
+LABELS = {
+    "knn": "kNN",
+    "dominant": "DN",
+    "consensus": "cons-kNN",
+    "leaf": "ClustRF-Bi",
+    "uniform": "ClustRF-Strct-Unfm",
+    "adaptive": "ClustRF-Strct-Adpt",
+}
+SELECTIONS = {"dominant": "dominant neighbors", "consensus": "consensus kNN"}
+MAIN = "smallest child 1"
+#: What the paper leaves open: the smallest node, and how many rows each tree draws (as a multiple
+#: of the number of rows; real and pseudo rows together).
+READINGS: Mapping[str, Mapping[str, float]] = {
+    MAIN: {},
+    **{f"smallest child {n}": {"min_samples_leaf": n} for n in (2, 5, 10, 20, 50, 100)},
+    "N / 2 draws": {"draws": 0.5},
+    "2 N draws": {"draws": 2.0},
+}
+#: Other readings than the main one are compared in fewer trials.
 READING_TRIALS = 3
 
 
-class Task(NamedTuple):
-    """One result: a way to make affinities, neighbours in the graph, and a trial."""
+@dataclass(frozen=True)
+class Variant:
+    """A method with one setting: M of Gaussian affinities, or a reading of the paper of forests."""
 
-    way: Way
-    k: int
-    trial: int
+    method: str
+    setting: str
 
     @property
-    def shares(self) -> str:
-        """What it shares with others."""
-        return f"trial {self.trial}" if self.way.is_forest else f"M = {self.way.setting}"
+    def name(self) -> str:
+        """Name in frames."""
+        return f"{self.method}, {self.setting}"
+
+    @property
+    def label(self) -> str:
+        """Name of the method in tables."""
+        return LABELS[self.method]
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether the affinities are those of a forest."""
+        return self.method in FORESTS
+
+    @property
+    def is_main(self) -> bool:
+        """Whether Table 2 has it."""
+        return not self.is_forest or self.setting == MAIN
+
+    def similarity(self, n_rows: int, n_trees: int) -> Any:
+        """Build the estimator of the affinities of all pairs."""
+        if not self.is_forest:
+            return SIMILARITIES["adaptive kNN"](0).set_params(scale_neighbors=int(self.setting))
+        reading = READINGS[self.setting]
+        return SIMILARITIES["ClustRF"](n_trees).set_params(
+            affinity=self.method,
+            min_samples_leaf=int(reading.get("min_samples_leaf", 1)),
+            max_samples=round(reading["draws"] * n_rows) if "draws" in reading else None,
+        )
+
+    def selection(self, n_neighbors: int) -> Any:
+        """Build what selects edges of the graph of nearest rows; None: all of them."""
+        if self.method not in SELECTIONS:
+            return None
+        model = SIMILARITIES[SELECTIONS[self.method]](0)
+        return model.set_params(similarity="precomputed", n_neighbors=n_neighbors)
+
+    def version(self, n_trees: int) -> str:
+        """Hash the parameters."""
+        parts = [part for part in (self.similarity(100, n_trees), self.selection(2)) if part]
+        return tag_of(self.method, self.setting, *map(parameters_of, parts))
+
+
+def variant(method: str, setting: object) -> Variant:
+    """Give a method with a setting."""
+    return Variant(method, str(setting))
+
+
+VARIANTS = (
+    *(variant(method, m) for m in M for method in EUCLIDEAN),
+    *(variant(method, reading) for reading in READINGS for method in FORESTS),
+)
+
+
+class Size(NamedTuple):
+    """The number of neighbors in the graph that is cut."""
+
+    k: int
+
+    @property
+    def name(self) -> str:
+        """Name in frames."""
+        return f"k = {self.k}"
+
+
+@lru_cache(maxsize=4)
+def problem(name: str) -> Problem:
+    """Load a set, scaled to [-1, 1]; faces as principal components of the scaled pixels."""
+    if name == SEGMENTS:
+        return load(name, "range")
+    faces = load(FACES, "range", per_class=ROWS_PER_PERSON, n_components=N_COMPONENTS)
+    return replace(faces, name=name, X=to_range(faces.X)) if name == STRETCHED else faces
+
+
+@lru_cache(maxsize=1)
+def affinity(name: str, of: Variant, n_trees: int, seed: int) -> NDArray[np.floating]:
+    """Measure the affinities of all pairs, (n_samples, n_samples)."""
+    X = problem(name).X
+    found: NDArray[np.floating] = (
+        seeded(of.similarity(len(X), n_trees), seed).fit(X).affinity_matrix_
+    )
+    return found
+
+
+@lru_cache(maxsize=32)
+def graph(name: str, of: Variant, k: int, n_trees: int, seed: int) -> csr_array:
+    """Select edges of the graph of the k nearest rows."""
+    between, selection = affinity(name, of, n_trees, seed), of.selection(k)
+    if selection is None:
+        return nearest_graph(between, k)
+    found: csr_array = selection.fit(between).affinity_matrix_
+    return found
 
 
 @dataclass(frozen=True)
-class Study:
-    """How large the study is, and where its results are kept."""
+class ClustrfStudy(Study):
+    """The study of ClustRF."""
 
     n_trials: int = 10
-    n_trees: int = 1000
     sets: tuple[str, ...] = SETS
     stem: str = "clustrf"
+    n_trees: int = 1000
     k: tuple[int, ...] = K
 
-    @property
-    def log(self) -> ResultLog:
-        """The file of single results."""
-        return ResultLog(RESULTS / f"{self.stem}.jsonl", KEY)
+    key_fields: ClassVar[tuple[str, ...]] = ("set", "method", "setting", "k", "trial", "version")
+    method_fields: ClassVar[tuple[str, ...]] = ("method", "setting")
 
-    def problems(self) -> list[Problem]:
-        """Give the sets that can be had."""
-        return [Problem(name) for name in self.sets if not missing(name)]
+    def problem(self, name: str) -> Problem:
+        """Load a set."""
+        return problem(name)
 
-    def tasks(self, problem: Problem) -> list[Task]:
-        """Give every way at every k in every trial, what shares a graph side by side."""
-        return [
-            Task(one, k, trial)
-            for one in WAYS
-            for k in self.k
-            for trial in range(self.n_trials_of(problem, one))
-        ]
+    def points(self, name: str) -> list[tuple[Variant, Size]]:
+        """Give every variant with every size."""
+        return [(v, Size(k)) for v in VARIANTS if self.trials_of(name, v) for k in self.k]
 
-    def n_trials_of(self, problem: Problem, one: Way) -> int:
-        """Give the number of trials of a way; readings beside the table have fewer, or none."""
-        if one.is_main:
+    def trials_of(self, name: str, method: Variant) -> int:
+        """Give the number of trials: fewer or none of what Table 2 does not have."""
+        if method.is_main:
             return self.n_trials
-        return min(READING_TRIALS, self.n_trials) if problem.is_published else 0
+        return min(READING_TRIALS, self.n_trials) if name in PUBLISHED_SETS else 0
 
-    def key(self, problem: Problem, task: Task) -> tuple[object, ...]:
-        """Give the key under which the log holds a result."""
-        one = task.way
-        version = _version(one, self.n_trees)
-        return (problem.name, one.method, one.setting, task.k, task.trial, version)
+    def version(self, method: Variant) -> str:
+        """Hash the parameters of a variant."""
+        return method.version(self.n_trees)
 
+    def key(self, task: Task) -> dict[str, Any]:
+        """Give the fields of the log that identify a result."""
+        name, of, size, trial = task
+        fields = {"set": name, "method": of.method, "setting": of.setting, "k": size.k}
+        return fields | {"trial": trial, "version": self._version(of)}
 
-@cache
-def _version(one: Way, n_trees: int) -> str:
-    return one.version(n_trees)
+    def group(self, task: Task) -> str:
+        """Graphs of one M are the same in all trials; a forest is that of one trial."""
+        of: Variant = task.method
+        return f"trial {task.trial}" if of.is_forest else f"M = {of.setting}"
 
-
-@cache
-def missing(name: str) -> str:
-    """Say why a set cannot be had; nothing if it can."""
-    try:
-        return "" if len(Problem(name).y) else "no rows"
-    except DatasetNotFoundError as error:
-        return str(error)
-
-
-def run(study: Study, n_jobs: int) -> None:
-    """Run every (set, trial) that is not complete.
-
-    Parameters
-    ----------
-    study : Study
-        What to run. Results that its log holds are not made again.
-    n_jobs : int
-        Processes.
-    """
-    run_missing(study, _units, _run_unit, missing, n_jobs)
-
-
-def _units(study: Study, done: Container[object]) -> list[tuple[str, str, list[Task]]]:
-    """Sort what is not done by what it shares: affinities of one M, or a trial of the forests."""
-    units: dict[tuple[str, str], list[Task]] = {}
-    for problem in study.problems():
-        for task in study.tasks(problem):
-            if study.key(problem, task) not in done:
-                units.setdefault((problem.name, task.shares), []).append(task)
-    return [(*unit, tasks) for unit, tasks in units.items()]
-
-
-def _run_unit(study: Study, name: str, shares: str, tasks: Sequence[Task], source: str) -> str:
-    """Run some tasks on one set; the log grows with each."""
-    problem = Problem(name)
-    affinity = lru_cache(maxsize=1)(partial(affinity_of, study, problem))
-    graph = lru_cache(maxsize=1)(lambda one, k, seed: one.graph(affinity(one, seed), k))
-    with threadpool_limits(1):
-        for task in tasks:
-            start = time.perf_counter()
-            seed = trial_seed(problem, task.trial)
-            # Without trees nothing is drawn: the graph of one trial is that of all.
-            edges = graph(task.way, task.k, seed if task.way.is_forest else 0)
-            model = SpectralClustering(problem.n_classes, n_neighbors=None, random_state=seed)
-            ari = float(adjusted_rand_score(problem.y, model.fit(edges).labels_))
-            seconds = round(time.perf_counter() - start, 3)
-            key = dict(zip(KEY, study.key(problem, task), strict=True))
-            study.log.append(key | {"ari": ari, "seconds": seconds, "seed": seed, "source": source})
-    return f"{name}, {shares}"
-
-
-def trial_seed(problem: Problem, trial: int) -> int:
-    """Give the seed of a trial; its forests grow from one, and differ in how they are read."""
-    return seed_of("clustrf", problem.name, trial)
-
-
-def affinity_of(study: Study, problem: Problem, one: Way, seed: int) -> NDArray[np.floating]:
-    """Measure the affinities of all pairs, (n_samples, n_samples)."""
-    similarity = seeded(one.similarity(len(problem.y), study.n_trees), seed)
-    found: NDArray[np.floating] = similarity.fit(problem.X).affinity_matrix_
-    return found
+    def measure(self, task: Task) -> dict[str, Any]:
+        """Score the spectral cut of a graph."""
+        name, of, size, trial = task
+        seed, y = seed_of("clustrf", name, trial), problem(name).y
+        edges = graph(name, of, size.k, self.n_trees, seed if of.is_forest else 0)
+        model = SpectralClustering(problem(name).n_classes, n_neighbors=None, random_state=seed)
+        return {"ari": float(adjusted_rand_score(y, model.fit(edges).labels_))}
