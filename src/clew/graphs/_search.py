@@ -40,6 +40,10 @@ class NeighborSearch:
         self._is_distance = is_distance
         self._tree: KDTree | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The tree counts its searches, so a search would change what is pickled.
+        return {**self.__dict__, "_tree": None}
+
     def nearest(self, rows: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
         """Find the nearest rows of any rows.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -233,7 +232,6 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
             callback=callback,
         )
         self._space, self._rows = space, space.scaled(features)
-        self.__dict__.pop("_gaussian", None)
         self.euclidean_ = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
         self.constraint_weight_, self.doubt_, self.error_rate_ = belief
         self.n_violated_ = self.forest_.n_violated
@@ -315,10 +313,6 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     def _affinity_to_fitted(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
         return self._mixed(super()._affinity_to_fitted(X), self._space.scaled(X))
 
-    @cached_property
-    def _gaussian(self) -> LocalGaussian:
-        return LocalGaussian(self._rows)
-
     def _mixed(
         self, affinity: NDArray[np.float32], rows: NDArray[np.float64]
     ) -> NDArray[np.float32]:
@@ -326,7 +320,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         if self.euclidean_ == 0:
             return affinity
         affinity *= np.float32(1 - self.euclidean_)
-        affinity += np.float32(self.euclidean_) * self._gaussian.affinity(rows)
+        affinity += np.float32(self.euclidean_) * LocalGaussian(self._rows).affinity(rows)
         return affinity
 
 
