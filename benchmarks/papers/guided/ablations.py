@@ -14,7 +14,7 @@ from benchmarks.papers.guided.methods import Method
 from clew._random import derived_seeds
 from clew._units import Units
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._beliefs import telling
+from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import PRUNING_MARGIN, Clustering, Ensemble
 from clew.cluster.guided._members import default_members
 from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows, refine
@@ -116,7 +116,7 @@ class Ablated(GuidedClustering):
         seeds = derived_seeds(self.random_state, 4)
         units = Units.standardized(X, self.standardize)
         views = Views(units.inside(X), seeds[0], self.n_jobs)
-        answers = split_answers(telling(constraints), seeds[1])
+        answers = split_answers(informative_answers(constraints), seeds[1])
         smoothers = {
             "neighbors": NeighborSmoother(views.read("neighbors", 10)),
             "ridge": RidgeSmoother(views.X, seeds[3]),

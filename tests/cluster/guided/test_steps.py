@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._beliefs import beliefs_about
+from clew.cluster.guided._answer_errors import answer_errors
 from clew.cluster.guided._ensemble import Ensemble
 from clew.cluster.guided._members import UNCONSTRAINED, default_members
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother
@@ -82,7 +82,7 @@ def test_one_annotator_is_not_reweighted():
 
 
 def consensus(labels, ensemble):
-    return Consensus(ensemble, labels, [], np.eye(3)[labels], beliefs_about(ensemble, []))
+    return Consensus(ensemble, labels, [], np.eye(3)[labels], answer_errors(ensemble, []))
 
 
 @pytest.mark.parametrize(("lead", "falls_back"), [(-0.5, True), (0.9, True), (1.1, False)])

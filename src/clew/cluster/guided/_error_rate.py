@@ -1,4 +1,4 @@
-"""How many answers are wrong, judged by partitions that did not see them."""
+"""How many answers are wrong, estimated from clusterings that did not see them."""
 
 from __future__ import annotations
 
@@ -6,58 +6,62 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
+from scipy.stats import beta
 
 from clew.trust.groups.confusion import LEVEL
 
-__all__ = ["ErrorRate", "Judged", "error_rate"]
+__all__ = ["ErrorRate", "ScoredAnswers", "error_rate"]
 
 Floats = NDArray[np.float64]
 
-#: The share of wrong answers is expected to be as in a Beta distribution of these.
-PRIOR = (2.0, 10.0)
+#: Prior of the share of wrong answers: 0 with this probability, else a Beta distribution.
+P_NO_ERRORS = 0.2
+BETA = (2.0, 10.0)
 MAX_RATE = 0.45
+#: The shares whose posterior probability is computed; the first is 0.
+GRID = np.linspace(0, MAX_RATE, 201)
 SCORE_RANGE = (0.02, 0.98)
-#: Standard deviations of the logarithm of the slope, and of the intercept.
+#: Prior standard deviations of the logarithm of the slope, and of the intercept.
 SLOPE_SD, INTERCEPT_SD = 1.0, 10**0.5
-STARTS = ((0.0, 0.0, -1.5), (0.5, 0.0, 0.0))
-GRID = np.linspace(0.001, MAX_RATE - 0.001, 200)
-#: Width of the cells of log odds in which answers are counted; steps of Fisher scoring, and how
-#: far one may go.
-CELL, CHOICE_CELL, N_STEPS, MAX_STEP = 0.05, 0.5, 15, 1.0
+#: Answers are counted in cells of log-odds of this width: about pairs, and forced choices.
+PAIR_CELL, CHOICE_CELL = 0.05, 0.5
+#: Fisher scoring: most steps, the longest of them, and the length at which it stops.
+MAX_ITER, MAX_STEP, TOL = 25, 1.0, 1e-4
 #: Beyond these log-odds probabilities are 0 or 1.
 MAX_LOG_ODDS = 30.0
+TINY = 1e-9
 
 
 class ErrorRate(NamedTuple):
-    """Share of wrong answers, and how co-association predicts which rows are together."""
+    """Share of wrong answers, and how co-association predicts which rows share a group."""
 
     rate: float
+    """Posterior mean."""
     interval: tuple[float, float]
-    """Bounds between which it lies with probability 0.95."""
+    """95 % credible interval; it starts at 0 unless "no answer is wrong" is improbable."""
     slope: float
     intercept: float
 
-    def together(self, score: Floats) -> Floats:
-        """Turn co-association of rows into the probability that they are together."""
+    def p_together(self, score: Floats) -> Floats:
+        """Turn co-association of pairs into the probability that their rows share a group."""
         return np.asarray(expit(self.slope * log_odds(score) + self.intercept))
 
 
-class Judged(NamedTuple):
-    """Answers, with the co-association of their rows in partitions that did not see them."""
+class ScoredAnswers(NamedTuple):
+    """Answers, with the co-association of their rows in clusterings that did not see them."""
 
     odds: Floats
-    """Log-odds that the two rows of a pair are together, (n_pairs,)."""
+    """Log-odds of the co-association of each pair, (n_pairs,)."""
     n_same: Floats
     """Weight of "same" answers to it, (n_pairs,)."""
     n_different: Floats
     """Weight of "different" answers to it, (n_pairs,)."""
     choice_odds: Floats
-    """The same log-odds for forced choices between two pairs with a shared row, (n_choices, 3): of
-    the pair that was chosen, of the other, and of the two rows that are not shared."""
+    """The same log-odds for forced choices between two pairs that share a row, (n_choices, 3): of
+    the chosen pair, of the other pair, and of the two rows that are not shared."""
     n_chosen: Floats
-    """Weight of each such choice, (n_choices,)."""
+    """Weight of each choice, (n_choices,)."""
 
     @classmethod
     def of(
@@ -68,24 +72,24 @@ class Judged(NamedTuple):
         choice_score: Floats | None = None,
         choice_weight: Floats | None = None,
     ) -> Self:
-        """Collect answers, and count those with (nearly) equal scores together.
+        """Sum the weights of answers with (nearly) equal scores.
 
         Parameters
         ----------
         score : ndarray of shape (n_pairs,)
             Co-association of each pair.
         is_same : ndarray of shape (n_pairs,), bool
-            The answer.
+            The answers.
         weight : ndarray of shape (n_pairs,)
-            How much it counts.
+            Their weights.
         choice_score : ndarray of shape (n_choices, 3), default=None
             Co-association of the three pairs of each choice.
         choice_weight : ndarray of shape (n_choices,), default=None
-            How much each choice counts.
+            Weights of the choices.
         """
         choice_score = np.empty((0, 3)) if choice_score is None else choice_score
         choice_weight = np.empty(0) if choice_weight is None else choice_weight
-        odds, at = _cells(log_odds(score)[:, None], CELL)
+        odds, at = _cells(log_odds(score)[:, None], PAIR_CELL)
         choice_odds, of = _cells(log_odds(choice_score), CHOICE_CELL)
         return cls(
             odds[:, 0],
@@ -110,13 +114,13 @@ def log_odds(score: Floats) -> Floats:
     return np.asarray(logit(np.clip(score, *SCORE_RANGE)))
 
 
-def error_rate(judged: Judged) -> ErrorRate:
+def error_rate(answers: ScoredAnswers) -> ErrorRate:
     """Estimate the share of wrong answers.
 
     Parameters
     ----------
-    judged : Judged
-        The answers, and the co-association of their rows in partitions that did not see them.
+    answers : ScoredAnswers
+        The answers, and the co-association of their rows in clusterings that did not see them.
 
     Returns
     -------
@@ -124,68 +128,70 @@ def error_rate(judged: Judged) -> ErrorRate:
 
     Notes
     -----
-    Two rows are together with probability ``σ(slope·odds + intercept)``, and an answer is wrong
-    with the probability that is sought. So poor partitions do not make answers wrong. A forced
-    choice between pairs of which both, or none, are together is neither right nor wrong: either
-    answer has probability ½.
+    Two rows share a group with probability ``σ(slope·odds + intercept)``, and an answer is wrong
+    with the unknown probability e. Slope and intercept are errors of the clusterings, e is that of
+    people: right answers that disagree with poor clusterings lower the slope and leave e at 0.
+    A forced choice between pairs that both, or neither, share a group is neither right nor wrong:
+    each answer has probability ½.
 
-    Slope and intercept are maximum a posteriori estimates. The rate is its posterior mean once
-    they are integrated out by Laplace's method: its mode is far too low where scores are near 0 or
-    1, because a flat slope explains wrong answers as well.
+    The posterior of e is computed on a grid that starts at 0, where the prior has a point mass:
+    that of a continuous prior would exclude 0 from every interval. For each e, slope and intercept
+    are integrated out by Laplace's method: their joint mode underestimates e where scores are near
+    0 or 1, because a low slope explains wrong answers too. The slope and the intercept that are
+    returned are posterior means of these modes.
+
+    Time and memory O(g·c) for g = 201 values of e and c distinct scores.
     """
-
-    def loss(parameters: Floats) -> float:
-        slope, intercept, rate = _read(parameters)
-        return _loss(rate, slope, intercept, judged)
-
-    runs = [
-        minimize(loss, start, method="Nelder-Mead", options={"maxiter": 300}) for start in STARTS
-    ]
-    slope, intercept, _ = _read(min(runs, key=lambda run: run.fun).x)
-    logarithm = _log_density(slope, intercept, judged)
-    density = np.exp(logarithm - logarithm.max())
+    log_density, modes = _posterior(answers)
+    density = _prior() * np.exp(log_density - log_density.max())
     density /= density.sum()
     tails = np.searchsorted(density.cumsum(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     low, high = GRID[np.minimum(tails, len(GRID) - 1)]
     mean = float(density @ GRID)
-    return ErrorRate(mean, (min(float(low), mean), max(float(high), mean)), slope, intercept)
+    log_slope, intercept = density @ modes
+    interval = (min(float(low), mean), max(float(high), mean))
+    return ErrorRate(mean, interval, float(np.exp(log_slope)), float(intercept))
 
 
-def _read(parameters: Floats) -> tuple[float, float, float]:
-    a, b, c = parameters
-    return float(np.exp(np.clip(a, -3, 3))), float(b), float(MAX_RATE * expit(np.clip(c, -12, 12)))
+def _prior() -> Floats:
+    """Return the prior probability of each value of `GRID`."""
+    density = beta.pdf(GRID, *BETA)
+    density *= (1 - P_NO_ERRORS) / density.sum()
+    density[0] = P_NO_ERRORS
+    return np.asarray(density)
 
 
-def _loss(rate: float, slope: float, intercept: float, judged: Judged) -> float:
-    likelihood, _, _ = _expected(np.array([[np.log(slope)]]), np.array([[intercept]]), judged)
-    value = _log_likelihood(rate + (1 - 2 * rate) * likelihood, judged)[0]
-    prior = (PRIOR[0] - 1) * np.log(rate) + (PRIOR[1] - 1) * np.log1p(-rate)
-    prior -= (np.log(slope) / SLOPE_SD) ** 2 / 2 + (intercept / INTERCEPT_SD) ** 2 / 2
-    return -float(value + prior)
+def _posterior(answers: ScoredAnswers) -> tuple[Floats, Floats]:
+    """Integrate slope and intercept out.
 
-
-def _log_density(slope: float, intercept: float, judged: Judged) -> Floats:
-    """Return the log density of each rate in `GRID`, up to a constant."""
-    free = np.tile([np.log(slope), intercept], (len(GRID), 1))
-    for _ in range(N_STEPS):
-        _, gradient, information = _quadratic(free, judged)
+    Returns
+    -------
+    log_density : ndarray of shape (n_rates,)
+        Log marginal likelihood of each value of `GRID`, up to a constant.
+    modes : ndarray of shape (n_rates, 2)
+        The most probable log slope and intercept for each.
+    """
+    modes = np.zeros((len(GRID), 2))
+    for _ in range(MAX_ITER):
+        _, gradient, information = _quadratic(modes, answers)
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
-        free += np.clip(step, -MAX_STEP, MAX_STEP)
-    fit, _, information = _quadratic(free, judged)
-    prior = (PRIOR[0] - 1) * np.log(GRID) + (PRIOR[1] - 1) * np.log1p(-GRID)
-    return np.asarray(fit + prior - np.linalg.slogdet(information)[1] / 2)
+        modes += np.clip(step, -MAX_STEP, MAX_STEP)
+        if np.abs(step).max() < TOL:
+            break
+    height, _, information = _quadratic(modes, answers)
+    return height - np.linalg.slogdet(information)[1] / 2, modes
 
 
-def _expected(
-    log_slope: Floats, intercept: Floats, judged: Judged
+def _right_answers(
+    log_slope: Floats, intercept: Floats, answers: ScoredAnswers
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the probability that an answer without mistakes is "same", or that very choice.
+    """Return the probability that a right answer is "same", or the choice that was made.
 
     Parameters
     ----------
     log_slope, intercept : ndarray of shape (n_settings, 1)
-        What turns log-odds of co-association into those of being together.
-    judged : Judged
+        Parameters of the probability that two rows share a group.
+    answers : ScoredAnswers
         The answers; those about pairs come first.
 
     Returns
@@ -194,51 +200,41 @@ def _expected(
         The probabilities, and their derivatives by log slope and by intercept.
     """
     slope = np.exp(log_slope)
-    scaled = slope * judged.odds
+    scaled = slope * answers.odds
     same = expit(scaled + intercept)
     by_odds = same * (1 - same)
     # Odds of: only the chosen pair together, only the other, only the third, all, none.
-    each = slope[..., None] * judged.choice_odds
+    each = slope[..., None] * answers.choice_odds
     odds = np.exp(np.clip(each + intercept[..., None], -MAX_LOG_ODDS, MAX_LOG_ODDS))
     chosen, other, third = np.moveaxis(odds, -1, 0)
     every = chosen * other * third
     total = 1 + chosen + other + third + every
-    lead = (chosen - other) / (2 * total)
-    pulls = np.stack([chosen / 2, -other / 2, np.zeros_like(third)], axis=-1)
-    by_each = (pulls - lead[..., None] * (odds + every[..., None])) / total[..., None]
+    margin = (chosen - other) / (2 * total)
+    by_own = np.stack([chosen / 2, -other / 2, np.zeros_like(third)], axis=-1)
+    by_each = (by_own - margin[..., None] * (odds + every[..., None])) / total[..., None]
     return (
-        np.concatenate([same, 0.5 + lead], axis=1),
+        np.concatenate([same, 0.5 + margin], axis=1),
         np.concatenate([by_odds * scaled, (by_each * each).sum(axis=-1)], axis=1),
         np.concatenate([by_odds, by_each.sum(axis=-1)], axis=1),
     )
 
 
-def _log_likelihood(likelihood: Floats, judged: Judged) -> Floats:
-    likely = np.clip(likelihood, 1e-9, 1 - 1e-9)
-    n_first, n_second = _counts(judged)
-    return np.asarray((n_first * np.log(likely) + n_second * np.log1p(-likely)).sum(axis=1))
-
-
-def _counts(judged: Judged) -> tuple[Floats, Floats]:
-    """Count "same" answers and choices, and answers "different"."""
-    return (
-        np.concatenate([judged.n_same, judged.n_chosen]),
-        np.concatenate([judged.n_different, np.zeros(len(judged.n_chosen))]),
-    )
-
-
-def _quadratic(free: Floats, judged: Judged) -> tuple[Floats, Floats, Floats]:
-    """Return log posterior of log slope and intercept at each rate, its gradient and curvature."""
-    log_slope, intercept = free.T[:, :, None]
+def _quadratic(modes: Floats, answers: ScoredAnswers) -> tuple[Floats, Floats, Floats]:
+    """Return the log posterior of slope and intercept at each rate, its gradient and curvature."""
+    log_slope, intercept = modes.T[:, :, None]
     rate = GRID[:, None]
-    right, *by = _expected(log_slope, intercept, judged)
-    likelihood = np.clip(rate + (1 - 2 * rate) * right, 1e-9, 1 - 1e-9)
-    change = (1 - 2 * rate) * np.stack(by)
-    n_first, n_second = _counts(judged)
-    pull = n_first / likelihood - n_second / (1 - likelihood)
-    known = (n_first + n_second) / (likelihood * (1 - likelihood))
+    right, *derivatives = _right_answers(log_slope, intercept, answers)
+    likelihood = np.clip(rate + (1 - 2 * rate) * right, TINY, 1 - TINY)
+    change = (1 - 2 * rate) * np.stack(derivatives)
+    # "Same" answers and choices, and "different" answers.
+    n_first = np.concatenate([answers.n_same, answers.n_chosen])
+    n_second = np.concatenate([answers.n_different, np.zeros(len(answers.n_chosen))])
+    by_likelihood = n_first / likelihood - n_second / (1 - likelihood)
+    information = (n_first + n_second) / (likelihood * (1 - likelihood))
     precision = 1 / np.array([SLOPE_SD, INTERCEPT_SD]) ** 2
-    gradient = np.einsum("rc,prc->rp", pull, change) - precision * free
-    information = np.einsum("rc,prc,qrc->rpq", known, change, change) + np.diag(precision)
-    value = _log_likelihood(likelihood, judged) - (precision * free**2).sum(axis=1) / 2
-    return value, gradient, information
+    log_likelihood = n_first * np.log(likelihood) + n_second * np.log1p(-likelihood)
+    return (
+        log_likelihood.sum(axis=1) - (precision * modes**2).sum(axis=1) / 2,
+        np.einsum("rc,prc->rp", by_likelihood, change) - precision * modes,
+        np.einsum("rc,prc,qrc->rpq", information, change, change) + np.diag(precision),
+    )

@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 
 from clew._limits import MANY_ROWS
 from clew.cluster._kmeans import kmeans
-from clew.cluster.guided._beliefs import believed
+from clew.cluster.guided._answer_errors import weighted_folds
 from clew.cluster.guided._ensemble import Clustering, Fold, Labels, held_out_log_likelihood
 from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
@@ -195,7 +195,7 @@ class _Tried:
             for k, made in self._made.items()
             for at, labels in enumerate(made)
         ]
-        return believed(folds, ways)[0]
+        return weighted_folds(folds, ways)[0]
 
     @cached_property
     def _sample(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster.guided._beliefs import telling
+from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import Labels
 from clew.cluster.guided._steps import Consensus
 from clew.constraints import Constraints
@@ -46,19 +46,19 @@ def result_of(known: Constraints, first: Consensus, last: Consensus) -> Result:
     Result
     """
     labels = np.asarray(last.probabilities.argmax(axis=1), dtype=np.int64)
-    informative, beliefs = telling(known), last.beliefs
+    informative, errors = informative_answers(known), last.errors
     doubts = answer_posterior(
         informative,
         last.probabilities,
-        beliefs.confusion,
+        errors.confusion,
         inference="belief_propagation" if last.saw_answers else None,
     )
     return Result(
         labels=labels,
         probabilities=last.probabilities,
-        error_rate=beliefs.rate.rate,
-        error_interval=beliefs.rate.interval,
-        confusion=beliefs.confusion,
+        error_rate=errors.rate.rate,
+        error_interval=errors.rate.interval,
+        confusion=errors.confusion,
         answer_posterior=_of_all_answers(known, doubts),
         scores=first.ensemble.scores | last.ensemble.scores,
         weights=first.ensemble.weights | last.ensemble.weights,

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._limits import MANY_ROWS
-from clew.cluster.guided._beliefs import Beliefs, beliefs_about, believed, credited
+from clew.cluster.guided._answer_errors import (
+    AnswerErrors,
+    answer_errors,
+    weighted_by,
+    weighted_folds,
+)
 from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold, Labels, as_labels
 from clew.cluster.guided._members import AGAIN, REFINED_BY, STEADY, UNCONSTRAINED, Member
 from clew.cluster.guided._refinement import TiedRows, refine
@@ -67,7 +72,7 @@ class Consensus(NamedTuple):
     of_folds: list[Labels]
     """Consensus fitted to the training answers of each fold."""
     probabilities: Floats
-    beliefs: Beliefs
+    errors: AnswerErrors
     """Error rates of the answers, judged by held-out co-association."""
     saw_answers: bool = True
 
@@ -141,16 +146,16 @@ def weighted_by_annotator(answers: Answers, unconstrained: Sequence[Clustering])
     """Weigh answers by their annotators' accuracy, as the unconstrained clusterings estimate it."""
     if len(answers.known.annotators) < 2 or not unconstrained:
         return answers
-    folds, credit = believed(answers.folds, unconstrained)
-    return Answers(credited(answers.known, credit), folds)
+    folds, weights = weighted_folds(answers.folds, unconstrained)
+    return Answers(weighted_by(answers.known, weights), folds)
 
 
 def consensus_of(ensemble: Ensemble, answers: Answers, n_clusters: int, seed: int) -> Consensus:
     """Return the weighted consensus of an ensemble, and the error rates that follow from it."""
     labels, of_folds = ensemble.consensus(n_clusters, seed)
     probabilities = _votes(labels, n_clusters, ensemble)
-    beliefs = beliefs_about(ensemble, answers.folds, answers.known.annotators)
-    return Consensus(ensemble, labels, of_folds, probabilities, beliefs)
+    errors = answer_errors(ensemble, answers.folds, answers.known.annotators)
+    return Consensus(ensemble, labels, of_folds, probabilities, errors)
 
 
 def refinements(
@@ -189,7 +194,7 @@ def refinements(
         always = partial(_always, baseline.labels)
         found.append(Clustering(UNCONSTRAINED, always, UNCONSTRAINED_PRIOR))
     parts = [*(fold.kept for fold in answers.folds), answers.known]
-    tied = [TiedRows(part, first.beliefs.confusion) for part in parts]
+    tied = [TiedRows(part, first.errors.confusion) for part in parts]
     starts = [*first.of_folds, first.labels]
     n_clusters = first.probabilities.shape[1]
 

@@ -20,7 +20,7 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster.guided._beliefs import telling
+from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import Ensemble, Labels
 from clew.cluster.guided._explanation import Explanation, explanation
 from clew.cluster.guided._members import Member, checked_members, default_members
@@ -218,7 +218,7 @@ class GuidedClustering(ConstrainedClusterer):
         with one_library_thread():
             units = Units.standardized(features, self.standardize)
             views = Views(units.inside(features), seeds[0], self.n_jobs)
-            answers = split_answers(telling(known), seeds[1])
+            answers = split_answers(informative_answers(known), seeds[1])
             count = self._counter(len(features), len(answers.folds), callback)
             n_clusters = self.n_clusters or choose_n_clusters(
                 views, answers.folds, seeds[2], count.step
