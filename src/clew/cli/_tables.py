@@ -141,8 +141,7 @@ def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
 def _doubts(model: Any) -> tuple[NDArray[np.float64], ...]:
     """Give P(wrong) of the answers by kind; NaN, or nothing, where that was not estimated."""
     if isinstance(model, GuidedClustering):
-        doubts: tuple[NDArray[np.float64], ...] = model.answer_posterior_
-        return doubts
+        return tuple(model.answer_posterior_)
     similarity = getattr(model, "similarity_", None)
     return (getattr(similarity, "doubt_", np.empty(0)),)
 

@@ -26,7 +26,7 @@ def doubts(known, pairs=(), value=0.9):
     p = [np.full(len(t), 0.1) for t in (known.pairs, known.triplets, known.odd_one_out)]
     p[0][known.is_dont_know] = np.nan
     p[0][list(pairs)] = value
-    return AnswerDoubts(*p)
+    return AnswerDoubts(*p, known, tuple(of.answers for of in known.tables))
 
 
 def explained(i, j, known, doubted=()):

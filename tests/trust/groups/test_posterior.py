@@ -227,3 +227,36 @@ def test_groups_of_their_own_need_no_matrix_of_rows_by_groups():
 def test_an_unknown_inference_is_refused():
     with pytest.raises(InvalidParameterError, match="'mean_field', 'belief_propagation' or None"):
         answer_posterior(KNOWN, Q, inference="gibbs")
+
+
+def test_a_frame_lists_the_answers_by_id_the_most_doubtful_first():
+    known = Constraints(
+        ids=["ant", "bee", "cat", "dog"],
+        pairs=[("ant", "bee", 1), ("cat", "ant", 1), ("bee", "cat", -2)],
+        odd_one_out=[("ant", "bee", "dog", 0)],
+        pair_annotators="ann",
+        odd_one_out_annotators="ben",
+    )
+    confusion = ConfusionMatrices.uniform(0.1, ("ann", "ben"))
+    doubts = answer_posterior(known, [0, 0, 1, 2], confusion)
+    frame = doubts.to_frame()
+    assert list(frame.columns) == [*known.to_frame().columns, "p_wrong", "reason"]
+    assert frame.index.tolist() == [1, 3, 0, 2]
+    assert frame["id_i"].tolist() == ["ant", "ant", "ant", "bee"]
+    assert frame["answer"].tolist() == ["same", "first", "same", "dont_know"]
+    assert frame["annotator"].tolist() == ["ann", "ben", "ann", "ann"]
+    assert frame["p_wrong"].tolist()[:3] == [1.0, 1.0, 0.0]
+    assert np.isnan(frame["p_wrong"].iloc[3])
+    assert frame["reason"].tolist() == [
+        "the groups imply 'different'",
+        "the groups imply 'third'",
+        "",
+        "",
+    ]
+    np.testing.assert_array_equal(frame.sort_index()["p_wrong"], np.concatenate([*doubts]))
+
+
+def test_the_frame_of_no_answers_is_empty():
+    frame = answer_posterior(Constraints(3), np.full((3, 2), 0.5)).to_frame()
+    assert len(frame) == 0
+    assert "reason" in frame.columns

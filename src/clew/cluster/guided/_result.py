@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.answers import DONT_KNOW
 from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import Labels
 from clew.cluster.guided._steps import Consensus
@@ -69,6 +70,10 @@ def result_of(known: Constraints, first: Consensus, last: Consensus) -> Result:
 def _of_all_answers(known: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
     """Insert NaN for the answers of weight 0."""
     every = [np.full(len(table), np.nan) for table in known.tables]
-    for of_all, table, of_some in zip(every, known.tables, doubts, strict=True):
-        of_all[table.weights > 0] = of_some
-    return AnswerDoubts(*every)
+    alternatives = [np.full(len(table), DONT_KNOW, dtype=np.int64) for table in known.tables]
+    for at, table in enumerate(known.tables):
+        is_informative = table.weights > 0
+        every[at][is_informative] = [*doubts][at]
+        alternatives[at][is_informative] = doubts.alternatives[at]
+    (pairs, triplets, odd), (of_pairs, of_triplets, of_odd) = every, alternatives
+    return AnswerDoubts(pairs, triplets, odd, known, (of_pairs, of_triplets, of_odd))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clew.answers import DONT_KNOW
+from clew.answers import ANSWER_WORDS, CODES, DONT_KNOW, KINDS, Kind
 from clew.constraints import AnswerTable, Constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust.groups._outcomes import (
@@ -23,11 +24,18 @@ from clew.trust.groups._outcomes import (
 )
 from clew.trust.groups.confusion import ConfusionMatrices
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["DOUBT", "AnswerDoubts", "Inference", "answer_posterior"]
 
 Inference = Literal["mean_field", "belief_propagation"]
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
+WORDS: Final[Mapping[Kind, Mapping[int, str]]] = {
+    kind: {code: word for word, code in words.items()} for kind, words in ANSWER_WORDS.items()
+}
 #: An answer whose probability of being wrong is at least this is doubtful.
 DOUBT: Final = 0.5
 #: The least probability of which a logarithm is taken, or that is divided by.
@@ -36,15 +44,73 @@ TINY = 1e-300
 TOL, MAX_ROUNDS = 1e-9, 2_000
 
 
-class AnswerDoubts(NamedTuple):
-    """Probability that each answer is wrong, see `answer_posterior`."""
+@dataclass(frozen=True, eq=False)
+class AnswerDoubts:
+    """Probability that each answer is wrong, see `answer_posterior`.
 
-    pairs: NDArray[np.float64]
+    Iterating yields `pairs`, `triplets` and `odd_one_out`, in the order of `Constraints.tables`.
+    """
+
+    pairs: Floats
     """Of pairs, (n_pairs,); NaN for a don't-know."""
-    triplets: NDArray[np.float64]
+    triplets: Floats
     """Of triplets, (n_triplets,); NaN for a don't-know."""
-    odd_one_out: NDArray[np.float64]
+    odd_one_out: Floats
     """Of odd-one-out answers, (n_odd_one_out,); NaN for a don't-know."""
+    constraints: Constraints
+    """The answers."""
+    alternatives: tuple[Codes, Codes, Codes]
+    """For each kind the most probable of the other answers to each question, as codes
+    (`clew.answers.CODES`)."""
+
+    def __iter__(self) -> Iterator[Floats]:
+        """Iterate over the probabilities by kind."""
+        return iter((self.pairs, self.triplets, self.odd_one_out))
+
+    def __len__(self) -> int:
+        """Return the number of kinds, 3."""
+        return 3
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas data frame of one row an answer, the most doubtful first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of `Constraints.to_frame`: kind, rows or ids, answer, annotator, weight;
+            ``p_wrong``, the probability that the answer is wrong, missing for don't-knows and
+            weight 0; and ``reason``, for answers that are probably wrong (0.5 or more) the
+            answer that the groups imply instead. The index is the position of an answer in
+            `Constraints.to_frame`.
+
+        Raises
+        ------
+        MissingDependencyError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> from clew.trust import answer_posterior
+        >>> c = Constraints.from_pairs(
+        ...     must_link=[("a", "b"), ("b", "c"), ("b", "d")], ids=["a", "b", "c", "d"]
+        ... )
+        >>> frame = answer_posterior(c, [0, 0, 0, 1]).to_frame()
+        >>> frame.loc[2, ["id_i", "id_j", "answer", "reason"]].tolist()
+        ['b', 'd', 'same', "the groups imply 'different'"]
+        """
+        frame = self.constraints.to_frame()
+        frame["p_wrong"] = np.concatenate([*self])
+        others = [
+            WORDS[kind][code]
+            for kind, codes in zip(KINDS, self.alternatives, strict=True)
+            for code in codes.tolist()
+        ]
+        frame["reason"] = [
+            f"the groups imply {answer!r}" if p_wrong >= DOUBT else ""
+            for answer, p_wrong in zip(others, frame["p_wrong"], strict=True)
+        ]
+        return frame.sort_values("p_wrong", ascending=False, kind="stable")
 
 
 def answer_posterior(
@@ -124,10 +190,25 @@ def answer_posterior(
     known, q = answered_rows(answer_posterior, constraints, memberships)
     matrices = ConfusionMatrices().fit(constraints, memberships) if confusion is None else confusion
     pairs, triplets, odd = (
-        _p_wrong(table, q, answer_likelihoods(matrices, table, known), inference)
+        _judged(table, q, answer_likelihoods(matrices, table, known), inference)
         for table in known.tables
     )
-    return AnswerDoubts(pairs, triplets, odd)
+    return AnswerDoubts(
+        pairs.p_wrong,
+        triplets.p_wrong,
+        odd.p_wrong,
+        constraints,
+        (pairs.alternative, triplets.alternative, odd.alternative),
+    )
+
+
+class _Judged(NamedTuple):
+    """Answers of one kind."""
+
+    p_wrong: Floats
+    """Probability of being wrong, (m,)."""
+    alternative: Codes
+    """Code of the most probable other answer, (m,)."""
 
 
 def _check_fitted(confusion: object) -> None:
@@ -138,9 +219,9 @@ def _check_fitted(confusion: object) -> None:
     check_is_fitted(confusion, "matrices_")
 
 
-def _p_wrong(
+def _judged(
     table: AnswerTable, q: Memberships, likelihoods: Floats, inference: Inference | None
-) -> Floats:
+) -> _Judged:
     """Apply Bayes' rule to the outcomes of which each answer is, or is not, the correct one."""
     of_rows = [q[rows] for rows in table.rows.T]
     if inference is not None and q.ndim == 2:
@@ -149,11 +230,11 @@ def _p_wrong(
     joint = outcome_probabilities(table.kind, of_rows) * likelihoods
     is_right = TRUE_LABEL[table.kind] == table.answer_index[:, None]
     whole = joint.sum(axis=1)
-    wrong = np.divide(
-        np.where(is_right, 0.0, joint).sum(axis=1), whole, out=np.ones(len(whole)), where=whole > 0
-    )
+    others = np.where(is_right, 0.0, joint)
+    wrong = np.divide(others.sum(axis=1), whole, out=np.ones(len(whole)), where=whole > 0)
     wrong[table.answers == DONT_KNOW] = np.nan
-    return np.asarray(wrong)
+    label = TRUE_LABEL[table.kind][np.where(is_right, -1.0, joint).argmax(axis=1)]
+    return _Judged(np.asarray(wrong), np.array(CODES[table.kind])[label])
 
 
 def _message(factors: Floats, of_rows: Sequence[Floats], at: int) -> Floats:
