@@ -72,6 +72,9 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
         (r"AnswerTable|Said|AnswerRows", ast.ClassDef, "constraints/_tables.py"),
         (r"warn(_user)?", FUNCTION, "_warnings.py"),
         (r"(held_out_)?folds?", FUNCTION, "constraints/_folds.py"),
+        (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_empty_groups.py"),
+        (r"_?best_(of_)?starts?", FUNCTION, "cluster/_starts.py"),
+        (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_centers.py"),
         (r"derived_seeds", FUNCTION, "_random.py"),
     ],
 )  # fmt: skip
@@ -79,6 +82,26 @@ def test_it_is_defined_in_one_file(pattern: str, kind: tuple[type, ...], home: s
     homes = {file for file, name in defined(kind) if re.fullmatch(pattern, name)}
     assert homes <= {home}
     assert homes or kind == FUNCTION
+
+
+def test_empty_groups_are_filled_in_one_loop() -> None:
+    # The loop over empty groups stands in one file; methods choose the row that moves.
+    cluster = {file for file in TEXTS if file.startswith("cluster/")}
+    assert files_with(r"flatnonzero\(size == 0\)") & cluster == {"cluster/_empty_groups.py"}
+    methods = {"_kmeans.py", "kmeans/_hard.py", "kmeans/_soft.py", "kmeans/_weighted_features.py",
+               "kernel/_descent.py"}  # fmt: skip
+    assert {f"cluster/{file}" for file in methods} <= files_with(r"\bfill_empty\(")
+
+
+def test_random_starts_are_compared_in_one_loop() -> None:
+    # DCRC's `best_of` compares two named initializations in threads: no random starts.
+    cluster = {file for file in TEXTS if file.startswith("cluster/")}
+    pattern = r"best = min\(|if .* < best\.|for .* in (range\(self\.n_init\)|derived_seeds\()"
+    assert not files_with(pattern) & cluster - {"cluster/kmeans/_hard.py"}
+    methods = {"_kmeans.py", "kmeans/cop_kmeans.py", "kmeans/_soft.py", "kmeans/sssvad.py",
+               "guided/_mixture.py",
+               "kernel/kernel_kmeans.py"}  # fmt: skip
+    assert {f"cluster/{file}" for file in methods} <= files_with(r"\bbest_start\(")
 
 
 def test_there_is_one_rule_for_rows_that_coincide() -> None:

@@ -1,30 +1,32 @@
-"""Slow, plain twins of groups by distance and by answers that have a price."""
+"""Slow twins of `clew.kernels.soft_groups`: every cost is computed from the definition."""
 
 from __future__ import annotations
 
 
-def total(base, pairs, is_must, price, labels):
-    """What rows and violated answers cost together."""
-    cost = sum(base[row][group] for row, group in enumerate(labels))
+def total(distances, pairs, is_must, penalty, labels):
+    """Sum the costs of rows and the penalties of violated answers."""
+    cost = sum(distances[row][group] for row, group in enumerate(labels))
     for pair, (i, j) in enumerate(pairs):
         a, b = labels[i], labels[j]
         if is_must[pair] and a != b:
-            cost += price[pair][a] + price[pair][b]
+            cost += penalty[pair][a] + penalty[pair][b]
         if not is_must[pair] and a == b:
-            cost += price[pair][a]
+            cost += penalty[pair][a]
     return cost
 
 
-def settled(order, base, pairs, is_must, price, labels):
-    """Move rows in turn to their cheapest group until none moves; all costs anew for each try."""
+def iterated_conditional_modes(order, distances, pairs, is_must, penalty, labels):
+    """Move rows one by one to their cheapest group, until none moves."""
     labels = list(labels)
     moved = True
     while moved:
         moved = False
         for row in order:
             costs = [
-                total(base, pairs, is_must, price, [*labels[:row], group, *labels[row + 1 :]])
-                for group in range(len(base[0]))
+                total(
+                    distances, pairs, is_must, penalty, [*labels[:row], group, *labels[row + 1 :]]
+                )
+                for group in range(len(distances[0]))
             ]
             best = labels[row]
             for group, cost in enumerate(costs):
@@ -35,17 +37,17 @@ def settled(order, base, pairs, is_must, price, labels):
     return labels
 
 
-def best_to_part(group, alone, base, pairs, is_must, price, labels):
-    """The row that saves most by being alone in an empty group, and what it saves."""
-    before = total(base, pairs, is_must, price, labels)
+def best_for_empty_group(group, cost_at_center, distances, pairs, is_must, penalty, labels):
+    """Find the row whose move into an empty group lowers the objective most, and by how much."""
+    before = total(distances, pairs, is_must, penalty, labels)
     best, most = -1, 0.0
     for row, own in enumerate(labels):
         if labels.count(own) < 2:
             continue
-        changed = [list(costs) for costs in base]
-        changed[row][group] = alone
+        changed = [list(costs) for costs in distances]
+        changed[row][group] = cost_at_center
         after = [*labels[:row], group, *labels[row + 1 :]]
-        saved = before - total(changed, pairs, is_must, price, after)
+        saved = before - total(changed, pairs, is_must, penalty, after)
         if saved > most:
             best, most = row, saved
     return best, most

@@ -1,4 +1,4 @@
-"""Centers of groups of must-link components: means of features, or medoids of distances."""
+"""Centers for k-means on must-link components: means of features, or medoids of distances."""
 
 from __future__ import annotations
 
@@ -17,41 +17,44 @@ __all__ = [
     "Means",
     "Medoids",
     "Seeds",
+    "group_means",
     "nearest_centers",
     "plus_plus",
 ]
 
 
 class Seeds(Protocol):
-    """What the choice of first centers asks: centers are rows of an array."""
+    """What k-means++ needs of a kind of centers.
+
+    Several centers are one array, with an entry along the first axis for each center: features for
+    means, row numbers for medoids.
+    """
 
     weight: NDArray[np.float64]
+    """Number of rows of each component, (n_components,)."""
 
     def costs(self, centers: NDArray[Any]) -> NDArray[np.float64]:
-        """Give the cost of each component at each center, of shape (n_components, n_centers)."""
+        """Return the cost of each component at each center, (n_components, n_centers)."""
 
     def at_components(self, which: NDArray[np.int64]) -> NDArray[Any]:
-        """Put a center into each of some components."""
+        """Return the center of each of some components."""
 
 
 class Centers(Seeds, Protocol):
-    """What a round of k-means asks of a kind of centers.
-
-    Centers are rows of an array: of features for means, of row numbers for medoids.
-    """
+    """What k-means needs of a kind of centers."""
 
     def row_costs(self, rows: NDArray[np.int64], centers: NDArray[Any]) -> NDArray[np.float64]:
-        """Give the cost of single rows at each center, of shape (n_rows, n_centers)."""
+        """Return the cost of some rows at each center, (n_rows, n_centers)."""
 
     def at_rows(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Put a center onto each of some rows."""
+        """Return centers at some rows."""
 
     def of_groups(self, labels: NDArray[np.int64], before: NDArray[Any]) -> NDArray[Any]:
-        """Move each center to its group's; that of an empty group stays."""
+        """Return the center of each group of components; that of an empty group as before."""
 
 
 class Means:
-    """Means of features; the cost is the sum of squared distances.
+    """Means of features; a cost is a sum of squared distances.
 
     Parameters
     ----------
@@ -70,40 +73,40 @@ class Means:
         self._squares = squares.astype(np.float64)
 
     def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the cost of each component at each center."""
+        """Return the sum of squared distances from each component's rows to each center."""
         return _squared(self._sums, self.weight, self._squares, centers)
 
     def row_costs(
         self, rows: NDArray[np.int64], centers: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Give the cost of single rows at each center."""
+        """Return the squared distance from some rows to each center."""
         X = self._X[rows]
         return _squared(X, np.ones(len(X)), np.einsum("ij,ij->i", X, X), centers)
 
     def at_components(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Put a center onto the mean of each of some components."""
+        """Return the mean of each of some components."""
         return np.asarray(self._sums[which] / self.weight[which, None])
 
     def at_rows(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Put a center onto each of some rows."""
+        """Return the features of some rows."""
         return self._X[rows]
 
     def of_groups(
         self, labels: NDArray[np.int64], before: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Move each center to the mean of its group."""
-        sums, mass = np.zeros_like(before), np.zeros(len(before))
-        add_groups(self._sums, self.weight, labels, sums, mass)
-        return np.divide(sums, mass[:, None], out=before.copy(), where=mass[:, None] > 0)
+        """Return the mean of each group."""
+        return group_means(self._sums, self.weight, labels, before)
 
 
 class Medoids:
-    """Rows that are nearest to all others of their group; the cost is the sum of distances.
+    """Medoids of groups: rows with the lowest sum of distances to the rows of their group.
+
+    A cost is a sum of distances.
 
     Parameters
     ----------
     distances : ndarray of shape (n_samples, n_samples)
-        Distance of every two rows.
+        Distances between rows.
     component : ndarray of shape (n_samples,), int64
         The must-link component of each row.
     """
@@ -113,30 +116,30 @@ class Medoids:
         self.weight = np.bincount(component).astype(np.float64)
         order = np.argsort(component, kind="stable")
         start = np.cumsum(self.weight).astype(np.int64) - self.weight.astype(np.int64)
-        # Distances from every component to every row; where no rows are joined, those given.
+        # Sum of distances from each component to each row; without must-links, the distances.
         is_single = len(self.weight) == len(distances)
         self._sums = distances if is_single else np.add.reduceat(distances[order], start, axis=0)
         own = np.where(component == np.arange(len(self.weight))[:, None], self._sums, np.inf)
         self._medoid = own.argmin(axis=1)
 
     def costs(self, centers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the cost of each component at each medoid."""
+        """Return the sum of distances from each component's rows to each medoid."""
         return np.ascontiguousarray(self._sums[:, centers])
 
     def row_costs(self, rows: NDArray[np.int64], centers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the distance of single rows from each medoid."""
+        """Return the distance from some rows to each medoid."""
         return self._distances[np.ix_(rows, centers)]
 
     def at_components(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take the medoid of each of some components."""
+        """Return the medoid of each of some components."""
         return np.asarray(self._medoid[which])
 
     def at_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take some rows as medoids."""
+        """Return the rows: each is a medoid."""
         return rows
 
     def of_groups(self, labels: NDArray[np.int64], before: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take the row of each group that is nearest to all of it."""
+        """Return the medoid of each group."""
         medoids = before.copy()
         row_group = labels[self._component]
         for group in np.unique(labels):
@@ -152,25 +155,30 @@ def plus_plus(
     random: np.random.RandomState,
     given: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Choose components to start from: each likely in proportion to its cost (k-means++).
+    """Choose initial centers by k-means++: components drawn in proportion to their cost.
 
-    Of several drawn the one is kept that lowers the cost most, as scikit-learn has it.
+    Several candidates are drawn for each center, and the one that lowers the total cost most is
+    kept, as in scikit-learn.
 
     Parameters
     ----------
     centers : Seeds
         The components and their costs.
     n_centers : int
-        How many centers there will be.
+        Number of centers, including the given ones.
     random : RandomState
-        What draws.
+        Source of random numbers.
     given : ndarray, default=None
-        Centers that are there already.
+        Centers that are chosen already; at most `n_centers`.
 
     Returns
     -------
-    ndarray of n_centers rows
-        Centers; some coincide where fewer components differ.
+    ndarray of length n_centers
+        Centers; some are equal if there are fewer different components.
+
+    Notes
+    -----
+    Time O(n·k·log k) costs for n components and k centers.
 
     References
     ----------
@@ -194,8 +202,52 @@ def plus_plus(
     return np.concatenate(chosen)
 
 
+def group_means(
+    rows: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    before: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Compute the mean of each group.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Features, multiplied by the weights.
+    weight : ndarray of shape (n_rows,)
+        Weight of each row.
+    labels : ndarray of shape (n_rows,), int64
+        Group of each row.
+    before : ndarray of shape (n_groups, n_features)
+        Previous means, kept for empty groups.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_features)
+
+    Notes
+    -----
+    Time O(n_rows·n_features).
+    """
+    sums, mass = np.zeros_like(before), np.zeros(len(before))
+    add_groups(rows, weight, labels, sums, mass)
+    return np.divide(sums, mass[:, None], out=before.copy(), where=mass[:, None] > 0)
+
+
 def nearest_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Find the nearest center of each row, however large the numbers are."""
+    """Find the nearest center of each row, without overflow of large features.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Features.
+    centers : ndarray of shape (n_groups, n_features)
+        Centers.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int64
+    """
     units = Units.around_mean(centers)
     units = units._replace(unit=max(units.unit, float(np.abs(X - units.origin).max())))
     with one_blas_thread():
@@ -208,7 +260,7 @@ def _squared(
     squares: NDArray[np.float64],
     centers: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Sum squared distances from weighted rows to centers, by one product of matrices."""
+    """Sum squared distances from components to centers, by one matrix product."""
     cost = sums @ (-2.0 * centers.T)
     cost += weight[:, None] * np.einsum("ij,ij->i", centers, centers)
     cost += squares[:, None]

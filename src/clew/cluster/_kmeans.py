@@ -1,8 +1,7 @@
-"""K-means that touches nothing outside itself, so that fits may run in threads beside each other.
+"""K-means that changes no global state, so that several fits may run in threads at once.
 
-scikit-learn's `KMeans` sets the number of BLAS threads of the whole process, and warns of
-coinciding rows through filters that belong to the whole process too. Its results are found here
-as well, up to rounding: seeding and random numbers are the same.
+scikit-learn's `KMeans` changes the number of BLAS threads and the warning filters of the whole
+process. The results here are the same up to rounding: seeding and random numbers are equal.
 """
 
 from __future__ import annotations
@@ -16,11 +15,14 @@ from sklearn.utils import check_random_state
 
 from clew._parallel import blocks
 from clew._random import RandomState
-from clew.kernels.means import add_groups, cheapest
+from clew.cluster._centers import group_means
+from clew.cluster._empty_groups import costliest_row, fill_empty
+from clew.cluster._starts import best_start
+from clew.kernels.means import cheapest
 
 __all__ = ["KMeansRun", "kmeans"]
 
-#: Entries of the block of rows by centers that is computed at once.
+#: Number of distances from rows to centers that are computed at once.
 BLOCK_ENTRIES = 1 << 18
 
 
@@ -28,11 +30,11 @@ class KMeansRun(NamedTuple):
     """The result of the best start."""
 
     labels: NDArray[np.int64]
-    """(n_samples,), from 0; a group may be empty where rows coincide."""
+    """Group of each row, (n_samples,); a group may be empty if there are equal rows."""
     centers: NDArray[np.float64]
-    """(n_clusters, n_features)."""
+    """Means, (n_clusters, n_features)."""
     inertia: float
-    """Sum of squared distances to the centers."""
+    """Sum of squared distances from rows to their centers."""
     n_iter: int
 
 
@@ -46,7 +48,7 @@ def kmeans(
     max_iter: int = 300,
     tol: float = 1e-4,
 ) -> KMeansRun:
-    """Find the centers with the least sum of squared distances (Lloyd's algorithm).
+    """Cluster rows by Lloyd's algorithm, from several starts.
 
     Parameters
     ----------
@@ -55,15 +57,15 @@ def kmeans(
     n_clusters : int
         Number of groups, at most `n_samples`.
     n_init : int
-        Number of starts, each from k-means++.
+        Number of starts, each from k-means++; the one with the lowest inertia is kept.
     random_state : int, RandomState or None
         Seed of the starts.
     init : ndarray of shape (n_clusters, n_features), default=None
-        Centers to start from, in place of k-means++.
+        Initial centers, in place of k-means++.
     max_iter : int, default=300
-        Most iterations of a start.
+        Maximum number of iterations of a start.
     tol : float, default=1e-4
-        A start ends when the squared shift of the centers is below this share of the mean
+        A start ends when the squared shift of all centers is at most this share of the mean
         variance of the features.
 
     Returns
@@ -72,24 +74,24 @@ def kmeans(
 
     Notes
     -----
-    Time O(n·k·d) an iteration; memory O(n·d) for a centered copy of the rows.
+    Time O(n·k·d) for each iteration; memory O(n·d) for a centered copy of the rows.
     """
     random = check_random_state(random_state)
     mean = X.mean(axis=0)
     rows = np.ascontiguousarray(X - mean)
     squares = np.einsum("ij,ij->i", rows, rows)
     tolerance = tol * float(rows.var(axis=0).mean())
-    best: KMeansRun | None = None
-    for _ in range(n_init):
+
+    def run_from(_: int) -> KMeansRun:
         if init is None:
             centers, _ = kmeans_plusplus(
                 rows, n_clusters, x_squared_norms=squares, random_state=random
             )
         else:
             centers = init - mean
-        run = _lloyd(rows, centers, max_iter, tolerance)
-        if best is None or run.inertia < best.inertia:
-            best = run
+        return _lloyd(rows, centers, max_iter, tolerance)
+
+    best = best_start(run_from, range(n_init), lambda run: run.inertia)
     assert best is not None  # n_init is at least 1
     return best._replace(centers=best.centers + mean)
 
@@ -99,14 +101,14 @@ def _lloyd(
 ) -> KMeansRun:
     """Assign rows and move centers in turn, until no row changes its group or no center moves."""
     labels = _nearest(rows, centers)
-    n_iter, is_settled = 0, False
-    while n_iter < max_iter and not is_settled:
+    n_iter, has_converged = 0, False
+    while n_iter < max_iter and not has_converged:
         n_iter += 1
-        moved = _means(rows, centers, labels)
+        moved = _moved_centers(rows, centers, labels)
         shift = float(((moved - centers) ** 2).sum())
         centers, before = moved, labels
         labels = _nearest(rows, centers)
-        is_settled = shift <= tolerance or np.array_equal(labels, before)
+        has_converged = shift <= tolerance or np.array_equal(labels, before)
     inertia = float(((rows - centers[labels]) ** 2).sum())
     return KMeansRun(labels, centers, inertia, n_iter)
 
@@ -122,20 +124,12 @@ def _nearest(rows: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray
     return labels
 
 
-def _means(
+def _moved_centers(
     rows: NDArray[np.float64], centers: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Move centers to the means of their groups; an empty group takes the row farthest off."""
-    sums, size = np.zeros_like(centers), np.zeros(len(centers))
-    add_groups(rows, np.ones(len(rows)), labels, sums, size)
-    empty = np.flatnonzero(size == 0)
-    if len(empty):
+    """Return the mean of each group; an empty group gets the row farthest from its center."""
+    if not np.bincount(labels, minlength=len(centers)).all():
+        labels = labels.copy()
         distance = ((rows - centers[labels]) ** 2).sum(axis=1)
-        farthest = np.argsort(-distance, kind="stable")[: len(empty)]
-        for group, row in zip(empty, farthest, strict=True):
-            if distance[row] == 0 or size[labels[row]] == 1:
-                continue
-            sums[labels[row]] -= rows[row]
-            size[labels[row]] -= 1
-            sums[group], size[group] = rows[row], 1
-    return np.divide(sums, size[:, None], out=centers.copy(), where=size[:, None] > 0)
+        fill_empty(labels, len(centers), costliest_row(labels, distance, 0.0))
+    return group_means(rows, np.ones(len(rows)), labels, centers)

@@ -1,4 +1,4 @@
-"""Fewer groups than were asked for: refused where answers force it, warned of where data does."""
+"""Fewer groups than `n_clusters`: an error if must-links force it, otherwise a warning."""
 
 from __future__ import annotations
 
@@ -14,39 +14,44 @@ __all__ = ["check_n_components", "warn_of_fewer_groups"]
 
 
 def check_n_components(estimator: Any, n_components: int) -> None:
-    """Refuse more groups than must-links leave.
+    """Raise if must-links leave fewer components than `n_clusters`.
 
     Parameters
     ----------
     estimator : estimator
-        It has `n_clusters`.
+        With the parameter `n_clusters`, an int.
     n_components : int
         Number of must-link components.
 
     Raises
     ------
     InvalidConstraintsError
-        Naming the class, `n_clusters` and the number of components.
+        With the class, `n_clusters` and the number of components in its message.
     """
     if estimator.n_clusters > n_components:
         raise InvalidConstraintsError(
-            f"{type(estimator).__name__}(n_clusters={estimator.n_clusters}): must-links leave only "
-            f"{n_components} group{'s' if n_components > 1 else ''}; ask for fewer groups, or "
-            "take must-links back"
+            f"{type(estimator).__name__}(n_clusters={estimator.n_clusters}): must-links join the "
+            f"rows into only {n_components} group{'s' if n_components > 1 else ''}; lower "
+            "n_clusters, or remove must-links"
         )
 
 
 def warn_of_fewer_groups(estimator: Any, labels: NDArray[np.int64], X: NDArray[np.float64]) -> None:
-    """Warn if there are fewer groups than were asked for.
+    """Warn if a fit found fewer groups than `n_clusters`.
 
     Parameters
     ----------
     estimator : estimator
-        It has `n_clusters`.
+        With the parameter `n_clusters`, an int.
     labels : ndarray of shape (n_samples,), int64
-        Groups from 0 on, none of them empty.
+        Groups, numbered from 0 without gaps.
     X : ndarray of shape (n_samples, n_features)
-        Features, or distances: rows at distance 0 of each other have equal distances.
+        Features, distances or inner products, to count different rows in.
+
+    Warns
+    -----
+    FewerGroupsWarning
+        With the class, `n_clusters`, the number of groups and the reason in its message.
     """
     n_found, wanted = int(labels.max()) + 1, estimator.n_clusters
     if n_found == wanted:
@@ -56,6 +61,6 @@ def warn_of_fewer_groups(estimator: Any, labels: NDArray[np.int64], X: NDArray[n
     warn(
         f"{type(estimator).__name__}(n_clusters={wanted}) ends with {n_found} "
         f"group{'s' if n_found > 1 else ''}: "
-        f"{few if n_different < wanted else 'the others were left without rows'}",
+        f"{few if n_different < wanted else 'no row was assigned to the other groups'}",
         FewerGroupsWarning,
     )

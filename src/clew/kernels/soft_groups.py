@@ -1,4 +1,4 @@
-"""Group rows by distance and by answers that may be violated at a price."""
+"""Assign rows to groups by distances and by penalties for violated answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["PairLists", "best_to_part", "settle"]
+__all__ = ["PairLists", "best_for_empty_group", "iterated_conditional_modes"]
 
 
 class PairLists(NamedTuple):
@@ -18,11 +18,11 @@ class PairLists(NamedTuple):
     Parameters
     ----------
     start : ndarray of shape (n_rows + 1,), int64
-        Where the list of each row begins and ends.
+        The list of row i is the slice ``start[i]:start[i + 1]`` of `other` and `pair`.
     other : ndarray of shape (2 * n_pairs,), int64
-        The lists: the other row of each pair,
+        The other row of each listed pair.
     pair : ndarray of shape (2 * n_pairs,), int64
-        and the number of the pair.
+        The number of each listed pair.
     is_must : ndarray of shape (n_pairs,), bool
         Whether the pair is a must-link; otherwise it is a cannot-link.
     """
@@ -34,17 +34,17 @@ class PairLists(NamedTuple):
 
 
 @bare_kernel
-def add_prices(
+def add_penalties(
     row: int,
     lists: PairLists,
-    price: NDArray[np.float64],
+    penalty: NDArray[np.float64],
     labels: NDArray[np.int64],
     cost: NDArray[np.float64],
 ) -> None:
-    """Add to the cost of each group what a row's answers would cost there.
+    """Add to the cost of each group the penalties of a row's answers if the row were there.
 
-    A must-link between two groups costs its price in both, a cannot-link within a group its price
-    there. Rows without a group, -1, cost nothing.
+    A violated must-link costs its penalties in both groups, a violated cannot-link its penalty in
+    the common group. Answers with a row that has no group yet, -1, cost nothing.
     """
     for at in range(lists.start[row], lists.start[row + 1]):
         other = labels[lists.other[at]]
@@ -52,36 +52,36 @@ def add_prices(
             continue
         pair = lists.pair[at]
         if not lists.is_must[pair]:
-            cost[other] += price[pair, other]
+            cost[other] += penalty[pair, other]
             continue
         for group in range(cost.shape[0]):
             if group != other:
-                cost[group] += price[pair, group] + price[pair, other]
+                cost[group] += penalty[pair, group] + penalty[pair, other]
 
 
 @kernel
-def settle(
+def iterated_conditional_modes(
     order: NDArray[np.int64],
-    base: NDArray[np.float64],
+    distances: NDArray[np.float64],
     lists: PairLists,
-    price: NDArray[np.float64],
+    penalty: NDArray[np.float64],
     max_sweeps: int,
     labels: NDArray[np.int64],
 ) -> int:
-    """Give each row in turn its cheapest group, given those of all others, until none moves (ICM).
+    """Move rows one by one to their cheapest group, given the groups of all others.
 
     Parameters
     ----------
     order : ndarray of shape (n_rows,), int64 (IN)
-        Whose turn it is.
-    base : ndarray of shape (n_rows, n_groups), float64 (IN)
-        Cost of each row in each group, answers left out.
+        The order in which rows are visited.
+    distances : ndarray of shape (n_rows, n_groups), float64 (IN)
+        Cost of each row in each group without answers.
     lists : PairLists (IN)
         The answers.
-    price : ndarray of shape (n_pairs, n_groups), float64 (IN)
-        What a violated answer costs: see `add_prices`.
+    penalty : ndarray of shape (n_pairs, n_groups), float64 (IN)
+        Penalty of each pair in each group, see `add_penalties`.
     max_sweeps : int
-        Rounds over all rows at most.
+        Maximum number of sweeps over all rows; a sweep without a move is the last.
     labels : ndarray of shape (n_rows,), int64 (INOUT)
         Group of each row, -1 for none yet. A row leaves its group only for a cheaper one.
 
@@ -89,16 +89,20 @@ def settle(
     -------
     int
         Number of moves.
+
+    Notes
+    -----
+    Time O((n_rows + n_pairs)·n_groups) for each sweep.
     """
-    n_groups = base.shape[1]
+    n_groups = distances.shape[1]
     cost = np.empty(n_groups)
     n_moves = 0
     for _ in range(max_sweeps):
         before = n_moves
         for row in order:
             for group in range(n_groups):
-                cost[group] = base[row, group]
-            add_prices(row, lists, price, labels, cost)
+                cost[group] = distances[row, group]
+            add_penalties(row, lists, penalty, labels, cost)
             best = max(labels[row], 0)
             for group in range(n_groups):
                 if cost[group] < cost[best]:
@@ -112,45 +116,46 @@ def settle(
 
 
 @kernel
-def best_to_part(
+def best_for_empty_group(
     group: int,
-    alone: float,
-    base: NDArray[np.float64],
+    cost_at_center: float,
+    distances: NDArray[np.float64],
     lists: PairLists,
-    price: NDArray[np.float64],
+    penalty: NDArray[np.float64],
     labels: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Find the row whose move into an empty group saves most.
+    """Find the row whose move into an empty group lowers the objective most.
 
     Parameters
     ----------
     group : int
         The empty group.
-    alone : float
-        Cost of a row that is the center of that group.
-    base, lists, price, labels
-        As for `settle`; every row has a group.
+    cost_at_center : float
+        Cost without answers of a row that is the center of that group.
+    distances, lists, penalty, labels
+        As for `iterated_conditional_modes`; every row has a group.
     size : ndarray of shape (n_groups,), int64 (IN)
-        Rows of each group. A row that is alone stays where it is.
+        Number of rows of each group. The only row of a group is not moved.
 
     Returns
     -------
     row : int
-        -1 where no move saves anything.
+        -1 if no move lowers the objective.
     saved : float
+        By how much; 0 if no move does.
     """
-    cost = np.empty(base.shape[1])
+    cost = np.empty(distances.shape[1])
     best = -1
     most = 0.0
-    for row in range(base.shape[0]):
+    for row in range(distances.shape[0]):
         own = labels[row]
         if size[own] < 2:
             continue
         for each in range(len(cost)):
-            cost[each] = base[row, each]
-        cost[group] = alone
-        add_prices(row, lists, price, labels, cost)
+            cost[each] = distances[row, each]
+        cost[group] = cost_at_center
+        add_penalties(row, lists, penalty, labels, cost)
         saved = cost[own] - cost[group]
         if saved > most:
             best = row

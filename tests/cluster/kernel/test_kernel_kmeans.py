@@ -1,4 +1,4 @@
-"""Kernel k-means is k-means on features whose inner products are the kernel."""
+"""KernelKMeans on a kernel is k-means on features whose inner products are the kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def lloyd_inertia(labels, features=X):
     return sum(((rows - rows.mean(axis=0)) ** 2).sum() for rows in groups)
 
 
-def test_on_features_it_is_scikit_learn_s():
+def test_on_features_the_result_is_scikit_learns():
     model = KernelKMeans(4, random_state=0).fit(X)
     peer = KMeans(4, n_init=10, random_state=0).fit(X)
     assert model.inertia_ == pytest.approx(peer.inertia_)
@@ -34,7 +34,7 @@ def test_on_features_it_is_scikit_learn_s():
     assert model.cluster_centers_.shape == (4, 4)
 
 
-def test_batches_are_scikit_learn_s():
+def test_batches_are_scikit_learns():
     model = KernelKMeans(4, batch_size=50, random_state=0).fit(X)
     peer = MiniBatchKMeans(4, batch_size=50, n_init=10, random_state=0).fit(X)
     assert model.inertia_ < 1.2 * KMeans(4, n_init=10, random_state=0).fit(X).inertia_
@@ -42,7 +42,7 @@ def test_batches_are_scikit_learn_s():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_each_run_on_a_kernel_is_lloyd_s_on_features(seed):
+def test_a_run_on_a_kernel_is_lloyds_on_features(seed):
     start = np.random.RandomState(seed).randint(4, size=len(X))
     means = np.array([X[start == g].mean(axis=0) for g in range(4)])
     lloyd = KMeans(4, init=means, n_init=1, tol=0, algorithm="lloyd").fit(X)
@@ -52,7 +52,7 @@ def test_each_run_on_a_kernel_is_lloyd_s_on_features(seed):
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", linear_kernel])
-def test_a_kernel_of_inner_products_gives_the_groups_of_features(kernel):
+def test_inner_products_as_kernel_give_the_groups_of_features(kernel):
     data, new = (K, X[:7] @ X.T) if kernel == "precomputed" else (X, X[:7])
     model = KernelKMeans(4, kernel=kernel, n_init=20, tol=0, random_state=0).fit(data)
     peer = KMeans(4, n_init=20, tol=0, random_state=0).fit(X)
@@ -63,7 +63,7 @@ def test_a_kernel_of_inner_products_gives_the_groups_of_features(kernel):
     assert not hasattr(model, "cluster_centers_")
 
 
-def test_new_rows_get_the_nearest_mean():
+def test_predict_returns_the_nearest_mean():
     new = np.random.default_rng(0).normal(0, 6, (50, 4))
     model = KernelKMeans(4, kernel="precomputed", random_state=0).fit(K)
     means = np.array([X[model.labels_ == g].mean(axis=0) for g in range(4)])
@@ -71,7 +71,7 @@ def test_new_rows_get_the_nearest_mean():
     np.testing.assert_array_equal(model.predict(new @ X.T), nearest)
 
 
-def test_columns_computed_when_asked_for_change_nothing():
+def test_columns_computed_on_demand_give_the_same_result():
     kernel = lambda a, b: rbf_kernel(a, b, gamma=0.05)  # noqa: E731
     dense, lazy = GivenProducts(kernel(X, X)), ComputedProducts(X, kernel)
     starts = [start_in_kernel(p, 4, np.random.RandomState(0)) for p in (dense, lazy)]
@@ -83,7 +83,7 @@ def test_columns_computed_when_asked_for_change_nothing():
 
 @pytest.mark.parametrize("is_definite", [True, False])
 @pytest.mark.parametrize("seed", range(6))
-def test_no_round_raises_the_inertia(seed, is_definite):
+def test_no_iteration_raises_the_inertia(seed, is_definite):
     random = np.random.RandomState(seed)
     noise = random.normal(0, 0.3, K.shape)
     kernel = rbf_kernel(X, gamma=0.02) if is_definite else np.exp(noise + noise.T) / 4
@@ -107,7 +107,7 @@ def test_empty_groups_get_the_farthest_rows():
     assert set(alone) == set(np.argsort(((X - middle) ** 2).sum(axis=1))[-4:])
 
 
-def test_fewer_different_rows_than_groups_are_told():
+def test_fewer_different_rows_than_groups_warn():
     few = np.repeat(X[:2], 5, axis=0)
     for model, data in (
         (KernelKMeans(3), few),
@@ -125,7 +125,7 @@ def test_the_scale_of_a_kernel_does_not_matter():
         np.testing.assert_array_equal(model.labels_, base)
 
 
-def test_the_same_seed_gives_the_same_groups():
+def test_same_seed_gives_the_same_labels():
     for kernel, data in (("features", X), ("precomputed", K)):
         a, b = (KernelKMeans(5, kernel=kernel, n_init=2, random_state=7).fit(data) for _ in "ab")
         np.testing.assert_array_equal(a.labels_, b.labels_)
@@ -136,23 +136,23 @@ def test_the_same_seed_gives_the_same_groups():
     [
         (K[:, :50], "square"),
         (K + np.triu(K), "symmetric"),
-        (-K, "at least"),
-        (np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)), "are these distances"),
+        (-K, "must not be negative"),
+        (np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)), "if X holds distances"),
     ],
 )
-def test_what_is_no_kernel_is_refused(matrix, message):
+def test_a_matrix_that_is_not_a_kernel_raises(matrix, message):
     with pytest.raises(InvalidDataError, match=message):
         KernelKMeans(2, kernel="precomputed").fit(matrix)
 
 
-def test_a_function_that_gives_no_kernel_is_refused():
+def test_a_function_that_is_not_a_kernel_raises():
     with pytest.raises(InvalidDataError, match=r"returned shape \(120,\)"):
         KernelKMeans(2, kernel=lambda a, b: np.ones(len(a))).fit(X)
     with pytest.raises(InvalidDataError, match="not all finite"):
         KernelKMeans(2, kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X)
 
 
-def test_parameters_out_of_range_are_refused():
+def test_parameters_outside_their_ranges_raise():
     with pytest.raises(InvalidParameterError, match="batch_size=10"):
         KernelKMeans(2, kernel="precomputed", batch_size=10).fit(K)
     with pytest.raises(InvalidParameterError, match="kernel='rbf'"):
@@ -163,7 +163,7 @@ def test_parameters_out_of_range_are_refused():
         KernelKMeans(2, kernel=linear_kernel, n_init=0).fit(X)
 
 
-def test_few_long_columns_at_a_time_change_nothing(monkeypatch):
+def test_block_sizes_do_not_change_the_result(monkeypatch):
     widths = []
 
     def product(A, B):
@@ -175,7 +175,7 @@ def test_few_long_columns_at_a_time_change_nothing(monkeypatch):
     usual = model.fit(X)
     labels, inertia = usual.labels_, usual.inertia_
     monkeypatch.setattr(_inner_products, "ROWS_PER_BLOCK", 7)
-    monkeypatch.setattr(_descent, "NUMBERS_PER_BLOCK", 7 * len(X))
+    monkeypatch.setattr(_descent, "ENTRIES_PER_BLOCK", 7 * len(X))
     widths.clear()
     model.fit(X)
     assert max(widths) <= 7

@@ -1,4 +1,4 @@
-"""COPKMeans: no answer is ever violated, and what cannot be done is refused with a reason."""
+"""COPKMeans violates no answer, and raises with a reason if no assignment exists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clew import Constraints
 from clew.cluster import COPKMeans, MPCKMeans, PCKMeans
 from clew.cluster.kmeans import _cannot_link_graph
 from clew.cluster.kmeans._cannot_link_graph import CannotLinkGraph
-from clew.cluster.kmeans._infeasible import n_groups_enough
+from clew.cluster.kmeans._infeasible import sufficient_n_groups
 from clew.exceptions import (
     FewerGroupsWarning,
     InconsistentConstraintsError,
@@ -53,9 +53,9 @@ def test_raises_if_and_only_if_no_assignment_exists(problem):
     c = Constraints.from_pairs(must_link=must, cannot_link=cannot, n_samples=len(X))
     component = reference_closure.component_labels(len(X), must)
     valid = [
-        way
-        for way in reference.colorings(len(X), cannot, k)
-        if all(way[i] == way[j] for i, j in must)
+        colors
+        for colors in reference.colorings(len(X), cannot, k)
+        if all(colors[i] == colors[j] for i, j in must)
     ]
     for metric, data in (("euclidean", X), ("precomputed", pairwise_distances(X))):
         model = COPKMeans(k, metric=metric, n_init=2, random_state=0)
@@ -75,7 +75,7 @@ def test_raises_if_and_only_if_no_assignment_exists(problem):
 
 @settings(max_examples=60)
 @given(problems(most=30), st.sampled_from(["auto", "paper"]))
-def test_what_is_found_violates_nothing(problem, algorithm):
+def test_labels_violate_no_answer(problem, algorithm):
     X, must, cannot, _ = problem
     c = Constraints.from_pairs(must_link=must, cannot_link=cannot, n_samples=len(X))
     model = COPKMeans(min(5, len(X)), algorithm=algorithm, n_init=2, random_state=0)
@@ -88,7 +88,7 @@ def test_what_is_found_violates_nothing(problem, algorithm):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_pairs", [60, 200, 1000])
-def test_right_answers_are_all_kept_on_a_dense_core(n_pairs, seed):
+def test_right_answers_are_kept_on_a_dense_core(n_pairs, seed):
     c = Constraints.from_labels(SPECIES, n_pairs, random_state=seed)
     c = c.select(pairs=c.is_cannot_link)  # without must-links the graph is hardest
     model = COPKMeans(3, n_init=3, random_state=seed).fit(IRIS, constraints=c)
@@ -114,17 +114,17 @@ def test_a_clique_of_components_is_named_by_their_first_rows():
     assert caught.value.rows == (0, 1, 50)
 
 
-def test_an_odd_ring_has_no_two_groups_and_no_clique():
+def test_an_odd_ring_is_infeasible_for_two_groups_without_a_clique():
     ring = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
     c = Constraints.from_pairs(cannot_link=ring, n_samples=150)
-    with pytest.raises(InfeasibleConstraintsError, match=r"5 rows cannot be parted .* 0, 1, 2, 3, 4"
-    ) as caught:  # fmt: skip
+    message = r"these 5 rows cannot all hold: 0, 1, 2, 3, 4"
+    with pytest.raises(InfeasibleConstraintsError, match=message) as caught:
         COPKMeans(2).fit(IRIS, constraints=c)
-    assert "n_clusters=3 would do" in str(caught.value)
+    assert "n_clusters=3 would be enough" in str(caught.value)
     assert COPKMeans(3, random_state=0).fit(IRIS, constraints=c).n_violated_ == 0
 
 
-def test_a_search_that_gives_up_does_not_say_that_there_is_no_way(monkeypatch):
+def test_a_search_that_gives_up_does_not_claim_infeasibility(monkeypatch):
     monkeypatch.setattr(_cannot_link_graph, "MAX_STEPS", 1)
     monkeypatch.setattr(_cannot_link_graph, "MAX_REPAIRS", 0)
     # Grötzsch's graph: four colors, and no triangle.
@@ -137,7 +137,7 @@ def test_a_search_that_gives_up_does_not_say_that_there_is_no_way(monkeypatch):
     assert COPKMeans(4, random_state=0).fit(IRIS, constraints=c).n_violated_ == 0
 
 
-def test_what_is_too_dense_to_search_is_repaired(monkeypatch):
+def test_a_graph_too_dense_to_search_is_repaired(monkeypatch):
     X, y = make_blobs(60, 2, centers=3, cluster_std=2.0, random_state=0)
     apart = [(i, j) for i, j in combinations(range(60), 2) if y[i] != y[j]]
     c = Constraints.from_pairs(cannot_link=apart, n_samples=60)
@@ -146,8 +146,8 @@ def test_what_is_too_dense_to_search_is_repaired(monkeypatch):
     assert adjusted_rand_score(y, model.labels_) == 1
 
 
-def test_the_greedy_order_runs_into_a_dead_end_that_looking_ahead_avoids():
-    # Row 2 is cannot-linked to both others, which go to different groups before its turn comes.
+def test_search_avoids_a_dead_end_of_the_row_order():
+    # Row 2 has cannot-links to rows 0 and 1, which are assigned to different groups before it.
     X = np.array([[0.0], [10.0], [0.0], [0.1], [9.9]])
     c = Constraints.from_pairs(cannot_link=[(0, 2), (1, 2)], n_samples=5)
     assert COPKMeans(2, random_state=0).fit(X, constraints=c).n_violated_ == 0
@@ -155,7 +155,7 @@ def test_the_greedy_order_runs_into_a_dead_end_that_looking_ahead_avoids():
         COPKMeans(2, algorithm="paper", random_state=0).fit(X, constraints=c)
 
 
-def test_a_contradiction_shows_its_shortest_chain():
+def test_a_contradiction_is_raised_with_its_shortest_chain():
     c = Constraints.from_pairs(
         must_link=[(0, 1), (1, 2), (2, 3), (0, 5), (5, 3)], cannot_link=[(0, 3)], n_samples=150
     )
@@ -164,7 +164,7 @@ def test_a_contradiction_shows_its_shortest_chain():
     assert caught.value.chain == (0, 5, 3)
 
 
-def test_any_weight_above_nil_binds_and_nil_binds_nothing():
+def test_answers_of_positive_weight_are_kept_and_of_weight_0_ignored():
     c = Constraints.from_pairs(must_link=[(0, 149)], cannot_link=[(0, 1), (0, 149)], n_samples=150)
     model = COPKMeans(3, random_state=0)
     light = c.with_weights(pair_weights=[1e-9, 1e-9, 0]).select(pairs=[0, 1])
@@ -176,7 +176,7 @@ def test_any_weight_above_nil_binds_and_nil_binds_nothing():
 
 
 @pytest.mark.parametrize("load", [load_iris, load_digits])
-def test_without_answers_it_is_as_good_as_k_means(load):
+def test_without_answers_inertia_is_that_of_k_means(load):
     X, y = load(return_X_y=True)
     k = len(set(y))
     model = COPKMeans(k, random_state=0).fit(X)
@@ -186,16 +186,16 @@ def test_without_answers_it_is_as_good_as_k_means(load):
     assert model.inertia_ == pytest.approx(((X - centers[model.labels_]) ** 2).sum())
 
 
-def test_looking_ahead_costs_less_than_the_row_order():
+def test_search_has_no_more_inertia_than_the_row_order():
     c = Constraints.from_labels(SPECIES, 40, random_state=0)
-    ahead, paper = (
+    auto, paper = (
         COPKMeans(3, algorithm=algorithm, random_state=0).fit(IRIS, constraints=c)
         for algorithm in ("auto", "paper")
     )
-    assert ahead.inertia_ <= paper.inertia_
+    assert auto.inertia_ <= paper.inertia_
 
 
-def test_no_round_raises_the_inertia():
+def test_no_iteration_raises_the_inertia():
     c = Constraints.from_labels(SPECIES, 150, random_state=1)
     inertia = [
         COPKMeans(3, n_init=1, max_iter=n, random_state=3).fit(IRIS, constraints=c).inertia_
@@ -215,7 +215,7 @@ def test_order_of_rows_does_not_matter():
 
 @pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
 @pytest.mark.parametrize("algorithm", ["auto", "paper"])
-def test_same_seed_same_groups(metric, algorithm):
+def test_same_seed_gives_the_same_labels(metric, algorithm):
     X = IRIS if metric == "euclidean" else pairwise_distances(IRIS)
     c = Constraints.from_labels(SPECIES, 20, random_state=0)
     model = COPKMeans(3, metric=metric, algorithm=algorithm, random_state=5)
@@ -225,7 +225,7 @@ def test_same_seed_same_groups(metric, algorithm):
     np.testing.assert_array_equal(model.fit(X, constraints=c).labels_, first)
 
 
-def test_medoids_are_the_rows_nearest_to_all_of_their_group():
+def test_medoids_have_the_lowest_sum_of_distances_in_their_group():
     D = pairwise_distances(IRIS)
     c = Constraints.from_labels(SPECIES, 100, random_state=0)
     model = COPKMeans(3, metric="precomputed", random_state=0).fit(D, constraints=c)
@@ -238,7 +238,7 @@ def test_medoids_are_the_rows_nearest_to_all_of_their_group():
     assert not hasattr(model, "cluster_centers_")
 
 
-def test_predict_takes_the_nearest_center():
+def test_predict_returns_the_nearest_center():
     model = COPKMeans(3, random_state=0).fit(IRIS[::2])
     np.testing.assert_array_equal(model.predict(IRIS[::2]), model.labels_)
     squared = ((IRIS[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
@@ -249,7 +249,7 @@ def test_predict_takes_the_nearest_center():
     np.testing.assert_array_equal(model.predict(D[:, ::2]), nearest)
 
 
-def test_fewer_different_rows_than_groups():
+def test_fewer_different_rows_than_groups_warn():
     X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
     for data, metric in ((X, "euclidean"), (pairwise_distances(X), "precomputed")):
         model = COPKMeans(3, metric=metric, random_state=0)
@@ -261,14 +261,14 @@ def test_fewer_different_rows_than_groups():
         assert len(set(labels[:3])) == 3
 
 
-def test_fewer_components_than_groups_are_refused():
+def test_fewer_components_than_groups_raise():
     c = Constraints.from_pairs(must_link=[(i, i + 1) for i in range(148)], n_samples=150)
     with pytest.raises(InvalidConstraintsError, match=r"COPKMeans\(n_clusters=5\): .* 2 groups;"):
         COPKMeans(5, random_state=0).fit(IRIS, constraints=c)
     assert COPKMeans(2, random_state=0).fit(IRIS, constraints=c).cluster_centers_.shape == (2, 4)
 
 
-def test_a_refit_leaves_nothing_of_the_other_metric():
+def test_a_refit_removes_attributes_of_the_other_metric():
     model = COPKMeans(3, random_state=0).fit(IRIS)
     model.set_params(metric="precomputed").fit(pairwise_distances(IRIS))
     assert not hasattr(model, "cluster_centers_")
@@ -276,7 +276,7 @@ def test_a_refit_leaves_nothing_of_the_other_metric():
     assert not hasattr(model, "medoid_indices_")
 
 
-def test_a_fit_that_is_stopped_leaves_what_was_fitted_before():
+def test_an_interrupted_fit_keeps_the_previous_attributes():
     model = COPKMeans(3, random_state=0).fit(IRIS)
     before = {name: value for name, value in vars(model).items() if name.endswith("_")}
 
@@ -291,39 +291,39 @@ def test_a_fit_that_is_stopped_leaves_what_was_fitted_before():
 
 
 @pytest.mark.parametrize("method", [COPKMeans, PCKMeans, MPCKMeans])
-def test_every_start_is_told_of(method):
-    told = []
-    method(3, n_init=3).fit(IRIS, callback=lambda done, n: told.append((done, n)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+def test_the_callback_is_called_after_each_start(method):
+    calls = []
+    method(3, n_init=3).fit(IRIS, callback=lambda done, n: calls.append((done, n)))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
 
 
 def hub_and_ring(n):
-    """A ring of n - 1 nodes, an odd number, all of them joined with one in the middle."""
+    """Edges of a ring of n - 1 nodes, an odd number, and of a hub joined to all of them."""
     ring = [(i, (i + 1) % (n - 1)) for i in range(n - 1)]
     return ring + [(i, n - 1) for i in range(n - 1)]
 
 
-def test_a_hub_of_answers_takes_no_memory_to_tell_of():
+def test_a_hub_of_cannot_links_needs_little_memory():
     n = 2000
     c = Constraints.from_pairs(cannot_link=hub_and_ring(n), n_samples=n)
     X = np.random.default_rng(0).normal(size=(n, 2))
     graph = CannotLinkGraph(c.closure(), 3)
     tracemalloc.start()
-    assert n_groups_enough(graph.core_parts, graph.indptr, graph.indices) == 4
+    assert sufficient_n_groups(graph.core_parts, graph.indptr, graph.indices) == 4
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 100 * 8 * n
-    with pytest.raises(InfeasibleConstraintsError, match="n_clusters=4 would do"):
+    with pytest.raises(InfeasibleConstraintsError, match="n_clusters=4 would be enough"):
         COPKMeans(3, n_init=1).fit(X, constraints=c)
 
 
 @settings(max_examples=60)
 @given(st.integers(2, 30).flatmap(pairs_of), st.integers(1, 4))
-def test_so_many_groups_are_enough(pairs, k):
+def test_the_advised_number_of_groups_is_sufficient(pairs, k):
     n = 31
     c = Constraints.from_pairs(cannot_link=pairs, n_samples=n)
     graph = CannotLinkGraph(c.closure(), k)
-    enough = n_groups_enough(graph.core_parts, graph.indptr, graph.indices)
+    enough = sufficient_n_groups(graph.core_parts, graph.indptr, graph.indices)
     assert (enough > 1) == (len(graph.core_parts) > 0)
     X = np.random.default_rng(0).normal(size=(n, 2))
     k = max(enough, k)
@@ -338,6 +338,6 @@ def test_so_many_groups_are_enough(pairs, k):
         (np.array([[0.0, 1], [2, 0]]), "symmetric"),
     ],
 )
-def test_what_cannot_be_distances_is_refused(wrong, match):
+def test_invalid_distances_raise(wrong, match):
     with pytest.raises(InvalidDataError, match=match):
         COPKMeans(2, metric="precomputed").fit(wrong)

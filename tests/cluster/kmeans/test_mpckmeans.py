@@ -1,4 +1,4 @@
-"""MPCKMeans: the metrics are those of the paper's formula, and tell groups apart."""
+"""MPCKMeans: metrics and penalties follow the paper's formulas, and metrics separate groups."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster import MPCKMeans, PCKMeans
-from clew.cluster.kmeans._learned_metrics import LearnedMetrics, costs_at, inverse_spread, squares
-from clew.cluster.kmeans._soft import answers_of
+from clew.cluster.kmeans._learned_metrics import LearnedMetrics, costs_at, inverse_scatter, squares
+from clew.cluster.kmeans._soft import weighted_pairs
 from clew.exceptions import FewerGroupsWarning, InvalidDataError, InvalidParameterError
 from clew.metrics import n_violated
 
@@ -22,42 +22,42 @@ KINDS = pytest.mark.parametrize(
 
 
 def stretched(seed=0):
-    """Three groups in a row that k-means cuts across."""
+    """Three groups along the first feature; the second has more variance, so k-means fails."""
     rng = np.random.default_rng(seed)
     y = np.repeat([0, 1, 2], 40)
     return np.column_stack([y + rng.normal(0, 0.18, 120), rng.normal(0, 0.8, 120)]), y
 
 
-def space_of(metric, per_cluster, c, X=IRIS, ridge=1e-9):
+def model_of(metric, per_cluster, c, X=IRIS, ridge=1e-9):
     X = X - X.mean(axis=0)
     is_full = metric == "full"
     return X, LearnedMetrics(
-        X, answers_of(c), 0.7, ridge, 3, is_full=is_full, is_per_group=per_cluster
+        X, weighted_pairs(c), 0.7, ridge, 3, is_full=is_full, is_per_group=per_cluster
     )
 
 
 @KINDS
 def test_without_violated_answers_a_metric_is_the_inverse_covariance(metric, per_cluster):
-    X, space = space_of(metric, per_cluster, Constraints(150))
+    X, model = model_of(metric, per_cluster, Constraints(150))
     centers = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
-    space.learn(SPECIES, centers)
+    model.learn(SPECIES, centers)
     R = X - centers[SPECIES]
-    spread = [R[g == SPECIES].T @ R[g == SPECIES] / 50 for g in range(3)] if per_cluster else [
+    scatter = [R[g == SPECIES].T @ R[g == SPECIES] / 50 for g in range(3)] if per_cluster else [
         R.T @ R / 150
     ]  # fmt: skip
-    expected = [np.linalg.inv(S) if metric == "full" else 1 / np.diag(S) for S in spread]
-    np.testing.assert_allclose(space.metrics, expected, rtol=1e-5)
+    expected = [np.linalg.inv(S) if metric == "full" else 1 / np.diag(S) for S in scatter]
+    np.testing.assert_allclose(model.metrics, expected, rtol=1e-5)
 
 
 @KINDS
-def test_violated_answers_teach_as_the_paper_has_it(metric, per_cluster):
+def test_metrics_from_violated_answers_follow_the_paper(metric, per_cluster):
     c = Constraints.from_pairs(must_link=[(0, 60), (1, 2)], cannot_link=[(3, 9), (70, 4)],
                                n_samples=150)  # fmt: skip
     c = c.with_weights(pair_weights=[0.5, 1, 0.25, 1])
-    X, space = space_of(metric, per_cluster, c)
+    X, model = model_of(metric, per_cluster, c)
     centers = np.array([X[group == SPECIES].mean(axis=0) for group in range(3)])
-    far = space._far.copy()
-    space.learn(SPECIES, centers)
+    far = model._far.copy()
+    model.learn(SPECIES, centers)
     R, outer = X - centers[SPECIES], lambda v: np.outer(v, v)
     # (0, 60) is a must-link between groups 0 and 1; (3, 9) a cannot-link within group 0.
     must, cannot = (
@@ -66,47 +66,47 @@ def test_violated_answers_teach_as_the_paper_has_it(metric, per_cluster):
     )
     rows = [R[g == SPECIES].T @ R[g == SPECIES] for g in range(3)]
     if per_cluster:
-        spread = [(rows[0] + must / 2 + cannot) / 50, (rows[1] + must / 2) / 50, rows[2] / 50]
+        scatter = [(rows[0] + must / 2 + cannot) / 50, (rows[1] + must / 2) / 50, rows[2] / 50]
     else:
-        spread = [(sum(rows) + must + cannot) / 150]
-    expected = [np.linalg.inv(S) if metric == "full" else 1 / np.diag(S) for S in spread]
-    np.testing.assert_allclose(space.metrics, expected, rtol=1e-5)
+        scatter = [(sum(rows) + must + cannot) / 150]
+    expected = [np.linalg.inv(S) if metric == "full" else 1 / np.diag(S) for S in scatter]
+    np.testing.assert_allclose(model.metrics, expected, rtol=1e-5)
 
 
 @KINDS
-def test_prices_are_those_of_the_paper(metric, per_cluster):
+def test_penalties_are_those_of_the_paper(metric, per_cluster):
     c = Constraints.from_pairs(must_link=[(0, 60)], cannot_link=[(3, 9)], n_samples=150)
-    X, space = space_of(metric, per_cluster, c, ridge=0.1)
-    space.learn(SPECIES, np.array([X[group == SPECIES].mean(axis=0) for group in range(3)]))
-    price, between = space.price(), X[:, None] - X
+    X, model = model_of(metric, per_cluster, c, ridge=0.1)
+    model.learn(SPECIES, np.array([X[group == SPECIES].mean(axis=0) for group in range(3)]))
+    penalty, between = model.penalties(), X[:, None] - X
     for group in range(3):
-        A = space.metrics[group if per_cluster else 0]
+        A = model.metrics[group if per_cluster else 0]
         A = A if A.ndim == 2 else np.diag(A)
         D = np.einsum("ijk,kl,ijl->ij", between, A, between)
-        assert price[0, group] == pytest.approx(0.7 * 0.5 * D[0, 60])
-        assert price[1, group] <= 0.7 * (D.max() - D[3, 9]) + 1e-9
-        # Steps to the farthest row find a pair that is nearly the farthest.
-        assert price[1, group] >= 0.7 * (0.8 * D.max() - D[3, 9])
-    assert (price >= 0).all()
+        assert penalty[0, group] == pytest.approx(0.7 * 0.5 * D[0, 60])
+        assert penalty[1, group] <= 0.7 * (D.max() - D[3, 9]) + 1e-9
+        # The farthest pair is found approximately.
+        assert penalty[1, group] >= 0.7 * (0.8 * D.max() - D[3, 9])
+    assert (penalty >= 0).all()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_metrics_stay_positive_definite_whatever_the_spread(seed):
+def test_metrics_are_positive_definite_for_any_scatter(seed):
     rng = np.random.default_rng(seed)
     S = rng.normal(size=(5, 5))
-    S += S.T  # has negative directions
-    A = inverse_spread(S, 0.01)
+    S += S.T  # has negative eigenvalues
+    A = inverse_scatter(S, 0.01)
     np.testing.assert_allclose(A, A.T, atol=1e-9)
     assert np.linalg.eigvalsh(A).min() > 0
-    assert (inverse_spread(np.diag(S), 0.01) > 0).all()
+    assert (inverse_scatter(np.diag(S), 0.01) > 0).all()
     positive = S @ S
     np.testing.assert_allclose(
-        inverse_spread(positive, 0.01), np.linalg.inv(positive + 0.01 * np.eye(5)), rtol=1e-6
+        inverse_scatter(positive, 0.01), np.linalg.inv(positive + 0.01 * np.eye(5)), rtol=1e-6
     )
 
 
 @KINDS
-def test_costs_are_squared_distances_less_log_determinants(metric, per_cluster):
+def test_costs_are_squared_distances_minus_log_determinants(metric, per_cluster):
     model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0).fit(IRIS)
     assert model.metrics_.shape == (3 if per_cluster else 1, 4, 4)[: 3 if metric == "full" else 2]
     cost = costs_at(IRIS, model.cluster_centers_, model.metrics_)
@@ -120,7 +120,7 @@ def test_costs_are_squared_distances_less_log_determinants(metric, per_cluster):
 
 
 @KINDS
-def test_answers_teach_which_direction_counts(metric, per_cluster):
+def test_answers_raise_the_weight_of_the_feature_that_separates_groups(metric, per_cluster):
     X, y = stretched()
     c = Constraints.from_labels(y, 60, random_state=0)
     model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
@@ -160,7 +160,7 @@ def test_units_of_any_feature_do_not_matter(metric, per_cluster, feature):
 
 
 @KINDS
-def test_a_column_of_noise_is_found_out_whatever_its_unit(metric, per_cluster):
+def test_a_column_of_noise_does_little_harm_in_any_unit(metric, per_cluster):
     c = Constraints.from_labels(SPECIES, 200, random_state=0)
     model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
     noise = np.random.default_rng(0).normal(size=150)
@@ -169,7 +169,7 @@ def test_a_column_of_noise_is_found_out_whatever_its_unit(metric, per_cluster):
         assert adjusted_rand_score(SPECIES, model.labels_) > 0.85
 
 
-def test_columns_without_spread_change_nothing():
+def test_constant_columns_are_ignored():
     c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
     model = MPCKMeans(3, random_state=0)
     metrics = model.fit(IRIS, constraints=c).metrics_
@@ -183,32 +183,32 @@ def test_columns_without_spread_change_nothing():
     [{"weight": np.inf}, {"ridge": np.inf}, {"ridge": 0.0}, {"per_cluster": "no"},
      {"per_cluster": 1}],
 )  # fmt: skip
-def test_parameters_outside_their_ranges_are_refused(wrong):
+def test_parameters_outside_their_ranges_raise(wrong):
     with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         MPCKMeans(3, **wrong).fit(IRIS)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
-def test_features_whose_metric_no_number_holds_are_refused(unit):
+def test_features_whose_metric_would_overflow_raise(unit):
     X = IRIS.copy()
     X[:, 2] *= unit
     with pytest.raises(InvalidDataError, match=r"feature 2 span .* other units"):
         MPCKMeans(3).fit(X)
 
 
-def test_answers_of_weight_nil_count_for_nothing_and_seeds_repeat():
+def test_answers_of_weight_0_are_ignored_and_seeds_repeat():
     c = Constraints.from_labels(SPECIES, 100, error=0.1, random_state=0)
     model = MPCKMeans(3, random_state=0)
     alone = model.fit(IRIS).labels_
-    nil = c.with_weights(pair_weights=np.zeros(100))
-    np.testing.assert_array_equal(model.fit(IRIS, constraints=nil).labels_, alone)
+    weightless = c.with_weights(pair_weights=np.zeros(100))
+    np.testing.assert_array_equal(model.fit(IRIS, constraints=weightless).labels_, alone)
     first = model.fit(IRIS, constraints=c).labels_
     assert model.n_violated_ == n_violated(first, c)
     np.testing.assert_array_equal(model.fit(IRIS, constraints=c).labels_, first)
 
 
 @KINDS
-def test_fewer_different_rows_than_groups(metric, per_cluster):
+def test_fewer_different_rows_than_groups_warn(metric, per_cluster):
     X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
     model = MPCKMeans(3, metric=metric, per_cluster=per_cluster, random_state=0)
     with pytest.warns(FewerGroupsWarning, match="only 2 different rows"):

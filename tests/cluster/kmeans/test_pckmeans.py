@@ -1,4 +1,4 @@
-"""PCKMeans and the loop that it shares: violated answers cost what they should, and no more."""
+"""PCKMeans and the loop that MPCKMeans shares: the objective is the paper's, and never rises."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def test_objective_never_rises(weight, seed):
 
 
 @pytest.mark.parametrize("load", [load_iris, load_digits])
-def test_without_answers_it_is_as_good_as_k_means(load):
+def test_without_answers_inertia_is_that_of_k_means(load):
     X, y = load(return_X_y=True)
     k = len(set(y))
     model = PCKMeans(k, random_state=0).fit(X)
     assert 2 * model.objective_ < 1.02 * KMeans(k, n_init=10, random_state=0).fit(X).inertia_
 
 
-def test_a_heavy_weight_keeps_answers_and_none_leaves_k_means():
+def test_a_large_weight_keeps_answers_and_weight_0_is_k_means():
     c = Constraints.from_labels(SPECIES, 60, random_state=0)
     assert PCKMeans(3, weight=1e6, random_state=0).fit(IRIS, constraints=c).n_violated_ == 0
     free = PCKMeans(3, weight=0.0, random_state=0).fit(IRIS, constraints=c)
@@ -65,14 +65,14 @@ def test_a_heavy_weight_keeps_answers_and_none_leaves_k_means():
     assert adjusted_rand_score(plain.labels_, free.labels_) > 0.95
 
 
-def test_answers_of_weight_nil_and_dont_know_count_for_nothing():
+def test_answers_of_weight_0_and_dont_knows_are_ignored():
     c = Constraints.from_labels(SPECIES, 100, random_state=0)
-    nil = c.with_weights(pair_weights=np.zeros(100))
+    weightless = c.with_weights(pair_weights=np.zeros(100))
     unknown = Constraints.from_pairs(dont_know=c.pairs, n_samples=150)
     model = PCKMeans(3, random_state=0)
     alone = model.fit(IRIS).labels_
-    for silent in (nil, unknown):
-        np.testing.assert_array_equal(model.fit(IRIS, constraints=silent).labels_, alone)
+    for ignored in (weightless, unknown):
+        np.testing.assert_array_equal(model.fit(IRIS, constraints=ignored).labels_, alone)
 
 
 def test_an_answer_given_twice_counts_twice():
@@ -86,7 +86,7 @@ def test_an_answer_given_twice_counts_twice():
         assert (labels[0] == labels[149]) == is_same
 
 
-def test_wrong_answers_are_outvoted():
+def test_a_few_wrong_answers_do_not_change_clear_groups():
     X, y = make_blobs(120, 2, centers=3, cluster_std=0.5, random_state=1)
     c = Constraints.from_labels(y, 200, error=0.1, random_state=0)
     model = PCKMeans(3, random_state=0).fit(X, constraints=c)
@@ -94,7 +94,7 @@ def test_wrong_answers_are_outvoted():
     assert model.n_violated_ == n_violated(y, c) > 0
 
 
-def test_the_weight_follows_the_units_of_features():
+def test_the_automatic_weight_scales_with_the_units_of_features():
     c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
     model = PCKMeans(3, random_state=0).fit(IRIS, constraints=c)
     inertia = KMeans(3, n_init=10, random_state=0).fit(IRIS).inertia_
@@ -104,7 +104,7 @@ def test_the_weight_follows_the_units_of_features():
     assert larger.weight_ == pytest.approx(1e6 * model.weight_)
 
 
-def test_same_seed_same_groups():
+def test_same_seed_gives_the_same_labels():
     c = Constraints.from_labels(SPECIES, 60, error=0.2, random_state=0)
     model = PCKMeans(3, random_state=4)
     first = model.fit(IRIS, constraints=c).labels_.copy()
@@ -120,7 +120,7 @@ def test_order_of_rows_does_not_matter():
     assert adjusted_rand_score(labels[order], moved) == 1
 
 
-def test_fewer_different_rows_than_groups():
+def test_fewer_different_rows_than_groups_warn():
     X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
     model = PCKMeans(3, random_state=0)
     with pytest.warns(FewerGroupsWarning, match="only 2 different rows"):
@@ -130,20 +130,20 @@ def test_fewer_different_rows_than_groups():
 
 
 @pytest.mark.parametrize("weight", [-0.1, "heavy", None, np.nan, np.inf, True])
-def test_weights_that_are_none_are_refused(weight):
+def test_invalid_weights_raise(weight):
     with pytest.raises(InvalidParameterError, match="weight"):
         PCKMeans(3, weight=weight).fit(IRIS)
 
 
-def test_must_links_that_leave_groups_empty_are_warned_of():
+def test_must_links_that_leave_groups_empty_warn():
     together = [(i, j) for i in range(20) for j in range(i)]
     c = Constraints.from_pairs(must_link=together, n_samples=20)
     model = PCKMeans(3, weight=1e6, random_state=0)
-    with pytest.warns(FewerGroupsWarning, match="1 group: the others were left without rows"):
+    with pytest.warns(FewerGroupsWarning, match="1 group: no row was assigned to the other groups"):
         model.fit(IRIS[:100:5], constraints=c)
 
 
-def test_a_weight_beyond_what_can_be_computed_with_is_refused():
+def test_a_weight_too_large_to_compute_with_raises():
     c = Constraints.from_labels(SPECIES, 60, error=0.1, random_state=0)
     with pytest.raises(InvalidParameterError, match=r"squared units .* weight=\"auto\""):
         PCKMeans(3, weight=1.0).fit(IRIS * 1e-200, constraints=c)

@@ -1,4 +1,4 @@
-"""SSSVaD weighs the features of each group, by its rows and by comparisons of distances."""
+"""SSSVaD weighs the features of each group by its rows and by triplets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from clew import Constraints
 from clew.cluster import SSSVaD
-from clew.cluster.kmeans._weighted_features import Comparisons, distances, weigh_and_group
+from clew.cluster.kmeans._weighted_features import Comparisons, descend_with_weights, distances
 from clew.exceptions import FewerGroupsWarning, InvalidParameterError, UnsupportedConstraintError
 from clew.metrics import adjusted_rand_score, n_violated
 from clew.similarity._comparisons import inequalities_of
@@ -15,7 +15,7 @@ from clew.similarity._comparisons import inequalities_of
 RNG = np.random.default_rng(1)
 N = 80
 y = np.repeat([0, 1], N // 2)
-#: The first feature tells two groups apart, the second tells two others apart better.
+#: The first feature separates the groups of `y`; the second separates two others, more clearly.
 X = np.column_stack(
     [y + RNG.normal(0, 0.22, N), (np.arange(N) % 2) + RNG.normal(0, 0.1, N)]
 )  # fmt: skip
@@ -28,7 +28,7 @@ TRIPLETS = Constraints.from_triplets(
 
 def run_of(weight=5.0, max_iter=100, seed=0, n_groups=3):
     comparisons = Comparisons.of(X, inequalities_of(TRIPLETS), weight)
-    return comparisons, weigh_and_group(X, comparisons, n_groups, 2.0, 0.01, max_iter, seed)
+    return comparisons, descend_with_weights(X, comparisons, n_groups, 2.0, 0.01, max_iter, seed)
 
 
 def plain_objective(run, weight=5.0, power=2.0, floor=0.01):
@@ -43,7 +43,7 @@ def plain_objective(run, weight=5.0, power=2.0, floor=0.01):
     return total
 
 
-def test_the_objective_is_what_it_says():
+def test_the_objective_is_the_sum_over_rows_and_answers():
     _, run = run_of()
     assert run.objective == pytest.approx(plain_objective(run))
     np.testing.assert_allclose(run.shares.sum(axis=1), 1)
@@ -52,22 +52,22 @@ def test_the_objective_is_what_it_says():
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("weight", [0.0, 1.0, 100.0])
-def test_no_round_raises_the_objective(seed, weight):
-    found = [run_of(weight, n_rounds, seed)[1].objective for n_rounds in range(1, 12)]
+def test_no_iteration_raises_the_objective(seed, weight):
+    found = [run_of(weight, n_iter, seed)[1].objective for n_iter in range(1, 12)]
     assert (np.diff(found) <= 1e-9 * found[0]).all()
 
 
 def test_without_answers_shares_are_those_of_the_closed_form():
     comparisons = Comparisons.of(X, inequalities_of(Constraints(N)), 1.0)
-    run = weigh_and_group(X, comparisons, 2, 3.0, 0.01, 100, 0)
+    run = descend_with_weights(X, comparisons, 2, 3.0, 0.01, 100, 0)
     for group in range(2):
         mine = X[run.labels == group]
-        spread = ((mine - mine.mean(axis=0)) ** 2).sum(axis=0) + 0.01 * len(mine)
-        expected = spread ** (-1 / 2)
+        scatter = ((mine - mine.mean(axis=0)) ** 2).sum(axis=0) + 0.01 * len(mine)
+        expected = scatter ** (-1 / 2)
         np.testing.assert_allclose(run.shares[group], expected / expected.sum(), rtol=1e-6)
 
 
-def test_answers_choose_among_groupings():
+def test_triplets_choose_between_two_partitions():
     without = SSSVaD(2, random_state=0).fit(X)
     model = SSSVaD(2, weight=10.0, random_state=0).fit(X, constraints=TRIPLETS)
     assert adjusted_rand_score(y, without.labels_) < 0.1
@@ -76,7 +76,7 @@ def test_answers_choose_among_groupings():
     assert model.n_violated_ == n_violated(model.labels_, TRIPLETS)
 
 
-def test_an_odd_one_out_is_two_comparisons_from_the_two_alike():
+def test_an_odd_one_out_is_two_comparisons_with_the_similar_rows_as_anchors():
     odd = Constraints.from_odd_one_out([(3, 1, 7), (5, 2, 8)], [0, 2], n_samples=N)
     same = Constraints.from_triplets(
         [(1, 7, 3), (7, 1, 3), (2, 5, 8), (5, 2, 8)], [0] * 4, n_samples=N
@@ -87,17 +87,17 @@ def test_an_odd_one_out_is_two_comparisons_from_the_two_alike():
     np.testing.assert_allclose(ours.gap, others.gap)
 
 
-def test_distances_are_weighed():
+def test_distances_are_weighted():
     centers, weights = RNG.normal(size=(3, 2)), RNG.uniform(size=(3, 2))
     expected = (weights * (X[:, None] - centers) ** 2).sum(axis=2)
     np.testing.assert_allclose(distances(X, centers, weights), expected, atol=1e-12)
 
 
-def test_weights_of_answers_count_and_dont_knows_do_not():
+def test_weights_of_answers_matter_and_dont_knows_are_ignored():
     unknown = Constraints.from_triplets([(0, 1, 2)], [-2], n_samples=N)
     plain = SSSVaD(2, random_state=0).fit(X)
-    nothing = TRIPLETS.with_weights(triplet_weights=np.zeros(len(TRIPLETS.triplets)))
-    for answers in (unknown, nothing):
+    weightless = TRIPLETS.with_weights(triplet_weights=np.zeros(len(TRIPLETS.triplets)))
+    for answers in (unknown, weightless):
         model = SSSVaD(2, random_state=0).fit(X, constraints=answers)
         np.testing.assert_array_equal(model.shares_, plain.shares_)
     half = TRIPLETS.with_weights(triplet_weights=np.full(len(TRIPLETS.triplets), 0.5))
@@ -116,7 +116,7 @@ def test_the_unit_of_a_feature_does_not_matter():
     np.testing.assert_array_equal(a.predict(X), b.predict(X * scale))
 
 
-def test_hard_cases_of_data_work():
+def test_constant_features_single_features_and_equal_rows():
     flat = np.column_stack([X, np.full(N, 3.0)])
     model = SSSVaD(2, random_state=0).fit(flat, constraints=TRIPLETS)
     assert model.shares_[:, :2].min() > 0.01  # the flat feature does not take all
@@ -125,7 +125,7 @@ def test_hard_cases_of_data_work():
         SSSVaD(3).fit(np.repeat(X[:2], 5, axis=0))
 
 
-def test_what_cannot_be_used_is_refused():
+def test_unsupported_answers_and_invalid_parameters_raise():
     for answers in (
         Constraints.from_pairs(must_link=[(0, 1)], n_samples=N),
         Constraints.from_odd_one_out([(0, 1, 2)], [-1], n_samples=N),
@@ -137,7 +137,7 @@ def test_what_cannot_be_used_is_refused():
             SSSVaD(**{"n_clusters": 2} | wrong).fit(X)
 
 
-def test_a_power_near_1_that_leaves_features_without_weight_works():
+def test_a_power_near_1_may_give_features_weight_0():
     model = SSSVaD(3, power=1.0001, random_state=0).fit(X)
     assert np.isfinite(model.objective_)
     assert np.isfinite(model.cluster_centers_).all()

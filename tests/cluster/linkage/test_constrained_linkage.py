@@ -1,4 +1,4 @@
-"""ConstrainedLinkage keeps every answer, and merges as SciPy does where there is none."""
+"""ConstrainedLinkage keeps every answer; without answers the tree is SciPy's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def as_groups(labels):
 
 
 def fit(model, X, c):
-    """Fit, and say whether there was a dead end."""
+    """Fit; return the model and whether it warned of a dead end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, constraints=c)
@@ -66,7 +66,7 @@ def problems(draw):
 
 @each_linkage
 @given(problem=problems())
-def test_groups_are_those_of_the_plain_greedy_order(kind, problem):
+def test_groups_are_those_of_the_slow_twin(kind, problem):
     X, must_link, cannot_link, n_clusters = problem
     D = squareform(pdist(X))
     c = Constraints.from_pairs(must_link=must_link, cannot_link=cannot_link, n_samples=len(X))
@@ -79,8 +79,8 @@ def test_groups_are_those_of_the_plain_greedy_order(kind, problem):
     assert all(model.labels_[i] != model.labels_[j] for i, j in cannot_link)
     assert model.n_violated_ == 0
     heights = [h for *_, h in reference.merges(D, kind, must_link, cannot_link)]
-    n_forced = len(X) - len(reference.components(len(X), must_link))
-    np.testing.assert_allclose(model.distances_, [0.0] * n_forced + heights, atol=1e-9)
+    n_within_components = len(X) - len(reference.components(len(X), must_link))
+    np.testing.assert_allclose(model.distances_, [0.0] * n_within_components + heights, atol=1e-9)
     given_D, _ = fit(ConstrainedLinkage(n_clusters, linkage=kind, metric="precomputed"), D, c)
     np.testing.assert_array_equal(given_D.labels_, model.labels_)
 
@@ -89,8 +89,8 @@ def test_groups_are_those_of_the_plain_greedy_order(kind, problem):
 @given(
     n=st.integers(2, 40), n_answers=st.integers(0, 120), seed=st.integers(0, 10**6),
 )  # fmt: skip
-def test_no_answer_is_ever_violated(kind, n, n_answers, seed):
-    # Ties, copies of rows, and answers about a partition that the rows know nothing of.
+def test_no_answer_is_violated(kind, n, n_answers, seed):
+    # Ties, equal rows, and answers about a partition that is independent of the features.
     random = np.random.default_rng(seed)
     X, truth = random.integers(0, 3, (n, 2)).astype(float), random.integers(0, 5, n)
     c = Constraints.from_labels(truth, min(n_answers, n * (n - 1) // 2), random_state=seed)
@@ -106,7 +106,7 @@ def test_no_answer_is_ever_violated(kind, n, n_answers, seed):
 
 @each_linkage
 @pytest.mark.parametrize("n_clusters", [1, 4, 80])
-def test_without_answers_the_tree_is_that_of_scipy(kind, n_clusters):
+def test_without_answers_the_tree_is_scipys(kind, n_clusters):
     Z = linkage(X, kind)
     model = ConstrainedLinkage(n_clusters, linkage=kind).fit(X)
     np.testing.assert_array_equal(model.children_, Z[:, :2])
@@ -117,7 +117,7 @@ def test_without_answers_the_tree_is_that_of_scipy(kind, n_clusters):
 
 
 @each_linkage
-def test_attributes_mean_what_they_mean_in_scikit_learn(kind):
+def test_attributes_are_those_of_scikit_learn(kind):
     peer = AgglomerativeClustering(3, linkage=kind, compute_distances=True).fit(X)
     model = ConstrainedLinkage(3, linkage=kind).fit(X)
     np.testing.assert_allclose(model.distances_, peer.distances_)
@@ -129,7 +129,7 @@ def test_attributes_mean_what_they_mean_in_scikit_learn(kind):
 
 @each_linkage
 @pytest.mark.parametrize("threshold", [0.0, 1.0, 3.0, 1e9])
-def test_threshold_cuts_where_scikit_learn_cuts(kind, threshold):
+def test_a_distance_threshold_cuts_where_scikit_learn_does(kind, threshold):
     peer = AgglomerativeClustering(None, linkage=kind, distance_threshold=threshold).fit(X)
     model = ConstrainedLinkage(None, linkage=kind, distance_threshold=threshold).fit(X)
     assert model.n_clusters_ == peer.n_clusters_
@@ -146,7 +146,7 @@ def test_must_links_hold_below_any_threshold():
     assert model.children_[:2].tolist() == [[0, 1], [5, 9]]
 
 
-def test_a_dead_end_is_said_aloud():
+def test_a_dead_end_warns():
     c = Constraints.from_pairs(cannot_link=[(0, 1), (1, 2), (0, 2)], n_samples=4)
     with pytest.warns(DeadEndWarning, match=r"n_clusters=2\) ends with 3 groups") as caught:
         model = ConstrainedLinkage(2).fit(X[:4], constraints=c)
@@ -155,34 +155,34 @@ def test_a_dead_end_is_said_aloud():
     assert len(model.children_) == 1
 
 
-def test_cuts_below_a_dead_end_are_silent():
+def test_a_dead_end_beyond_the_wanted_groups_does_not_warn():
     c = Constraints.from_pairs(cannot_link=[(0, 1), (1, 2), (0, 2)], n_samples=4)
     assert ConstrainedLinkage(3).fit(X[:4], constraints=c).n_clusters_ == 3
     model = ConstrainedLinkage(None, distance_threshold=np.inf).fit(X[:4], constraints=c)
     assert model.n_clusters_ == 3
 
 
-def test_more_groups_than_must_links_leave_are_refused():
+def test_more_groups_than_must_link_components_raise():
     c = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], n_samples=4)
     with pytest.raises(InvalidConstraintsError, match=r"n_clusters=3.* only 2 groups"):
         ConstrainedLinkage(3).fit(X[:4], constraints=c)
     assert ConstrainedLinkage(2).fit(X[:4], constraints=c).labels_.tolist() == [0, 0, 0, 1]
 
 
-def test_contradictions_come_with_their_chain():
+def test_a_contradiction_is_raised_with_its_shortest_chain():
     c = Constraints.from_pairs(must_link=[(3, 5), (5, 9)], cannot_link=[(9, 3)], n_samples=80)
     with pytest.raises(InconsistentConstraintsError, match="3 = 5 = 9") as caught:
         ConstrainedLinkage(3).fit(X, constraints=c)
     assert caught.value.chain == (3, 5, 9)
 
 
-def test_an_answer_of_no_weight_binds_nothing():
+def test_answers_of_weight_0_and_dont_knows_are_ignored():
     pairs, weights = [(0, 1, 1), (1, 2, 1), (0, 2, 0), (3, 4, -2)], [0.01, 1.0, 0.0, 1.0]
     c = Constraints(80, pairs=pairs, pair_weights=weights)
-    binding = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], n_samples=80)
+    hard = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], n_samples=80)
     model = ConstrainedLinkage(4).fit(X, constraints=c)
     np.testing.assert_array_equal(
-        model.labels_, ConstrainedLinkage(4).fit(X, constraints=binding).labels_
+        model.labels_, ConstrainedLinkage(4).fit(X, constraints=hard).labels_
     )
     assert model.n_violated_ == 0
 
@@ -224,7 +224,7 @@ def test_given_distances_are_copied_block_by_block():
     np.testing.assert_array_equal(condensed * scale, squareform(D))
 
 
-def test_ward_on_distances_of_no_space_stays_finite():
+def test_ward_on_distances_that_are_not_euclidean_stays_finite():
     random = np.random.default_rng(0)
     D = squareform(random.uniform(0, 1, 30 * 29 // 2) ** 4)
     must_link = [(i, i + 5) for i in range(20)]
@@ -246,7 +246,7 @@ D4 = np.ones((4, 4)) - np.eye(4)
         (np.eye(4), "row from itself is 0"),
     ],
 )
-def test_what_are_no_distances_is_refused(D, message):
+def test_invalid_distances_raise(D, message):
     with pytest.raises(InvalidDataError, match=message):
         ConstrainedLinkage(metric="precomputed").fit(D)
 
@@ -263,25 +263,25 @@ def test_what_are_no_distances_is_refused(D, message):
         {"n_clusters": None},
     ],
 )
-def test_parameters_out_of_range_are_named(parameters):
+def test_parameters_outside_their_ranges_raise(parameters):
     (name,) = parameters
     with pytest.raises(InvalidParameterError, match=name):
         ConstrainedLinkage(**parameters).fit(X)
 
 
-def test_more_groups_than_rows_are_refused():
+def test_more_groups_than_rows_raise():
     with pytest.raises(InvalidParameterError, match="only 80 rows"):
         ConstrainedLinkage(81).fit(X)
 
 
-def test_too_many_rows_are_refused_before_anything_is_measured(monkeypatch):
+def test_too_many_rows_raise_before_distances_are_computed(monkeypatch):
     monkeypatch.setattr(module, "MAX_ROWS", 79)
     monkeypatch.setattr(module, "measured_distances", None)
-    with pytest.raises(TooLargeError, match="79 rows at most"):
+    with pytest.raises(TooLargeError, match="at most 79 rows"):
         ConstrainedLinkage(4).fit(X)
 
 
-def test_triplets_are_refused():
+def test_triplets_raise():
     c = Constraints.from_triplets([(0, 1, 2)], [0], n_samples=80)
     with pytest.raises(UnsupportedConstraintError, match="triplets"):
         ConstrainedLinkage(4).fit(X, constraints=c)

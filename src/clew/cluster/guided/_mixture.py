@@ -14,6 +14,7 @@ from clew._estimators import Clusterer
 from clew._random import RandomState
 from clew._validation import check_features
 from clew.cluster._kmeans import kmeans
+from clew.cluster._starts import best_start
 
 __all__ = ["GaussianMixture"]
 
@@ -74,12 +75,14 @@ class GaussianMixture(Clusterer):
         self
         """
         rows, random = check_features(self, X), check_random_state(self.random_state)
-        best = -np.inf
-        for _ in range(self.n_init):
+
+        def run_from(_: int) -> tuple[float, NDArray[np.float64]]:
             start = kmeans(rows, self.n_clusters, n_init=1, random_state=random).labels
-            likelihood, joint = _fitted(rows, np.eye(self.n_clusters)[start])
-            if likelihood > best:
-                best, self.labels_ = likelihood, joint.argmax(axis=1)
+            return _fitted(rows, np.eye(self.n_clusters)[start])
+
+        best = best_start(run_from, range(self.n_init), lambda run: -run[0])
+        assert best is not None  # n_init is at least 1
+        self.labels_ = best[1].argmax(axis=1)
         return self
 
 

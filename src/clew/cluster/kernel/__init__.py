@@ -1,1 +1,1 @@
-"""Clustering by inner products."""
+"""K-means and mean shift on a kernel."""

@@ -1,4 +1,4 @@
-"""Kernel k-means: Lloyd's rounds where only inner products of rows are known."""
+"""One start of kernel k-means: Lloyd's algorithm on inner products of rows."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from numpy.typing import NDArray
 
 from clew._parallel import blocks
 from clew.cluster._centers import plus_plus
+from clew.cluster._empty_groups import costliest_row, fill_empty
 from clew.cluster.kernel._inner_products import Products
 
 __all__ = ["KernelRun", "RowSeeds", "descend_in_kernel", "group_sums", "start_in_kernel"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-#: Columns of inner products looked at together: so many, or fewer where they are long.
-COLUMNS_PER_BLOCK, NUMBERS_PER_BLOCK = 1024, 1 << 22
-#: What rounding may add to the objective, as a share of the trace.
+#: Maximum number of columns of inner products that are computed at once, and of their entries.
+COLUMNS_PER_BLOCK, ENTRIES_PER_BLOCK = 1024, 1 << 22
+#: Largest rounding error of the inertia, as a share of the kernel's trace.
 ROUNDING = 1e-12
 
 
 class KernelRun(NamedTuple):
-    """Where one start led."""
+    """The result of one start."""
 
     inertia: float
     labels: Labels
@@ -30,51 +31,58 @@ class KernelRun(NamedTuple):
 
 
 class RowSeeds:
-    """Rows as centers to start from; the cost is the squared distance that inner products make."""
+    """Rows as candidates for k-means++; a cost is a squared distance in the kernel's space.
+
+    Parameters
+    ----------
+    products : Products
+        Inner products of the rows.
+    """
 
     def __init__(self, products: Products) -> None:
         self._products = products
         self.weight = np.ones(len(products.diagonal))
 
     def costs(self, centers: Labels) -> Floats:
-        """Give the squared distance of each row from some."""
+        """Return the squared distance of each row from some rows, (n, n_centers)."""
         square = self._products.diagonal
-        apart = square[:, None] + square[centers] - 2.0 * self._products.columns(centers)
-        return np.maximum(apart, 0.0)
+        squared = square[:, None] + square[centers] - 2.0 * self._products.columns(centers)
+        return np.maximum(squared, 0.0)
 
     def at_components(self, which: Labels) -> Labels:
-        """Take some rows."""
+        """Return the rows: each is a center."""
         return which
 
 
 class Sums(NamedTuple):
-    """Sums of inner products of each row with those of each group."""
+    """For each row and group, the sum of inner products of the row with the group's rows."""
 
     products: Products
     labels: Labels
+    """Group of each row, (n,)."""
     table: Floats
     """The sums, (n, n_groups)."""
     size: Labels
-    """Rows of each group, (n_groups,)."""
+    """Number of rows of each group, (n_groups,)."""
 
     @classmethod
     def of(cls, products: Products, labels: Labels, n_groups: int) -> Self:
-        """Sum over all rows."""
+        """Compute the sums from all rows."""
         table = group_sums(products, labels, n_groups)
         return cls(products, labels, table, np.bincount(labels, minlength=n_groups))
 
     def within(self) -> Floats:
-        """Sum the inner products within each group."""
+        """Return the sum of inner products within each group, (n_groups,)."""
         own = self.table[np.arange(len(self.labels)), self.labels]
         return np.bincount(self.labels, own, len(self.size)).astype(np.float64)
 
     def inertia(self) -> float:
-        """Sum the squared distances of rows from the means of their groups."""
+        """Return the sum of squared distances of rows from the means of their groups."""
         means = self.within() / np.maximum(self.size, 1)
         return float(self.products.diagonal.sum() - means.sum())
 
     def costs(self) -> Floats:
-        """Give the squared distance of each row from each mean, infinite where no rows are."""
+        """Return the squared distance of each row from each mean; infinite for empty groups."""
         size = np.maximum(self.size, 1)
         cost = self.table * (-2.0 / size)
         cost += self.products.diagonal[:, None]
@@ -83,7 +91,7 @@ class Sums(NamedTuple):
         return cost
 
     def moved_to(self, labels: Labels) -> Self:
-        """Give the sums of other groups; where few rows move, only these are looked at."""
+        """Return the sums for other labels; if few rows moved, only their columns are computed."""
         n_groups = len(self.size)
         moved = np.flatnonzero(labels != self.labels)
         if 2 * len(moved) > len(labels):
@@ -99,20 +107,24 @@ class Sums(NamedTuple):
 
 
 def group_sums(products: Products, labels: Labels, n_groups: int) -> Floats:
-    """Sum the inner products of each row with those of each group.
+    """Sum the inner products of each row with the rows of each group.
 
     Parameters
     ----------
     products : Products
         Inner products of n rows.
     labels : ndarray of shape (n,), int64
-        Groups.
+        Group of each row.
     n_groups : int
-        How many.
+        Number of groups.
 
     Returns
     -------
     ndarray of shape (n, n_groups)
+
+    Notes
+    -----
+    Time O(n²·n_groups), block by block of columns.
     """
     table = np.zeros((len(labels), n_groups))
     for start, stop in blocks(len(labels), _block_size(len(labels))):
@@ -122,7 +134,21 @@ def group_sums(products: Products, labels: Labels, n_groups: int) -> Floats:
 
 
 def start_in_kernel(products: Products, n_groups: int, random: np.random.RandomState) -> Labels:
-    """Choose rows as k-means++ does, and give each row the nearest of them."""
+    """Choose rows by k-means++, and assign each row to the nearest of them.
+
+    Parameters
+    ----------
+    products : Products
+        Inner products of n rows.
+    n_groups : int
+        Number of groups.
+    random : RandomState
+        Source of random numbers.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+    """
     seeds = RowSeeds(products)
     centers = plus_plus(seeds, n_groups, random)
     return np.asarray(seeds.costs(centers).argmin(axis=1))
@@ -131,24 +157,24 @@ def start_in_kernel(products: Products, n_groups: int, random: np.random.RandomS
 def descend_in_kernel(
     products: Products, labels: Labels, n_groups: int, max_iter: int, tol: float
 ) -> KernelRun:
-    """Give rows the nearest mean in turns, until none moves, or it hardly pays.
+    """Assign rows to the nearest mean, until no row moves or the inertia hardly falls.
 
     Parameters
     ----------
     products : Products
         Inner products of n rows.
     labels : ndarray of shape (n,), int64
-        Groups to start from.
+        Initial groups.
     n_groups, max_iter : int
-        Number of groups, and of rounds at most.
+        Number of groups, and maximum number of iterations.
     tol : float
-        Rounds end where one lowers the objective by a smaller share.
+        An iteration that lowers the inertia by at most this share is the last.
 
     Returns
     -------
     KernelRun
-        The objective never rises: a round that would raise it, which only happens where inner
-        products are not positive semidefinite, is taken back and ends the run.
+        The inertia never rises. With a kernel that is not positive semidefinite an iteration could
+        raise it; that iteration is undone and the run ends.
     """
     now = Sums.of(products, labels, n_groups)
     inertia, n_iter = now.inertia(), 0
@@ -170,28 +196,22 @@ def descend_in_kernel(
 
 
 def _block_size(n_rows: int) -> int:
-    """Give how many columns of so many rows are looked at together."""
-    return max(min(COLUMNS_PER_BLOCK, NUMBERS_PER_BLOCK // n_rows), 1)
+    """Return the number of columns of `n_rows` entries that are computed at once."""
+    return max(min(COLUMNS_PER_BLOCK, ENTRIES_PER_BLOCK // n_rows), 1)
 
 
 def _assigned(cost: Floats, before: Labels) -> Labels:
-    """Give each row the nearest mean, the one before if it is as near; fill empty groups."""
+    """Assign each row to the nearest mean, of equally near ones the previous; fill empty groups."""
     each = np.arange(len(before))
     labels = cost.argmin(axis=1)
     stays = cost[each, before] <= cost[each, labels]
     labels = np.where(stays, before, labels)
     own = cost[each, labels]
-    size = np.bincount(labels, minlength=cost.shape[1])
-    for group in np.flatnonzero(size == 0):
-        gain = np.where(size[labels] > 1, own, 0.0)
-        farthest = int(gain.argmax())
-        if gain[farthest] <= ROUNDING * max(float(own.max()), 0.0):
-            break
-        size[labels[farthest]] -= 1
-        size[group], labels[farthest], own[farthest] = 1, group, 0.0
+    least = ROUNDING * max(float(own.max()), 0.0)
+    fill_empty(labels, cost.shape[1], costliest_row(labels, own, least))
     return labels
 
 
 def _indicator(labels: Labels, n_groups: int) -> Floats:
-    """Give a row with a single 1 for each label."""
+    """Return the one-hot encoding of labels, (n_labels, n_groups)."""
     return np.asarray(labels[:, None] == np.arange(n_groups), dtype=np.float64)

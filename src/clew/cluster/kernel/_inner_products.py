@@ -1,4 +1,4 @@
-"""Inner products of rows, given as a matrix or computed column by column."""
+"""Inner products of rows: a given kernel matrix, or columns computed by a kernel function."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from clew.similarity.kernels.feature_maps import KernelFunction, computed_kernel
 __all__ = ["KernelFunction", "Products", "check_kernel", "products_of", "weighted_products"]
 
 Floats = NDArray[np.float64]
+#: Rows of inner products that are computed at once.
 ROWS_PER_BLOCK = 1024
 
 
@@ -23,13 +24,14 @@ class Products(Protocol):
     """Inner products of n rows."""
 
     diagonal: Floats
+    """Inner product of each row with itself, (n,)."""
 
     def columns(self, which: NDArray[np.int64]) -> Floats:
-        """Give the inner products of all rows with some, of shape (n, len(which))."""
+        """Return the inner products of all rows with some rows, (n, len(which))."""
 
 
 class GivenProducts:
-    """Inner products given as a matrix.
+    """Inner products from a kernel matrix.
 
     Parameters
     ----------
@@ -42,19 +44,19 @@ class GivenProducts:
         self.diagonal = np.maximum(np.diagonal(kernel), 0.0)
 
     def columns(self, which: NDArray[np.int64]) -> Floats:
-        """Give the inner products of all rows with some."""
+        """Return the inner products of all rows with some rows."""
         return np.asarray(self._kernel[which].T)
 
 
 class ComputedProducts:
-    """Inner products that a function computes where they are asked for.
+    """Inner products that a kernel function computes on demand.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
         Features.
     kernel : callable
-        See `KernelFunction`.
+        ``kernel(X, Y)`` returns the inner products of all rows of X with all rows of Y.
     """
 
     def __init__(self, X: Floats, kernel: KernelFunction) -> None:
@@ -64,19 +66,25 @@ class ComputedProducts:
             self.diagonal[a:b] = np.diagonal(self._between(X[a:b], X[a:b]))
 
     def columns(self, which: NDArray[np.int64]) -> Floats:
-        """Give the inner products of all rows with some."""
+        """Return the inner products of all rows with some rows."""
         return self._between(self._X, self._X[which])
 
     def dense(self) -> Floats:
-        """Compute all."""
+        """Return all inner products, (n, n)."""
         return self._between(self._X, self._X)
 
     def _between(self, rows: Floats, others: Floats) -> Floats:
         return computed_kernel(self._kernel, rows, others)
 
 
-class Remembered(ComputedProducts):
-    """Computed inner products of few rows, all kept."""
+class CachedProducts(ComputedProducts):
+    """Inner products that a kernel function computes once; memory O(n²).
+
+    Raises
+    ------
+    InvalidDataError
+        If the function is not a kernel, see `check_kernel`.
+    """
 
     def __init__(self, X: Floats, kernel: KernelFunction) -> None:
         super().__init__(X, kernel)
@@ -84,25 +92,25 @@ class Remembered(ComputedProducts):
         check_kernel(self._dense)
 
     def columns(self, which: NDArray[np.int64]) -> Floats:
-        """Give the inner products of all rows with some."""
+        """Return the inner products of all rows with some rows."""
         return np.asarray(self._dense[which].T)
 
 
 def weighted_products(
     rows: Floats, fitted: Floats | None, kernel: KernelFunction | str, weight: Floats
 ) -> Floats:
-    """Give the sums of the weighted inner products of some rows with all fitted ones.
+    """Compute weighted sums of the inner products of some rows with the fitted rows.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_features) or (n_rows, n)
         Features, or inner products with the fitted rows.
     fitted : ndarray of shape (n, n_features) or None
-        Features of the fitted rows, for a callable.
+        Features of the fitted rows, for a callable kernel.
     kernel : callable or "precomputed"
-        Where inner products come from.
+        The kernel function, or "precomputed" if `rows` are inner products.
     weight : ndarray of shape (n, n_sums)
-        Weights.
+        Weights of the fitted rows in each sum.
 
     Returns
     -------
@@ -118,21 +126,29 @@ def weighted_products(
 
 
 def check_kernel(kernel: Floats) -> None:
-    """Refuse what cannot be inner products.
+    """Raise if a matrix cannot be a kernel.
+
+    Positive semidefiniteness is not checked: only that the inner product of every two rows is
+    possible for their lengths.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+        Inner products.
 
     Raises
     ------
     InvalidDataError
-        If they are not square and symmetric, some row has a negative length, or two rows have a
-        larger inner product than their lengths allow.
+        If the matrix is not square and symmetric, an entry of the diagonal is negative, or two rows
+        have a larger inner product than their lengths allow.
     """
     check_square(kernel, "kernel")
     square = np.diagonal(kernel)
     most = float(square.max())
     if square.min() < -SYMMETRY_TOLERANCE * abs(most):
         raise InvalidDataError(
-            f"the inner product of a row with itself is 0 at least, got {square.min():g}: this is "
-            "no kernel"
+            "this is not a kernel: the inner product of a row with itself must not be negative, "
+            f"got {square.min():g}"
         )
     length = np.sqrt(np.maximum(square, 0.0))
     for start, stop in blocks(len(kernel), ROWS_PER_BLOCK):
@@ -140,32 +156,34 @@ def check_kernel(kernel: Floats) -> None:
         if excess.max() > SYMMETRY_TOLERANCE * most:
             row, column = np.unravel_index(excess.argmax(), excess.shape)
             raise InvalidDataError(
-                f"rows {start + row} and {column} have the inner product "
-                f"{kernel[start + row, column]:g}, more than their lengths allow: this is no "
-                "kernel; are these distances?"
+                f"this is not a kernel: rows {start + row} and {column} have the inner product "
+                f"{kernel[start + row, column]:g}, more than their lengths allow; if X holds "
+                "distances, convert them to similarities first"
             )
 
 
 def products_of(X: Floats, kernel: KernelFunction | str) -> Products:
-    """Give the inner products of rows, checked.
+    """Return checked inner products of rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, n) or (n, n_features)
-        Inner products, or the features that `kernel` makes them of.
+        The kernel matrix, or features.
     kernel : callable or "precomputed"
-        Where they come from.
+        The kernel function of features, or "precomputed" if `X` is the kernel matrix.
 
     Returns
     -------
     Products
+        Of a function, all inner products are kept up to 5,000 rows; beyond, they are computed on
+        demand and only checked to be finite.
 
     Raises
     ------
     InvalidDataError
-        If they cannot be inner products.
+        If `X` or the function is not a kernel, see `check_kernel`.
     """
     if not callable(kernel):
         check_kernel(X)
         return GivenProducts(X)
-    return (Remembered if len(X) <= ALL_PAIRS_ROWS else ComputedProducts)(X, kernel)
+    return (CachedProducts if len(X) <= ALL_PAIRS_ROWS else ComputedProducts)(X, kernel)

@@ -1,4 +1,4 @@
-"""KernelKMeans: k-means where rows are known by features, or by their inner products alone."""
+"""KernelKMeans: k-means on features, or on inner products of rows (a kernel)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ from clew._validation import (
 from clew.cluster._centers import nearest_centers
 from clew.cluster._kmeans import KMeansRun, kmeans
 from clew.cluster._n_groups import warn_of_fewer_groups
-from clew.cluster.kernel._descent import descend_in_kernel, group_sums, start_in_kernel
+from clew.cluster._starts import best_start
+from clew.cluster.kernel._descent import (
+    KernelRun,
+    descend_in_kernel,
+    group_sums,
+    start_in_kernel,
+)
 from clew.cluster.kernel._inner_products import KernelFunction, products_of, weighted_products
 from clew.exceptions import InvalidParameterError
 
@@ -31,46 +37,47 @@ __all__ = ["KernelKMeans"]
 
 
 class KernelKMeans(Clusterer):
-    """K-means on features, or on a kernel: the inner products of rows in some space of features.
+    """K-means on features, or on a kernel: the inner products of rows in some feature space.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of groups.
     kernel : {"features", "precomputed"} or callable, default="features"
-        What `fit` gets: features, of which the inner products are the kernel; the kernel itself;
-        or features of which ``kernel(X, Y)`` makes the inner products of all rows of X with all
-        of Y, such as `sklearn.metrics.pairwise.rbf_kernel`.
+        What `X` is. "features": features, for ordinary k-means. "precomputed": the kernel matrix.
+        A callable: features, of which ``kernel(X, Y)`` returns the inner products of all rows of X
+        with all rows of Y, such as `sklearn.metrics.pairwise.rbf_kernel`.
     n_init : int, default=10
-        Number of starts, by k-means++; the one with the lowest inertia is kept.
+        Number of starts from k-means++; the one with the lowest inertia is kept.
     max_iter : int, default=300
-        Rounds of each start at most.
+        Maximum number of iterations of each start.
     tol : float, default=1e-4
-        On a kernel, rounds end where one lowers the inertia by a smaller share; on features, where
-        centers move less, as scikit-learn has it.
+        Tolerance of convergence. On a kernel, an iteration that lowers the inertia by at most this
+        share is the last. On features, as in scikit-learn's `KMeans`.
     batch_size : int or None, default=None
-        Rows of a batch, for very many rows; on features alone. None takes all rows in each round.
+        Number of rows in a batch, for very many rows; only with ``kernel="features"``. None uses
+        all rows in each iteration.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row.
+        Group of each row.
     inertia_ : float
-        Sum of the squared distances of rows from the means of their groups.
+        Sum of squared distances of rows from the means of their groups.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
-        Means; on features alone.
+        Means. Only with ``kernel="features"``.
     n_iter_ : int
-        Rounds of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_ : int
         Number of columns given to `fit`.
 
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, there are more groups than rows, or batches are asked
-        for on a kernel.
+        If a parameter is outside its range, there are more groups than rows, or `batch_size` is
+        given with a kernel.
     InvalidDataError
         If a kernel is not square and symmetric, or the inner product of two rows is larger than
         their lengths allow.
@@ -78,26 +85,31 @@ class KernelKMeans(Clusterer):
     Warns
     -----
     FewerGroupsWarning
-        If there are fewer groups than `n_clusters`, because fewer rows differ.
+        If there are fewer groups than `n_clusters`, because there are fewer different rows.
 
     See Also
     --------
-    KernelMeanShift : The same without a number of groups.
+    KernelMeanShift : Finds the number of groups.
 
     Notes
     -----
-    On features this is k-means, with `batch_size` scikit-learn's `MiniBatchKMeans`. On a kernel,
-    distances from means follow from sums of inner products, and no iteration raises the inertia.
-    A kernel that is not positive semidefinite is used as it is if every two rows could have these
-    inner products; a start then ends where an iteration would raise the inertia. Adding a number
-    to the diagonal, which makes any kernel positive semidefinite, would change the inertia of all
-    partitions by the same amount, so it is not done.
+    Takes no answers; a similarity that learns features or a kernel from answers can come first.
 
-    A group that loses all its rows gets the one farthest from its mean.
+    On features this is k-means, and with `batch_size` scikit-learn's `MiniBatchKMeans`. On a
+    kernel, squared distances from means are computed from sums of inner products. No iteration
+    raises the inertia.
 
-    Time of each round of a start, for N rows: on d features O(N·d·K); on a kernel O(N·m) for m rows
-    that moved, at first all. A callable is asked for all inner products once up to 5,000 rows;
-    beyond, memory stays O(N·K) and some 100 MB, and columns are asked for again in every round.
+    A kernel that is not positive semidefinite is accepted if no inner product exceeds what the
+    lengths of its two rows allow. A start then ends before an iteration that would raise the
+    inertia. No constant is added to the diagonal to make the kernel positive semidefinite: it would
+    change the inertia of all partitions by the same amount.
+
+    An empty group gets the row that is farthest from its mean.
+
+    Time for each iteration: on features O(N·d·K); on a kernel O(N·m + N·K) for m rows that moved,
+    in the first iteration all N. Memory O(N·d) on features and O(N²) on a kernel. Beyond 5,000
+    rows, a callable is called again for columns of the kernel in each iteration, and memory is
+    O(N·K) and about 100 MB.
 
     References
     ----------
@@ -168,7 +180,7 @@ class KernelKMeans(Clusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or the kernel.
+            Features, or the kernel matrix.
         y : ignored
             Present by convention.
 
@@ -182,8 +194,8 @@ class KernelKMeans(Clusterer):
         on_features = is_named and self.kernel == "features"
         if self.batch_size is not None and not on_features:
             raise InvalidParameterError(
-                f'KernelKMeans(batch_size={self.batch_size}) goes with kernel="features" alone; '
-                "for many rows, turn the kernel into features first (sklearn.kernel_approximation)"
+                f'KernelKMeans(batch_size={self.batch_size}) needs kernel="features"; for many '
+                "rows, approximate the kernel by features first (sklearn.kernel_approximation)"
             )
         rows = check_features(self, X)
         check_n_clusters(self, len(rows))
@@ -195,12 +207,12 @@ class KernelKMeans(Clusterer):
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give rows the group of the nearest mean.
+        """Assign rows to the group of the nearest mean.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or (n_rows, n_samples)
-            Features; or, for a precomputed kernel, inner products with the fitted rows.
+            Features; or, with a precomputed kernel, inner products with the fitted rows.
 
         Returns
         -------
@@ -210,14 +222,14 @@ class KernelKMeans(Clusterer):
         rows = check_features(self, X, reset=False)
         if hasattr(self, "cluster_centers_"):
             return nearest_centers(rows, self.cluster_centers_)
-        toward = weighted_products(rows, self._fitted_rows, self.kernel, self._weight)
-        return np.asarray((self._offset - 2.0 * toward).argmin(axis=1))
+        with_means = weighted_products(rows, self._fitted_rows, self.kernel, self._weight)
+        return np.asarray((self._offset - 2.0 * with_means).argmin(axis=1))
 
     def _fit_features(self, X: NDArray[np.float64]) -> None:
-        """Fit features, in a range where squares neither overflow nor vanish."""
+        """Fit features, in units in which squares neither overflow nor underflow."""
         (seed,) = derived_seeds(self.random_state, 1)
         given = Units.around_mean(X)
-        # Of very many rows a copy may not fit.
+        # Batches are for rows of which a copy may not fit into memory.
         units = None if self.batch_size is not None and given.are_needless else given
         rows = X if units is None else units.inside(X)
         run = self._run(rows, seed)
@@ -228,7 +240,7 @@ class KernelKMeans(Clusterer):
         self.cluster_centers_ = centers if units is None else units.outside(centers)
 
     def _run(self, rows: NDArray[np.float64], seed: int) -> KMeansRun:
-        """Find the groups, from all rows at once or from batches."""
+        """Run k-means on all rows or on batches."""
         shared: dict[str, Any] = {
             "n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol, "random_state": seed
         }  # fmt: skip
@@ -241,20 +253,16 @@ class KernelKMeans(Clusterer):
         return KMeansRun(labels, model.cluster_centers_, float(model.inertia_), int(model.n_iter_))
 
     def _fit_kernel(self, X: NDArray[np.float64]) -> None:
-        """Start often, and keep the lowest inertia."""
-        products = products_of(X, self.kernel)
-        k = self.n_clusters
-        runs = (
-            descend_in_kernel(
-                products,
-                start_in_kernel(products, k, np.random.RandomState(seed)),
-                k,
-                self.max_iter,
-                self.tol,
-            )
-            for seed in derived_seeds(self.random_state, self.n_init)
-        )
-        best = min(runs, key=lambda run: run.inertia)
+        """Run kernel k-means from all starts, and keep what `predict` needs of the best."""
+        products, k = products_of(X, self.kernel), self.n_clusters
+
+        def run_from(seed: int) -> KernelRun:
+            start = start_in_kernel(products, k, np.random.RandomState(seed))
+            return descend_in_kernel(products, start, k, self.max_iter, self.tol)
+
+        seeds = derived_seeds(self.random_state, self.n_init)
+        best = best_start(run_from, seeds, lambda run: run.inertia)
+        assert best is not None  # n_init is at least 1, and no start fails
         _, labels = np.unique(best.labels, return_inverse=True)
         n_groups = int(labels.max()) + 1
         size = np.bincount(labels)

@@ -1,4 +1,4 @@
-"""KernelMeanShift: rows climb to where rows are dense, in features or in a kernel's space."""
+"""KernelMeanShift: mean shift on features, or in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from clew.graphs import COINCIDENT
 __all__ = ["KernelMeanShift"]
 
 Floats = NDArray[np.float64]
-#: Rows that the bandwidth is measured on.
+#: Maximum number of rows among which the bandwidth is measured.
 ROWS_FOR_BANDWIDTH = 2_000
-#: Eigenvalues below this share of the largest are rounding.
+#: Eigenvalues below this share of the largest are rounding errors.
 ROUNDING = 1e-10
 
 
 class Coordinates(NamedTuple):
-    """Features of which the inner products are a kernel."""
+    """Features whose inner products are a given kernel."""
 
     axes: Floats
-    """From inner products with the fitted rows to features, (n_samples, n_components)."""
+    """Matrix from inner products with the fitted rows to features, (n_samples, n_components)."""
     fitted: Floats
     """Features of the fitted rows, (n_samples, n_components)."""
 
     @classmethod
     def of(cls, kernel: Floats) -> Self:
-        """Find them; directions of negative length are left out."""
+        """Compute features from the eigenvectors of positive eigenvalues, in O(n³)."""
         value, vector = np.linalg.eigh(kernel)
         kept = value > ROUNDING * max(float(value[-1]), 0.0)
         root = np.sqrt(value[kept])
@@ -52,44 +52,43 @@ class Coordinates(NamedTuple):
         return cls(vector[:, kept] / root, vector[:, kept] * root)
 
     def coincidence(self) -> float:
-        """Return the distance up to which rows may coincide, given rounding of inner products."""
+        """Return the largest distance between equal rows that rounding of the kernel explains."""
         return float(np.sqrt(2 * COINCIDENT) * np.abs(self.fitted).max())
 
 
 class KernelMeanShift(Clusterer):
-    """Mean shift: rows climb to where rows are dense; the number of groups is found, not given.
+    """Mean shift on features or on a kernel; finds the number of groups.
 
-    Each row moves to the mean of the rows within the bandwidth, again and again. Rows that end in
-    the same place are a group.
+    Each row moves repeatedly to the mean of the rows within the bandwidth. Rows that converge to
+    the same peak of density form a group.
 
     Parameters
     ----------
     bandwidth : float or None, default=None
-        Distance within which rows attract each other, in the unit of the features, or of the
-        lengths that the kernel gives. None measures it, see `quantile`.
+        Radius within which the mean is taken, in the units of the features or, with a kernel, in
+        units of the square root of its entries. None estimates it, see `quantile`.
     quantile : float, default=0.2
-        The measured bandwidth is the mean distance of a row from the farthest of so large a share
-        of all rows that are nearest to it, on 2,000 rows at most. A smaller share gives more
-        groups.
+        The estimated bandwidth is the mean distance of a row from its k-th nearest row, with k
+        this share of all rows, measured among at most 2,000 rows. Lower values find more groups.
     kernel : {"features", "precomputed"}, default="features"
-        What `fit` gets: features, or inner products of every two rows.
+        What `X` is: features, or the kernel matrix, which holds the inner products of all rows.
     max_iter : int, default=300
-        Steps of each row at most.
+        Maximum number of steps of each row.
     random_state : int, RandomState or None, default=None
-        Draws the rows that the bandwidth is measured on.
+        Seed of the draw of rows for the estimate of the bandwidth.
     n_jobs : int or None, default=None
-        Processes of scikit-learn's search. The result does not depend on it.
+        Number of threads, with joblib's meaning. The result does not depend on it.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row; groups of many rows first.
+        Group of each row; groups are numbered by size, the largest first.
     n_clusters_ : int
         Number of groups.
     bandwidth_ : float
-        The bandwidth.
+        The bandwidth used.
     n_iter_ : int
-        Steps of the row that took most.
+        Maximum number of steps that a row took.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -101,19 +100,23 @@ class KernelMeanShift(Clusterer):
         If a kernel is not square and symmetric, or the inner product of two rows is larger than
         their lengths allow.
     TooLargeError
-        Past 5,000 rows of a precomputed kernel.
+        If a precomputed kernel has more than 5,000 rows.
 
     See Also
     --------
-    KernelKMeans : The same with a number of groups.
+    KernelKMeans : For a given number of groups.
 
     Notes
     -----
-    With a similarity that learns features from pairs, this is the last step of semi-supervised
-    kernel mean shift. The neighborhood is a ball, as in scikit-learn's `MeanShift`, which does
-    the work. A precomputed kernel is turned into features by its eigenvectors first; directions
-    of negative eigenvalue are left out. Time O(N²·d) for each step; for a kernel O(N³) and memory
-    O(N²).
+    Takes no answers. After a similarity that learns a kernel from must-links and cannot-links
+    (`clew.similarity.SKMS`), it is the last step of semi-supervised kernel mean shift clustering.
+
+    All rows within the bandwidth weigh alike, as in scikit-learn's `MeanShift`, and the groups are
+    the same. A precomputed kernel is first converted to features by its eigenvectors; eigenvectors
+    of negative eigenvalues are left out.
+
+    Time O(N²·d) for each step of all rows, and O(N³) for the eigenvectors of a kernel. Memory
+    O(N·d), with a kernel O(N²), and about 100 MB for each thread.
 
     References
     ----------
@@ -173,7 +176,7 @@ class KernelMeanShift(Clusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or the kernel.
+            Features, or the kernel matrix.
         y : ignored
             Present by convention.
 
@@ -204,22 +207,23 @@ class KernelMeanShift(Clusterer):
         return self
 
     def _coordinates(self, kernel: Floats) -> Coordinates:
+        """Check a kernel matrix, and convert it to features."""
         if len(kernel) > EIGENVECTOR_ROWS:
             raise TooLargeError(
-                f"KernelMeanShift: the eigenvectors of a kernel of {len(kernel)} rows take too "
-                f"long beyond {EIGENVECTOR_ROWS} rows; turn it into features first "
-                '(sklearn.kernel_approximation), and take kernel="features"'
+                f'KernelMeanShift(kernel="precomputed"): X has {len(kernel):,} rows, and computing '
+                f"eigenvectors takes too long beyond {EIGENVECTOR_ROWS:,} rows; approximate the "
+                'kernel by features (sklearn.kernel_approximation) and use kernel="features"'
             )
         check_kernel(kernel)
         return Coordinates.of(kernel)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give rows the group of the nearest place where rows of a group ended.
+        """Assign rows to the group of the nearest peak.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or (n_rows, n_samples)
-            Features; or, for a precomputed kernel, inner products with the fitted rows.
+            Features; or, with a precomputed kernel, inner products with the fitted rows.
 
         Returns
         -------
@@ -233,9 +237,10 @@ class KernelMeanShift(Clusterer):
 
 
 def _measured_bandwidth(X: Floats, quantile: float, seed: int, least: float) -> float:
-    """Measure how far the nearest rows reach; where they coincide, take half of what is not nil.
+    """Estimate the bandwidth; distances up to `least` count as 0.
 
-    So rows that differ stay apart. Distances up to `least` are nil.
+    If the estimate is 0 because most rows are equal, half the smallest positive distance from the
+    first row is used.
     """
     found = mean_bandwidth(X, quantile, ROWS_FOR_BANDWIDTH, seed)
     if found > least:

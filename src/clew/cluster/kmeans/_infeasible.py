@@ -1,4 +1,4 @@
-"""Why no grouping keeps all cannot-links, in words that help."""
+"""Error messages for cannot-links that no assignment keeps, and what the messages need."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from numpy.typing import NDArray
 from clew.exceptions import InfeasibleConstraintsError
 from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order
 
-__all__ = ["largest_clique", "n_groups_enough", "none_exists", "none_found"]
+__all__ = ["assignment_not_found", "largest_clique", "no_assignment", "sufficient_n_groups"]
 
-#: Nodes from which a clique is grown.
+#: Number of nodes from which a clique is grown.
 N_STARTS = 50
-#: Rows that a message names.
+#: Maximum number of rows that a message names.
 N_NAMED = 10
 
 
 def largest_clique(
     nodes: NDArray[np.int64], indptr: NDArray[np.int64], indices: NDArray[np.int64], enough: int
 ) -> NDArray[np.int64]:
-    """Look for nodes that are all joined with each other, greedily.
+    """Search greedily for a large clique: nodes of which every two are neighbors.
 
     Parameters
     ----------
     nodes : ndarray, int64
-        Where to look.
+        The nodes to search.
     indptr, indices : ndarray, int64
-        Neighbors of each node.
+        Neighbors of each node, as in a CSR matrix.
     enough : int
-        Stop at so many.
+        The search stops at a clique of this size.
 
     Returns
     -------
     ndarray, int64
-        The largest clique found, of `enough` nodes at most.
+        The largest clique found, of at most `enough` nodes.
     """
     inside = set(nodes.tolist())
     joined = {
@@ -46,7 +46,7 @@ def largest_clique(
     for start in sorted(inside, key=lambda node: (-len(joined[node]), node))[:N_STARTS]:
         clique, left = [start], joined[start]
         while left and len(clique) < enough:
-            # sorted: sets have no order that lasts
+            # Sorted, because the order of a set is not reproducible.
             node = max(sorted(left), key=lambda node: len(joined[node] & left))
             clique.append(node)
             left = left & joined[node]
@@ -56,32 +56,33 @@ def largest_clique(
     return np.array(best, dtype=np.int64)
 
 
-def n_groups_enough(
+def sufficient_n_groups(
     parts: Sequence[NDArray[np.int64]], indptr: NDArray[np.int64], indices: NDArray[np.int64]
 ) -> int:
-    """Find a number of groups that is enough for some parts of a graph, as small as DSATUR gets.
+    """Find a number of groups for which an assignment exists: the colors that DSATUR uses.
 
     Parameters
     ----------
     parts : sequence of ndarray, int64
-        Connected parts. Neighbors outside them do not count: they find a group afterwards.
+        Connected parts of the graph. Neighbors outside the parts are ignored: they can always be
+        assigned afterwards.
     indptr, indices : ndarray, int64
-        Neighbors of each node.
+        Neighbors of each node, as in a CSR matrix.
 
     Returns
     -------
     int
-        1 where there are no parts.
+        1 without parts. Not always the smallest such number.
 
     Notes
     -----
-    Memory O(m·k) for the largest part, of m nodes, where k groups are enough if nodes are taken in
-    turn, those first that have many neighbors left. A single node of high degree does not raise k.
+    Memory O(m·k) for m nodes in the largest part and k, the smallest number of colors for which
+    peeling removes all of its nodes. A single node of high degree does not raise k.
     """
     number = np.full(len(indptr) - 1, -1, dtype=np.int64)
     for part in parts:
         number[part] = np.arange(len(part))
-    return max((_enough(*_within(part, number, indptr, indices)) for part in parts), default=1)
+    return max((_n_colors(*_within(part, number, indptr, indices)) for part in parts), default=1)
 
 
 def _within(
@@ -90,18 +91,18 @@ def _within(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cut a connected part out of a graph; neighbors without a number are not in any part."""
+    """Return the subgraph of one part; nodes with a negative number are in no part."""
     near = [number[indices[indptr[node] : indptr[node + 1]]] for node in part.tolist()]
     kept = [ends[ends >= 0] for ends in near]
     start = np.concatenate([[0], np.cumsum([len(ends) for ends in kept])])
     return start.astype(np.int64), np.concatenate(kept)
 
 
-def _enough(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
-    """Count the groups that a connected graph is colored with."""
+def _n_colors(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
+    """Color a connected graph and return the number of colors used."""
     n = len(indptr) - 1
     low, most = 1, int(np.diff(indptr).max()) + 1
-    while low < most:  # the fewest with which all nodes are peeled off
+    while low < most:  # bisect for the fewest colors with which all nodes are peeled off
         middle = (low + most) // 2
         is_enough = (peeling_rounds(indptr, indices, middle) >= 0).all()
         low, most = (low, middle) if is_enough else (middle + 1, most)
@@ -115,37 +116,76 @@ def _enough(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
     return int(labels.max()) + 1
 
 
-def none_exists(
+def no_assignment(
     n_groups: int, rows: tuple[int, ...], enough: int, *, is_clique: bool
 ) -> InfeasibleConstraintsError:
-    """Make the error for answers that no grouping keeps."""
+    """Return the error for answers that no assignment keeps.
+
+    Parameters
+    ----------
+    n_groups : int
+        The parameter `n_clusters`.
+    rows : tuple of int
+        Rows that show it: one of each component of a clique, or of a part of the core.
+    enough : int
+        A number of groups for which an assignment exists.
+    is_clique : bool
+        Whether there are cannot-links between every two of the rows.
+
+    Returns
+    -------
+    InfeasibleConstraintsError
+    """
     if is_clique:
-        why = f"rows {_named(rows)} all have to be apart, once must-links are followed"
+        why = (
+            f"rows {_named(rows)} must be in different groups, by cannot-links and what follows "
+            "from must-links"
+        )
     else:
-        why = f"{len(rows)} rows cannot be parted so that all cannot-links hold: {_named(rows)}"
+        why = f"the cannot-links between these {len(rows)} rows cannot all hold: {_named(rows)}"
     return InfeasibleConstraintsError(
-        f"no grouping into n_clusters={n_groups} keeps all answers: {why}. {_advice(enough)}", rows
+        f"no assignment to n_clusters={n_groups} groups keeps all answers: {why}. "
+        f"{_advice(enough)}",
+        rows,
     )
 
 
-def none_found(
+def assignment_not_found(
     n_groups: int, rows: tuple[int, ...], enough: int, how: str
 ) -> InfeasibleConstraintsError:
-    """Make the error for a search that gave up; `how` says what was tried."""
-    what = f"no grouping into n_clusters={n_groups} that keeps all answers was found {how}"
+    """Return the error for a search that gave up.
+
+    Parameters
+    ----------
+    n_groups : int
+        The parameter `n_clusters`.
+    rows : tuple of int
+        One row of each component in the core.
+    enough : int
+        A number of groups for which an assignment exists.
+    how : str
+        What was tried.
+
+    Returns
+    -------
+    InfeasibleConstraintsError
+    """
+    what = f"no assignment to n_clusters={n_groups} groups that keeps all answers was found {how}"
     if enough <= n_groups:
         return InfeasibleConstraintsError(f'{what}; there is one, and algorithm="auto" finds it')
-    among = f"the hard part is {len(rows)} rows: {_named(rows)}"
+    among = f"the difficult part is {len(rows)} rows: {_named(rows)}"
     return InfeasibleConstraintsError(f"{what}; there may be one; {among}. {_advice(enough)}", rows)
 
 
 def _named(rows: tuple[int, ...]) -> str:
+    """List the first rows for a message."""
     shown = ", ".join(map(str, rows[:N_NAMED]))
     return f"{shown} and {len(rows) - N_NAMED} more" if len(rows) > N_NAMED else shown
 
 
 def _advice(enough: int) -> str:
+    """Return the advice that ends both messages."""
     return (
-        f"n_clusters={enough} would do; or take some cannot-links back, or use a soft method such "
-        "as PCKMeans, which weighs answers"
+        f"n_clusters={enough} would be enough; or remove some cannot-links, or use a soft method "
+        "such as PCKMeans, which may violate answers at a penalty"
     )

@@ -1,46 +1,50 @@
-"""Metrics learned for groups, from how rows spread in them and from violated answers."""
+"""The metrics of MPCKMeans, learned from the scatter of groups and from violated answers."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster.kmeans._soft import Answers
+from clew.cluster.kmeans._soft import WeightedPairs
 
-__all__ = ["LearnedMetrics", "costs_at", "inverse_spread", "log_det", "squares"]
+__all__ = ["LearnedMetrics", "costs_at", "inverse_scatter", "log_det", "squares"]
 
-#: Steps from a row to the one farthest from it, by which a far pair is found.
+#: Steps in the search for the two rows farthest apart; each goes to the row farthest from the last.
 N_STEPS = 4
 
 
 class LearnedMetrics:
-    """Squared distances under one metric for each group, or one for all; prices grow with them.
+    """Squared distances under a common metric or one metric for each group.
+
+    Penalties are squared distances under the same metrics.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Features, centered.
-    answers : Answers
+    pairs : WeightedPairs
         Must-links and cannot-links.
     weight : float
-        Weight of all answers beside distances.
+        Factor of all penalties.
     ridge : float
-        Variance added to each direction, in units of the mean variance of features that have any.
+        Variance added to each direction, as a share of the mean variance of features that vary.
     n_groups : int
         Number of groups.
-    is_full, is_per_group : bool
-        Whether metrics have entries off the diagonal, and whether each group has its own.
+    is_full : bool
+        Whether metrics are full matrices; otherwise they are diagonal.
+    is_per_group : bool
+        Whether each group has a metric of its own.
 
     Attributes
     ----------
     metrics : ndarray of shape (n_metrics, n_features) or (n_metrics, n_features, n_features)
-        Positive diagonals, or positive definite matrices; one or `n_groups` of them.
+        Positive diagonals, or positive definite matrices; `n_metrics` is 1 or `n_groups`.
     """
 
     def __init__(
         self,
         X: NDArray[np.float64],
-        answers: Answers,
+        pairs: WeightedPairs,
         weight: float,
         ridge: float,
         n_groups: int,
@@ -48,68 +52,69 @@ class LearnedMetrics:
         is_full: bool,
         is_per_group: bool,
     ) -> None:
-        self._X, self._answers, self._n_groups = X, answers, n_groups
-        self._weight = weight * answers.weight
-        self._between = X[answers.rows[:, 0]] - X[answers.rows[:, 1]]
+        self._X, self._pairs, self._n_groups = X, pairs, n_groups
+        self._weight = weight * pairs.weight
+        self._between = X[pairs.rows[:, 0]] - X[pairs.rows[:, 1]]
         variances = X.var(axis=0)
-        has_spread = variances > 0
-        variance = float(variances[has_spread].mean()) if has_spread.any() else 1.0
+        varies = variances > 0
+        variance = float(variances[varies].mean()) if varies.any() else 1.0
         self._floor = ridge * variance
         n_features = X.shape[1]
         one = np.eye(n_features) if is_full else np.ones(n_features)
-        # Distances begin in units of the spread, as the learned ones will be.
+        # The learned metrics are inverse variances too.
         self.metrics = np.repeat(one[None] / variance, n_groups if is_per_group else 1, axis=0)
         self._outlier = X[np.einsum("ij,ij->i", X, X).argmax()]
         self._measure()
 
-    def base(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the squared distance of each row from each center, less the metric's log det."""
+    def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared distance of each row from each center, minus the metric's log det."""
         return costs_at(self._X, centers, self.metrics)
 
-    def alone(self, group: int) -> float:
-        """Give the cost of a row that is the center of a group."""
+    def cost_at_center(self, group: int) -> float:
+        """Return the cost of a row that is the center of a group: minus the metric's log det."""
         return -log_det(self.metrics[group % len(self.metrics)])
 
-    def price(self) -> NDArray[np.float64]:
-        """Give the price of each answer in each group.
+    def penalties(self) -> NDArray[np.float64]:
+        """Return the penalty of each pair in each group.
 
-        Of a must-link half the squared distance of its rows; of a cannot-link the squared
-        distance of the farthest rows, less that of its own.
+        For a must-link, half the squared distance between its rows; for a cannot-link, the largest
+        squared distance between any two rows minus that between its own.
         """
-        is_must = self._answers.lists.is_must[:, None]
-        price = np.where(is_must, 0.5 * self._apart, self._farthest - self._apart)
-        price *= self._weight[:, None]
-        return np.repeat(price, self._n_groups // len(self.metrics), axis=1)
+        is_must = self._pairs.lists.is_must[:, None]
+        penalty = np.where(is_must, 0.5 * self._squared, self._largest - self._squared)
+        penalty *= self._weight[:, None]
+        return np.repeat(penalty, self._n_groups // len(self.metrics), axis=1)
 
     def learn(self, labels: NDArray[np.int64], centers: NDArray[np.float64]) -> None:
         """Learn metrics from the groups and from the answers that they violate."""
         residual = self._X - centers[labels]
-        first, second = labels[self._answers.rows].T
-        is_must, is_apart = self._answers.lists.is_must, first != second
-        if len(self.metrics) == 1:  # all rows and all answers teach the one metric
+        first, second = labels[self._pairs.rows].T
+        is_must, is_apart = self._pairs.lists.is_must, first != second
+        if len(self.metrics) == 1:  # one metric is learned as if all rows were in group 0
             labels, first, second = (np.zeros_like(groups) for groups in (labels, first, second))
         metrics = self.metrics.copy()
         for number in np.unique(labels):
             ends = (first == number).astype(np.float64) + (second == number)
-            pulls = 0.5 * ends * self._weight * (is_must & is_apart)
-            pushes = self._weight * (~is_must & ~is_apart & (first == number))
+            by_must_links = 0.5 * ends * self._weight * (is_must & is_apart)
+            by_cannot_links = self._weight * (~is_must & ~is_apart & (first == number))
             inside = residual[labels == number]
-            spread = self._outer(inside, np.ones(len(inside)))
-            spread += self._outer(self._between, pulls - pushes)
-            spread += self._outer(self._far[number : number + 1], pushes.sum(keepdims=True))
-            metrics[number] = inverse_spread(spread / len(inside), self._floor)
+            scatter = self._outer(inside, np.ones(len(inside)))
+            scatter += self._outer(self._between, by_must_links - by_cannot_links)
+            far = self._far[number : number + 1]
+            scatter += self._outer(far, by_cannot_links.sum(keepdims=True))
+            metrics[number] = inverse_scatter(scatter / len(inside), self._floor)
         self.metrics = metrics
         self._measure()
 
     def _measure(self) -> None:
-        """Measure what follows from the metrics: distances of pairs, and of the farthest."""
-        self._apart = np.column_stack([squares(self._between, metric) for metric in self.metrics])
+        """Compute squared distances of pairs, and of the farthest rows, under the new metrics."""
+        self._squared = np.column_stack([squares(self._between, metric) for metric in self.metrics])
         self._far = np.array([self._farthest_difference(metric) for metric in self.metrics])
         far = [squares(self._far[k : k + 1], metric) for k, metric in enumerate(self.metrics)]
-        self._farthest = np.concatenate(far)
+        self._largest = np.concatenate(far)
 
     def _farthest_difference(self, metric: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Look for the two rows farthest apart: step to the farthest row, again and again."""
+        """Search for the two rows farthest apart, and return their difference."""
         here, most = self._outlier, 0.0
         best: NDArray[np.float64] = np.zeros_like(here)
         for _ in range(N_STEPS):
@@ -118,14 +123,14 @@ class LearnedMetrics:
             if away.max() > most:
                 best, most = there - here, float(away.max())
             here = there
-        # No answer's rows may be farther apart than the farthest: its price would be negative.
+        # The search may miss the farthest rows, and a penalty must not be negative.
         own = squares(self._between, metric)
         if len(own) and own.max() > most:
             best = self._between[own.argmax()]
         return best
 
     def _outer(self, rows: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum the weighted squares of rows, or their outer products for matrices."""
+        """Sum weighted squares of rows, or weighted outer products for full matrices."""
         weighted = weight[:, None] * rows
         is_full = self.metrics.ndim == 3
         return np.asarray(weighted.T @ rows if is_full else (weighted * rows).sum(axis=0))
@@ -134,7 +139,7 @@ class LearnedMetrics:
 def costs_at(
     X: NDArray[np.float64], centers: NDArray[np.float64], metrics: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give the squared distance of each row from each center, less the log det of its metric.
+    """Compute the squared distance of each row from each center, minus the metric's log det.
 
     Parameters
     ----------
@@ -157,33 +162,33 @@ def costs_at(
 
 
 def squares(rows: NDArray[np.float64], metric: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Square the length of each row under a metric, a diagonal or a matrix."""
+    """Compute the squared length of each row under a diagonal or full metric."""
     if metric.ndim == 1:
         return np.asarray((rows * rows) @ metric)
     return np.asarray(np.einsum("ij,ij->i", rows @ metric, rows))
 
 
 def log_det(metric: NDArray[np.float64]) -> float:
-    """Take the logarithm of the determinant of a metric, a diagonal or a matrix."""
+    """Compute the log determinant of a diagonal or full metric."""
     return float(np.log(metric).sum() if metric.ndim == 1 else np.linalg.slogdet(metric)[1])
 
 
-def inverse_spread(spread: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
-    """Invert a mean spread, a diagonal or a matrix; negative directions count as 0.
+def inverse_scatter(scatter: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+    """Invert a diagonal or full scatter matrix; negative eigenvalues are set to 0 first.
 
     Parameters
     ----------
-    spread : ndarray of shape (n_features,) or (n_features, n_features)
+    scatter : ndarray of shape (n_features,) or (n_features, n_features)
         Mean of squares, or of outer products.
     floor : float
-        Positive; added to each direction.
+        Positive; added to each eigenvalue.
 
     Returns
     -------
     ndarray of the same shape
         Positive, or positive definite.
     """
-    if spread.ndim == 1:
-        return np.asarray(1.0 / (np.maximum(spread, 0.0) + floor))
-    value, vector = np.linalg.eigh(spread)
+    if scatter.ndim == 1:
+        return np.asarray(1.0 / (np.maximum(scatter, 0.0) + floor))
+    value, vector = np.linalg.eigh(scatter)
     return np.asarray((vector / (np.maximum(value, 0.0) + floor)) @ vector.T)

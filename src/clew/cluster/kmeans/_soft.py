@@ -1,4 +1,4 @@
-"""K-means in which violated answers cost something: the loop that PCKMeans and MPCKMeans share."""
+"""K-means with penalties for violated answers: the loop that PCKMeans and MPCKMeans share."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
-from clew.cluster._centers import Means, plus_plus
+from clew.cluster._centers import Means, group_means, plus_plus
+from clew.cluster._empty_groups import fill_empty
+from clew.cluster._starts import best_start
 from clew.constraints import Constraints
-from clew.kernels.means import add_groups
-from clew.kernels.soft_groups import PairLists, best_to_part, settle
+from clew.kernels.soft_groups import PairLists, best_for_empty_group, iterated_conditional_modes
 
-__all__ = ["Answers", "SoftRun", "Space", "answers_of", "best_start", "descend"]
+__all__ = ["CostModel", "SoftRun", "WeightedPairs", "best_soft_run", "descend", "weighted_pairs"]
 
-#: Rounds of reassignment before the centers move again.
+#: Maximum number of sweeps of reassignment between two updates of the centers.
 MAX_SWEEPS = 20
 
 
-class Answers(NamedTuple):
-    """Must-links and cannot-links that weigh something.
+class WeightedPairs(NamedTuple):
+    """Must-links and cannot-links of positive weight.
 
     Parameters
     ----------
     rows : ndarray of shape (n_pairs, 2), int64
         The pairs.
     weight : ndarray of shape (n_pairs,)
-        Weight of each.
+        Weight of each pair.
     lists : PairLists
         The pairs of each row.
     """
@@ -38,27 +39,31 @@ class Answers(NamedTuple):
     lists: PairLists
 
 
-class Space(Protocol):
-    """Costs in a space whose distances may change as groups are learned."""
+class CostModel(Protocol):
+    """Distances and penalties of a method; a method may learn them in each iteration."""
 
-    def base(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the cost of each row in each group, answers left out."""
+    def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the cost of each row in each group without answers, (n_samples, n_groups)."""
 
-    def alone(self, group: int) -> float:
-        """Give the cost of a row that is the center of a group."""
+    def cost_at_center(self, group: int) -> float:
+        """Return the cost, without answers, of a row that is the center of a group."""
 
-    def price(self) -> NDArray[np.float64]:
-        """Give the price of each answer in each group, as `settle` takes it."""
+    def penalties(self) -> NDArray[np.float64]:
+        """Return the penalty of each pair in each group, (n_pairs, n_groups).
+
+        A violated must-link costs its penalties in both groups, a violated cannot-link its penalty
+        in the common group.
+        """
 
     def learn(self, labels: NDArray[np.int64], centers: NDArray[np.float64]) -> None:
-        """Adapt the distances to the groups."""
+        """Update the distances and penalties from the groups."""
 
 
-AnySpace = TypeVar("AnySpace", bound=Space)
+AnyModel = TypeVar("AnyModel", bound=CostModel)
 
 
 class SoftRun(NamedTuple):
-    """Where one start led."""
+    """The result of one start."""
 
     objective: float
     labels: NDArray[np.int64]
@@ -66,10 +71,24 @@ class SoftRun(NamedTuple):
     n_iter: int
 
 
-def answers_of(known: Constraints) -> Answers:
-    """Collect the must-links and cannot-links of weight above 0."""
-    weighs = ~known.is_dont_know & (known.pair_weights > 0)
-    rows = known.pairs[weighs]
+def weighted_pairs(known: Constraints) -> WeightedPairs:
+    """Collect the must-links and cannot-links of positive weight.
+
+    Parameters
+    ----------
+    known : Constraints
+        Answers; don't-knows and answers of weight 0 are left out.
+
+    Returns
+    -------
+    WeightedPairs
+
+    Notes
+    -----
+    Time O(A·log A) and memory O(N + A) for A pairs and N rows.
+    """
+    is_used = ~known.is_dont_know & (known.pair_weights > 0)
+    rows = known.pairs[is_used]
     ends, others = np.concatenate([rows, rows[:, ::-1]]).T
     order = np.argsort(ends, kind="stable")
     start = np.searchsorted(ends[order], np.arange(known.n_samples + 1))
@@ -78,84 +97,81 @@ def answers_of(known: Constraints) -> Answers:
         start.astype(np.int64),
         others[order],
         pair,
-        np.ascontiguousarray(known.is_must_link[weighs]),
+        np.ascontiguousarray(known.is_must_link[is_used]),
     )
-    return Answers(rows, known.pair_weights[weighs], lists)
+    return WeightedPairs(rows, known.pair_weights[is_used], lists)
 
 
-def best_start(
+def best_soft_run(
     X: NDArray[np.float64],
     known: Constraints,
-    new_space: Callable[[], AnySpace],
+    new_model: Callable[[], AnyModel],
     n_groups: int,
     max_iter: int,
     seeds: Sequence[int],
     callback: Progress | None = None,
-) -> tuple[SoftRun, AnySpace]:
-    """Start once for each seed, and keep the lowest objective.
+) -> tuple[SoftRun, AnyModel]:
+    """Run once from each seed, and return the run with the lowest objective.
 
-    The first start and every second one after it are from what must-links join. The others are
-    those of k-means++: wrong must-links may join what is far apart.
+    Starts alternate between the means of must-link components and k-means++, beginning with the
+    former: wrong must-links may join rows that are far apart.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Features.
     known : Constraints
-        What people said.
-    new_space : callable
-        Makes the costs of a start.
+        Answers.
+    new_model : callable
+        Makes a new cost model for each start.
     n_groups, max_iter : int
-        Number of groups, and of rounds at most.
+        Number of groups, and maximum number of iterations of a start.
     seeds : sequence of int
-        A seed for each start.
+        A seed for each start; at least one.
     callback : callable, default=None
-        Called after each start with the number of starts done and of all.
+        Called after each start with the number of finished starts and of all.
 
     Returns
     -------
-    SoftRun, Space
-        The best start, and its space.
+    SoftRun, CostModel
+        The best run, and its cost model.
     """
-    answers, means = answers_of(known), Means(X, np.arange(len(X)))
-    best: tuple[SoftRun, AnySpace] | None = None
-    for turn, seed in enumerate(seeds):
-        random, space = np.random.RandomState(seed), new_space()
-        if turn % 2:
-            centers = plus_plus(means, n_groups, random)
-        else:
-            centers = _joined_centers(means, X, known, n_groups, random)
-        run = descend(X, answers, space, centers, max_iter, random)
-        if best is None or run.objective < best[0].objective:
-            best = run, space
-        if callback is not None:
-            callback(turn + 1, len(seeds))
-    assert best is not None  # seeds are never empty
+    pairs, means = weighted_pairs(known), Means(X, np.arange(len(X)))
+    joined = _joined_centers(X, known, n_groups)
+
+    def run_from(numbered: tuple[int, int]) -> tuple[SoftRun, AnyModel]:
+        number, seed = numbered
+        random, model = np.random.RandomState(seed), new_model()
+        centers = plus_plus(means, n_groups, random, None if number % 2 else joined)
+        return descend(X, pairs, model, centers, max_iter, random), model
+
+    best = best_start(run_from, list(enumerate(seeds)), lambda run: run[0].objective, callback)
+    assert best is not None  # there is at least one seed, and no start fails
     return best
 
 
 def descend(
     X: NDArray[np.float64],
-    answers: Answers,
-    space: Space,
+    pairs: WeightedPairs,
+    model: CostModel,
     centers: NDArray[np.float64],
     max_iter: int,
     random: np.random.RandomState,
 ) -> SoftRun:
-    """Assign rows, move centers and learn distances in turn, until no row moves.
+    """Assign rows, move centers and learn distances in turn, until no row changes its group.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Features.
-    answers : Answers
-        What costs if it is violated.
-    space : Space
-        The costs; it is changed.
+    pairs : WeightedPairs
+        Must-links and cannot-links.
+    model : CostModel
+        Distances and penalties; it learns in place.
     centers : ndarray of shape (n_groups, n_features)
-        Where to start.
+        Initial centers.
     max_iter : int
-        Rounds at most.
+        Maximum number of iterations.
     random : RandomState
         Draws the order in which rows are assigned.
 
@@ -168,72 +184,60 @@ def descend(
     for _ in range(max_iter):
         n_iter += 1
         before = labels
-        base, price = space.base(centers), space.price()
-        labels = _assigned(answers, base, price, labels, random)
-        _fill_empty(answers, space, base, price, labels)
+        distances, penalties = model.distances(centers), model.penalties()
+        labels = _assigned(pairs, distances, penalties, labels, random)
+        _move_into_empty(pairs, model, distances, penalties, labels)
         if np.array_equal(labels, before):
             break
-        centers = means_of(X, labels, centers)
-        space.learn(labels, centers)
-    objective = _objective(answers, space.base(centers), space.price(), labels)
+        centers = group_means(X, np.ones(len(X)), labels, centers)
+        model.learn(labels, centers)
+    objective = _objective(pairs, model.distances(centers), model.penalties(), labels)
     return SoftRun(objective, labels, centers, n_iter)
 
 
 def _assigned(
-    answers: Answers,
-    base: NDArray[np.float64],
-    price: NDArray[np.float64],
+    pairs: WeightedPairs,
+    distances: NDArray[np.float64],
+    penalties: NDArray[np.float64],
     before: NDArray[np.int64],
     random: np.random.RandomState,
 ) -> NDArray[np.int64]:
-    """Assign rows twice, from the groups before and afresh, and keep what costs less.
+    """Assign rows twice, from the previous labels and from none; return the cheaper assignment.
 
-    Rows that answers tie to each other hold each other where they are; a fresh assignment
-    gets past that.
+    From previous labels alone, rows joined by must-links rarely move: each would have to move
+    alone, at a penalty.
     """
     order = random.permutation(len(before))
-    ways = [np.full_like(before, -1)]
+    candidates = [np.full_like(before, -1)]
     if before[0] >= 0:
-        ways.insert(0, before.copy())
-    for labels in ways:
-        settle(order, base, answers.lists, price, MAX_SWEEPS, labels)
-    return min(ways, key=lambda labels: _objective(answers, base, price, labels))
-
-
-def means_of(
-    X: NDArray[np.float64], labels: NDArray[np.int64], before: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Move each center to the mean of its group; that of an empty group stays."""
-    sums, mass = np.zeros_like(before), np.zeros(len(before))
-    add_groups(X, np.ones(len(X)), labels, sums, mass)
-    return np.divide(sums, mass[:, None], out=before.copy(), where=mass[:, None] > 0)
+        candidates.insert(0, before.copy())
+    for labels in candidates:
+        iterated_conditional_modes(order, distances, pairs.lists, penalties, MAX_SWEEPS, labels)
+    return min(candidates, key=lambda labels: _objective(pairs, distances, penalties, labels))
 
 
 def _joined_centers(
-    means: Means,
-    X: NDArray[np.float64],
-    known: Constraints,
-    n_groups: int,
-    random: np.random.RandomState,
-) -> NDArray[np.float64]:
-    """Start from what must-links join, and where that is not enough, from rows (k-means++).
+    X: NDArray[np.float64], known: Constraints, n_groups: int
+) -> NDArray[np.float64] | None:
+    """Return the means of at most `n_groups` must-link components; None without must-links.
 
-    Where must-links make more than `n_groups` parts, those are taken that are large and far from
-    the ones taken before.
+    Of more components, large ones far from each other are chosen.
     """
     component = known.select(pairs=known.pair_weights > 0).closure().component
     size = np.bincount(component)
-    parts = np.flatnonzero(size > 1)
-    center = Means(X, component).at_components(parts)
-    if len(parts) > n_groups:
-        center = center[_large_and_far(center, size[parts], n_groups)]
-    return plus_plus(means, n_groups, random, center if len(parts) else None)
+    joined = np.flatnonzero(size > 1)
+    if not len(joined):
+        return None
+    center = Means(X, component).at_components(joined)
+    if len(joined) > n_groups:
+        center = center[_large_and_far(center, size[joined], n_groups)]
+    return center
 
 
 def _large_and_far(
     center: NDArray[np.float64], size: NDArray[np.int64], n: int
 ) -> NDArray[np.int64]:
-    """Traverse weighted centers farthest first, from the heaviest on."""
+    """Choose `n` centers by weighted farthest-first traversal, from the largest on."""
     chosen = [int(size.argmax())]
     least = np.full(len(center), np.inf)
     while len(chosen) < n:
@@ -242,36 +246,37 @@ def _large_and_far(
     return np.array(chosen)
 
 
-def _fill_empty(
-    answers: Answers,
-    space: Space,
-    base: NDArray[np.float64],
-    price: NDArray[np.float64],
+def _move_into_empty(
+    pairs: WeightedPairs,
+    model: CostModel,
+    distances: NDArray[np.float64],
+    penalties: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> None:
-    """Give each empty group the row that saves most by becoming its center, if any does."""
-    size = np.bincount(labels, minlength=base.shape[1])
-    for group in np.flatnonzero(size == 0).tolist():
-        alone = space.alone(group)
-        row, saved = best_to_part(group, alone, base, answers.lists, price, labels, size)
-        if row < 0 or saved <= 0:
-            return
-        size[labels[row]] -= 1
-        size[group], labels[row], base[row, group] = 1, group, alone
+    """Move into each empty group the row that saves most as its center; changes `distances`."""
+
+    def choose(group: int, size: NDArray[np.int64]) -> int:
+        cost = model.cost_at_center(group)
+        row, _ = best_for_empty_group(group, cost, distances, pairs.lists, penalties, labels, size)
+        if row >= 0:
+            distances[row, group] = cost
+        return int(row)
+
+    fill_empty(labels, distances.shape[1], choose)
 
 
 def _objective(
-    answers: Answers,
-    base: NDArray[np.float64],
-    price: NDArray[np.float64],
+    pairs: WeightedPairs,
+    distances: NDArray[np.float64],
+    penalties: NDArray[np.float64],
     labels: NDArray[np.int64],
 ) -> float:
-    """Sum the costs of rows, and the prices of the answers that are violated."""
-    is_must = answers.lists.is_must
-    first, second = labels[answers.rows].T
-    each = np.arange(len(price))
+    """Sum the distances of rows and the penalties of violated answers."""
+    is_must = pairs.lists.is_must
+    first, second = labels[pairs.rows].T
+    each = np.arange(len(penalties))
     apart = is_must & (first != second)
     together = ~is_must & (first == second)
-    paid = (price[each, first] + price[each, second])[apart].sum()
-    rows = base[np.arange(len(labels)), labels].sum()
-    return float(rows + paid + price[each, first][together].sum())
+    of_must_links = (penalties[each, first] + penalties[each, second])[apart].sum()
+    of_rows = distances[np.arange(len(labels)), labels].sum()
+    return float(of_rows + of_must_links + penalties[each, first][together].sum())

@@ -1,4 +1,4 @@
-"""Features weighed for each group, by how rows spread and by comparisons of distances."""
+"""One start of SSSVaD: k-means in which each group weighs the features."""
 
 from __future__ import annotations
 
@@ -7,64 +7,78 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster._centers import Means, plus_plus
-from clew.cluster.kmeans._soft import means_of
+from clew.cluster._centers import Means, group_means, plus_plus
+from clew.cluster._empty_groups import costliest_row, fill_empty
+from clew.kernels.means import add_groups
 from clew.similarity._comparisons import Relations
 
-__all__ = ["Comparisons", "WeighedRun", "distances", "weigh_and_group"]
+__all__ = ["Comparisons", "WeightedRun", "descend_with_weights", "distances"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-#: Steps by which the weights of a group are improved in each round, and halvings of each.
+#: Steps that improve the weights of a group in each iteration, and halvings of each step.
 MAX_STEPS, MAX_HALVINGS = 10, 8
 
 
 class Comparisons(NamedTuple):
-    """Comparisons of distances from one row, the anchor, to two others."""
+    """Comparisons of the distances from one row, the anchor, to two other rows."""
 
     anchor: Labels
+    """The row that is compared with two others, (n_comparisons,)."""
     gap: Floats
-    """Squared difference to the row that should be nearer, less that to the other; (m, d)."""
-    price: Floats
-    """What a unit of violated distance costs."""
+    """Squared difference to the row that should be nearer minus that to the other row, for each
+    feature, (n_comparisons, n_features). A comparison is violated if its weighted sum is above 0.
+    """
+    penalty: Floats
+    """Penalty for each unit of that sum, (n_comparisons,)."""
 
     @classmethod
-    def of(cls, X: Floats, relations: Relations, price: float) -> Self:
-        """Read them off answers about three rows; each has the anchor in both of its pairs."""
+    def of(cls, X: Floats, relations: Relations, weight: float) -> Self:
+        """Make comparisons from answers about three rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Features.
+        relations : Relations
+            Pairs of rows that should be nearer than other pairs; both share the anchor.
+        weight : float
+            Penalty of an answer of weight 1, for each unit of violation.
+        """
         near, far = relations.near, relations.far
         is_anchor = (near[:, :1] == far) | (near[:, 1:] == far)
         anchor = far[is_anchor]
         gap = (X[near[:, 0]] - X[near[:, 1]]) ** 2 - (X[far[:, 0]] - X[far[:, 1]]) ** 2
-        return cls(anchor, gap, relations.weight * price)
+        return cls(anchor, gap, relations.weight * weight)
 
     def costs(self, weights: Floats, n_rows: int) -> Floats:
-        """Give what each row pays in each group, where it is the anchor; (n_rows, n_groups)."""
-        violated = np.maximum(self.gap @ weights.T, 0.0) * self.price[:, None]
+        """Return the penalties of each row as an anchor in each group, (n_rows, n_groups)."""
+        violation = np.maximum(self.gap @ weights.T, 0.0) * self.penalty[:, None]
         cost = np.zeros((n_rows, len(weights)))
-        np.add.at(cost, self.anchor, violated)
+        add_groups(violation, np.ones(len(violation)), self.anchor, cost, np.zeros(n_rows))
         return cost
 
 
-class WeighedRun(NamedTuple):
-    """Where one start led."""
+class WeightedRun(NamedTuple):
+    """The result of one start."""
 
     objective: float
     labels: Labels
     centers: Floats
     shares: Floats
-    """Share of each feature in each group, (n_groups, n_features); rows add up to 1."""
+    """Share of each feature in each group, (n_groups, n_features); each row sums to 1."""
     n_iter: int
 
 
 def distances(X: Floats, centers: Floats, weights: Floats) -> Floats:
-    """Give the weighed squared distance of each row from each center.
+    """Compute the weighted squared distance of each row from each center.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Rows.
+        Features.
     centers, weights : ndarray of shape (n_groups, n_features)
-        Of each group.
+        Center and feature weights of each group.
 
     Returns
     -------
@@ -75,7 +89,7 @@ def distances(X: Floats, centers: Floats, weights: Floats) -> Floats:
     return np.maximum(found, 0.0, out=found)
 
 
-def weigh_and_group(
+def descend_with_weights(
     X: Floats,
     comparisons: Comparisons,
     n_groups: int,
@@ -83,105 +97,103 @@ def weigh_and_group(
     floor: float,
     max_iter: int,
     seed: int,
-) -> WeighedRun:
-    """Assign rows, move centers and weigh features in turn, until no row moves.
+) -> WeightedRun:
+    """Assign rows, move centers and weigh features in turn, until no row changes its group.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Features.
     comparisons : Comparisons
-        What people compared.
+        Comparisons from answers.
     n_groups, max_iter : int
-        Number of groups, and of rounds at most.
+        Number of groups, and maximum number of iterations.
     power : float
-        A feature weighs as much as this power of its share.
+        The weight of a feature is its share to this power.
     floor : float
-        Squared difference that each row has from its center at least, in each feature.
+        Added to the squared difference of each row from its center, in each feature.
     seed : int
-        Draws the first centers (k-means++).
+        Seed of the initial centers (k-means++).
 
     Returns
     -------
-    WeighedRun
-        No round raises its objective.
+    WeightedRun
+        No iteration raises its objective.
     """
     n = len(X)
     centers, shares = _start(X, comparisons, n_groups, power, floor, seed)
-    labels, n_iter = np.full(n, -1), 0
+    labels, n_iter, each = np.full(n, -1), 0, np.arange(n)
     for _ in range(max_iter):
         n_iter += 1
         before = labels
         cost = _costs(X, comparisons, centers, shares**power, floor)
         labels = cost.argmin(axis=1)
-        _fill_empty(labels, cost)
+        own = cost[each, labels]
+        fill_empty(labels, n_groups, costliest_row(labels, own, float(own.min())))
         if np.array_equal(labels, before):
             break
-        centers = means_of(X, labels, centers)
-        spreads = _spread(X, labels, centers, floor)
+        centers = group_means(X, np.ones(n), labels, centers)
+        scatter = _scatter(X, labels, centers, floor)
         for group in np.unique(labels):
             mine = labels[comparisons.anchor] == group
-            gap, price = comparisons.gap[mine], comparisons.price[mine]
-            shares[group] = _weighed(shares[group], spreads[group], gap, price, power)
+            gap, penalty = comparisons.gap[mine], comparisons.penalty[mine]
+            shares[group] = _improved_shares(shares[group], scatter[group], gap, penalty, power)
     cost = _costs(X, comparisons, centers, shares**power, floor)
-    objective = float(cost[np.arange(n), labels].sum())
-    return WeighedRun(objective, labels, centers, shares, n_iter)
+    objective = float(cost[each, labels].sum())
+    return WeightedRun(objective, labels, centers, shares, n_iter)
 
 
 def _start(
     X: Floats, comparisons: Comparisons, n_groups: int, power: float, floor: float, seed: int
 ) -> tuple[Floats, Floats]:
-    """Weigh features as if all rows were one group, and choose centers by these weights.
-
-    Comparisons thus speak before rows have chosen a group.
-    """
+    """Weigh features as if all rows were one group, and draw centers under these weights."""
     n, n_features = X.shape
-    spread = ((X - X.mean(axis=0)) ** 2 + floor).sum(axis=0)
+    scatter = ((X - X.mean(axis=0)) ** 2 + floor).sum(axis=0)
     even = np.full(n_features, 1.0 / n_features)
-    shares = _weighed(even, spread, comparisons.gap, comparisons.price, power)
-    stretch = shares ** (0.5 * power)
-    seen = Means(X * stretch, np.arange(n))
-    centers = plus_plus(seen, n_groups, np.random.RandomState(seed))
-    # A feature of no weight at all says nothing of where a center is.
-    centers = np.divide(
-        centers, stretch, out=np.tile(X.mean(axis=0), (n_groups, 1)), where=stretch > 0
-    )
+    shares = _improved_shares(even, scatter, comparisons.gap, comparisons.penalty, power)
+    scale = shares ** (0.5 * power)
+    scaled = Means(X * scale, np.arange(n))
+    centers = plus_plus(scaled, n_groups, np.random.RandomState(seed))
+    # A feature of weight 0 cannot be scaled back: its centers start at the mean.
+    centers = np.divide(centers, scale, out=np.tile(X.mean(axis=0), (n_groups, 1)), where=scale > 0)
     return centers, np.tile(shares, (n_groups, 1))
 
 
 def _costs(
     X: Floats, comparisons: Comparisons, centers: Floats, weights: Floats, floor: float
 ) -> Floats:
-    """Give what each row costs in each group."""
+    """Return the cost of each row in each group: distance from the center, and penalties."""
     cost = distances(X, centers, weights) + comparisons.costs(weights, len(X))
     cost += floor * weights.sum(axis=1)
     return cost
 
 
-def _spread(X: Floats, labels: Labels, centers: Floats, floor: float) -> Floats:
-    """Sum the squared differences of rows from their centers, by group and feature."""
-    spread = np.zeros_like(centers)
-    np.add.at(spread, labels, (X - centers[labels]) ** 2 + floor)
-    return spread
+def _scatter(X: Floats, labels: Labels, centers: Floats, floor: float) -> Floats:
+    """Sum squared differences of rows from their centers, for each group and feature."""
+    scatter = np.zeros_like(centers)
+    squares = (X - centers[labels]) ** 2 + floor
+    add_groups(squares, np.ones(len(X)), labels, scatter, np.zeros(len(centers)))
+    return scatter
 
 
-def _weighed(shares: Floats, spread: Floats, gap: Floats, price: Floats, power: float) -> Floats:
-    """Lower the cost of a group by other shares of features.
+def _improved_shares(
+    shares: Floats, scatter: Floats, gap: Floats, penalty: Floats, power: float
+) -> Floats:
+    """Change the shares of a group so that its cost falls.
 
-    The comparisons that are violated now are added to the spread, and the best shares for this
-    sum have a closed form. The way there is halved until the cost, in which other comparisons may
-    be violated, is lower.
+    If the set of violated comparisons were fixed, the best shares would have a closed form. Each
+    step goes towards them, and is halved until the true cost falls.
     """
-    least = float(spread.min()) * 1e-3
+    least = float(scatter.min()) * 1e-3
 
     def cost(tried: Floats) -> float:
         weights = tried**power
-        return float(weights @ spread + price @ np.maximum(gap @ weights, 0.0))
+        return float(weights @ scatter + penalty @ np.maximum(gap @ weights, 0.0))
 
     now = cost(shares)
     for _ in range(MAX_STEPS):
         is_violated = gap @ shares**power > 0
-        total = np.maximum(spread + price[is_violated] @ gap[is_violated], least)
+        total = np.maximum(scatter + penalty[is_violated] @ gap[is_violated], least)
         best = (total / total.min()) ** (-1.0 / (power - 1.0))
         step = best / best.sum() - shares
         tries = (shares + step / 2.0**halving for halving in range(MAX_HALVINGS))
@@ -190,17 +202,3 @@ def _weighed(shares: Floats, spread: Floats, gap: Floats, price: Floats, power: 
             break
         now, shares = found
     return shares
-
-
-def _fill_empty(labels: Labels, cost: Floats) -> None:
-    """Give each empty group the row that costs most where it is."""
-    size = np.bincount(labels, minlength=cost.shape[1])
-    own = cost[np.arange(len(cost)), labels]
-    least = own.min()
-    for group in np.flatnonzero(size == 0):
-        gain = np.where(size[labels] > 1, own, least)
-        farthest = int(gain.argmax())
-        if gain[farthest] <= least:
-            return
-        size[labels[farthest]] -= 1
-        size[group], labels[farthest], own[farthest] = 1, group, least

@@ -1,4 +1,4 @@
-"""COP-KMeans: k-means that violates no answer."""
+"""COPKMeans: k-means under hard must-links and cannot-links."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from clew._validation import (
 )
 from clew.cluster._centers import Centers, Means, Medoids, nearest_centers
 from clew.cluster._n_groups import check_n_components, warn_of_fewer_groups
+from clew.cluster._starts import best_start
 from clew.cluster.kmeans._cannot_link_graph import MAX_STEPS, CannotLinkGraph
-from clew.cluster.kmeans._hard import Run, run_ahead, run_in_row_order
+from clew.cluster.kmeans._hard import Run, run_in_row_order, run_with_search
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.graphs import check_distances
@@ -32,42 +33,42 @@ __all__ = ["COPKMeans"]
 
 
 class COPKMeans(ConstrainedClusterer):
-    """K-means that keeps every must-link and every cannot-link, or says that it cannot be done.
+    """K-means that keeps every must-link and every cannot-link, or raises if that is impossible.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
-        What `fit` gets: features, whose groups have means for centers, or the distances of every
-        two rows, whose groups have medoids.
+        What `X` is: features, with means as centers, or a matrix of distances between rows, with
+        medoids as centers.
     algorithm : {"auto", "paper"}, default="auto"
-        "paper" goes through the rows in order, gives each the nearest group left to it, and ends
-        a start at the first row that finds none. "auto" looks ahead, goes back from dead ends,
-        and improves on what it found.
+        How rows are assigned in each iteration. "paper" assigns them in order, each to the nearest
+        group that no cannot-link forbids, and a start fails at the first row without such a group.
+        "auto" searches with backtracking for a valid assignment, and then improves it.
     n_init : int, default=10
-        Number of starts; the one with the smallest inertia is kept.
+        Number of starts; the one with the lowest inertia is kept.
     max_iter : int, default=100
-        Rounds of each start at most.
+        Maximum number of iterations of each start.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row.
+        Group of each row.
     n_violated_ : int
-        Answers that bind and are violated: always 0.
+        Number of violated answers of positive weight: always 0.
     inertia_ : float
-        Sum of the squared distances of rows from the means of their groups; of the distances,
-        not squared, from their medoids.
+        Sum of squared distances from each row to the mean of its group; with precomputed
+        distances, sum of distances (not squared) from each row to the medoid of its group.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
-        Means, in the units of the features; fewer than `n_clusters` where a warning says so. Not
-        with precomputed distances.
+        Means, in the units of the features. `n_groups` is `n_clusters`, or fewer after a
+        `FewerGroupsWarning`. Only with ``metric="euclidean"``.
     medoid_indices_ : ndarray of shape (n_groups,), int64
-        Row that is the medoid of each group. Only with precomputed distances.
+        Row number of each group's medoid. Only with ``metric="precomputed"``.
     n_iter_ : int
-        Rounds of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -83,33 +84,38 @@ class COPKMeans(ConstrainedClusterer):
         If must-links leave fewer groups than `n_clusters`, or the constraints are about another
         number of rows than `X` has.
     InconsistentConstraintsError
-        If answers contradict each other; the message has the shortest chain that shows it.
+        If answers contradict each other; the message contains a shortest contradictory chain.
     InfeasibleConstraintsError
-        If no grouping into so many groups keeps all answers, or none was found. The message says
-        which of the two, names rows, and says how many groups would do.
+        If no assignment to `n_clusters` groups keeps all answers, or the search found none. The
+        message distinguishes the two cases, names rows, and gives a sufficient number of groups.
 
     Warns
     -----
     FewerGroupsWarning
-        If there are fewer groups than `n_clusters`, because fewer rows differ or, with
-        ``algorithm="paper"``, because one lost all its rows.
+        If there are fewer groups than `n_clusters`, because there are fewer different rows or,
+        with ``algorithm="paper"``, because a group lost all its rows.
+
+    See Also
+    --------
+    PCKMeans : Soft answers: violated at a penalty.
+    ConstrainedLinkage : Hard answers in agglomerative clustering.
 
     Notes
     -----
-    Hard: an answer of any weight above 0 binds, and an answer of weight 0 binds nothing. Don't-know
-    binds nothing. What must-links join is moved as one.
+    Answers are hard constraints: every must-link and cannot-link of positive weight is kept.
+    Answers of weight 0 and don't-knows are ignored. Rows joined by must-links form a component,
+    which is assigned as a whole.
 
-    Whether there is such a grouping is whether the graph of cannot-links has a coloring with
-    `n_clusters` colors. A component with fewer neighbors than there are groups always finds
-    room, so it can wait: such components are peeled off again and again, and placed last. What
-    stays, the core, is searched: the component with the fewest open groups first, its nearest
-    open center first, and back from dead ends. Swaps of two groups along chains of cannot-links
-    then lower the inertia further, and no round ends with more inertia than it began with as
-    long as centers are means.
+    A valid assignment is a coloring of the graph of cannot-links between components, with
+    `n_clusters` colors. A component with fewer than `n_clusters` neighbors can always be colored
+    last, so such components are peeled off repeatedly and assigned at the end. The rest, the core,
+    is colored by DSATUR with backtracking: the component with the fewest allowed groups first, and
+    its nearest allowed group first. Then pairs of groups are swapped along chains of cannot-links
+    as long as that lowers the inertia. With means as centers, the inertia never rises.
 
-    Time O(N·d·K) for each round of a start, beside O(L·K) for L components with cannot-links and
-    the search of the core, of 100,000 steps at most. Memory O(N·(d + K)); with distances as much
-    again as they take, if there are must-links.
+    Time O(N·d·K) for each iteration, O(L·K) for L components with cannot-links, and at most
+    100,000 search steps in each connected part of the core. Memory O(N·(d + K)); must-links with
+    precomputed distances need as much memory again as the distances.
 
     References
     ----------
@@ -180,13 +186,13 @@ class COPKMeans(ConstrainedClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances of every two rows.
+            Features, or distances between rows.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            Must-links and cannot-links; None for none.
         callback : callable, default=None
-            Called after each start with the number of starts done and of all.
+            Called after each start with the number of finished starts and `n_init`.
 
         Returns
         -------
@@ -194,40 +200,40 @@ class COPKMeans(ConstrainedClusterer):
         """
         check_parameters(self, self._allowed)
         checked = check_features(self, X)
-        binding = self._binding(checked, constraints)
-        closure = binding.closure()
+        hard = self._hard_answers(checked, constraints)
+        closure = hard.closure()
         check_n_components(self, closure.n_components)
         graph = CannotLinkGraph(closure, self.n_clusters)
         if self.metric == "precomputed":
             best = self._solve(Medoids(checked, closure.component), graph, callback)
-        else:
-            inside = Units.around_mean(checked).inside(checked)
-            best = self._solve(Means(inside, closure.component), graph, callback)
-        groups, labels = np.unique(best.labels, return_inverse=True)
-        best = best._replace(labels=labels[closure.component], centers=best.centers[groups])
-        self.labels_, self.n_iter_ = best.labels, best.n_iter
-        self.n_violated_ = n_violated(best.labels, binding)
-        if self.metric == "precomputed":
-            self.medoid_indices_, self.inertia_ = best.centers, best.inertia
+            self.inertia_ = best.inertia
         else:
             units = Units.around_mean(checked)
-            self.cluster_centers_ = units.outside(best.centers)
+            best = self._solve(Means(units.inside(checked), closure.component), graph, callback)
             self.inertia_ = units.squared_outside(best.inertia)
-        warn_of_fewer_groups(self, best.labels, checked)
+        groups, labels = np.unique(best.labels, return_inverse=True)
+        self.labels_, self.n_iter_ = labels[closure.component], best.n_iter
+        self.n_violated_ = n_violated(self.labels_, hard)
+        if self.metric == "precomputed":
+            self.medoid_indices_ = best.centers[groups]
+        else:
+            self.cluster_centers_ = units.outside(best.centers[groups])
+        warn_of_fewer_groups(self, self.labels_, checked)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group of the nearest center; answers say nothing about new rows.
+        """Assign rows to the group of the nearest center; answers are not used.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features) or (n_rows, n_samples)
-            Features, or distances from the fitted rows.
+            Features, or distances from these rows to the fitted rows.
 
         Returns
         -------
         ndarray of shape (n_rows,), int64
-            For the fitted rows this is `labels_` only where no answer led elsewhere.
+            For a fitted row this differs from `labels_` where answers keep the row out of the
+            nearest group.
         """
         check_is_fitted(self, "labels_")
         checked = check_features(self, X, reset=False)
@@ -235,8 +241,8 @@ class COPKMeans(ConstrainedClusterer):
             return np.asarray(checked[:, self.medoid_indices_].argmin(axis=1))
         return nearest_centers(checked, self.cluster_centers_)
 
-    def _binding(self, X: NDArray[np.float64], constraints: Constraints | None) -> Constraints:
-        """Check data and answers, and take the answers that bind."""
+    def _hard_answers(self, X: NDArray[np.float64], constraints: Constraints | None) -> Constraints:
+        """Check data and answers; return the must-links and cannot-links of positive weight."""
         n = len(X)
         if self.metric == "precomputed":
             check_distances(X)
@@ -244,16 +250,15 @@ class COPKMeans(ConstrainedClusterer):
         return binding_answers(answers_for(self, constraints, n))
 
     def _solve(self, centers: Centers, graph: CannotLinkGraph, callback: Progress | None) -> Run:
-        """Start several times and keep the best."""
-        run = run_ahead if self.algorithm == "auto" else run_in_row_order
-        seeds = derived_seeds(self.random_state, self.n_init)
-        found: list[Run] = []
-        for done, seed in enumerate(seeds, start=1):
-            one = run(centers, graph, self.max_iter, np.random.RandomState(seed))
-            found += [] if one is None else [one]
-            if callback is not None:
-                callback(done, self.n_init)
-        if not found:
+        """Return the best of all starts; raise if every start failed."""
+        run = run_with_search if self.algorithm == "auto" else run_in_row_order
+        best = best_start(
+            lambda seed: run(centers, graph, self.max_iter, np.random.RandomState(seed)),
+            derived_seeds(self.random_state, self.n_init),
+            lambda one: one.inertia,
+            callback,
+        )
+        if best is None:
             how = f"within {MAX_STEPS} steps" if self.algorithm == "auto" else "in row order"
-            raise graph.gave_up(f"{how} from {self.n_init} starts")
-        return min(found, key=lambda one: one.inertia)
+            raise graph.not_found(f"{how} from {self.n_init} starts")
+        return best

@@ -1,4 +1,4 @@
-"""MPCKMeans: k-means in which violated answers cost something and teach what is far."""
+"""MPCKMeans: k-means with penalties for violated answers and a learned metric."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clew._validation import (
 )
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.kmeans._learned_metrics import LearnedMetrics, costs_at
-from clew.cluster.kmeans._soft import answers_of, best_start
+from clew.cluster.kmeans._soft import best_soft_run, weighted_pairs
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.metrics import n_violated
@@ -29,47 +29,47 @@ __all__ = ["MPCKMeans"]
 
 
 class MPCKMeans(ConstrainedClusterer):
-    """PCKMeans that learns a metric too: which features, or directions, tell the groups apart.
+    """PCKMeans with a learned metric, which weighs the features that separate the groups.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of groups.
     metric : {"diagonal", "full"}, default="diagonal"
-        Whether a metric weighs features, or has a whole matrix.
+        Whether a metric is one weight for each feature, or a full matrix.
     per_cluster : bool, default=False
-        Whether each group has its own metric. One for all needs fewer rows and answers.
+        Whether each group has its own metric. A common metric needs fewer rows and answers.
     weight : float, default=0.1
-        Price of violated answers beside distances. It has no unit: distances are in units of the
-        learned spread. The paper takes 1, which wrong answers upset.
+        Factor of the penalties. It has no unit, because distances are relative to the learned
+        variances. The paper uses 1, with which wrong answers do more harm.
     ridge : float, default=0.1
-        Variance added to each direction, in units of the mean variance of the features, each
-        divided by its range. It keeps metrics positive definite where groups are flat.
+        Variance added to each direction, as a share of the mean variance of the features that
+        vary, each divided by its range. It keeps metrics finite if a group does not vary in some
+        direction.
     n_init : int, default=4
-        Number of starts; the one with the lowest objective is kept. The first and every second
-        one after it are from what must-links join, the others are those of k-means++.
+        Number of starts; the one with the lowest objective is kept. The first, third and so on
+        start from the means of must-link components, the others from k-means++.
     max_iter : int, default=100
-        Rounds of each start at most.
+        Maximum number of iterations of each start.
     random_state : int, RandomState or None, default=None
         Seed of the starts and of the order in which rows are assigned.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row.
+        Group of each row.
     n_violated_ : int
-        Must-links between groups and cannot-links within them, whatever their weights.
+        Number of must-links between groups and cannot-links within groups, of any weight.
     objective_ : float
-        Squared distances from the centers less log determinants of the metrics, and the prices
-        of violated answers. It has no unit: features are divided by their ranges. Starts compare
-        by it.
+        Sum over rows of the squared distance from the center minus the log determinant of the
+        metric, plus the penalties of violated answers; for features divided by their ranges.
     metrics_ : ndarray of shape (n_metrics, n_features) or (n_metrics, n_features, n_features)
-        Diagonals or matrices A of the squared distance (x − z)ᵀ A (x − z), in inverse squared
-        units of the features: one, or one for each group.
+        Diagonals or full matrices A of the squared distance (x − z)ᵀ A (x − z), in inverse squared
+        units of the features. `n_metrics` is `n_groups` with `per_cluster`, otherwise 1.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
-        Means. Groups that have no rows are left out.
+        Means. Empty groups are left out.
     n_iter_ : int
-        Rounds of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_ : int
         Number of features.
 
@@ -82,29 +82,37 @@ class MPCKMeans(ConstrainedClusterer):
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     InvalidDataError
-        If the range of a feature is below 10⁻¹⁵⁰ or above 10¹⁵³, but not 0: metrics are in inverse
-        squared units, and would be beyond what numbers can hold.
+        If the range of a feature is above 10¹⁵³, or below 10⁻¹⁵⁰ but not 0: metrics, in inverse
+        squared units, would overflow.
 
     Warns
     -----
     FewerGroupsWarning
-        If there are fewer groups than `n_clusters`, because fewer rows differ, or because answers
-        hold rows together and one more group would not pay.
+        If there are fewer groups than `n_clusters`, because there are fewer different rows, or
+        because splitting rows joined by must-links would raise the objective.
+
+    See Also
+    --------
+    PCKMeans : The same without a learned metric.
+    SSSVaD : Weights of features for each group, from triplets.
 
     Notes
     -----
-    Soft: answers may be violated, and contradict each other. The weight of an answer multiplies
-    its price; one of weight 0 counts for nothing, nor does don't-know. A violated must-link costs
-    the more the farther its rows are apart, a violated cannot-link the more the nearer they are.
+    Answers are soft constraints: they may be violated, and may contradict each other. The penalty
+    of an answer is multiplied by its weight; answers of weight 0 and don't-knows are ignored. The
+    penalty of a violated must-link grows with the distance between its rows; that of a violated
+    cannot-link shrinks with it.
 
-    Features are divided by their ranges first, so that their units do not matter. A row far out
-    in a feature makes all else there look alike, and the feature count for less.
+    Features are divided by their ranges first, so results do not depend on their units. An outlier
+    in a feature enlarges its range, and thereby lowers its influence.
 
-    The farthest pair of rows under a metric is found by steps from a row to the one farthest from
-    it, which may miss the very farthest, and costs O(N·d) in place of O(N²·d).
+    The largest squared distance, from which the penalty of a cannot-link is measured, is found
+    approximately: from a row far from the mean, the search steps four times to the row farthest
+    from the last one, in O(N·d) instead of O(N²·d).
 
-    Time for each round of a start O(N·d·K + A·d) with diagonals and O((N + A)·d²·K + d³·K) with
-    matrices, for A answers. Memory O(N·(d + K) + A·(d + K)), and K·d² for matrices.
+    Time for each iteration, for A answers: O((N + A)·d·K) with diagonals and
+    O((N + A)·d²·K + d³·K) with full matrices. Memory O((N + A)·(d + K)), and O(d²·K) for full
+    matrices.
 
     References
     ----------
@@ -180,9 +188,9 @@ class MPCKMeans(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            Must-links and cannot-links; None for none.
         callback : callable, default=None
-            Called after each start with the number of starts done and of all.
+            Called after each start with the number of finished starts and `n_init`.
 
         Returns
         -------
@@ -194,22 +202,22 @@ class MPCKMeans(ConstrainedClusterer):
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
         units = Units.of_ranges(features)
-        inside, answers = units.inside(features), answers_of(known)
+        inside, pairs = units.inside(features), weighted_pairs(known)
 
-        def new_space() -> LearnedMetrics:
+        def new_model() -> LearnedMetrics:
             return LearnedMetrics(
-                inside, answers, self.weight, self.ridge, self.n_clusters,
+                inside, pairs, self.weight, self.ridge, self.n_clusters,
                 is_full=self.metric == "full", is_per_group=bool(self.per_cluster),
             )  # fmt: skip
 
         seeds = derived_seeds(self.random_state, self.n_init)
-        run, space = best_start(
-            inside, known, new_space, self.n_clusters, self.max_iter, seeds, callback
+        run, model = best_soft_run(
+            inside, known, new_model, self.n_clusters, self.max_iter, seeds, callback
         )
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self._units, self._centers = units, run.centers[groups]
-        self._metrics = space.metrics[groups] if self.per_cluster else space.metrics
+        self._metrics = model.metrics[groups] if self.per_cluster else model.metrics
         self.cluster_centers_ = units.outside(self._centers)
         self.metrics_ = units.metrics_outside(self._metrics)
         self.objective_, self.n_iter_ = run.objective, run.n_iter
@@ -217,7 +225,7 @@ class MPCKMeans(ConstrainedClusterer):
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group that costs least; answers say nothing about new rows.
+        """Assign rows to the group of lowest cost; answers are not used.
 
         Parameters
         ----------
@@ -227,8 +235,9 @@ class MPCKMeans(ConstrainedClusterer):
         Returns
         -------
         ndarray of shape (n_rows,), int64
-            By squared distance under the group's metric, less its log determinant. For the
-            fitted rows this is `labels_` only where no answer led elsewhere.
+            The cost is the squared distance from the center under the group's metric, minus the
+            metric's log determinant. For a fitted row the group differs from `labels_` where
+            answers moved the row to a group of higher cost.
         """
         check_is_fitted(self, "labels_")
         inside = self._units.inside(check_features(self, X, reset=False))

@@ -1,4 +1,4 @@
-"""PCKMeans: k-means in which violated answers cost something."""
+"""PCKMeans: k-means with a penalty for each violated answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clew._validation import (
 )
 from clew.cluster._centers import Means, nearest_centers, plus_plus
 from clew.cluster._n_groups import warn_of_fewer_groups
-from clew.cluster.kmeans._soft import Answers, answers_of, best_start, descend
+from clew.cluster.kmeans._soft import WeightedPairs, best_soft_run, descend, weighted_pairs
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidParameterError
@@ -28,90 +28,90 @@ from clew.metrics import n_violated
 
 __all__ = ["PCKMeans"]
 
-#: Rounds of the k-means that tells how large distances are.
-ROUNDS_WITHOUT_ANSWERS = 10
-#: The largest price, in squares of the largest difference of a feature from its mean.
+#: Iterations of the unconstrained k-means that measures the mean cost of a row.
+UNCONSTRAINED_ITERATIONS = 10
+#: The largest `weight`, in squares of the largest difference of a feature from its mean.
 MAX_WEIGHT = 1e150
 
 
 class Euclidean:
-    """Half the squared distance, and a fixed price for each violated answer.
+    """Half the squared distance, and a constant penalty for each violated answer.
 
     Parameters
     ----------
     means : Means
-        The rows.
-    answers : Answers
+        The rows, each its own component.
+    pairs : WeightedPairs
         Must-links and cannot-links.
     weight : float
-        Price of an answer of weight 1.
+        Penalty of an answer of weight 1.
     n_groups : int
         Number of groups.
     """
 
-    def __init__(self, means: Means, answers: Answers, weight: float, n_groups: int) -> None:
+    def __init__(self, means: Means, pairs: WeightedPairs, weight: float, n_groups: int) -> None:
         self._means = means
-        # A must-link pays in both of its groups.
-        paid = np.where(answers.lists.is_must, 0.5, 1.0) * answers.weight * weight
-        self._price = np.repeat(paid[:, None], n_groups, axis=1)
+        # Half for a must-link, whose penalty is added in both of its groups.
+        penalty = np.where(pairs.lists.is_must, 0.5, 1.0) * pairs.weight * weight
+        self._penalties = np.repeat(penalty[:, None], n_groups, axis=1)
 
-    def base(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give half the squared distance of each row from each center."""
+    def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return half the squared distance of each row from each center."""
         return 0.5 * self._means.costs(centers)
 
-    def alone(self, group: int) -> float:
-        """Give the cost of a row that is a center: none."""
+    def cost_at_center(self, group: int) -> float:
+        """Return the cost of a row that is a center: 0."""
         return 0.0
 
-    def price(self) -> NDArray[np.float64]:
-        """Give the price of each answer in each group."""
-        return self._price
+    def penalties(self) -> NDArray[np.float64]:
+        """Return the penalty of each pair in each group."""
+        return self._penalties
 
     def learn(self, labels: NDArray[np.int64], centers: NDArray[np.float64]) -> None:
-        """Leave distances as they are."""
+        """Do nothing: distances are fixed."""
 
 
 class PCKMeans(ConstrainedClusterer):
-    """K-means in which every violated answer costs something: answers lead, and may be wrong.
+    """K-means with soft must-links and cannot-links: each violated answer adds a penalty.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of groups.
     weight : float or "auto", default="auto"
-        Price of a violated answer of weight 1, beside half the squared distance of each row from
-        its center. A number is in squared units of the features, as in the paper. "auto" does
-        not depend on units: a violated answer costs what a row costs on average in k-means
-        without answers, which is half its mean squared distance.
+        Penalty of a violated answer of weight 1. A row costs half its squared distance from its
+        center, so the weight is in squared units of the features, as in the paper. "auto" takes
+        the mean cost of a row in unconstrained k-means, which adapts to the units.
     n_init : int, default=10
-        Number of starts; the one with the lowest objective is kept. The first and every second
-        one after it are from what must-links join, the others are those of k-means++.
+        Number of starts; the one with the lowest objective is kept. The first, third, fifth and so
+        on start from the means of must-link components, the others from k-means++.
     max_iter : int, default=100
-        Rounds of each start at most.
+        Maximum number of iterations of each start.
     random_state : int, RandomState or None, default=None
         Seed of the starts and of the order in which rows are assigned.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row.
+        Group of each row.
     n_violated_ : int
-        Must-links between groups and cannot-links within them, whatever their weights.
+        Number of must-links between groups and cannot-links within groups, of any weight.
     objective_ : float
-        Half the squared distances from the centers, and the prices of violated answers.
+        Sum of half the squared distances of rows from their centers and of the penalties of
+        violated answers, in squared units of the features.
     weight_ : float
-        Price of a violated answer of weight 1, in squared units of the features.
+        Penalty of a violated answer of weight 1, in squared units of the features.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
-        Means. Groups that have no rows are left out.
+        Means. Empty groups are left out.
     n_iter_ : int
-        Rounds of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_ : int
         Number of features.
 
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, there are more groups than rows, or `weight` is beyond
+        If a parameter is outside its range, there are more groups than rows, or `weight` exceeds
         10¹⁵⁰ times the square of the largest difference of a feature from its mean.
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
@@ -121,19 +121,25 @@ class PCKMeans(ConstrainedClusterer):
     Warns
     -----
     FewerGroupsWarning
-        If there are fewer groups than `n_clusters`, because fewer rows differ, or because answers
-        hold rows together and one more group would not pay.
+        If there are fewer groups than `n_clusters`, because there are fewer different rows, or
+        because splitting rows joined by must-links would raise the objective.
+
+    See Also
+    --------
+    MPCKMeans : Learns a metric as well.
+    COPKMeans : Hard answers.
 
     Notes
     -----
-    Soft: answers may be violated, and contradict each other. The weight of an answer multiplies
-    its price; one of weight 0 counts for nothing, nor does don't-know. An answer given twice
-    counts twice.
+    Answers are soft constraints: they may be violated, and may contradict each other. The penalty
+    of an answer is multiplied by its weight; answers of weight 0 and don't-knows are ignored. An
+    answer given twice counts twice.
 
-    No step raises the objective: rows take the cheapest group one by one, in random order, given
-    those of all others (iterated conditional modes), and centers move to means.
+    Rows are reassigned one by one, in random order, to the group of lowest cost given the groups
+    of all other rows (iterated conditional modes); then centers move to means. No step raises the
+    objective.
 
-    Time O(N·d·K + A·K) for each round of a start, for A answers. Memory O(N·(d + K) + A·K).
+    Time O(N·d·K + A·K) for each iteration, for A answers. Memory O(N·(d + K) + A·K).
 
     References
     ----------
@@ -197,9 +203,9 @@ class PCKMeans(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            Must-links and cannot-links; None for none.
         callback : callable, default=None
-            Called after each start with the number of starts done and of all.
+            Called after each start with the number of finished starts and `n_init`.
 
         Returns
         -------
@@ -212,14 +218,14 @@ class PCKMeans(ConstrainedClusterer):
         known = answers_for(self, constraints, n)
         units = Units.around_mean(features)
         inside = units.inside(features)
-        means, answers = Means(inside, np.arange(n)), answers_of(known)
+        means, pairs = Means(inside, np.arange(n)), weighted_pairs(known)
         seed, *seeds = derived_seeds(self.random_state, 1 + self.n_init)
         if self.weight == "auto":
             weight = _mean_cost(inside, means, n_groups, seed)
         else:
             weight = self._weight_inside(units)
-        run, _ = best_start(
-            inside, known, lambda: Euclidean(means, answers, weight, n_groups), n_groups,
+        run, _ = best_soft_run(
+            inside, known, lambda: Euclidean(means, pairs, weight, n_groups), n_groups,
             self.max_iter, seeds, callback,
         )  # fmt: skip
         groups, labels = np.unique(run.labels, return_inverse=True)
@@ -232,7 +238,7 @@ class PCKMeans(ConstrainedClusterer):
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group of the nearest center; answers say nothing about new rows.
+        """Assign rows to the group of the nearest center; answers are not used.
 
         Parameters
         ----------
@@ -242,27 +248,28 @@ class PCKMeans(ConstrainedClusterer):
         Returns
         -------
         ndarray of shape (n_rows,), int64
-            For the fitted rows this is `labels_` only where no answer led elsewhere.
+            For a fitted row this differs from `labels_` where answers moved the row to a group
+            with a farther center.
         """
         check_is_fitted(self, "labels_")
         return nearest_centers(check_features(self, X, reset=False), self.cluster_centers_)
 
     def _weight_inside(self, units: Units) -> float:
-        """Bring the weight into the units that are computed in."""
+        """Convert `weight` to the units of the computation."""
         weight = float(self.weight / units.unit / units.unit)
         if weight > MAX_WEIGHT:
             raise InvalidParameterError(
                 f"PCKMeans(weight={self.weight!r}): weight is in squared units of the features, "
-                f"which differ from their means by {units.unit:.3g} at most; beside that it is too "
-                'large to compute with. Take weight="auto", or other units'
+                f"which differ from their means by at most {units.unit:.3g}; compared with that it "
+                'is too large to compute with. Use weight="auto", or scale the features'
             )
         return weight
 
 
 def _mean_cost(X: NDArray[np.float64], means: Means, n_groups: int, seed: int) -> float:
-    """Measure what a row costs in k-means on average."""
-    nothing, random = answers_of(Constraints(len(X))), np.random.RandomState(seed)
-    space = Euclidean(means, nothing, 0.0, n_groups)
+    """Return the mean cost of a row in unconstrained k-means."""
+    no_pairs, random = weighted_pairs(Constraints(len(X))), np.random.RandomState(seed)
+    model = Euclidean(means, no_pairs, 0.0, n_groups)
     centers = plus_plus(means, n_groups, random)
-    run = descend(X, nothing, space, centers, ROUNDS_WITHOUT_ANSWERS, random)
+    run = descend(X, no_pairs, model, centers, UNCONSTRAINED_ITERATIONS, random)
     return run.objective / len(X)

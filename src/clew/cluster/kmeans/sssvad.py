@@ -1,4 +1,4 @@
-"""SSSVaD: k-means with a weighting of features for each group, learned from comparisons."""
+"""SSSVaD: k-means with feature weights for each group, learned from triplets."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from clew._validation import (
     check_parameters,
 )
 from clew.cluster._n_groups import warn_of_fewer_groups
+from clew.cluster._starts import best_start
 from clew.cluster.kmeans._weighted_features import (
     Comparisons,
-    WeighedRun,
+    WeightedRun,
+    descend_with_weights,
     distances,
-    weigh_and_group,
 )
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -34,46 +35,48 @@ __all__ = ["SSSVaD"]
 
 
 class SSSVaD(ConstrainedClusterer):
-    """Semi-supervised spatially variant dissimilarity: k-means that weighs features by group.
+    """K-means in which each group weighs the features (spatially variant dissimilarity).
 
-    Each group weighs the features by how little its rows spread in them, and so that distances
-    from its rows are as people compared them.
+    A group gives high weight to features in which its rows vary little, and weights under which
+    distances from its rows agree with triplets and odd-one-out answers.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of groups.
     weight : float, default=10.0
-        Price of a comparison that does not hold, for each unit by which the one squared distance
-        exceeds the other; a unit of squared distance from a center costs 1.
+        Penalty of a violated comparison, for each unit by which the squared distance that should
+        be smaller exceeds the other. A unit of squared distance from a center costs 1.
     power : float, default=2.0
-        A feature counts by this power of its share in a group, above 1; near 1 few features
-        count, and for large ones all count alike.
+        The weight of a feature is its share in the group to this power, above 1. Near 1 few
+        features have all the weight; with a large power all features weigh alike.
     ridge : float, default=0.1
-        Variance added to each feature in each group, in units of the mean variance of the features
-        that have any: no feature gets all the weight because a group does not vary in it.
+        Variance added to each feature in each group, as a share of the mean variance of the
+        features that vary. It keeps a feature in which a group does not vary from taking all the
+        weight.
     n_init : int, default=10
-        Number of starts, by k-means++; the one with the lowest objective is kept.
+        Number of starts from k-means++; the one with the lowest objective is kept.
     max_iter : int, default=100
-        Rounds of each start at most.
+        Maximum number of iterations of each start.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row.
+        Group of each row.
     n_violated_ : int
-        Answers that the groups go against, see `clew.metrics.n_violated`.
+        Number of answers that the groups violate, see `clew.metrics.n_violated`.
     shares_ : ndarray of shape (n_groups, n_features)
-        Share of each feature, divided by its range, in each group; rows add up to 1.
+        Share of each feature in each group, for features divided by their ranges; each row sums
+        to 1.
     cluster_centers_ : ndarray of shape (n_groups, n_features)
-        Means. Groups that have no rows are left out.
+        Means. Empty groups are left out.
     objective_ : float
-        Squared distances from centers, and the price of comparisons that do not hold; with each
-        feature divided by its range.
+        Sum of weighted squared distances of rows from their centers and of the penalties of
+        violated comparisons, for features divided by their ranges.
     n_iter_ : int
-        Rounds of the start that was kept.
+        Number of iterations of the best start.
     n_features_in_ : int
         Number of features.
 
@@ -82,16 +85,16 @@ class SSSVaD(ConstrainedClusterer):
     InvalidParameterError
         If a parameter is outside its range, or there are more groups than rows.
     UnsupportedConstraintError
-        If there are pairs, or odd-one-out answers "none differs", which compare no distances.
+        If there are pairs, or odd-one-out answers "none", which compare no distances.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     InvalidDataError
-        If the range of a feature is too large or too small to compute with.
+        If the range of a feature is above 10¹⁵³, or below 10⁻¹⁵⁰ but not 0.
 
     Warns
     -----
     FewerGroupsWarning
-        If there are fewer groups than `n_clusters`, because fewer rows differ.
+        If there are fewer groups than `n_clusters`, because there are fewer different rows.
 
     See Also
     --------
@@ -99,18 +102,20 @@ class SSSVaD(ConstrainedClusterer):
 
     Notes
     -----
-    Rebuilt: the paper could not be had. Known of it are the abstract (a spatially variant
-    dissimilarity and compact clusters are learned at once, from comparisons "x is closer to y
-    than to z") and the unsupervised measure it extends, with a share of each feature in each
-    group. How violated comparisons enter is clew's reading: a comparison is judged by the
-    weights of the group of x, and costs what its first squared distance exceeds the second. Shares
-    start from what all rows and comparisons would give a single group.
+    A reconstruction, because the full paper of Kumar and Kummamuru was not available. Its abstract
+    states that compact clusters and a spatially variant dissimilarity are learned together from
+    comparisons "x is closer to y than to z"; the unsupervised measure that it extends has a share
+    of each feature in each group. The treatment of violated comparisons is clew's own: a
+    comparison uses the weights of the group of x, and its penalty is proportional to the excess of
+    the first squared distance over the second. Initial shares are those of a single group of all
+    rows and comparisons.
 
-    Soft: comparisons may fail, and contradict each other. A triplet makes one comparison, an odd
-    one out two, each of the weight of the answer. Don't-knows say nothing. Each feature is divided
-    by its range first, so its unit does not matter. No round raises the objective.
+    Answers are soft constraints: they may be violated, and may contradict each other. A triplet
+    makes one comparison and an odd-one-out answer two, each with the weight of the answer.
+    Don't-knows are ignored. Features are divided by their ranges first, so results do not depend on
+    their units. No iteration raises the objective.
 
-    Time O((N + A)·d·K) for each round of a start, for A answers. Memory O((N + A)·(d + K)).
+    Time O((N + A)·d·K) for each iteration, for A answers. Memory O((N + A)·(d + K)).
 
     References
     ----------
@@ -185,9 +190,9 @@ class SSSVaD(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            Triplets and odd-one-out answers; None for none.
         callback : callable, default=None
-            Called after each start with the number of starts done and of all.
+            Called after each start with the number of finished starts and `n_init`.
 
         Returns
         -------
@@ -203,7 +208,7 @@ class SSSVaD(ConstrainedClusterer):
         comparisons = Comparisons.of(inside, relations, float(self.weight))
         variances = inside.var(axis=0)
         floor = float(self.ridge * (variances[variances > 0].mean() if variances.any() else 1.0))
-        best = self._best_start(inside, comparisons, floor, callback)
+        best = self._solve(inside, comparisons, floor, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self.shares_, self._units = best.shares[groups], units
@@ -214,26 +219,27 @@ class SSSVaD(ConstrainedClusterer):
         warn_of_fewer_groups(self, labels, features)
         return self
 
-    def _best_start(
+    def _solve(
         self,
         inside: NDArray[np.float64],
         comparisons: Comparisons,
         floor: float,
         callback: Progress | None,
-    ) -> WeighedRun:
-        """Start often, and keep the lowest objective."""
-        runs = []
-        for seed in derived_seeds(self.random_state, self.n_init):
-            run = weigh_and_group(
+    ) -> WeightedRun:
+        """Return the best of all starts."""
+        best = best_start(
+            lambda seed: descend_with_weights(
                 inside, comparisons, self.n_clusters, self.power, floor, self.max_iter, seed
-            )
-            runs.append(run)
-            if callback is not None:
-                callback(len(runs), self.n_init)
-        return min(runs, key=lambda run: run.objective)
+            ),
+            derived_seeds(self.random_state, self.n_init),
+            lambda run: run.objective,
+            callback,
+        )
+        assert best is not None  # n_init is at least 1, and no start fails
+        return best
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows the group of the nearest center; answers say nothing about new rows.
+        """Assign rows to the group of the nearest center; answers are not used.
 
         Parameters
         ----------
@@ -243,8 +249,8 @@ class SSSVaD(ConstrainedClusterer):
         Returns
         -------
         ndarray of shape (n_rows,), int64
-            By the weights of each group. For the fitted rows this is `labels_` only where no
-            answer led elsewhere.
+            Distances are under the weights of each group. For a fitted row the group differs from
+            `labels_` where answers moved the row to a group with a farther center.
         """
         check_is_fitted(self, "labels_")
         inside = self._units.inside(check_features(self, X, reset=False))

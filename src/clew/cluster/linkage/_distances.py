@@ -1,4 +1,4 @@
-"""Distances between all rows, each pair once, measured or given."""
+"""Condensed distances between all rows, from features or from a distance matrix."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from scipy.spatial.distance import pdist
 
 __all__ = ["Distances", "given_distances", "measured_distances"]
 
+#: Rows of a distance matrix that are copied at once.
 ROWS_PER_BLOCK = 256
 
 
 class Distances(NamedTuple):
-    """The distance of each two of n rows, in SciPy's condensed order, in units of a scale.
+    """Distances between n rows, each pair once, in the order of SciPy's ``pdist``.
 
     Parameters
     ----------
     condensed : ndarray of shape (n * (n - 1) / 2,)
-        Distances divided by the scale: their squares neither overflow nor vanish.
+        Distances divided by `scale`, so that their squares neither overflow nor underflow.
     scale : float
-        A power of two, so that dividing by it rounds nothing.
+        A power of two, so that the division is exact.
     """
 
     condensed: NDArray[np.float64]
@@ -29,7 +30,7 @@ class Distances(NamedTuple):
 
 
 def measured_distances(X: NDArray[np.float64]) -> Distances:
-    """Measure Euclidean distances.
+    """Compute Euclidean distances.
 
     Parameters
     ----------
@@ -45,12 +46,12 @@ def measured_distances(X: NDArray[np.float64]) -> Distances:
 
 
 def given_distances(D: NDArray[np.float64]) -> Distances:
-    """Copy given distances.
+    """Copy distances from a matrix.
 
     Parameters
     ----------
     D : ndarray of shape (n_samples, n_samples)
-        Distances, symmetric but for rounding; of the two of a pair the mean is taken.
+        Distances, symmetric up to rounding; the mean of the two entries of a pair is used.
 
     Returns
     -------
@@ -70,6 +71,6 @@ def given_distances(D: NDArray[np.float64]) -> Distances:
 
 
 def _scale(largest: float) -> float:
-    """Give the power of two next to a number, but not one whose inverse would overflow."""
+    """Return the power of two above a number, limited so that its inverse does not overflow."""
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
     return float(np.ldexp(1.0, min(max(exponent, -1000), 1000)))

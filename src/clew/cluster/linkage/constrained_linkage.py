@@ -1,4 +1,4 @@
-"""Agglomerative clustering under must-links and cannot-links."""
+"""ConstrainedLinkage: agglomerative clustering under hard must-links and cannot-links."""
 
 from __future__ import annotations
 
@@ -29,49 +29,52 @@ from clew.metrics import n_violated
 
 __all__ = ["ConstrainedLinkage"]
 
-#: The distances of so many rows take 3.6 GB.
+#: The distances between this many rows take 3.6 GB.
 MAX_ROWS = 30_000
 
 
 class Merges(NamedTuple):
-    """Merges of rows' clusters, by height; those that must-links force come first, at 0."""
+    """Merges of groups in the order of their heights; merges within components come first."""
 
     rows: NDArray[np.int64]
+    """A row of each of the two groups, (n_merges, 2)."""
     heights: NDArray[np.float64]
+    """Distance of the two groups, (n_merges,); 0 within must-link components."""
 
 
 class ConstrainedLinkage(ConstrainedClusterer):
-    """Merge the nearest groups again and again, and never against an answer.
+    """Agglomerative clustering that keeps every must-link and every cannot-link.
 
-    Rows that must-links join are one group from the start. Groups between which there is a
-    cannot-link are never merged, nor are the groups that they become part of.
+    Rows joined by must-links form one group from the start. The two nearest groups are merged
+    repeatedly; two groups with a cannot-link between their rows are never merged.
 
     Parameters
     ----------
     n_clusters : int or None, default=2
-        Number of groups. None with a `distance_threshold`, and only then.
+        Number of groups. Must be None if and only if `distance_threshold` is given.
     linkage : {"average", "single", "complete", "ward"}, default="average"
-        Distance of two groups: the mean, the smallest or the largest distance of their rows, or
-        Ward's: the root of twice the growth of the sum of squared distances to the groups' means.
+        Distance between two groups: the mean, the smallest or the largest distance between their
+        rows. For "ward" it is the square root of twice the increase, by the merge, of the sum of
+        squared distances of rows from the means of their groups.
     metric : {"euclidean", "precomputed"}, default="euclidean"
-        What `fit` gets: features, or distances between rows.
+        What `X` is: features, or a matrix of distances between rows.
     distance_threshold : float or None, default=None
-        Groups at this distance or beyond stay apart. Must-links hold whatever it is.
+        Groups at this distance or farther are not merged, unless must-links join them.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row, numbered in the order of their first rows.
+        Group of each row; groups are numbered in the order of their first rows.
     n_clusters_ : int
-        Number of groups; more than `n_clusters` at a dead end.
+        Number of groups; more than `n_clusters` after a `DeadEndWarning`.
     children_ : ndarray of shape (n_merges, 2), int64
         The two nodes of each merge that the answers allow, as in scikit-learn's
-        ``AgglomerativeClustering``: rows are below `n_samples`, and merge i is node
+        ``AgglomerativeClustering``: nodes below `n_samples` are rows, and merge i makes node
         ``n_samples + i``. Without cannot-links there are ``n_samples - 1`` merges.
     distances_ : ndarray of shape (n_merges,)
-        Height of each merge, ascending; 0 for those that must-links force.
+        Height of each merge, ascending; 0 for merges within must-link components.
     n_violated_ : int
-        Binding answers that the groups go against: 0.
+        Number of violated answers of positive weight: always 0.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -81,7 +84,7 @@ class ConstrainedLinkage(ConstrainedClusterer):
         If a parameter is outside its range, there are more groups than rows, or not exactly one
         of `n_clusters` and `distance_threshold` is None.
     InconsistentConstraintsError
-        If answers contradict each other, with the shortest chain that shows it.
+        If answers contradict each other; the message contains a shortest contradictory chain.
     InvalidConstraintsError
         If must-links leave fewer groups than `n_clusters`, or the constraints are about another
         number of rows than `X` has.
@@ -100,21 +103,23 @@ class ConstrainedLinkage(ConstrainedClusterer):
 
     See Also
     --------
-    COPKMeans : Hard answers too; searches for a way out of dead ends.
+    COPKMeans : Hard answers in k-means; backtracks from dead ends.
 
     Notes
     -----
-    Honors must-links and cannot-links as hard constraints. Every answer whose weight is above 0
-    binds; one whose weight is 0 does not. A don't-know binds nothing.
+    Answers are hard constraints: every must-link and cannot-link of positive weight is kept.
+    Answers of weight 0 and don't-knows are ignored.
 
-    Time O(n²) and 4·n² bytes for the distances, whatever the number of answers: must-links are
-    merged component by component, cannot-links are kept between components, and neither is
-    written out as pairs of rows. Chains of nearest neighbors give what the greedy order gives
-    (merge the nearest two groups that may be merged): an infinite distance that unions inherit
-    never brings groups nearer. Without answers the tree is that of SciPy's ``linkage``.
+    Merges follow chains of nearest neighbors. The result is that of merging the nearest two
+    allowed groups in each step: a cannot-link is an infinite distance, which every union inherits,
+    so a merge never brings groups nearer to each other. Without answers the tree is that of SciPy's
+    ``linkage``.
 
-    On precomputed distances Ward's formula of Lance and Williams is applied as it stands, which
-    is Ward's criterion only if the distances are Euclidean.
+    Time O(n²) and memory 4·n² bytes, for any number of answers: pairs that follow from must-links
+    are not listed.
+
+    With precomputed distances, "ward" applies the update formula of Lance and Williams, which is
+    Ward's criterion only if the distances are Euclidean.
 
     References
     ----------
@@ -184,9 +189,9 @@ class ConstrainedLinkage(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            Must-links and cannot-links; None for none.
         callback : callable, default=None
-            Called with 1 and 1 when all is done.
+            Called once at the end, with 1 and 1.
 
         Returns
         -------
@@ -197,8 +202,8 @@ class ConstrainedLinkage(ConstrainedClusterer):
         n = len(checked)
         if self.metric == "precomputed":
             check_distances(checked)
-        binding = binding_answers(answers_for(self, constraints, n))
-        closure = binding.closure()
+        hard = binding_answers(answers_for(self, constraints, n))
+        closure = hard.closure()
         self._check_numbers(n, closure.n_components)
         is_given = self.metric == "precomputed"
         distances = given_distances(checked) if is_given else measured_distances(checked)
@@ -207,13 +212,13 @@ class ConstrainedLinkage(ConstrainedClusterer):
         self.labels_ = component_labels(n, merges.rows[:n_merged])
         self.n_clusters_ = n - n_merged
         self.children_, self.distances_ = number_nodes(n, merges.rows), merges.heights
-        self.n_violated_ = n_violated(self.labels_, binding)
+        self.n_violated_ = n_violated(self.labels_, hard)
         if callback is not None:
             callback(1, 1)
         return self
 
     def _check_numbers(self, n: int, n_components: int) -> None:
-        """Refuse numbers of groups and of rows that cannot be."""
+        """Check the numbers of groups and rows."""
         if (self.n_clusters is None) == (self.distance_threshold is None):
             raise InvalidParameterError(
                 f"ConstrainedLinkage(n_clusters={self.n_clusters}, "
@@ -221,9 +226,9 @@ class ConstrainedLinkage(ConstrainedClusterer):
             )
         if n > MAX_ROWS:
             raise TooLargeError(
-                f"ConstrainedLinkage keeps the distances of all rows, and those of {n:,} rows "
-                f"would take {4e-9 * n * n:.0f} GB; it takes {MAX_ROWS:,} rows at most. Fit a "
-                "sample of the rows, or use COPKMeans, which keeps no distances between rows"
+                f"ConstrainedLinkage computes all distances between rows, which would take "
+                f"{4e-9 * n * n:.0f} GB for {n:,} rows; it accepts at most {MAX_ROWS:,} rows. Fit "
+                "a sample of the rows, or use COPKMeans, which computes no distances between rows"
             )
         if self.n_clusters is None:
             return
@@ -231,7 +236,7 @@ class ConstrainedLinkage(ConstrainedClusterer):
         check_n_components(self, n_components)
 
     def _n_merged(self, merges: Merges, closure: Closure) -> int:
-        """Count the merges that are carried out; warn where there are too few."""
+        """Return the number of merges up to the wanted groups; warn if there are too few."""
         n = len(closure.component)
         if self.n_clusters is None:
             n_below = int((merges.heights < (self.distance_threshold or 0.0)).sum())
@@ -240,32 +245,32 @@ class ConstrainedLinkage(ConstrainedClusterer):
             warn(
                 f"ConstrainedLinkage(n_clusters={self.n_clusters}) ends with "
                 f"{n - len(merges.rows)} groups: cannot-links forbid every further merge. "
-                "COPKMeans looks for an assignment to n_clusters groups",
+                "COPKMeans searches for an assignment to n_clusters groups",
                 DeadEndWarning,
             )
         return min(len(merges.rows), n - self.n_clusters)
 
 
 def _solve(distances: Distances, closure: Closure, linkage: int) -> Merges:
-    """Merge must-link components, then all that cannot-links allow; uses up the distances."""
+    """Merge within must-link components, then all that cannot-links allow; changes `distances`."""
     n = len(closure.component)
     condensed, size, active = distances.condensed, np.ones(n), np.arange(n)
-    first, forced = _links_to_first(closure)
-    n_active = merge_components(condensed, linkage, forced, size, active)
+    first, within = _links_to_first(closure)
+    n_active = merge_components(condensed, linkage, within, size, active)
     i, j = np.sort(first[closure.cannot_link_components], axis=1).T
     condensed[i * (2 * n - i - 3) // 2 + j - 1] = np.inf
     rows, heights = np.empty((n_active - 1, 2), np.int64), np.empty(n_active - 1)
     n_merges = merge_along_chains(condensed, linkage, size, active, n_active, rows, heights)
-    # Stable: merges of equal height stay behind those that they are made of.
+    # Stable, so that a merge stays behind the merges within its two groups.
     order = np.argsort(heights[:n_merges], kind="stable")
     return Merges(
-        np.concatenate([forced, rows[order]]),
-        np.concatenate([np.zeros(len(forced)), heights[order] * distances.scale]),
+        np.concatenate([within, rows[order]]),
+        np.concatenate([np.zeros(len(within)), heights[order] * distances.scale]),
     )
 
 
 def _links_to_first(closure: Closure) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the first row of each component, and links from there to its other rows."""
+    """Return the first row of each component, and pairs of it with the component's other rows."""
     _, first = np.unique(closure.component, return_index=True)
     head = first[closure.component]
     others = np.flatnonzero(head != np.arange(len(head)))
