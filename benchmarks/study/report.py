@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "Picture",
     "Table",
     "counted",
+    "fill",
     "write",
 ]
 
@@ -233,6 +235,49 @@ def write(
     return text
 
 
+class _Places(dict[str, Any]):
+    """Attributes of the parts of a report; what a method returns is laid out."""
+
+    def __init__(self, parts: Any, results: Results[Any]) -> None:
+        super().__init__(about="\n".join(_about(results)), study=results.study)
+        self._parts = parts
+
+    def __missing__(self, name: str) -> Any:
+        found = getattr(self._parts, name)
+        if not callable(found):
+            return found
+        blocks = found()
+        single = isinstance(blocks, Block)
+        rendered = _rendered(self["study"].stem, [blocks] if single else list(blocks))
+        return "\n".join(rendered[1:])
+
+
+def fill(results: Results[Any], parts: Any, page: str | Path) -> str:
+    """Write the report of a study from a page of Markdown, with its pictures.
+
+    Parameters
+    ----------
+    results : Results
+        Complete or not: what is missing is a dash.
+    parts : object
+        Has an attribute or a method for each place of the page. A method returns one block or
+        several.
+    page : path
+        The page, or the module beside it, "report.py" beside "report.md". Its places are in braces.
+        ``{about}`` is where the report was made and what is wrong with the results, ``{study}``
+        the study; all others are attributes of `parts`.
+
+    Returns
+    -------
+    str
+        The report, in Markdown.
+    """
+    template = Path(page).with_suffix(".md").read_text(encoding="utf-8")
+    text = template.format_map(_Places(parts, results)).rstrip() + "\n"
+    harness.write_text(harness.RESULTS / f"{results.study.stem}.md", text)
+    return text
+
+
 def _rendered(stem: str, blocks: Sequence[Block]) -> list[str]:
     lines: list[str] = []
     for block in blocks:
@@ -252,11 +297,15 @@ def _rendered(stem: str, blocks: Sequence[Block]) -> list[str]:
 
 
 def _opening(results: Results[Any], title: str, notes: str, scale: str) -> list[str]:
-    """Say what the study is, where the report was made, and what is wrong with the results."""
-    lines = [f"# {title}", ""]
+    """Begin a report: what the study is, and what its results are."""
+    return [f"# {title}", "", notes, "", scale, "", *_about(results)]
+
+
+def _about(results: Results[Any]) -> list[str]:
+    """Say where the report was made, and what is wrong with the results."""
+    lines = [harness.described(harness.provenance())]
     if results.study.is_quick:
-        lines += ["**Quick run: few trials, small problems; the figures mean little.**", ""]
-    lines += [notes, "", scale, "", harness.described(harness.provenance())]
+        lines += ["", "**Quick run: few trials, small problems; the figures mean little.**"]
     now = harness.source_tag()
     if results.sources - {now}:
         measured = ", ".join(sorted(results.sources))

@@ -16,7 +16,18 @@ from benchmarks.study.engine import Study, Task, run
 from benchmarks.study.log import ResultLog
 from benchmarks.study.methods import Method, noted, selected
 from benchmarks.study.problems import Problem
-from benchmarks.study.report import Claim, Claims, Curves, Line, Page, Panel, Table, counted, write
+from benchmarks.study.report import (
+    Claim,
+    Claims,
+    Curves,
+    Line,
+    Page,
+    Panel,
+    Table,
+    counted,
+    fill,
+    write,
+)
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, averaged, difference, in_order, paired, standing, verdict
 from click.testing import CliRunner
@@ -217,6 +228,28 @@ def test_a_check_measures_logged_results_again_and_fails_where_they_differ() -> 
     assert "| near, first, learned, trial 1 " in changed.output
     assert len(_lines(Small())) == 12
     assert CliRunner().invoke(SMALL, ["--check", "20", "--tolerance", "0.11"]).exit_code == 0
+
+
+class _Parts:
+    scale = "Two trials"
+
+    def words(self) -> str:
+        return "Some words."
+
+    def tables(self) -> Iterator[Table]:
+        yield from (Table(["", name], [["row", 1.5]]) for name in ("a", "b"))
+
+
+def test_a_page_is_filled_with_parts(tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_text(
+        "# Small\n\n{words}\n\n{scale} of {study.stem}.\n\n{about}\n\n{tables}\n"
+    )
+    text = fill(Results(Small()), _Parts(), tmp_path / "report.py")
+    assert text.startswith("# Small\n\nSome words.\n\nTwo trials of small.\n")
+    assert "Not complete: 12 results are missing." in text
+    tables = ["|     |     a |", "| :-- | ----: |", "| row | 1.500 |"]
+    assert "\n".join([*tables, "", tables[0].replace("a", "b"), *tables[1:]]) in text
+    assert (tmp_path / "small.md").read_text() == text
 
 
 def test_an_empty_log_gives_dashes(tmp_path: Path) -> None:
