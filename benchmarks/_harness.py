@@ -12,6 +12,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ def _processor() -> str:
     return (names or [platform.processor() or "unknown"])[0]
 
 
+@cache
 def source_tag() -> str:
     """Hash clew's source without docstrings and layout: equal tags mean the same program."""
     digest = hashlib.sha256()

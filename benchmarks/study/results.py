@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from itertools import product
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import Record
@@ -155,21 +158,44 @@ class Results(Generic[S]):
         """
         wide = self._wide(field)
         wanted = [method.name, *(other.name for other in beside)]
-        if not set(wanted) <= set(wide.columns):
+        keys = [cell.name for cell in cells]
+        points = [at for pair in product(names, keys) for at in wide.rows.get(pair, ())]
+        if not points or not set(wanted) <= set(wide.columns):
             return pd.Series(dtype=float)
-        sets, points = (wide.index.get_level_values(i) for i in (0, 1))
-        rows = sets.isin(list(names)) & points.isin([cell.name for cell in cells])
-        return wide.loc[rows, wanted].dropna().iloc[:, 0].groupby("trial").mean()
+        found = wide.values[np.ix_(points, [wide.columns[name] for name in wanted])]
+        is_whole = ~np.isnan(found).any(axis=1)
+        trials = wide.trials[points][is_whole]
+        return pd.Series(found[is_whole, 0]).groupby(trials).mean().rename_axis("trial")
 
-    def _wide(self, field: str) -> pd.DataFrame:
-        """Give a column for each method, and a row for each set, cell and trial."""
+    def _wide(self, field: str) -> _Wide:
         if field not in self._wide_frames:
-            known = self.frame.dropna(subset=[field]) if field in self.frame else self.frame[:0]
-            index = known.set_index(["set", "cell", "trial", "method"])
-            column = index[field].astype(float) if len(known) else index.index.to_series()
-            self._wide_frames[field] = column.unstack("method")
+            self._wide_frames[field] = _Wide.of(self.frame, field)
         return self._wide_frames[field]
 
     @cached_property
-    def _wide_frames(self) -> dict[str, pd.DataFrame]:
+    def _wide_frames(self) -> dict[str, _Wide]:
         return {}
+
+
+class _Wide(NamedTuple):
+    """One field with a row for each set, cell and trial, and a column for each method."""
+
+    values: NDArray[np.float64]
+    columns: dict[str, int]
+    rows: dict[tuple[str, str], list[int]]
+    """Rows of each set and cell."""
+    trials: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, field: str) -> _Wide:
+        """Arrange a field of the results."""
+        known = frame.dropna(subset=[field]) if field in frame else frame[:0]
+        values = known[field].astype(float) if len(known) else known["trial"]
+        found = values.set_axis(pd.MultiIndex.from_frame(known[[*POINT, "trial"]])).unstack(
+            "method"
+        )
+        rows: dict[tuple[str, str], list[int]] = {}
+        for at, (name, cell, _) in enumerate(found.index):
+            rows.setdefault((name, cell), []).append(at)
+        columns = {name: at for at, name in enumerate(found.columns)}
+        return cls(found.to_numpy(float), columns, rows, found.index.get_level_values(2).to_numpy())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from benchmarks.papers.guided.methods import Method
+from benchmarks.study.methods import CLUSTERERS, Method
 from clew._random import derived_seeds
 from clew._units import Units
 from clew.cluster import GuidedClustering
@@ -37,7 +37,7 @@ from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.kernels.mean_field import NEVER, Messages, mean_field
 
-__all__ = ["ABLATIONS", "UNCREDITED", "Ablation", "mean_field_refined", "messages_of"]
+__all__ = ["ABLATIONS", "ALIKE", "Ablation", "mean_field_refined", "messages_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -169,7 +169,8 @@ def _ablation(name: str, label: str, **changed: Any) -> Method:
     kind = type(
         f"Ablated_{name}", (Ablated,), {"ablation": Ablation(**changed), "__module__": __name__}
     )
-    return Method(f"guided_{name}", label, lambda k: kind(k, standardize=False), "all")
+    CLUSTERERS[f"guided, {label}"] = lambda k: kind(k, standardize=False)
+    return Method(f"guided_{name}", label, f"guided, {label}")
 
 
 ABLATIONS: Sequence[Method] = (
@@ -177,11 +178,11 @@ ABLATIONS: Sequence[Method] = (
     _ablation("best_alone", "no second consensus", has_second_consensus=False),
     _ablation("neighbors", "neighbors as the only smoother", smoothers=("neighbors",)),
     _ablation("ridge", "ridge as the only smoother", smoothers=("ridge",)),
-    _ablation("unled", "no constrained members", has_constrained_members=False),
-    _ablation("no_race", "no pruning", pruning_margin=np.inf),
+    _ablation("unconstrained", "no constrained members", has_constrained_members=False),
+    _ablation("no_pruning", "no pruning", pruning_margin=np.inf),
     _ablation("no_priors", "no priors", has_priors=False),
     _ablation("unguarded", "no guard", is_guarded=False),
     _ablation("mean_field", "mean field", refine=mean_field_refined),
 )
-#: Of several annotators alone.
-UNCREDITED = _ablation("uncredited", "annotators alike", weighs_annotators=False)
+#: Measured where several people answer.
+ALIKE = _ablation("annotators_alike", "annotators alike", weighs_annotators=False)

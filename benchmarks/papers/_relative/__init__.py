@@ -1,1 +1,0 @@
-"""What the studies of answers about three rows share: draws, methods, one loop, and reading it."""

@@ -1,1 +1,0 @@
-"""Guided clustering against the other methods: ``python -m benchmarks.papers guided``."""

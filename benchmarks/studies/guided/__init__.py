@@ -1,0 +1,1 @@
+"""Guided clustering beside all other methods: ``python -m benchmarks.studies guided``."""
