@@ -12,7 +12,14 @@ import pytest
 from joblib import parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from clew._parallel import _release_blas, blocks, in_threads, one_blas_thread, one_library_thread
+from clew._parallel import (
+    _release_blas,
+    blocks,
+    in_threads,
+    one_blas_thread,
+    one_library_thread,
+    stop_if_abandoned,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +100,44 @@ def test_no_task_begins_in_another_thread_after_an_error():
     assert n_begun < 50
     time.sleep(0.05)
     assert len(begun) == n_begun
+
+
+@pytest.mark.parametrize("inner_jobs", [1, 2])
+def test_tasks_within_tasks_end_when_the_outermost_call_is_left(inner_jobs):
+    is_running, ended = threading.Barrier(2), []
+
+    def inner(task):
+        if task == 0:
+            is_running.wait(timeout=30)
+        for _ in range(3000):
+            stop_if_abandoned()
+            time.sleep(0.01)
+
+    def outer(task):
+        if task == 0:
+            is_running.wait(timeout=30)
+            raise RuntimeError("enough")
+        try:
+            in_threads(inner, range(4), n_jobs=inner_jobs)
+        finally:
+            ended.append(time.monotonic())
+
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="enough"):
+        in_threads(outer, range(2), n_jobs=2)
+    assert len(ended) == 1
+    assert time.monotonic() - start < 10  # 30 s for one task, if nothing stopped it
+
+
+def test_nothing_stops_where_no_call_was_left():
+    def fail(_):
+        raise RuntimeError("stop")
+
+    stop_if_abandoned()
+    with pytest.raises(RuntimeError, match="stop"):
+        in_threads(fail, range(4), n_jobs=2)
+    stop_if_abandoned()
+    assert in_threads(str, range(3), n_jobs=2) == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize(("verbose", "n_messages"), [(0, 0), (1, 1), (2, 4)])

@@ -8,24 +8,35 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Progress", "Teller", "blocks", "in_threads", "one_blas_thread", "one_library_thread"]
+__all__ = [
+    "Progress",
+    "ProgressReport",
+    "blocks",
+    "in_threads",
+    "one_blas_thread",
+    "one_library_thread",
+    "stop_if_abandoned",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
-#: Called with the number of finished blocks and of all blocks.
+#: Called with the number of finished steps and of all steps.
 Progress = Callable[[int, int], None]
 SECONDS_BETWEEN_REPORTS = 5.0
 
+#: One event for each `in_threads` around this thread's work, set when that call is left early.
+_abandoned: ContextVar[tuple[threading.Event, ...]] = ContextVar("clew_abandoned", default=())
+
 
 def blocks(n: int, size: int) -> list[tuple[int, int]]:
-    """Cut ``range(n)`` into blocks of `size`, the last one maybe smaller."""
+    """Cut ``range(n)`` into blocks of `size`; the last one may be smaller."""
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
@@ -63,9 +74,9 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 def one_blas_thread() -> AbstractContextManager[None]:
     """Limit BLAS to one thread within a ``with`` block.
 
-    Put it around whatever of scikit-learn limits BLAS itself (k-means, brute-force neighbor
-    search): scikit-learn saves and restores the number of threads without regard to others that
-    do so at the same time, which is harmless within this block.
+    Parts of scikit-learn (k-means, brute-force neighbor search) limit BLAS too, and restore the
+    limit that they found, which is wrong if two threads do so at once. Within this block the limit
+    that they find is always 1.
 
     Returns
     -------
@@ -79,8 +90,8 @@ def one_blas_thread() -> AbstractContextManager[None]:
 def one_library_thread() -> Iterator[None]:
     """Limit BLAS and OpenMP to one thread within a ``with`` block.
 
-    Use it around many small problems, where the threads of these libraries mostly wait for each
-    other. May be nested, and entered by several threads at once.
+    Use it around many small problems, for which starting the threads of these libraries takes
+    longer than the work. May be nested, and entered by several threads at once.
     """
     # OpenMP keeps its number of threads for each calling thread: no two threads share it.
     with _libraries("openmp").limit(limits=1), one_blas_thread():
@@ -90,8 +101,8 @@ def one_library_thread() -> Iterator[None]:
 def _release_blas() -> None:
     """Let any thread set the number of BLAS threads next.
 
-    threadpoolctl from 3.8 on ignores all threads but the one that set it last, as long as that
-    one lives: the last one out would restore nothing.
+    From version 3.8 on, threadpoolctl lets only the thread that set the number last change it, as
+    long as that thread lives. The last thread out is often another one.
     """
     for library in _libraries("blas").lib_controllers:
         release = getattr(library, "clear_controlling_thread", None)
@@ -101,7 +112,7 @@ def _release_blas() -> None:
 
 @cache
 def _libraries(user_api: str) -> ThreadpoolController:
-    """Return the loaded libraries of a kind; finding them takes longer than many a problem."""
+    """Return the loaded libraries of a kind; cached, because the search takes milliseconds."""
     return ThreadpoolController().select(user_api=user_api)
 
 
@@ -116,62 +127,89 @@ def in_threads(
 ) -> list[R]:
     """Call a function on every task, in threads; the results keep the order of the tasks.
 
+    On an error, or Ctrl-C, tasks that have not begun are canceled. Tasks that run end at their
+    next call of `stop_if_abandoned`, which this function makes before every task.
+
     Parameters
     ----------
     function : callable
-        Called with one task. It should hold the GIL for little of its time.
+        Called with one task. Threads save time where it releases the GIL.
     tasks : sequence
-        What to call it with.
+        Arguments for `function`.
     n_jobs : int or None
-        joblib's meaning: None is 1 unless a ``parallel_config`` says otherwise.
+        Number of threads, as in joblib: None is 1 unless a ``parallel_config`` says otherwise.
     verbose : int
-        0 keeps quiet; 1 logs progress every few seconds; 2 logs each task.
+        0 logs nothing; 1 logs progress every few seconds; 2 logs each task.
     what : str
-        What the tasks are called in the log.
+        Name of the tasks in the log.
     callback : callable, default=None
-        Called in the calling thread after each task, with the number done and the number of all.
+        Called in the calling thread after each task, with the number of finished tasks and of all.
 
     Returns
     -------
     list
     """
     n_threads = min(effective_n_jobs(n_jobs), len(tasks))
+    report = ProgressReport(len(tasks), verbose=verbose, what=what, callback=callback)
     if n_threads < 2:
-        return list(_reported(map(function, tasks), len(tasks), verbose, what, callback))
+        return list(_reported((_unless_abandoned(function, task) for task in tasks), report))
     # Not joblib's own threads: these are 10 ms late where the caller polls for the last results.
     pool = ThreadPoolExecutor(n_threads)
+    abandoned = threading.Event()
+    token = _abandoned.set((*_abandoned.get(), abandoned))
     try:
         # Each task in a copy of the context: silenced warnings stay silenced in it.
-        results = [pool.submit(copy_context().run, function, task) for task in tasks]
-        done = (result.result() for result in results)
-        return list(_reported(done, len(tasks), verbose, what, callback))
+        results = [
+            pool.submit(copy_context().run, _unless_abandoned, function, task) for task in tasks
+        ]
+        return list(_reported((result.result() for result in results), report))
+    except BaseException:
+        abandoned.set()
+        raise
     finally:
+        _abandoned.reset(token)
         pool.shutdown(cancel_futures=True)
 
 
-def _reported(
-    results: Iterable[R], n: int, verbose: int, what: str, callback: Progress | None
-) -> Iterator[R]:
-    """Pass results on, and say how far they are."""
-    tell = Teller(n, verbose=verbose, what=what, callback=callback)
+def stop_if_abandoned() -> None:
+    """End this thread's task if the `in_threads` that started it has been left by an error.
+
+    Call it in loops that take long in a thread. Ctrl-C raises `KeyboardInterrupt` in the main
+    thread only: without this call, the main thread would wait for the loop to end.
+    """
+    if any(event.is_set() for event in _abandoned.get()):
+        raise _AbandonedError
+
+
+class _AbandonedError(BaseException):
+    """Raised in a thread whose result is no longer wanted; never seen by a caller."""
+
+
+def _unless_abandoned(function: Callable[[T], R], task: T) -> R:
+    stop_if_abandoned()
+    return function(task)
+
+
+def _reported(results: Iterable[R], report: ProgressReport) -> Iterator[R]:
+    """Pass results on, with a report after each."""
     for done, result in enumerate(results, start=1):
-        tell(done)
+        report(done)
         yield result
 
 
-class Teller:
-    """Tells a callback and the log how far work is.
+class ProgressReport:
+    """Report progress to the log and to a callback, and stop work that has been abandoned.
 
     Parameters
     ----------
     n : int
-        How much work there is.
+        Number of steps.
     verbose : int
-        0 keeps quiet; 1 logs progress every few seconds; 2 logs each step.
+        0 logs nothing; 1 logs progress every few seconds; 2 logs each step.
     what : str
-        What the steps are called in the log.
+        Name of the steps in the log.
     callback : callable or None
-        Called with what is done and with `n`.
+        Called with the number of finished steps and with `n`.
     """
 
     def __init__(self, n: int, *, verbose: int, what: str, callback: Progress | None) -> None:
@@ -179,7 +217,8 @@ class Teller:
         self._logger, self._last = logging.getLogger("clew"), time.monotonic()
 
     def __call__(self, done: int) -> None:
-        """Say that so much is done."""
+        """Report the number of finished steps."""
+        stop_if_abandoned()
         is_time = self._verbose > 1 or time.monotonic() - self._last > SECONDS_BETWEEN_REPORTS
         if self._verbose and (is_time or done == self._n):
             self._logger.info("%s: %d of %d done", self._what, done, self._n)

@@ -11,6 +11,7 @@ from clew.similarity.graphs.spectral_learning import SpectralLearning
 from clew.similarity.kernels.sklr import SKLR
 from clew.similarity.kernels.skms import SKMS
 from clew.similarity.metrics.itml import ITML
+from clew.similarity.metrics.kissme import KISSME
 from clew.similarity.metrics.lsml import LSML
 from clew.similarity.metrics.mmc import MMC
 from clew.similarity.metrics.sparse_lp import SparseLP
@@ -19,6 +20,7 @@ __all__ = [
     "COPRF",
     "E2CP",
     "ITML",
+    "KISSME",
     "LSML",
     "MMC",
     "SKLR",

@@ -13,7 +13,7 @@ from clew import Constraints
 from clew._units import Units
 from clew.exceptions import TooLargeError, UnsupportedConstraintError
 from clew.metrics import adjusted_rand_score
-from clew.similarity import LSML, MMC, SparseLP
+from clew.similarity import KISSME, LSML, MMC, SparseLP
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -37,6 +37,7 @@ def triplets_of(labels, rows=ROWS, weights=None):
 
 TRIPLETS = triplets_of(y)
 METHODS = [
+    (KISSME(), PAIRS),
     (MMC(), PAIRS),
     (MMC(diagonal=True), PAIRS),
     (LSML(), TRIPLETS),
@@ -118,6 +119,8 @@ def test_a_weight_counts_as_part_of_an_answer(method, answers):
         double = LSML(weight=2.0).fit(X, constraints=answers + answers + other).metric_
         weighed = LSML(weight=2.0).fit(X, constraints=answers + other.with_weights(**half)).metric_
         once = double
+    if isinstance(method, KISSME):  # beside a prior as well
+        once = KISSME(shrinkage=18).fit(X, constraints=answers + answers + other).metric_
     np.testing.assert_allclose(weighed, once, rtol=1e-3, atol=1e-3 * np.abs(once).max())
 
 

@@ -9,17 +9,23 @@ import pytest
 from sklearn.base import clone
 
 from clew import Constraints
-from clew.similarity import ITML, LSML, MMC
+from clew.similarity import ITML, KISSME, LSML, MMC
 
 RNG = np.random.default_rng(0)
 TRUTH = np.repeat([0, 1, 2], 10)
 X = RNG.normal(size=(30, 50)) * RNG.uniform(0.5, 2, 50) + TRUTH[:, None]
 NEW = RNG.normal(size=(7, 50))
 PAIRS = Constraints.from_labels(TRUTH, 60, random_state=0)
+#: More must-links than cannot-links: the metric is not 0 where no rows differ.
+MORE_MUST_LINKS = PAIRS.select(pairs=PAIRS.is_must_link) + Constraints.from_pairs(
+    cannot_link=[(0, 29), (1, 15)], n_samples=30
+)
 TRIPLETS = Constraints.from_labels(TRUTH, 0, n_triplets=60, random_state=0)
 METHODS = [
     (ITML(tol=1e-8, random_state=0), PAIRS),
     (ITML(prior="covariance", tol=1e-8, random_state=0), PAIRS),
+    (KISSME(), PAIRS),
+    (KISSME(shrinkage=5), MORE_MUST_LINKS),
     (MMC(), PAIRS),
     (LSML(tol=1e-8), TRIPLETS),
 ]

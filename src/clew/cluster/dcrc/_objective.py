@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from clew._parallel import stop_if_abandoned
+
 __all__ = ["Penalties", "Seen", "ascend", "log_chances", "negative_objective"]
 
 TINY = 1e-300
@@ -93,6 +95,7 @@ def negative_objective(
     -------
     float, ndarray of the shape of `flat`
     """
+    stop_if_abandoned()
     weights = flat.reshape(len(q), -1)
     log_p = log_chances(weights, seen.features)
     p = np.exp(log_p)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedClusterer, guarded_fit
-from clew._parallel import Progress, Teller, one_library_thread
+from clew._parallel import Progress, ProgressReport, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
 from clew._validation import (
@@ -260,7 +260,9 @@ class GuidedClustering(ConstrainedClusterer):
             n_unconstrained = len(members)
         n_scored = (len(members) + MAX_REFINED) * (n_folds + 1) if n_folds else 0
         n_steps = n_tried + n_unconstrained + n_scored
-        report = Teller(n_steps, verbose=self.verbose, what="clusterings", callback=callback)
+        report = ProgressReport(
+            n_steps, verbose=self.verbose, what="clusterings", callback=callback
+        )
         return Counter(n_steps, report)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
