@@ -8,51 +8,20 @@ import io
 import json
 import re
 import zlib
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.cli.pages import Page, assert_needs_nothing_else
 
 from clew.cli import main
-from clew.cli._experiment import Setting, ask
-from clew.cli.report._png import png
+from clew.cli._demo_experiment import Setting, ask
+from clew.cli.report import png
 from clew.datasets import load
 
 KEYS = ["ari_no_answers", "ari_ward", "ari", "answers", "wrong", "doubted", "doubted_wrong"]
 SMALL = ("--seeds", "1", "--n-answers", "200")
-VOID = {"meta", "img", "link", "br", "hr", "input"}
-
-
-class Page(HTMLParser):
-    """Collects what a page is made of, and holds that every tag is closed in turn."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] not in ("style", "script"):
-            self.words += data
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
 
 
 @pytest.fixture(scope="module")
@@ -94,14 +63,10 @@ def test_page_is_well_formed_and_says_its_language(page):
     assert len(set(names)) == len(names)
 
 
-def test_page_needs_nothing_else(made):
-    text = (made[1] / "report.html").read_text("utf-8")
-    assert "http://" not in text
-    assert "https://" not in text
-    assert "<script" not in text
-    assert "@import" not in text
-    addresses = re.findall(r"""(?:src|href)=["']([^"']*)|url\(["']?([^"')]*)""", text)
-    assert {re.split("[,#]", a or b)[0] for a, b in addresses} == {"", "data:image/png;base64"}
+def test_page_needs_nothing_else(page):
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+    assert_needs_nothing_else(page)
 
 
 def test_page_has_all_sections_and_links_lead_there(page):

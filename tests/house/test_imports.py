@@ -51,6 +51,7 @@ TOP = "clew"
 #: Helpers that other families import, and which of these may: what all estimators need, and the
 #: engines that several families share.
 SHARED_HELPERS = {
+    "clew.cluster.guided._explanation": ("clew.cli",),
     "clew.constraints._support": ("clew.similarity", "clew.cluster"),
     "clew.constraints._folds": ("clew.similarity.log_det", "clew.cluster"),
     "clew.constraints._meanings": ("clew.metrics", "clew.oracles", "clew.cluster.dcrc"),
@@ -71,8 +72,8 @@ SHARED_HELPERS = {
     "clew.trust.groups._outcomes": ("clew.cluster",),
     "clew.trust.groups._shrinkage": ("clew.cluster",),
 }
-#: Imports between folders that close a circle, until the page of the demo is a page for any data.
-CIRCLES = (("clew.cli.report", "clew.cli"),)
+#: Imports between folders that close a circle, with a reason: there are none.
+CIRCLES: tuple[tuple[str, str], ...] = ()
 
 
 def allowed_rooms(room: str) -> frozenset[str]:

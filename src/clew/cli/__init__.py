@@ -1,4 +1,4 @@
-"""The command line. Commands load what they need when they run, so that help comes at once."""
+"""The command line. A command imports its libraries when it runs: help appears at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from clew.cli._errors import Commands
 from clew.cli.cluster import cluster
 from clew.cli.compile import compile_command
 from clew.cli.demo import demo
+from clew.cli.explain import explain
 
 __all__ = ["main"]
 
@@ -20,11 +21,12 @@ __all__ = ["main"]
 def main() -> None:
     """Group a collection the way people see it.
 
-    Data goes to the standard output, words to the standard error. The exit status is 0 when the
-    work is done, 1 when it failed, 2 when the command was misused, 130 when it was interrupted.
+    Results go to the standard output, messages to the standard error. The exit status is 0 if the
+    work is done, 1 if it failed, 2 if the command is wrong, 130 after Ctrl-C.
     """
 
 
 main.add_command(cluster)
 main.add_command(compile_command)
 main.add_command(demo)
+main.add_command(explain)

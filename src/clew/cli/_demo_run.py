@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from clew.cli._experiment import METHODS, Outcome, Setting, experiment
+from clew.cli._demo_collage import collage
+from clew.cli._demo_experiment import METHODS, Outcome, Setting, experiment
+from clew.cli._demo_page import demo_page
 from clew.cli._outputs import check_folder, write_folder
 from clew.cli._progress import Words
 from clew.cli._tables import clusters_csv
-from clew.cli.report import collage, render
 
 __all__ = ["Setting", "run"]
 
@@ -22,36 +23,36 @@ Figures = dict[str, Any]
 
 
 def run(setting: Setting, folder: Path, *, quiet: bool) -> tuple[Figures, Callable[[], None]]:
-    """Do the experiment and write the report.
+    """Do the experiment and write the files.
 
     Parameters
     ----------
     setting : Setting
-        How large the experiment is.
+        The size of the experiment.
     folder : Path
-        Where to write; it is made if it is not there.
+        Where to write; it is made if it does not exist.
     quiet : bool
-        Whether to keep silent on the standard error.
+        Print nothing but errors on the standard error.
 
     Returns
     -------
     figures : dict
-        What ``--json`` prints. ARI are means over the seeds; counts of answers are those of the
-        first seed, which is the one that the report shows.
+        What ``--json`` prints. ARI are means over the seeds; counts of answers are those of seed 0,
+        which the report shows.
     show : callable
         Prints the figures as a table for people.
     """
     start = time.perf_counter()
     words = Words(quiet=quiet)
     check_folder(folder)
-    with words.bar("Asking and grouping") as advance:
+    with words.bar("Fitting clusterings") as advance:
         outcome = experiment(setting, advance)
     figures = _figures(outcome)
     figures["seconds"] = round(time.perf_counter() - start, 2)
     write_folder(
         folder,
         {
-            "report.html": render(outcome, setting, figures),
+            "report.html": demo_page(outcome, setting, figures),
             "clusters.csv": clusters_csv(
                 list(map(str, range(len(outcome.y)))), outcome.first.groups
             ),
@@ -74,7 +75,7 @@ def _figures(outcome: Outcome) -> Figures:
 
 
 def _show(outcome: Outcome, figures: Figures) -> None:
-    """Print the figures for people."""
+    """Print the figures as a table."""
     from rich.console import Console
     from rich.table import Table
 
@@ -82,12 +83,12 @@ def _show(outcome: Outcome, figures: Figures) -> None:
     repeats = "1 seed" if n_seeds == 1 else f"{n_seeds} seeds"
     table = Table(title=f"Adjusted Rand index, {repeats}")
     table.add_column("method")
-    for column in ("mean", "spread", "lowest", "highest"):
+    for column in ("mean", "SD", "lowest", "highest"):
         table.add_column(column, justify="right")
     for name, words in METHODS.items():
         scores = np.array(outcome.scores[name])
-        spread = scores.std(ddof=1) if n_seeds > 1 else np.nan
-        cells = [f"{value:.3f}" for value in (scores.mean(), spread, scores.min(), scores.max())]
+        deviation = scores.std(ddof=1) if n_seeds > 1 else np.nan
+        cells = [f"{value:.3f}" for value in (scores.mean(), deviation, scores.min(), scores.max())]
         is_ours = name == "ari"
         table.add_row(
             words,

@@ -1,4 +1,4 @@
-"""The work of ``clew cluster``: read, group, write, sum up."""
+"""The work of ``clew cluster``: read, fit, write, summarize."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from clew.cli._job import Job
 from clew.cli._models import build_model
 from clew.cli._outputs import check_writable, print_or_keep, write_or_keep
 from clew.cli._progress import Words, counted
+from clew.cli._report import Findings, report_page
+from clew.cli._saved import saved_bytes
 from clew.cli._summary import summarize, tell
 from clew.cli._tables import clusters_csv, doubtful_csv, find_groups
 from clew.constraints import Constraints, Support, check_constraints
@@ -29,7 +31,7 @@ LONG_WORK = {
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Do what was asked.
+    """Group the rows of a file.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def run(job: Job) -> dict[str, Any]:
     Raises
     ------
     ClewError, OSError
-        If an input or a parameter will not do, or a file cannot be written.
+        If an input or a parameter is invalid, or a file cannot be written.
     """
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
@@ -49,19 +51,33 @@ def run(job: Job) -> dict[str, Any]:
     known = _answers(job, items, words)
     model, X = _fitted(job, items, known, words)
     groups = find_groups(model, X, known)
-    table = clusters_csv(items.ids, groups)
-    files: dict[Path, str | bytes] = {}
-    if job.output is not None:
-        files[job.output] = table
-    if job.doubtful is not None:
-        files[job.doubtful] = doubtful_csv(items.ids, known, model)
-    write_or_keep(files)
-    if job.output is None:
-        print_or_keep(table, "clusters.csv")
     summary = summarize(job, X.shape, groups, known, model)
     summary["seconds"] = round(time.perf_counter() - start, 3)
+    _write(job, Findings(job, items, X, known, model, groups, summary))
     tell(words, job, summary)
     return summary
+
+
+def _write(job: Job, found: Findings) -> None:
+    """Write all files, or none; print the groups if no file is named for them."""
+    items, known, model = found.items, found.known, found.model
+    groups = clusters_csv(items.ids, found.groups)
+    files: dict[Path, str | bytes] = {}
+    if job.output is not None:
+        files[job.output] = groups
+    if job.doubtful is not None:
+        files[job.doubtful] = doubtful_csv(items.ids, known, model)
+    if job.report is not None:
+        files[job.report] = report_page(found)
+    if job.save is not None:
+        files[job.save] = saved_bytes(model, items.ids, known)
+    if job.output is not None:
+        write_or_keep(files, last_resort=groups)
+        return
+    try:
+        write_or_keep(files)
+    finally:
+        print_or_keep(groups, "clusters.csv")
 
 
 def _items(job: Job, words: Words) -> Items:
@@ -135,7 +151,7 @@ def _fit(job: Job, X: Any, known: Constraints, words: Words, model: Any) -> None
 
 
 def _check_support(job: Job, model: Any, known: Constraints) -> None:
-    """Refuse answers that the method would drop, before the work begins."""
+    """Refuse kinds of answers that the method does not take, before the work begins."""
     try:
         check_constraints(model, known, known.n_samples, getattr(model, "supports", Support()))
     except UnsupportedConstraintError as error:

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, load_npz
 
 from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
-from clew.tables import Table, TableFeatures
+from clew.tables import ColumnUse, Table, TableFeatures
 from clew.tables._columns import BadCellError
 from clew.tables._delimited import Format
 from clew.tables._read import Columns, check_ids, content_of, table_of
@@ -42,7 +42,9 @@ class Items(NamedTuple):
     has_ids: bool
     """Whether the ids are the file's own; they are row numbers otherwise."""
     frame: pd.DataFrame
-    """The columns of a table, for people to look at; none for an array."""
+    """The columns of a table as they were read; none for an array."""
+    columns: tuple[ColumnUse, ...]
+    """What each column of the table is used as."""
     notes: list[str]
     """What was assumed and which columns are used how, for people."""
     is_scaled: bool
@@ -134,7 +136,9 @@ def _from_table(path: Path, table: Table, standardize: bool | Any) -> Items:
     notes.append(f"{path}: {n:,} rows{ids}; {features} from {columns}")
     notes += [f"  {line}" for line in recipe.describe().splitlines()]
     names = [str(row) for row in range(n)] if table.ids is None else table.ids
-    return Items(X, names, table.ids is not None, table.frame, notes, recipe.standardizes_)
+    return Items(
+        X, names, table.ids is not None, table.frame, recipe.columns_, notes, recipe.standardizes_
+    )
 
 
 def _from_array(path: Path, array: Any, ids: list[str] | None) -> Items:
@@ -149,7 +153,7 @@ def _from_array(path: Path, array: Any, ids: list[str] | None) -> Items:
         check_ids(names)
     except InvalidDataError as error:
         raise InvalidDataError(f"{path}, {error}") from error
-    return Items(X, names, ids is not None, pd.DataFrame(index=range(n)), [], False)
+    return Items(X, names, ids is not None, pd.DataFrame(index=range(n)), (), [], False)
 
 
 def _read_npy(file: BinaryIO) -> tuple[Any, None]:

@@ -1,4 +1,4 @@
-"""What was asked of ``clew cluster``."""
+"""The options of ``clew cluster`` as one object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Job"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The options of the command line; their meaning is in its help."""
+    """The options; the help of the command describes them."""
 
     items: Path
     n_clusters: int | None
@@ -24,6 +24,8 @@ class Job:
     method: str
     output: Path | None
     doubtful: Path | None
+    report: Path | None
+    save: Path | None
     id_column: str | None
     columns: list[str] | None
     drop: list[str] | None
@@ -42,13 +44,14 @@ class Job:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """Take the options of the command line."""
+        """Make a job of the options by name."""
         return cls(**{field.name: options[field.name] for field in fields(cls)})
 
     @property
     def outputs(self) -> list[Path]:
         """The files that are written."""
-        return [path for path in (self.output, self.doubtful) if path is not None]
+        paths = (self.output, self.doubtful, self.report, self.save)
+        return [path for path in paths if path is not None]
 
     @property
     def format(self) -> Format:
@@ -62,5 +65,5 @@ class Job:
 
     @property
     def standardizes(self) -> Standardize:
-        """Whether features are standardized, as estimators have it."""
+        """Whether features are standardized, as estimators take it."""
         return "auto" if self.standardize == "auto" else self.standardize == "yes"

@@ -1,4 +1,4 @@
-"""Files that come together or not at all, and CSV that spreadsheets take for data."""
+"""Files that are written together or not at all, and CSV without formulas."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = [
     "write_together",
 ]
 
-#: Spreadsheets take a field that begins with one of these for a formula.
+#: A field that begins with one of these is a formula to a spreadsheet.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 STDOUT = "the standard output"
-#: Where results are kept that could not be written: the system's temporary folder, and others.
-SHELTERS = (None, Path("~"), Path("/dev/shm"), Path())
+#: Where results are kept if their file cannot be written; None is the system's temporary folder.
+FALLBACKS = (None, Path("~"), Path("/dev/shm"), Path())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def check_writable(path: Path) -> None:
-    """Find out before the work begins whether its result can be written.
+    """Check before the work begins that its result can be written.
 
     Raises
     ------
     OSError
-        Saying why not, and what to do.
+        If it cannot. Says why, and what to do.
     """
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")
@@ -56,12 +56,12 @@ def check_writable(path: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Find out before the work begins whether a folder can be made, or written to.
+    """Check before the work begins that a folder can be made, or written to.
 
     Raises
     ------
     OSError
-        Saying why not, and what to do.
+        If it cannot. Says why, and what to do.
     """
     there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
     if not there.is_dir():
@@ -70,7 +70,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _try_to_write(target: Path, folder: Path) -> None:
-    """Write a file without a name, which leaves no trace, into a folder."""
+    """Write a file without a name, which leaves no trace, to a folder."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -81,18 +81,18 @@ def _try_to_write(target: Path, folder: Path) -> None:
 
 
 def write_together(files: Mapping[Path, str | bytes]) -> None:
-    """Write several files, so that a failure or a Ctrl-C leaves every one as it was.
+    """Write several files; a failure or Ctrl-C leaves all of them as they were.
 
     Raises
     ------
     OSError
-        If one cannot be written; names it.
+        If one cannot be written. Names it.
     InvalidParameterError
-        If two of them are one.
+        If two are the same file.
     """
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise InvalidParameterError(
-            f"one file cannot hold several results: {', '.join(map(str, files))}"
+            f"two results cannot share a file: {', '.join(map(str, files))}"
         )
     with uninterrupted(), ExitStack() as stack:
         for path, content in files.items():
@@ -115,8 +115,15 @@ def _named(path: Path, mode: Literal["w", "wb"]) -> Iterator[IO[Any]]:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def write_or_keep(files: Mapping[Path, str | bytes]) -> None:
-    """Write files like `write_together`; where that fails, keep the results in another folder.
+def write_or_keep(files: Mapping[Path, str | bytes], last_resort: str = "") -> None:
+    """Write files like `write_together`; if that fails, keep the results in another folder.
+
+    Parameters
+    ----------
+    files : mapping of Path to str or bytes
+        What each file is to hold.
+    last_resort : str, default=""
+        Printed if no other folder has room.
 
     Raises
     ------
@@ -126,18 +133,24 @@ def write_or_keep(files: Mapping[Path, str | bytes]) -> None:
     try:
         write_together(files)
     except OSError as error:
-        raise _kept(files, error) from error
+        folder = _keep(files)
+        if folder is None and last_resort:
+            click.echo(last_resort, nl=False)
+            where = f"no other folder has room: the groups went to {STDOUT}"
+        else:
+            where = _where(folder)
+        raise OSError(f"{_failed(error)}; {where}") from error
 
 
 def print_or_keep(text: str, name: str) -> None:
-    """Print a result; where the standard output takes no more, keep it in a file of this name.
+    """Print a result; if the standard output takes no more, keep it in a file of this name.
 
     Raises
     ------
     BrokenPipeError
-        If the reader left early, which is no fault.
+        If the reader left early, as ``head`` does.
     OSError
-        Naming the file that holds the result instead.
+        If the result cannot be printed. Names the folder that holds it instead.
     """
     try:
         sys.stdout.write(text)
@@ -149,13 +162,22 @@ def print_or_keep(text: str, name: str) -> None:
         with open(os.devnull, "wb") as nothing:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
         error.filename = STDOUT
-        raise _kept({Path(name): text}, error) from error
+        raise OSError(f"{_failed(error)}; {_where(_keep({Path(name): text}))}") from error
 
 
-def _kept(files: Mapping[Path, str | bytes], error: OSError) -> OSError:
-    """Write results to a new folder where there is room; return the error that says so."""
-    failed = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    for parent in SHELTERS:
+def _failed(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def _where(folder: Path | None) -> str:
+    if folder is None:
+        return "no other folder has room: the results are lost"
+    return f"the results are kept in {folder}"
+
+
+def _keep(files: Mapping[Path, str | bytes]) -> Path | None:
+    """Write results to a new folder where there is room; return it, None if there is none."""
+    for parent in FALLBACKS:
         try:
             folder = Path(tempfile.mkdtemp(prefix="clew-", dir=parent and parent.expanduser()))
         except OSError:
@@ -165,16 +187,12 @@ def _kept(files: Mapping[Path, str | bytes], error: OSError) -> OSError:
         except OSError:
             shutil.rmtree(folder, ignore_errors=True)
             continue
-        return OSError(f"{failed}; the results are kept in {folder}")
-    texts = [content for content in files.values() if isinstance(content, str)]
-    if error.filename != STDOUT and texts:
-        click.echo(texts[0], nl=False)
-        return OSError(f"{failed}; no other folder has room: the groups went to {STDOUT}")
-    return OSError(f"{failed}; no other folder has room: the results are lost")
+        return folder
+    return None
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Format a table as CSV: true and false in words, floats with four decimals."""
+    """Format a table as CSV: true and false as words, floats with four decimals."""
     lines = [",".join(header)]
     lines += [",".join(_field(value) for value in row) for row in rows]
     return "\n".join(lines) + "\n"
@@ -193,7 +211,7 @@ def _field(value: object) -> str:
 
 
 def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files into a folder, which is made if need be and does not stay if they fail.
+    """Write files to a folder, which is made if needed, and removed again if they fail.
 
     Raises
     ------

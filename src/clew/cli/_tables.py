@@ -16,7 +16,15 @@ from clew.graphs import local_scale_graph, resolved_n_neighbors
 from clew.metrics._violations import violations
 from clew.trust.groups.posterior import DOUBT
 
-__all__ = ["Doubted", "Groups", "clusters_csv", "doubted_answers", "doubtful_csv", "find_groups"]
+__all__ = [
+    "Doubted",
+    "Groups",
+    "affinity_graph",
+    "clusters_csv",
+    "doubted_answers",
+    "doubtful_csv",
+    "find_groups",
+]
 
 #: Below this share of its affinity within its own group a row lies between groups.
 UNSURE = 0.5
@@ -71,7 +79,7 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
     if isinstance(model, GuidedClustering):
         confidence = model.probabilities_.max(axis=1)
     else:
-        confidence = _confidence(_graph(model, X), label)
+        confidence = _confidence(affinity_graph(model, X), label)
     violated = violations(label, known)
     for of_kind, doubt in zip(violated, _doubts(model), strict=False):
         of_kind[doubt > DOUBT] = False
@@ -153,10 +161,19 @@ def _by_first_row(labels: NDArray[np.int32]) -> NDArray[np.int64]:
     return rank[label]
 
 
-def _graph(model: Any, X: NDArray[np.float64]) -> Any:
-    """Give the graph that was cut; where none was, the one of each row's nearest rows.
+def affinity_graph(model: Any, X: NDArray[np.float64]) -> Any:
+    """Return the graph that was cut; without one, that of the nearest rows in the learned space.
 
-    These are the nearest in the learned space, where there is one.
+    Parameters
+    ----------
+    model : estimator
+        From `clew.cli._models.build_model`, fitted.
+    X : ndarray of shape (n_samples, n_features)
+        What it grouped.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_samples)
     """
     clusterer = getattr(model, "clusterer_", model)
     if hasattr(clusterer, "graph_"):

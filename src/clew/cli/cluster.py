@@ -1,4 +1,4 @@
-"""``clew cluster``: groups from a file of features, and from a file of answers."""
+"""``clew cluster``: groups from a file of rows and a file of answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ METHODS = (
     "clustrf",
     "spectral",
 )
-OUTPUTS = ("output", "doubtful")
+OUTPUTS = ("output", "doubtful", "report", "save")
+#: What the files hold.
+WHAT = {
+    "items": "the rows",
+    "constraints": "the answers",
+    "output": "the groups (-o)",
+    "doubtful": "the doubtful answers (--doubtful)",
+    "report": "the report (--report)",
+    "save": "the saved result (--save)",
+}
 #: Options that only some methods have.
 METHODS_OF = {
     "n_trees": ("coprf", "clustrf"),
@@ -35,13 +44,14 @@ METHODS_OF = {
     "trust": ("coprf",),
     "jobs": ("guided", "coprf", "clustrf", "e2cp", "dcrc"),
     "seed": tuple(method for method in METHODS if method != "linkage"),
+    "save": ("guided",),
 }
 METHOD_HELP = """\
-guided joins many clusterings, weighted by how well they predict answers that they have not seen;
-coprf and e2cp follow answers in a similarity; pckmeans and mpckmeans softly, in k-means; copkmeans
-and linkage satisfy every answer; sklr (a kernel) and itml (a metric) learn distances from them, for
-k-means; dcrc fits a discriminative model; clustrf and spectral refuse answers. guided, sklr and
-dcrc take triplets and odd-one-out answers too."""
+guided joins many clusterings, weighted by how well they predict held-out answers. coprf and e2cp
+learn a similarity from features and answers. pckmeans and mpckmeans are k-means with a penalty for
+each violated answer. copkmeans and linkage satisfy all answers. sklr learns a kernel and itml a
+metric, for k-means. dcrc fits a discriminative model. clustrf and spectral take no answers. Only
+guided, sklr and dcrc take triplets and odd-one-out answers."""
 
 
 @click.command()
@@ -61,8 +71,8 @@ dcrc take triplets and odd-one-out answers too."""
     "--constraints",
     type=INPUT,
     metavar="ANSWERS.csv|ANSWERS.jsonl",
-    help="Answers to follow: a table kind,id_i,id_j,id_k,answer,annotator,weight of ids, or "
-    "kind,i,j,k,answer,annotator,weight of row numbers from 0.",
+    help="Answers: a table with the columns kind,id_i,id_j,id_k,answer,annotator,weight, or with "
+    "row numbers from 0 in i,j,k in place of ids.",
 )
 @click.option(
     "--method", type=click.Choice(METHODS), default="guided", show_default=True, help=METHOD_HELP
@@ -78,8 +88,21 @@ dcrc take triplets and odd-one-out answers too."""
     "--doubtful",
     type=OUTPUT,
     metavar="DOUBTFUL.csv",
-    help="Where to write the answers that look wrong.  [default: beside -o, g.doubtful.csv for "
+    help="Where to write the answers that look wrong.  [default: beside -o; g.doubtful.csv for "
     "g.csv]",
+)
+@click.option(
+    "--report",
+    type=OUTPUT,
+    metavar="REPORT.html",
+    help="Where to write a page to read: the groups by their most typical rows, which rows are "
+    "together, doubtful rows and answers with reasons.",
+)
+@click.option(
+    "--save",
+    type=OUTPUT,
+    metavar="RESULT.npz",
+    help="guided: where to keep the result for clew explain.",
 )
 @table_options
 @click.option(
@@ -96,15 +119,15 @@ dcrc take triplets and odd-one-out answers too."""
     type=click.Choice(["soft", "hard"]),
     default="soft",
     show_default=True,
-    help="coprf: weigh answers against features, or enforce them in every tree.",
+    help="coprf: weigh answers against features, or satisfy them in every tree.",
 )
 @click.option(
     "--trust",
     type=click.Choice(["auto", "posterior", "inconsistency", "none"]),
     default="auto",
     show_default=True,
-    help="coprf: how to find wrong answers; none trusts all, and refuses contradictions when "
-    "--mode is hard.",
+    help="coprf: how to find wrong answers. none uses all answers as they are; with --mode hard it "
+    "refuses answers that contradict each other.",
 )
 @click.option(
     "--n-trees",
@@ -140,6 +163,7 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     \b
     clew cluster X.csv -o clusters.csv
     clew cluster X.csv --constraints answers.csv --n-clusters 10 -o clusters.csv
+    clew cluster X.csv --constraints answers.csv -o clusters.csv --report report.html
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, as_json, options)
     from clew.cli._grouping import run
@@ -151,7 +175,7 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
 
 def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
-    """Refuse options that would do nothing, and files that would be lost."""
+    """Refuse options without effect, and outputs that would overwrite another file."""
     method = options["method"]
     for name, methods in METHODS_OF.items():
         # The environment sets defaults for the methods that have the option.
@@ -168,15 +192,18 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         )
     if str(options["output"]) == "-":
         options["output"] = None
+    for name in ("doubtful", "report", "save"):
+        if str(options[name]) == "-":
+            raise click.UsageError(f"--{name} needs the name of a file; - is for -o alone")
     if as_json and options["output"] is None:
         options["output"] = Path("clusters.csv")
     if options["constraints"] is None and options["doubtful"] is not None:
-        raise click.UsageError("--doubtful needs --constraints: without answers none is doubted")
+        raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
     _check_different_files(options)
 
 
 def _check_different_files(options: dict[str, Any]) -> None:
-    """Refuse to write over what is read, and one result over the other."""
+    """Refuse to overwrite an input, and one output with another."""
     output = options["output"]
     if options["constraints"] and output and options["doubtful"] is None:
         options["doubtful"] = output.with_name(f"{output.stem}.doubtful.csv")
@@ -187,7 +214,7 @@ def _check_different_files(options: dict[str, Any]) -> None:
             continue
         if path.resolve() in seen and name in OUTPUTS:
             raise click.UsageError(
-                f"{path} would be written over: it holds the {seen[path.resolve()]} too; "
-                f"name another file for the {name}"
+                f"{path} is also the file of {WHAT[seen[path.resolve()]]}; name another file for "
+                f"{WHAT[name]}"
             )
         seen.setdefault(path.resolve(), name)

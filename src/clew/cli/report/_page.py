@@ -1,114 +1,136 @@
-"""The page: a template, and the words and pictures that go into it."""
+"""The frame of a page: its template, and the parts that pages have in common."""
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clew.cli._experiment import Outcome, Setting
-from clew.cli.report._doubts import doubt_list, doubt_words
-from clew.cli.report._groups import contact_sheets
-from clew.cli.report._pictures import COLUMNS, affinity_shades, group_order, sprite
-from clew.cli.report._png import data_uri
-from clew.cli.report._scores import score_table
-
-__all__ = ["render"]
-
-AFFINITY_PIXELS = 600
-#: The colour of affinities; how much of it says how alike two images are.
-THREAD = (156, 70, 48)
-PACKAGES = ("clew", "numpy", "scikit-learn", "numba")
+__all__ = ["Section", "card_list", "definitions", "facts", "percent", "render_page", "table"]
 
 
-def render(outcome: Outcome, setting: Setting, figures: Mapping[str, Any]) -> str:
-    """Make the report, one HTML page that needs nothing else.
+#: Characters that stay in one line of a table.
+MOST_UNWRAPPED = 32
+
+
+class Section(NamedTuple):
+    """A section of a page."""
+
+    name: str
+    """Its address within the page."""
+    link: str
+    """Its name in the list of sections; text."""
+    title: str
+    """Its heading; text."""
+    html: str
+    """What follows the heading."""
+
+
+def render_page(
+    *,
+    brand: str,
+    heading: str,
+    lead: str,
+    sections: Sequence[Section],
+    seconds: float,
+    style: str = "",
+) -> str:
+    """Return a page that needs no other file and no network.
 
     Parameters
     ----------
-    outcome : Outcome
-        What the experiment found.
-    setting : Setting
-        How large it was.
-    figures : mapping
-        What ``clew demo --json`` prints.
-
-    Returns
-    -------
-    str
+    brand : str
+        What the page is, in two words; text.
+    heading : str
+        Heading and title; text.
+    lead : str
+        The paragraph below the heading; text.
+    sections : sequence of Section
+        What the page shows.
+    seconds : float
+        How long the work took.
+    style : str, default=""
+        Style sheet of this page alone.
     """
-    order = group_order(outcome.y, outcome.first.groups)
-    page = files("clew.cli.report")
-    return Template(page.joinpath("page.html").read_text("utf-8")).substitute(
-        css=page.joinpath("page.css").read_text("utf-8"),
-        sprite=data_uri(sprite(outcome.X)),
-        columns=COLUMNS,
-        lines=-(-len(outcome.X) // COLUMNS),
-        n_images=f"{len(outcome.X):,}",
-        n_answers=f"{figures['answers']:,}",
-        wrong=figures["wrong"],
-        doubted=figures["doubted"],
-        doubted_wrong=figures["doubted_wrong"],
-        scores=score_table(outcome.scores),
-        groups=contact_sheets(outcome, order),
-        affinity=_affinity(outcome, order),
-        doubt_words=doubt_words(outcome.first),
-        doubts=doubt_list(outcome),
-        made=_made(setting),
+    folder = files("clew.cli.report")
+    template = Template(folder.joinpath("page.html").read_text("utf-8"))
+    return template.substitute(
+        css=folder.joinpath("page.css").read_text("utf-8") + style,
+        brand=escape(brand),
+        heading=escape(heading),
+        lead=escape(lead),
+        links="".join(f'<a href="#{one.name}">{escape(one.link)}</a>' for one in sections),
+        sections="\n".join(map(_section, sections)),
         version=escape(version("clew")),
-        seconds=figures["seconds"],
+        seconds=f"{seconds:,.1f}",
     )
 
 
-def _affinity(outcome: Outcome, order: list[NDArray[np.int64]]) -> str:
-    shades = affinity_shades(outcome.first.affinity, np.concatenate(order), AFFINITY_PIXELS)
-    alpha = (255 * shades).round().astype(np.uint8)[..., None]
-    colour = np.broadcast_to(np.array(THREAD, np.uint8), (*alpha.shape[:2], 3))
-    picture = data_uri(np.concatenate([colour, alpha], axis=-1))
-    sizes = " ".join(f"minmax(0,{len(rows)}fr)" for rows in order)
-    digits = "".join(f"<span>{np.bincount(outcome.y[rows]).argmax()}</span>" for rows in order)
-    words = (
-        "Chance that every two images are in one group, in group order; each group is a square on "
-        "the diagonal"
-    )
+def _section(section: Section) -> str:
+    name = section.name
     return (
-        '<figure class="affinity">'
-        f'<div class="edge top" aria-hidden="true" style="grid-template-columns:{sizes}">{digits}'
-        '</div><div class="edge side" aria-hidden="true" '
-        f'style="grid-template-rows:{sizes}">{digits}</div>'
-        f'<img src="{picture}" width="{len(shades)}" height="{len(shades)}" alt="{words}"></figure>'
+        f'<section id="{name}" aria-labelledby="{name}-title">\n'
+        f'<h2 id="{name}-title">{escape(section.title)}</h2>\n{section.html}\n</section>'
     )
 
 
-def _made(setting: Setting) -> str:
-    """Say what was done, and with what."""
-    seeds = "seed 0" if setting.seeds == 1 else f"seeds 0 to {setting.seeds - 1}"
-    facts = {
-        "Images": "scikit-learn's digits, 8 × 8 pixels (UCI Optical Recognition of Handwritten "
-        "Digits, test set)",
-        "Answers": f"{setting.n_answers:,} random pairs, each asked once; each answer is wrong "
-        f"with a chance of {100 * setting.error:g} %",
-        "clew": "GuidedClustering with its defaults, into 10 groups",
-        "No answers": "the same without any answers",
-        "Ward linkage": "scikit-learn's AgglomerativeClustering on the pixels, into 10 groups",
-        "Repeats": f"{seeds}, each with its own questions and errors; the pictures are "
-        "those of seed 0",
-        "Software": ", ".join(
-            [f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
-        ),
-    }
-    entries = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
-    again = f"clew demo --seeds {setting.seeds} --n-answers {setting.n_answers}"
-    again += f" --error {setting.error:g}"
-    own = "clew cluster X.csv --constraints answers.csv --n-clusters 10 -o clusters.csv"
+def facts(figures: Iterable[tuple[str, str]]) -> str:
+    """Return figures with what each counts, as HTML."""
+    cells = "".join(
+        f"<p><strong>{escape(figure)}</strong> {escape(words)}</p>" for figure, words in figures
+    )
+    return f'<div class="facts">{cells}</div>'
+
+
+def card_list(cards: Iterable[str]) -> str:
+    """Return cards side by side; nothing if there are none. Cards are HTML."""
+    items = "".join(f"<li>{card}</li>" for card in cards)
+    return f'<ul class="doubts">{items}</ul>' if items else ""
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], label: str) -> str:
+    """Return a table that can be scrolled sideways, as HTML. Cells are text.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Name of each column.
+    rows : iterable of sequence of str
+        Cells of each row; the first says which row it is.
+    label : str
+        What the table shows, for screen readers.
+    """
+    head = "".join(_cell(name, "th", ' scope="col"') for name in header)
+    lines = [
+        _cell(first, "th", ' scope="row"') + "".join(map(_cell, cells)) for first, *cells in rows
+    ]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
     return (
-        f"<dl>{entries}</dl><p>The same once more, with the same figures:</p>"
-        f"<pre>{escape(again)}</pre><p>Your own rows and answers:</p><pre>{escape(own)}</pre>"
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}">'
+        f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
+
+
+def _cell(text: str, tag: str = "td", scope: str = "") -> str:
+    """Return a cell; long text may wrap."""
+    kind = ' class="long"' if len(text) > MOST_UNWRAPPED else ""
+    return f"<{tag}{scope}{kind}>{escape(text)}</{tag}>"
+
+
+def definitions(entries: Mapping[str, str]) -> str:
+    """Return names with what each stands for, as HTML."""
+    return (
+        "<dl>"
+        + "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in entries.items())
+        + "</dl>"
+    )
+
+
+def percent(share: np.floating | float) -> str:
+    """Format a probability of being wrong; never as 100 %, because it is estimated."""
+    return f"{min(100 * float(share), 99.9):.1f} %"

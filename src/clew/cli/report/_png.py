@@ -1,4 +1,4 @@
-"""PNG, as much of it as a report needs."""
+"""Pictures as PNG files and as data URIs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 __all__ = ["data_uri", "png"]
 
-#: PNG's number for a kind of picture, by its number of channels.
-COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
+#: PNG's code of the kind of picture, by its number of channels.
+COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:
@@ -21,15 +21,15 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
     Parameters
     ----------
     pixels : ndarray of shape (height, width, channels), uint8
-        Grey, grey and alpha, RGB, or RGBA.
+        Gray, gray and alpha, RGB, or RGBA.
 
     Returns
     -------
     bytes
     """
     height, width, channels = pixels.shape
-    header = struct.pack(">IIBBBBB", width, height, 8, COLOUR_TYPES[channels], 0, 0, 0)
-    # Every line begins with the number of its filter; 0 is none.
+    header = struct.pack(">IIBBBBB", width, height, 8, COLOR_TYPES[channels], 0, 0, 0)
+    # Each line begins with the code of its filter; 0 is no filter.
     lines = np.zeros((height, 1 + width * channels), np.uint8)
     lines[:, 1:] = pixels.reshape(height, -1)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
@@ -37,7 +37,7 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def data_uri(pixels: NDArray[np.uint8]) -> str:
-    """Encode a picture as an address that holds it."""
+    """Encode a picture as a data URI."""
     return "data:image/png;base64," + base64.b64encode(png(pixels)).decode("ascii")
 
 

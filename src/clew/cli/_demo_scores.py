@@ -7,26 +7,21 @@ from html import escape
 
 import numpy as np
 
-from clew.cli._experiment import METHODS
+from clew.cli._demo_experiment import METHODS
 
 __all__ = ["score_table"]
 
-#: The strip begins at the tenth below the lowest score.
+#: Step of the axis, which begins at a multiple of it below the lowest score.
 TICK = 0.1
 
 
 def score_table(scores: Mapping[str, Sequence[float]]) -> str:
-    """Make the table.
+    """Return the table, as HTML.
 
     Parameters
     ----------
     scores : mapping
         Adjusted Rand index by method and seed.
-
-    Returns
-    -------
-    str
-        HTML.
     """
     low = min(0.9, np.floor(min(map(min, scores.values())) / TICK) * TICK)
     rows = "".join(_row(name, scores[name], low) for name in METHODS)
@@ -39,11 +34,11 @@ def score_table(scores: Mapping[str, Sequence[float]]) -> str:
     )
     return (
         '<table class="scores"><caption>Agreement of the groups with the digits: adjusted Rand '
-        f"index, 0 for chance and 1 for perfect. {repeats} "
+        f"index, 0 for random groups and 1 for perfect ones. {repeats} "
         f"The lines run from {low:.1f} to 1.</caption>"
         '<thead><tr><th scope="col">Method</th>'
         f'<th class="strip" aria-hidden="true"><span class="axis">{axis}</span></th>'
-        '<th scope="col" class="number">Mean</th><th scope="col" class="number">Spread</th></tr>'
+        '<th scope="col" class="number">Mean</th><th scope="col" class="number">SD</th></tr>'
         f"</thead><tbody>{rows}</tbody></table>"
     )
 
@@ -51,12 +46,12 @@ def score_table(scores: Mapping[str, Sequence[float]]) -> str:
 def _row(name: str, scores: Sequence[float], low: float) -> str:
     dots = "".join(f'<i style="left:{_percent(score, low)}%"></i>' for score in scores)
     bar = f'<b style="left:{_percent(np.mean(scores), low)}%"></b>'
-    spread = f"± {np.std(scores, ddof=1):.3f}" if len(scores) > 1 else "–"
+    deviation = f"± {np.std(scores, ddof=1):.3f}" if len(scores) > 1 else "–"
     ours = ' class="ours"' if name == "ari" else ""
     return (
         f'<tr{ours}><th scope="row">{escape(METHODS[name])}</th>'
         f'<td class="strip" aria-hidden="true"><div>{dots}{bar}</div></td>'
-        f'<td class="number">{np.mean(scores):.3f}</td><td class="number">{spread}</td></tr>'
+        f'<td class="number">{np.mean(scores):.3f}</td><td class="number">{deviation}</td></tr>'
     )
 
 

@@ -1,4 +1,4 @@
-"""The experiment of ``clew demo``: images, people who err, and three ways to group."""
+"""The experiment of ``clew demo``: images, people who err, and three methods."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from clew.oracles import SimulatedOracle
 __all__ = ["METHODS", "Outcome", "Run", "Setting", "experiment"]
 
 N_DIGITS = 10
-#: What is compared: names in the figures, and for people.
+#: What is compared: keys of the figures, and words for people.
 METHODS = {"ari_no_answers": "no answers", "ari_ward": "Ward linkage", "ari": "clew"}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How large the experiment is."""
+    """The size of the experiment."""
 
     seeds: int = 5
     n_answers: int = 1000
@@ -36,26 +36,26 @@ class Setting:
 
 
 class Run(NamedTuple):
-    """What one seed gave."""
+    """The results of one seed."""
 
     known: Constraints
-    """What people said."""
+    """The answers."""
     wrong: NDArray[np.bool_]
     """Whether each answer is wrong, (n_answers,)."""
     doubted: NDArray[np.int64]
     """Positions of the answers that look wrong, the most doubtful first."""
     p_wrong: NDArray[np.float64]
-    """How likely clew takes each answer to be wrong, (n_answers,)."""
+    """Estimated probability that each answer is wrong, (n_answers,)."""
     groups: Groups
-    affinity: NDArray[np.float32]
-    """Chance that every two images are in one group, (n_images, n_images)."""
+    probabilities: NDArray[np.float64]
+    """Probability of each group, (n_images, n_groups)."""
 
 
 class Outcome(NamedTuple):
-    """What the experiment found."""
+    """The results of all seeds."""
 
     X: NDArray[np.float64]
-    """Images, (n_images, 64), from 0 for paper to 16 for ink."""
+    """Images, (n_images, 64), from 0 for white to 16 for black."""
     y: NDArray[np.int64]
     """The digit that each shows."""
     scores: dict[str, list[float]]
@@ -65,12 +65,12 @@ class Outcome(NamedTuple):
 
 
 def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome:
-    """Group the images once a seed.
+    """Group the images with each seed.
 
     Parameters
     ----------
     setting : Setting
-        How large it is.
+        The size of the experiment.
     advance : callable
         Called after each fit with the number of fits done and of all.
 
@@ -89,7 +89,7 @@ def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome
         return build_model("guided", N_DIGITS, seed=seed).fit(X, constraints=known)
 
     asked = [ask(y, setting, seed) for seed in range(setting.seeds)]
-    tasks = [(seed, said) for seed, known in enumerate(asked) for said in (None, known)]
+    tasks = [(seed, used) for seed, known in enumerate(asked) for used in (None, known)]
     with one_library_thread():
         models = in_threads(
             fitted,
@@ -106,11 +106,11 @@ def experiment(setting: Setting, advance: Callable[[int, int], None]) -> Outcome
 
 
 def ask(y: NDArray[np.int64], setting: Setting, seed: int) -> Constraints:
-    """Ask people about random pairs, each pair once."""
+    """Ask simulated people about random pairs, each pair once."""
     pairs = Constraints.from_labels(y, setting.n_answers, random_state=seed).pairs
     people = SimulatedOracle(y, error=setting.error, random_state=seed)
-    said = people.answer_all([Question("pair", (i, j)) for i, j in pairs.tolist()])
-    return Constraints.from_answers(said, n_samples=len(y))
+    answers = people.answer_all([Question("pair", (i, j)) for i, j in pairs.tolist()])
+    return Constraints.from_answers(answers, n_samples=len(y))
 
 
 def _ward(X: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -122,12 +122,11 @@ def _ward(X: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _run_of(model: Any, X: NDArray[np.float64], known: Constraints, y: NDArray[np.int64]) -> Run:
     is_same = y[known.pairs[:, 0]] == y[known.pairs[:, 1]]
-    chances = model.probabilities_
     return Run(
         known=known,
         wrong=is_same != (known.pair_answers == SAME),
         doubted=np.array([answer.at for answer in doubted_answers(model)], np.int64),
         p_wrong=model.answer_posterior_.pairs,
         groups=find_groups(model, X, known),
-        affinity=np.asarray(chances @ chances.T, dtype=np.float32),
+        probabilities=model.probabilities_,
     )

@@ -7,33 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cli._experiment import Outcome
-from clew.cli.report._pictures import COLUMNS
+from clew.cli._demo_digits import image
+from clew.cli._demo_experiment import Outcome
 
-__all__ = ["contact_sheets", "image"]
+__all__ = ["contact_sheets"]
 
 
 def contact_sheets(outcome: Outcome, order: Sequence[NDArray[np.int64]]) -> str:
-    """Show every group with all its images.
+    """Return all images of each group, as HTML.
 
     Parameters
     ----------
     outcome : Outcome
-        What the experiment found.
+        The results.
     order : sequence of ndarray
-        The rows of each group, in the order in which they are shown.
-
-    Returns
-    -------
-    str
-        HTML.
+        The rows of each group.
     """
     return "".join(_sheet(outcome, rows) for rows in order)
-
-
-def image(row: int) -> str:
-    """Show the image of a row: a window onto the sprite."""
-    return f'<i class="image" style="--x:{row % COLUMNS};--y:{row // COLUMNS}"></i>'
 
 
 def _sheet(outcome: Outcome, rows: NDArray[np.int64]) -> str:

@@ -1,0 +1,297 @@
+"""The report of ``clew cluster --report``: one page about groups, rows and answers."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+from collections.abc import Mapping
+from html import escape
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.cli._group_traits import cell, columns_to_show, describe_group, group_traits
+from clew.cli._inputs import Items
+from clew.cli._job import Job
+from clew.cli._progress import counted
+from clew.cli._report_doubts import doubted_section
+from clew.cli._tables import Groups, affinity_graph
+from clew.cli.report import (
+    Section,
+    affinity_figure,
+    definitions,
+    facts,
+    graph_means,
+    probability_means,
+    render_page,
+    table,
+)
+from clew.cluster import GuidedClustering
+from clew.constraints import Constraints
+
+__all__ = ["Findings", "report_page"]
+
+#: Groups that are shown, the largest ones; and rows of each: the most typical, and doubtful ones.
+MOST_GROUPS, MOST_TYPICAL, MOST_UNSURE = 60, 8, 4
+#: Ids that are shown where there are no columns to show.
+MOST_IDS = 30
+#: Doubtful rows that are listed.
+MOST_ROWS = 60
+#: Columns beside the ids.
+MOST_COLUMNS = 6
+#: Confidence is rounded to this many digits before rows of equal confidence are compared.
+DIGITS = 2
+
+
+class Findings(NamedTuple):
+    """What a report is made of."""
+
+    job: Job
+    items: Items
+    X: Any
+    """Features that the model was fitted to, (n_rows, n_features)."""
+    known: Constraints
+    model: Any
+    """The fitted model."""
+    groups: Groups
+    summary: Mapping[str, Any]
+    """What ``--json`` prints."""
+
+
+class _Shown(NamedTuple):
+    """How rows are shown."""
+
+    columns: list[str]
+    descriptions: list[str]
+    """What sets each group apart; empty if nothing does."""
+
+
+def report_page(found: Findings) -> str:
+    """Return the report, as HTML.
+
+    Parameters
+    ----------
+    found : Findings
+        The results.
+
+    Notes
+    -----
+    Size and time of the page itself do not grow with the number of rows: it shows the most
+    typical rows of the largest groups, and the most doubtful rows and answers.
+    """
+    label = found.groups.label
+    traits = group_traits(found.items.frame, found.items.columns, label)
+    n_groups = int(label.max()) + 1
+    shown = _Shown(
+        columns_to_show(found.items.frame, found.items.columns, traits, label, MOST_COLUMNS),
+        [describe_group(traits, group) for group in range(n_groups)],
+    )
+    order = [_most_typical(found, group) for group in range(n_groups)]
+    sections = [
+        Section("result", "Result", "The result", _result(found)),
+        Section("groups", "Groups", "The groups", _groups(found, shown, order)),
+        Section("affinity", "Together", "Which rows are together", _affinity(found, order)),
+        Section("rows", "Doubtful rows", "Rows to look at again", _rows(found, shown)),
+    ]
+    if len(found.known):
+        html = doubted_section(
+            found.known, found.model, found.groups, found.items, shown.columns[:2]
+        )
+        sections.append(Section("doubted", "Doubtful answers", "Answers to ask again", html))
+    sections.append(Section("made", "How it was made", "How it was made", _made(found)))
+    n, n_answers = len(label), len(found.known)
+    help_of = f", with the help of {counted(n_answers, 'answer')}" if n_answers else ""
+    return render_page(
+        brand="clew report",
+        heading=f"{found.job.items.name}: {counted(n, 'row')} in {counted(n_groups, 'group')}"
+        + help_of,
+        lead=_lead(found, n_groups),
+        sections=sections,
+        seconds=found.summary["seconds"],
+    )
+
+
+def _lead(found: Findings, n_groups: int) -> str:
+    sizes = found.summary["sizes"]
+    text = f"The groups have {min(sizes):,} to {counted(max(sizes), 'row')}."
+    if found.job.n_clusters is None:
+        text += f" clew chose the number of groups, {n_groups}."
+    if (rate := found.summary["error_rate"]) is not None:
+        text += f" About {rate:.0%} of the answers are estimated to be wrong"
+        interval = found.summary["error_interval"]
+        text += f" (95% interval {interval[0]:.0%} to {interval[1]:.0%})." if interval else "."
+    return text
+
+
+def _result(found: Findings) -> str:
+    summary = found.summary
+    figures = [
+        (f"{summary['rows']:,}", "rows"),
+        (f"{len(summary['sizes']):,}", "groups"),
+        (f"{summary['doubtful_rows']:,}", "rows to look at again"),
+    ]
+    if summary["answers"]:
+        figures += [
+            (f"{summary['answers']:,}", "answers"),
+            (f"{summary['violated']:,}", "answers that the groups violate"),
+            (f"{summary['doubted']:,}", "answers that look wrong"),
+        ]
+    html = facts(figures)
+    if rates := summary["annotators"]:
+        worst_first = sorted(rates.items(), key=lambda item: -item[1])
+        rows = [(name or "(no name)", f"{rate:.0%}") for name, rate in worst_first[:MOST_ROWS]]
+        html += "<h4>Estimated share of wrong answers of each annotator</h4>"
+        html += table(("annotator", "wrong"), rows, "Annotators")
+    return html
+
+
+def _most_typical(found: Findings, group: int) -> NDArray[np.int64]:
+    """Return the rows of a group: by confidence, and of equal ones the nearest to its mean."""
+    rows = np.flatnonzero(found.groups.label == group)
+    X = found.X[rows]
+    center = np.asarray(X.mean(axis=0)).ravel()
+    if isinstance(X, np.ndarray):
+        unit = found.X.std(axis=0)
+        squared = (((X - center) / np.where(unit > 0, unit, 1)) ** 2).sum(axis=1)
+    else:
+        squared = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * (X @ center)
+    return rows[np.lexsort((squared, -found.groups.confidence[rows].round(DIGITS)))]
+
+
+def _groups(found: Findings, shown: _Shown, order: list[NDArray[np.int64]]) -> str:
+    largest = sorted(range(len(order)), key=lambda group: (-len(order[group]), group))
+    chosen = sorted(largest[:MOST_GROUPS])
+    html = "<p>Each group with its most typical rows: the most certain ones, of equally certain "
+    html += "rows those nearest to the mean of the group. The file of groups has all rows.</p>"
+    if len(chosen) < len(order):
+        html += f"<p>The {len(chosen)} largest of {len(order):,} groups are shown.</p>"
+    return html + "".join(_group(found, shown, group, order[group]) for group in chosen)
+
+
+def _group(found: Findings, shown: _Shown, group: int, rows: NDArray[np.int64]) -> str:
+    is_doubtful = (found.groups.is_between | found.groups.is_contradicted)[rows]
+    words = counted(len(rows), "row")
+    if is_doubtful.any():
+        words += f", {int(is_doubtful.sum()):,} doubtful"
+    html = f'<article class="group"><header><h3>Group {group}</h3><p>{words}</p></header>'
+    if shown.descriptions[group]:
+        html += f'<p class="marks">{escape(shown.descriptions[group])}</p>'
+    unsure = rows[is_doubtful][::-1][:MOST_UNSURE]
+    if not shown.columns:
+        return f"{html}{_ids(found, rows[:MOST_IDS])}{_unsure_ids(found, unsure)}</article>"
+    typical = rows[:MOST_TYPICAL]
+    unsure = unsure[~np.isin(unsure, typical)]
+    html += _table(found, shown, typical, f"Typical rows of group {group}")
+    if len(unsure):
+        html += "<h4>Least certain</h4>"
+        html += _table(found, shown, unsure, f"Least certain rows of group {group}")
+    return f"{html}</article>"
+
+
+def _ids(found: Findings, rows: NDArray[np.int64]) -> str:
+    names = "".join(f"<li>{escape(cell(found.items.ids[row]))}</li>" for row in rows.tolist())
+    return f'<ul class="ids">{names}</ul>'
+
+
+def _unsure_ids(found: Findings, rows: NDArray[np.int64]) -> str:
+    return f"<h4>Least certain</h4>{_ids(found, rows)}" if len(rows) else ""
+
+
+def _table(found: Findings, shown: _Shown, rows: NDArray[np.int64], label: str) -> str:
+    frame = found.items.frame
+    cells = [
+        (
+            cell(found.items.ids[row]),
+            f"{found.groups.confidence[row]:.2f}",
+            *(cell(frame[name].iloc[row]) for name in shown.columns),
+        )
+        for row in rows.tolist()
+    ]
+    return table(("id", "confidence", *map(cell, shown.columns)), cells, label)
+
+
+def _affinity(found: Findings, order: list[NDArray[np.int64]]) -> str:
+    rows = np.concatenate(order)
+    if isinstance(found.model, GuidedClustering):
+        means = probability_means(found.model.probabilities_, rows)
+        what = "The probability that two rows are in one group"
+    else:
+        means = graph_means(affinity_graph(found.model, found.X), rows)
+        what = "The affinity of two rows"
+    words = (
+        f"{what}, for every two rows in the order of the groups: the stronger the color, the "
+        "higher. Color off the diagonal joins two groups that are hard to separate."
+    )
+    picture = affinity_figure(
+        means,
+        [len(each) for each in order],
+        [str(group) for group in range(len(order))],
+        f"{what}; each group is a square on the diagonal",
+    )
+    return f"<p>{words}</p>{picture}"
+
+
+def _rows(found: Findings, shown: _Shown) -> str:
+    groups = found.groups
+    doubtful = np.flatnonzero(groups.is_between | groups.is_contradicted)
+    if len(doubtful) == 0:
+        return "<p>No row is doubtful.</p>"
+    first = doubtful[np.argsort(groups.confidence[doubtful], kind="stable")][:MOST_ROWS]
+    words = (
+        "Rows between two groups (confidence below 0.5), and rows whose group violates an answer "
+        "that is not doubted; the least certain first."
+    )
+    if len(first) < len(doubtful):
+        words += f" {len(first)} of {len(doubtful):,} are shown; the file of groups marks all."
+    columns = shown.columns[:3]
+    lines = [
+        (
+            cell(found.items.ids[row]),
+            str(groups.label[row]),
+            f"{groups.confidence[row]:.2f}",
+            _reason(found, row),
+            *(cell(found.items.frame[name].iloc[row]) for name in columns),
+        )
+        for row in first.tolist()
+    ]
+    header = ("id", "group", "confidence", "reason", *map(cell, columns))
+    return f"<p>{words}</p>{table(header, lines, 'Doubtful rows')}"
+
+
+def _reason(found: Findings, row: int) -> str:
+    reasons = []
+    if found.groups.is_between[row]:
+        reasons.append(_between(found, row))
+    if found.groups.is_contradicted[row]:
+        reasons.append("violates an answer")
+    return "; ".join(reasons)
+
+
+def _between(found: Findings, row: int) -> str:
+    """Name the second most likely group, where the method has probabilities."""
+    if not isinstance(found.model, GuidedClustering) or found.model.n_clusters_ < 2:
+        return "between groups"
+    probabilities = found.model.probabilities_[row]
+    second = int(np.argsort(-probabilities, kind="stable")[1])
+    of_second = np.flatnonzero(found.model.labels_ == second)
+    # Groups are numbered by their first rows here, not as the model numbers them.
+    name = f"group {found.groups.label[of_second[0]]}" if len(of_second) else "an empty group"
+    return f"or {name} with probability {probabilities[second]:.2f}"
+
+
+def _made(found: Findings) -> str:
+    job = found.job
+    entries = {"Rows": str(job.items)}
+    if job.constraints is not None:
+        entries["Answers"] = str(job.constraints)
+    entries["Method"] = f"{job.method}, seed {job.seed}"
+    used = [column.name for column in found.items.columns if column.use != "dropped"]
+    if used:
+        more = f" and {len(used) - 30} more" if len(used) > 30 else ""
+        entries["Columns used"] = ", ".join(used[:30]) + more
+    entries["Software"] = f"Python {platform.python_version()}, clew {version('clew')}"
+    command = shlex.join(["clew", *sys.argv[1:]])
+    return f"{definitions(entries)}<p>The command:</p><pre>{escape(command)}</pre>"

@@ -1,0 +1,141 @@
+"""Results of guided clustering as files, which `clew explain` reads.
+
+A file is a NumPy archive without pickles: to read one from somebody else is safe.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from clew.answers import KINDS
+from clew.cluster.guided._explanation import Explanation, explanation
+from clew.constraints import Constraints
+from clew.exceptions import FileFormatError
+from clew.trust import AnswerDoubts
+
+__all__ = ["Saved", "read_saved", "saved_bytes"]
+
+#: The first entry of every file; another version has another form.
+FORM = "clew result 1"
+#: Names of the arrays of a kind of answers.
+PARTS = ("rows", "answers", "annotators", "weights", "p_wrong")
+
+
+class Saved(NamedTuple):
+    """A result."""
+
+    ids: list[str]
+    probabilities: NDArray[np.float64]
+    """Probability of each group, (n_rows, n_groups); groups are numbered as in the table."""
+    graph: csr_array
+    """Affinities of near rows, (n_rows, n_rows)."""
+    known: Constraints
+    doubts: AnswerDoubts
+
+    def explain(self, i: int, j: int) -> Explanation:
+        """Explain why two rows are together or apart.
+
+        Raises
+        ------
+        InvalidParameterError
+            If they are not two different rows.
+        """
+        return explanation((i, j), self.probabilities, self.known, self.doubts, self.graph)
+
+
+def saved_bytes(model: Any, ids: list[str], known: Constraints) -> bytes:
+    """Return the file of a result.
+
+    Parameters
+    ----------
+    model : GuidedClustering
+        Fitted.
+    ids : list of str
+        Id of each row.
+    known : Constraints
+        The answers that it was fitted to.
+    """
+    labels = model.labels_
+    used, first = np.unique(labels, return_index=True)
+    n_groups = model.probabilities_.shape[1]
+    order = [*used[np.argsort(first)], *np.setdiff1d(np.arange(n_groups), used)]
+    graph = model._graph
+    arrays: dict[str, Any] = {
+        "form": _text(FORM),
+        "ids": _text(ids),
+        "probabilities": model.probabilities_[:, order],
+        "graph_data": graph.data,
+        "graph_indices": graph.indices,
+        "graph_indptr": graph.indptr,
+        "annotators": _text(list(known.annotators)),
+    }
+    for table, p_wrong in zip(known.tables, model.answer_posterior_, strict=True):
+        columns = (table.rows, table.answers, table.annotators, table.weights, p_wrong)
+        arrays |= {f"{table.kind}_{part}": one for part, one in zip(PARTS, columns, strict=True)}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def read_saved(path: Path) -> Saved:
+    """Read the file of a result.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is something else, or damaged.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if _value(arrays["form"]) != FORM:
+                raise ValueError("it has another version")
+            return _saved(arrays)
+    # Damage shows in many ways, from the zip down to a header; all of them mean the same.
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, TypeError) as error:
+        raise FileFormatError(
+            f"{path} is not a result of clew: {error}; make one with "
+            "clew cluster … --save result.npz"
+        ) from error
+
+
+def _saved(arrays: Any) -> Saved:
+    ids = _value(arrays["ids"])
+    n = len(ids)
+    graph = tuple(arrays[f"graph_{part}"] for part in ("data", "indices", "indptr"))
+    names = np.array([*_value(arrays["annotators"]), ""], dtype=object)
+    given: dict[str, Any] = {}
+    doubts = []
+    for kind, plural in zip(KINDS, ("pairs", "triplets", "odd_one_out"), strict=True):
+        rows, answers, annotators, weights, p_wrong = (arrays[f"{kind}_{part}"] for part in PARTS)
+        prefix = plural.removesuffix("s")
+        given[plural] = np.column_stack([rows, answers])
+        given[f"{prefix}_annotators"] = names[annotators].tolist()
+        given[f"{prefix}_weights"] = weights
+        doubts.append(p_wrong)
+    return Saved(
+        ids,
+        arrays["probabilities"],
+        csr_array(graph, shape=(n, n)),
+        Constraints(n, **given),
+        AnswerDoubts(*doubts),
+    )
+
+
+def _text(value: Any) -> NDArray[np.uint8]:
+    """Encode text or a list of texts as an array: NumPy pads each text to the longest."""
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def _value(array: NDArray[np.uint8]) -> Any:
+    return json.loads(array.tobytes())
