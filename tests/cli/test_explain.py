@@ -127,6 +127,7 @@ def test_a_result_holds_all_that_explains(tmp_path):
     assert saved.known == known
     for ours, theirs in zip(saved.doubts, model.answer_posterior_, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+    assert saved.doubts.to_frame().equals(model.answer_posterior_.to_frame())
     for i, j in ((0, 1), (0, 20), (11, 25)):
         ours, theirs = saved.explain(i, j), model.explain(i, j)
         assert ours.p_together == pytest.approx(theirs.p_together)

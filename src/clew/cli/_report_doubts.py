@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from clew.answers import ANSWER_WORDS
+from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._group_traits import cell
 from clew.cli._inputs import Items
 from clew.cli._reasons import reasons
@@ -80,8 +80,7 @@ def _card(
     columns: Sequence[str],
 ) -> str:
     rows = answers.rows[one.at].tolist()
-    words = {code: word for word, code in ANSWER_WORDS[one.kind].items()}
-    word = words[int(answers.answers[one.at])].replace("_", " ")
+    word = _words(one.kind)[int(answers.answers[one.at])]
     who = known.annotators[answers.annotators[one.at]]
     shown = "".join(_item(row, items, columns) for row in rows)
     by = f" by {escape(who)}" if who else ""
@@ -90,6 +89,11 @@ def _card(
         f"{shown}<p>{QUESTIONS[one.kind]} Answer{by}: <b>{word}</b></p>"
         f"<small>Wrong with probability {percent(one.p_wrong)}</small><ul>{why}</ul>"
     )
+
+
+def _words(kind: Kind) -> dict[int, str]:
+    """Return the word of each code of an answer."""
+    return {code: word.replace("_", " ") for word, code in ANSWER_WORDS[kind].items()}
 
 
 def _item(row: int, items: Items, columns: Sequence[str]) -> str:
@@ -104,8 +108,11 @@ def _why(one: Doubted, rows: list[int], model: Any, groups: Groups, items: Items
         first = f"all are in group {label[0]}" if len(rows) > 2 else f"both are in group {label[0]}"
     else:
         first = f"they are in groups {', '.join(map(str, label[:-1]))} and {label[-1]}"
-    if one.kind != "pair" or not isinstance(model, GuidedClustering):
+    if not isinstance(model, GuidedClustering):
         return [first]
+    if one.kind != "pair":
+        implied = model.answer_posterior_.alternatives[KINDS.index(one.kind)][one.at]
+        return [first, f"the groups imply: {_words(one.kind)[int(implied)]}"]
     found = model.explain(*rows)
     at = next((at for at, each in enumerate(found.said) if each.p_wrong == one.p_wrong), -1)
     first += f", together with probability {found.p_together:.2f}"

@@ -27,7 +27,7 @@ __all__ = ["Saved", "read_saved", "saved_bytes"]
 #: The first entry of every file; another version has another form.
 FORM = "clew result 1"
 #: Names of the arrays of a kind of answers.
-PARTS = ("rows", "answers", "annotators", "weights", "p_wrong")
+PARTS = ("rows", "answers", "annotators", "weights", "p_wrong", "alternatives")
 
 
 class Saved(NamedTuple):
@@ -78,8 +78,9 @@ def saved_bytes(model: Any, ids: list[str], known: Constraints) -> bytes:
         "graph_indptr": graph.indptr,
         "annotators": _text(list(known.annotators)),
     }
-    for table, p_wrong in zip(known.tables, model.answer_posterior_, strict=True):
-        columns = (table.rows, table.answers, table.annotators, table.weights, p_wrong)
+    doubts = model.answer_posterior_
+    for table, p_wrong, other in zip(known.tables, doubts, doubts.alternatives, strict=True):
+        columns = (table.rows, table.answers, table.annotators, table.weights, p_wrong, other)
         arrays |= {f"{table.kind}_{part}": one for part, one in zip(PARTS, columns, strict=True)}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
@@ -115,20 +116,25 @@ def _saved(arrays: Any) -> Saved:
     graph = tuple(arrays[f"graph_{part}"] for part in ("data", "indices", "indptr"))
     names = np.array([*_value(arrays["annotators"]), ""], dtype=object)
     given: dict[str, Any] = {}
-    doubts = []
+    probabilities, alternatives = [], []
     for kind, plural in zip(KINDS, ("pairs", "triplets", "odd_one_out"), strict=True):
-        rows, answers, annotators, weights, p_wrong = (arrays[f"{kind}_{part}"] for part in PARTS)
+        rows, answers, annotators, weights, p_wrong, other = (
+            arrays[f"{kind}_{part}"] for part in PARTS
+        )
         prefix = plural.removesuffix("s")
         given[plural] = np.column_stack([rows, answers])
         given[f"{prefix}_annotators"] = names[annotators].tolist()
         given[f"{prefix}_weights"] = weights
-        doubts.append(p_wrong)
+        probabilities.append(p_wrong)
+        alternatives.append(other)
+    known = Constraints(n, **given)
+    first, second, third = probabilities
     return Saved(
         ids,
         arrays["probabilities"],
         csr_array(graph, shape=(n, n)),
-        Constraints(n, **given),
-        AnswerDoubts(*doubts),
+        known,
+        AnswerDoubts(first, second, third, known, tuple(alternatives)),
     )
 
 
