@@ -21,13 +21,13 @@ __all__ = [
     "FittedSimilarity",
     "Precomputed",
     "affinity_to_fitted",
-    "believed_by",
     "check_part",
     "check_rows",
     "fit_part",
     "graph_of",
     "has_sparse_affinity",
     "input_tags_of",
+    "reweighted",
     "seeded_part",
     "support_of",
 ]
@@ -108,8 +108,8 @@ def input_tags_of(part: Any) -> InputTags:
     return get_tags(part).input_tags if isinstance(part, BaseEstimator) else InputTags()
 
 
-def believed_by(similarity: Any, known: Constraints) -> Constraints:
-    """Weigh answers by what a fitted similarity believes, where it says so."""
+def reweighted(known: Constraints, similarity: Any) -> Constraints:
+    """Return the answers with the weights that a fitted similarity gave them, if it gave any."""
     weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
     return known.with_weights(pair_weights=getattr(similarity, "constraint_weight_", weight))
 

@@ -120,7 +120,7 @@ def test_table_in_another_encoding(run, here):
     [
         ("pair,0,30,same", ["i", "rows run from 0 to 29"]),
         ("pair,-1,3,same", ["rows run from 0 to 29"]),
-        ("pair,4,4,same", ["different rows"]),
+        ("pair,4,4,same", ["must be distinct", "row 4 is repeated"]),
         ("pair,1,2,maybe", ["'maybe'"]),
         ("pair,1,2", ["3 fields"]),
         ("pair,x,2,same", ["'x'"]),
@@ -154,7 +154,7 @@ def test_contradiction_under_hard_constraints_names_the_chain(run, X, answers):
 @pytest.mark.parametrize("method", ["clustrf", "spectral"])
 def test_method_without_answers_refuses_them(run, X, answers, method):
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "--method", method, fast=False)
-    assert_refused(done, f"--method {method}", "does not honour pairs", "--method guided")
+    assert_refused(done, f"--method {method}", "does not honor pairs", "--method guided")
 
 
 def test_kind_of_answer_that_the_method_does_not_honour(run, X, here):
@@ -162,14 +162,14 @@ def test_kind_of_answer_that_the_method_does_not_honour(run, X, here):
     for method in ("coprf", "itml"):
         assert_refused(
             run(X, "-k", 3, "-c", "a.csv", "--method", method, fast=False),
-            "does not honour triplets", "--method guided", "leave such answers out",
+            "does not honor triplets", "--method guided", "leave such answers out",
         )  # fmt: skip
 
 
 def test_bad_line_of_json_answers_is_named(run, X, here):
     (here / "a.jsonl").write_text('{"kind": "triplet", "i": 0, "j": 1, "k": 1, "answer": "first"}')
     done = run(X, "-k", 3, "-c", "a.jsonl", "--method", "dcrc", fast=False)
-    assert_refused(done, "a.jsonl, line 1", "different rows")
+    assert_refused(done, "a.jsonl, line 1", "must be distinct", "row 1 is repeated")
 
 
 def test_more_groups_than_rows(run, X):

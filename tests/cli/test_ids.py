@@ -85,9 +85,9 @@ def test_row_numbers_serve_as_ids_of_an_array(run, X):
 @pytest.mark.parametrize(
     ("items", "columns", "chain"),
     [
-        ("X.npy", "i,j", "rows 0 and 12 are said to differ, but 0 = 12 "),
-        ("X.npy", "id_i,id_j", "rows 0 and 12 are said to differ, but 0 = 12 "),
-        ("t.csv", "id_i,id_j", "'0' and '12' are said to differ, but '0' = '12' "),
+        ("X.npy", "i,j", "rows 0 and 12 have a cannot-link, but must-links join them: 0 = 12"),
+        ("X.npy", "id_i,id_j", "rows 0 and 12 have a cannot-link, but must-links join them: 0"),
+        ("t.csv", "id_i,id_j", "'0' and '12' have a cannot-link, but must-links join them: '0' = "),
     ],
 )
 def test_contradictions_name_ids_in_quotes_and_row_numbers_without(run, X, items, columns, chain):

@@ -170,7 +170,7 @@ def test_from_answers_names_what_is_wrong():
     question = Question("pair", (0, 9))
     with pytest.raises(InvalidConstraintsError, match="row 9 is out of range; n_samples is 5"):
         Constraints.from_answers([Answer(question, 1)], n_samples=5)
-    with pytest.raises(InvalidConstraintsError, match=r"answers\[1\] is no Answer"):
+    with pytest.raises(InvalidConstraintsError, match=r"answers\[1\] must be a clew.Answer"):
         Constraints.from_answers([Answer(question, 1), question], n_samples=10)
 
 

@@ -176,7 +176,7 @@ def test_what_pandas_writes_is_read(tmp_path):
 
 def test_files_of_another_kind_are_told_apart(tmp_path):
     lines = write(tmp_path, '{"kind": "pair", "i": 0, "j": 1, "answer": "same"}\n')
-    with pytest.raises(FileFormatError, match="is no CSV file but JSON lines: use read_jsonl"):
+    with pytest.raises(FileFormatError, match="holds JSON lines, not CSV: use read_jsonl"):
         Constraints.read_csv(lines, n_samples=5)
     with pytest.raises(FileFormatError, match="line 1: not JSON"):
         Constraints.read_jsonl(write(tmp_path, PLAIN), n_samples=5)
@@ -246,7 +246,7 @@ def test_empty_file_says_what_it_should_begin_with(tmp_path, text):
         ("pair,0,20,,same,,", "row 20 is out of range; n_samples is 20, so rows run from 0 to 19"),
         ("pair,-1,2,,same,,", "row -1 is out of range"),
         ("pair,0,99999999999999999999999,,same,,", "j: not a row number"),
-        ("pair,3,3,,same,,", "must be distinct, but one is repeated"),
+        ("pair,3,3,,same,,", "must be distinct, but row 3 is repeated"),
         ("odd_one_out,3,1,3,none,,", "must be distinct"),
         ("pair,0,1,,same,,1.5", r"weight must be a number in \[0, 1\], got 1.5"),
         ("pair,0,1,,same,,nan", "weight must be a number"),

@@ -1,4 +1,4 @@
-"""Answers held out."""
+"""Folds of answers."""
 
 from __future__ import annotations
 

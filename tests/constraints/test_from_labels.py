@@ -51,9 +51,9 @@ def test_every_pair_is_equally_likely(n_pairs):
     for seed in range(n_draws):
         rows = Constraints.from_labels(np.zeros(10), n_pairs, random_state=seed).pairs
         counts[rows[:, 0], rows[:, 1]] += 1
-    chance = n_pairs / 45
-    deviation = counts[np.triu_indices(10, 1)] - n_draws * chance
-    assert np.abs(deviation).max() < 5 * np.sqrt(n_draws * chance * (1 - chance))
+    probability = n_pairs / 45
+    deviation = counts[np.triu_indices(10, 1)] - n_draws * probability
+    assert np.abs(deviation).max() < 5 * np.sqrt(n_draws * probability * (1 - probability))
 
 
 def test_mistakes_fall_on_same_and_different_alike():

@@ -131,7 +131,9 @@ def test_rows_are_called_by_id_where_that_is_known():
         c.name_of(4)
     (conflict,) = c.conflicts()
     assert conflict.chain == (1, 0, 3)
-    assert str(conflict).startswith("'a' and 'b' are said to differ, but 'a' = 'd' = 'b' follows")
+    assert str(conflict).startswith(
+        "'a' and 'b' have a cannot-link, but must-links join them: 'a' = 'd' = 'b'"
+    )
 
 
 def test_files_say_how_they_name_rows(tmp_path):

@@ -1,4 +1,4 @@
-"""Answers about three rows, read as pairs."""
+"""Pairs implied by answers about three rows."""
 
 from __future__ import annotations
 

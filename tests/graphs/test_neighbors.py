@@ -1,4 +1,4 @@
-"""Neighbour graphs where affinities are equal, missing, or of rows that coincide."""
+"""Neighbor graphs where affinities are equal, missing, or of rows that coincide."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.graphs import local_scale_graph, nearest_graph
 
 @st.composite
 def affinities(draw):
-    """Few values, so that most rows have ties; zeros, so that some have few neighbours."""
+    """Few values, so that most rows have ties; zeros, so that some rows have few neighbors."""
     n = draw(st.integers(2, 12))
     A = draw(hnp.arrays(np.float64, (n, n), elements=st.sampled_from([0.0, 0.25, 0.5, 1.0])))
     return np.maximum(A, A.T)
@@ -50,7 +50,7 @@ def test_graphs_leave_their_input_alone():
     assert np.diag(A).all()
 
 
-def test_more_coincident_rows_than_neighbours():
+def test_more_coincident_rows_than_neighbors():
     X = np.repeat([[0.0, 0.0], [50.0, 0.0], [0.0, 1e9]], 12, axis=0)
     graph = local_scale_graph(X, 5).toarray()
     assert np.isfinite(graph).all()

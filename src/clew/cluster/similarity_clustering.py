@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._composition import (
     affinity_to_fitted,
-    believed_by,
     check_part,
     check_rows,
     fit_part,
     input_tags_of,
+    reweighted,
     seeded_part,
     support_of,
 )
@@ -181,7 +181,7 @@ class SimilarityClustering(ConstrainedClusterer):
             )
         known = answers_for(self, constraints, checked.shape[0])
         fit_part(similarity, checked, known, callback)
-        believed = believed_by(similarity, known)
+        believed = reweighted(known, similarity)
         self.similarity_, self.clusterer_ = _fit_by_answers(clusterer, similarity, believed)
         self.labels_ = self.clusterer_.labels_
         self.n_violated_ = n_violated(self.labels_, known)

@@ -1,4 +1,4 @@
-"""What people said about rows, and what follows from it."""
+"""People's answers about the rows of a data set, and the pairs that they entail."""
 
 from clew.constraints._closure import Closure
 from clew.constraints._conflicts import Conflict

@@ -1,4 +1,4 @@
-"""What follows from must-links and cannot-links, kept as components and never as all pairs."""
+"""The closure of must-links and cannot-links, stored as components instead of pairs."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ __all__ = ["Closure", "close"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
-    """Everything that must-links and cannot-links entail.
+    """The pairs that must-links and cannot-links entail.
 
     Must-links are transitive: rows that a chain of them joins form one component. A cannot-link
-    between two rows holds between all rows of their two components. `Constraints.closure` makes
-    these; their arrays are read-only.
+    between two rows holds between all rows of their two components. `Constraints.closure` returns
+    this; its arrays are read-only.
 
     Parameters
     ----------
     component : ndarray of shape (n_samples,), int64
         The must-link component of each row, numbered in the order of their smallest rows.
     cannot_link_components : ndarray of shape (m, 2), int64
-        Distinct pairs of different components that a cannot-link parts, the smaller number
-        first, in lexicographic order.
+        Distinct pairs of components with a cannot-link between them, the smaller number first, in
+        lexicographic order.
     n_contradicted : int
-        Number of cannot-link answers between two rows of one component. They entail nothing
-        here; `Constraints.conflicts` explains each.
+        Number of cannot-links between two rows of one component, which are ignored;
+        `Constraints.conflicts` explains each.
 
     Attributes
     ----------
     n_components : int
-        Number of components; a row without must-links is one of its own.
+        Number of components; a row without must-links is a component by itself.
     is_consistent : bool
         Whether no cannot-link contradicts the must-links.
 
     Notes
     -----
-    Takes time close to linear in answers and rows, and memory for both; a million answers on
-    100,000 rows need a fraction of a second.
+    Takes nearly linear time and linear memory in answers and rows: a fraction of a second for a
+    million answers about 100,000 rows.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Closure:
         self.cannot_link_components.flags.writeable = False
         n_components = int(self.component.max()) + 1 if self.component.size else 0
         object.__setattr__(self, "n_components", n_components)
-        # One number for each parted pair of components, ascending: made once, searched often.
+        # One number for each pair of components, ascending, for binary search.
         keys = self.cannot_link_components @ np.array([n_components, 1])
         object.__setattr__(self, "_keys", keys)
 
@@ -141,15 +141,15 @@ class Closure:
     def entailed_pairs(
         self, max_pairs: int | None = None, random_state: int | RandomState | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Write entailed pairs out, all of them or a random sample.
+        """List the entailed pairs, all of them or a random sample.
 
         Parameters
         ----------
         max_pairs : int or None, default=None
-            If more pairs than this are entailed, draw this many of them uniformly, without
-            repeats. None writes all.
+            If more pairs than this are entailed, a uniform sample of this size, without
+            replacement, is returned. None returns all.
         random_state : int, RandomState or None, default=None
-            Seed of the sample; not used where everything fits.
+            Seed of the sample.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class Closure:
         return np.asarray(self.component[index])
 
     def _members(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Rows sorted by component; where each component starts; how many rows it has."""
+        """Return the rows sorted by component, and the start and size of each component."""
         size = np.bincount(self.component, minlength=self.n_components)
         return np.argsort(self.component, kind="stable"), np.cumsum(size) - size, size
 
@@ -219,12 +219,12 @@ def _plain(result: NDArray[np.bool_]) -> NDArray[np.bool_] | bool:
 
 
 def close(n_samples: int, must_link: NDArray[np.int64], cannot_link: NDArray[np.int64]) -> Closure:
-    """Find the components and the pairs of components that are parted."""
+    """Compute the closure of pairs of rows."""
     component = component_labels(n_samples, must_link)
     parted = np.sort(component[cannot_link], axis=1)
     contradicted = parted[:, 0] == parted[:, 1]
     n_components = int(component.max()) + 1 if n_samples else 0
-    # One number a pair: several times faster to make distinct than rows of a matrix.
+    # np.unique is several times faster for numbers than for rows of a matrix.
     keys = np.unique(parted[~contradicted] @ np.array([n_components, 1]))
     pairs = np.column_stack(np.divmod(keys, max(n_components, 1)))
     return Closure(component, pairs.astype(np.int64), int(contradicted.sum()))

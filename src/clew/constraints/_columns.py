@@ -227,7 +227,7 @@ class AnswerColumns:
         return sum(map(len, self.tables))
 
     def __bool__(self) -> bool:
-        # True without answers too: `if constraints` then means "is not None".
+        # True even without answers, so that `if constraints` means "is not None".
         return True
 
     def __repr__(self) -> str:

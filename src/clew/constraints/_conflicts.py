@@ -1,4 +1,4 @@
-"""Cannot-links that must-links contradict, each with the shortest chain that shows it."""
+"""Cannot-links that contradict must-links, each with the shortest chain of must-links."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from clew.kernels.shortest_paths import shortest_path
 
 __all__ = ["Conflict", "find_conflicts", "neighbor_lists"]
 
-#: How many rows of each end of a long chain a message shows.
+#: Number of rows at each end of a long chain that messages show.
 SHOWN_AT_EACH_END = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A cannot-link between two rows that must-links join.
+    """A cannot-link between two rows that a chain of must-links joins.
 
     Parameters
     ----------
     pair : tuple of int
-        The rows that were said to differ, the smaller first.
+        The cannot-linked rows, the smaller first.
     index : int
-        Position of that answer in `Constraints.pairs`.
+        Position of the cannot-link in `Constraints.pairs`.
     chain : tuple of int
-        Rows from one end of the pair to the other, each must-linked to the next; as short as
-        any. Where somebody said the very pair to be the same, the chain is the pair.
+        Rows from one end of the pair to the other, each must-linked to the next; a shortest such
+        chain. If the pair has a must-link as well, the chain is the pair.
     names : tuple of hashable, default=()
-        The ids of the rows of the chain; empty where ids are not known.
+        The ids of the rows of the chain; empty if ids are not known.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Conflict:
     >>> c = Constraints.from_pairs(must_link=[(3, 5), (5, 9)], cannot_link=[(9, 3)], n_samples=10)
     >>> (conflict,) = c.conflicts()
     >>> print(conflict)
-    rows 3 and 9 are said to differ, but 3 = 5 = 9 follows from the must-links
+    rows 3 and 9 have a cannot-link, but must-links join them: 3 = 5 = 9
     """
 
     pair: tuple[int, int]
@@ -56,9 +56,7 @@ class Conflict:
             n_hidden = len(shown) - 2 * SHOWN_AT_EACH_END
             shown[SHOWN_AT_EACH_END:-SHOWN_AT_EACH_END] = [f"... {n_hidden} more ..."]
         what = "" if self.names else "rows "
-        return (
-            f"{what}{ends} are said to differ, but {' = '.join(shown)} follows from the must-links"
-        )
+        return f"{what}{ends} have a cannot-link, but must-links join them: {' = '.join(shown)}"
 
 
 def find_conflicts(
@@ -67,7 +65,7 @@ def find_conflicts(
     answers: NDArray[np.int64],
     ids: tuple[Hashable, ...] | None = None,
 ) -> list[Conflict]:
-    """Explain every cannot-link within one must-link component, in order of arrival."""
+    """Find the cannot-links within a must-link component, in order of arrival, and their chains."""
     must_link = pairs[answers == SAME]
     component = component_labels(n_samples, must_link)
     joined = component[pairs[:, 0]] == component[pairs[:, 1]]
@@ -79,9 +77,9 @@ def find_conflicts(
     before = np.empty(n_samples, dtype=np.int64)
     queues = np.empty((2, n_samples), dtype=np.int64)
     conflicts = []
-    for turn, index in enumerate(contradicted.tolist()):
+    for search, index in enumerate(contradicted.tolist()):
         i, j = pairs[index].tolist()
-        chain = shortest_path(indptr, indices, i, j, visits, before, queues, 2 * turn)
+        chain = shortest_path(indptr, indices, i, j, visits, before, queues, 2 * search)
         rows = tuple(chain.tolist())
         names = () if ids is None else tuple(ids[row] for row in rows)
         conflicts.append(Conflict((i, j), index, rows, names))
@@ -103,9 +101,9 @@ def neighbor_lists(
     Returns
     -------
     indptr : ndarray of shape (n_nodes + 1,), int64
-        Where the list of each node starts and stops.
+        Start and end of the list of each node.
     indices : ndarray, int64
-        The lists, one behind the other.
+        The concatenated lists.
     """
     ends = np.concatenate([edges, edges[:, ::-1]])
     graph = csr_array(

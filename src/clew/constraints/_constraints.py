@@ -28,8 +28,8 @@ class Constraints(AnswerColumns):
     Parameters
     ----------
     n_samples : int, default=None
-        Number of rows of the data. `fit` compares it with the data. May be left out where `ids`
-        are given.
+        Number of rows of the data. `fit` compares it with the data. May be omitted if `ids` is
+        given.
     pairs : array-like of shape (n_pairs, 3), default=None
         Rows i and j and the answer: 1 or "same", 0 or "different", -2 or "dont_know". (i, j) and
         (j, i) are one pair; the smaller row is stored first.
@@ -40,11 +40,11 @@ class Constraints(AnswerColumns):
         Rows i, j, k and the answer: the position 0, 1 or 2 of the odd one, or "first", "second"
         or "third"; -1 or "none" if none differs; -2 or "dont_know".
     pair_weights, triplet_weights, odd_one_out_weights : array-like of float, default=None
-        Weight of each answer, in [0, 1]; one number is the weight of all. None: 1. Answers of
+        Weight of each answer, in [0, 1]; one number is the weight of all. None is 1. Answers of
         weight 0 are kept, and ignored by all estimators.
     pair_annotators, triplet_annotators, odd_one_out_annotators : array-like, default=None
         Who gave each answer, as integers or names; one value holds for all answers. Stored as
-        positions in `annotators`, which is sorted (integers by value). None: "".
+        positions in `annotators`, which is sorted (integers by value). None is "".
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
         The id of each row of the data, in the order of the rows: distinct strings or integers.
         If given, `pairs`, `triplets` and `odd_one_out` hold ids instead of row numbers.
@@ -118,9 +118,9 @@ class Constraints(AnswerColumns):
     def as_pairs(self) -> Constraints:
         """Convert answers about three rows to the pairs that they imply.
 
-        "a is more like b than like c" implies that a and b are the same and a and c different;
-        "k is the odd one", that the other two are the same and k differs from both; "none
-        differs", that all three are the same. Don't-know about three rows implies nothing.
+        "a is more like b than like c" implies that a and b are the same, and a and c different.
+        "k is the odd one" implies that the other two are the same, and k differs from both. "None
+        differs" implies that all three are the same. A don't-know implies no pair.
 
         Returns
         -------
@@ -130,8 +130,8 @@ class Constraints(AnswerColumns):
 
         Notes
         -----
-        The pairs are right if people answer by groups. Answers about distances within one group
-        imply nothing about groups, and become wrong pairs.
+        The pairs are right if people answer by groups. Answers that compare distances within one
+        group become wrong pairs.
 
         Examples
         --------

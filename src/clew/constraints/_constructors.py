@@ -35,16 +35,17 @@ def from_pairs(
     Parameters
     ----------
     must_link, cannot_link, dont_know : array-like of shape (m, 2), default=None
-        Pairs of rows said to be the same, said to differ, and of which nobody could say.
+        Pairs of rows answered "same", "different" and "don't know".
     n_samples : int, default=None
-        Number of rows of the data. May be left out where `ids` are given.
+        Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, in their order. Where given, each pair names rows by id.
-    weights : float or array-like of shape (n_pairs,), default=1.0
-        Weight of each answer in [0, 1], or of all: those of `must_link` first, then of
-        `cannot_link`, then of `dont_know`.
-    annotators : str, int or array-like of shape (n_pairs,), default=""
-        Who gave each answer, or all, as names or as integers.
+        The id of each row of the data, in the order of the rows. If given, pairs hold ids instead
+        of row numbers.
+    weights : float or array-like of shape (n_pairs,), default=None
+        Weight of each answer in [0, 1], in the order `must_link`, `cannot_link`, `dont_know`; one
+        number is the weight of all. None is 1.
+    annotators : str, int or array-like of shape (n_pairs,), default=None
+        Who gave each answer, as names or integers; one value holds for all. None is "".
 
     Returns
     -------
@@ -63,7 +64,7 @@ def from_pairs(
     >>> Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 2)], n_samples=3)
     Constraints(n_samples=3, pairs=2, triplets=0, odd_one_out=0)
 
-    By id, all said by Ann:
+    By id, with all answers from Ann:
 
     >>> c = Constraints.from_pairs(
     ...     must_link=[("img_7", "img_9")], ids=["img_9", "img_8", "img_7"], annotators="ann"
@@ -102,13 +103,14 @@ def from_triplets(
     answers : array-like of shape (n,)
         0 or "first" if a is more like b, 1 or "second" if more like c, -2 or "dont_know".
     n_samples : int, default=None
-        Number of rows of the data. May be left out where `ids` are given.
+        Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, in their order. Where given, `rows` names rows by id.
-    weights : float or array-like of shape (n,), default=1.0
-        Weight of each answer in [0, 1], or of all.
-    annotators : str, int or array-like of shape (n,), default=""
-        Who gave each answer, or all, as names or as integers.
+        The id of each row of the data, in the order of the rows. If given, `rows` holds ids instead
+        of row numbers.
+    weights : float or array-like of shape (n,), default=None
+        Weight of each answer in [0, 1]; one number is the weight of all. None is 1.
+    annotators : str, int or array-like of shape (n,), default=None
+        Who gave each answer, as names or integers; one value holds for all. None is "".
 
     Returns
     -------
@@ -150,13 +152,14 @@ def from_odd_one_out(
         0, 1, 2, or "first", "second", "third": the position of the odd one; -1 or "none" if
         none differs; -2 or "dont_know".
     n_samples : int, default=None
-        Number of rows of the data. May be left out where `ids` are given.
+        Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, in their order. Where given, `rows` names rows by id.
-    weights : float or array-like of shape (n,), default=1.0
-        Weight of each answer in [0, 1], or of all.
-    annotators : str, int or array-like of shape (n,), default=""
-        Who gave each answer, or all, as names or as integers.
+        The id of each row of the data, in the order of the rows. If given, `rows` holds ids instead
+        of row numbers.
+    weights : float or array-like of shape (n,), default=None
+        Weight of each answer in [0, 1]; one number is the weight of all. None is 1.
+    annotators : str, int or array-like of shape (n,), default=None
+        Who gave each answer, as names or integers; one value holds for all. None is "".
 
     Returns
     -------
@@ -190,12 +193,11 @@ def from_answers(
     Parameters
     ----------
     answers : iterable of Answer
-        What people said.
+        The answers. The rows of their questions are row numbers, even if `ids` is given.
     n_samples : int, default=None
-        Number of rows of the data. May be left out where `ids` are given.
+        Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, kept as `Constraints.ids`. The rows of a `Question` are
-        row numbers all the same.
+        The id of each row of the data, kept as `Constraints.ids`.
 
     Returns
     -------
@@ -204,7 +206,7 @@ def from_answers(
     Raises
     ------
     InvalidConstraintsError
-        If something is no `Answer`, or speaks of a row out of range.
+        If an element is not an `Answer`, or a row is out of range.
 
     Examples
     --------
@@ -217,13 +219,15 @@ def from_answers(
     by_kind: dict[Kind, list[Answer]] = {"pair": [], "triplet": [], "odd_one_out": []}
     for position, answer in enumerate(answers):
         if not isinstance(answer, Answer):
-            raise InvalidConstraintsError(f"answers[{position}] is no Answer: {answer!r}")
+            raise InvalidConstraintsError(
+                f"answers[{position}] must be a clew.Answer, got {answer!r}"
+            )
         by_kind[answer.question.kind].append(answer)
     columns: dict[str, Any] = {}
-    for kind, said in by_kind.items():
-        columns[PARAMETER[kind]] = [(*a.question.rows, a.value) for a in said]
-        columns[f"{kind}_weights"] = [a.weight for a in said]
-        columns[f"{kind}_annotators"] = [a.annotator for a in said]
+    for kind, given in by_kind.items():
+        columns[PARAMETER[kind]] = [(*a.question.rows, a.value) for a in given]
+        columns[f"{kind}_weights"] = [a.weight for a in given]
+        columns[f"{kind}_annotators"] = [a.annotator for a in given]
     n, row_ids = rows_and_ids(n_samples, ids)
     c = cls(n, **columns)
     return cls._from_tables(n, c.tables, c.annotators, row_ids)

@@ -35,12 +35,12 @@ _CHUNK: Final = 10_000
 
 
 def to_csv(self: Constraints, path: FilePath) -> None:
-    """Write ``kind,i,j,k,answer,annotator,weight``, one line an answer.
+    """Write a CSV file with the columns ``kind,i,j,k,answer,annotator,weight``, one answer a line.
 
     Kinds are pair (same, different, dont_know), triplet (first, second, dont_know) and
-    odd_one_out (first, second, third, none, dont_know). k is empty for pairs. Where the ids of
-    the rows are known, the columns are id_i, id_j and id_k and hold ids. A name or id that a
-    spreadsheet would take for a formula gets an apostrophe in front, which `read_csv` removes.
+    odd_one_out (first, second, third, none, dont_know). k is empty for pairs. If the ids of the
+    rows are known, the columns are id_i, id_j and id_k and hold ids. A name or id that a
+    spreadsheet would interpret as a formula gets an apostrophe in front, which `read_csv` removes.
 
     Parameters
     ----------
@@ -83,42 +83,41 @@ def read_csv(
 ) -> Constraints:
     """Read answers from a file in the form that `to_csv` writes.
 
-    The columns say how rows are named: i, j and k hold row numbers, id_i, id_j and id_k hold
-    ids. Columns may come in any order, in upper or lower case, parted by commas, semicolons or
-    tabs. annotator and weight may be left out, as columns or line by line, and k where there
-    are pairs alone. A column that pandas wrote for an index is skipped; any other column that
-    is not read is named in a warning.
+    The columns i, j and k hold row numbers; id_i, id_j and id_k hold ids. Columns may be in any
+    order, in upper or lower case, and separated by commas, semicolons or tabs. annotator and
+    weight may be omitted, or empty in some lines, and k may be omitted if there are only pairs. An
+    index column that pandas wrote is skipped; other columns that are not read cause a warning.
 
     Parameters
     ----------
     path : str or path-like
         A text file in UTF-8, with or without a byte-order mark.
     n_samples : int, default=None
-        Number of rows of the data. May be left out where `ids` are given.
+        Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, in their order. Needed where the file names rows by id.
-        A file that has row numbers and ids is checked to name the same rows by both.
+        The id of each row of the data, in the order of the rows. Required if the file has ids and
+        no row numbers. If it has both, they must name the same rows.
 
     Returns
     -------
     Constraints
-        With `ids`, where these are given.
-
-    Warns
-    -----
-    IgnoredColumnsWarning
-        If there are columns that hold nothing of an answer.
+        The answers, with `ids` if given.
 
     Raises
     ------
     FileFormatError
-        If the file is empty or a line is wrong: an unknown kind or answer, a row number out of
-        range, an unknown id, a row twice in one answer, k given for a pair, a weight outside
-        [0, 1]. The message names the file and the line. All is read or nothing.
+        If the file is empty or a line is invalid: an unknown kind or answer, a row number out of
+        range, an unknown id, a repeated row in one answer, k given for a pair, or a weight outside
+        [0, 1]. The message has the file and the line.
     InvalidConstraintsError
-        If `n_samples` or `ids` are wrong: an id is there twice, say.
+        If `n_samples` or `ids` is invalid; for example, if an id is repeated.
     OSError
         If the file cannot be read.
+
+    Warns
+    -----
+    IgnoredColumnsWarning
+        If there are columns that are not read.
 
     Notes
     -----
@@ -176,29 +175,30 @@ def read_jsonl(
     Parameters
     ----------
     path : str or path-like
-        A file in UTF-8 of one JSON object a line. An empty file holds no answers.
+        A file in UTF-8 with one JSON object per line. An empty file holds no answers.
     n_samples : int, default=None
-        Number of rows of the data. May be left out where `ids` are given.
+        Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data; see `read_csv`.
+        The id of each row of the data, in the order of the rows; see `read_csv`.
 
     Returns
     -------
     Constraints
-
-    Warns
-    -----
-    IgnoredColumnsWarning
-        If there are fields that hold nothing of an answer.
+        The answers, with `ids` if given.
 
     Raises
     ------
     FileFormatError
-        If a line is wrong. The message names the file and the line.
+        If a line is invalid. The message has the file and the line.
     InvalidConstraintsError
-        If `n_samples` or `ids` are wrong.
+        If `n_samples` or `ids` is invalid.
     OSError
         If the file cannot be read.
+
+    Warns
+    -----
+    IgnoredColumnsWarning
+        If there are fields that are not read.
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     reader = RecordReader(n, row_ids)
@@ -216,7 +216,7 @@ def read_jsonl(
 
 @contextmanager
 def _as_format_error() -> Iterator[None]:
-    """Turn what is wrong with an answer into what is wrong with its file."""
+    """Raise a `FileFormatError` for each `InvalidConstraintsError`."""
     try:
         yield
     except InvalidConstraintsError as error:

@@ -1,4 +1,4 @@
-"""Answers parted into those to learn from and those to judge by."""
+"""Folds of answers for cross-validation."""
 
 from __future__ import annotations
 
@@ -16,41 +16,44 @@ __all__ = ["held_out_folds"]
 def held_out_folds(
     known: Constraints, n_folds: int, random: np.random.RandomState
 ) -> Iterator[tuple[Constraints, Constraints]]:
-    """Hold out each answer once, together with all others to the same question.
+    """Split answers into folds, and yield the training and the held-out answers of each.
 
-    Who has heard one answer to a question could else know another by heart.
+    All answers to one question share a fold, so no held-out question was seen in training.
 
     Parameters
     ----------
     known : Constraints
         The answers.
     n_folds : int
-        How many parts; all kinds are spread over them evenly.
+        Number of folds. Questions of each kind are divided evenly among them.
     random : RandomState
-        Deals the answers out.
+        Source of randomness.
 
     Yields
     ------
     kept, held : Constraints
-        The answers to learn from, and those held out.
+        The training answers, and the held-out answers.
     """
-    fold = {PARAMETER[table.kind]: _dealt(table.rows, n_folds, random) for table in known.tables}
+    folds = {
+        PARAMETER[table.kind]: _fold_of_answers(table.rows, n_folds, random)
+        for table in known.tables
+    }
     for number in range(n_folds):
         yield (
-            known.select(**{kind: of != number for kind, of in fold.items()}),
-            known.select(**{kind: of == number for kind, of in fold.items()}),
+            known.select(**{kind: fold != number for kind, fold in folds.items()}),
+            known.select(**{kind: fold == number for kind, fold in folds.items()}),
         )
 
 
-def _dealt(
+def _fold_of_answers(
     rows: NDArray[np.int64], n_folds: int, random: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Give each answer the number of its fold, by its question: its rows in any order."""
+    """Return the fold of each answer; questions are equal if they name the same rows."""
     _, first, question = np.unique(
         np.sort(rows, axis=1), axis=0, return_index=True, return_inverse=True
     )
     # Questions in the order in which they were first asked.
     place = np.empty(len(first), np.int64)
     place[np.argsort(first)] = np.arange(len(first))
-    dealt = random.permutation(len(first)) % n_folds
-    return np.asarray(dealt[place[question.reshape(len(rows))]], dtype=np.int64)
+    fold = random.permutation(len(first)) % n_folds
+    return np.asarray(fold[place[question.reshape(len(rows))]], dtype=np.int64)

@@ -21,12 +21,12 @@ __all__ = ["from_frame", "to_frame"]
 
 
 def to_frame(self: Constraints) -> pd.DataFrame:
-    """Make a pandas data frame of one row an answer, with the columns of `to_csv`.
+    """Make a pandas data frame with one row per answer and the columns of `to_csv`.
 
     Returns
     -------
     pandas.DataFrame
-        The third row is missing for pairs.
+        The column k, or id_k, is missing (NA) for pairs.
 
     Raises
     ------
@@ -65,39 +65,40 @@ def from_frame(
     n_samples: int | None = None,
     ids: Iterable[object] | None = None,
 ) -> Constraints:
-    """Take answers from a data frame in the form that `to_frame` makes.
+    """Read answers from a data frame in the form that `to_frame` makes.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns kind, answer, and i and j, or id_i and id_j; where needed also k or id_k,
-        annotator and weight. Its index is not used.
+        Its columns are those of `to_csv`; annotator and weight may be omitted, and k or id_k if
+        there are only pairs. Its index is not used.
     n_samples : int, default=None
-        Number of rows of the data. May be left out where `ids` are given.
+        Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, in their order, such as the index of the data frame of
-        features; see `read_csv`.
+        The id of each row of the data, in the order of the rows: for example, the index of the data
+        frame of the features. See `read_csv`.
 
     Returns
     -------
     Constraints
-
-    Warns
-    -----
-    IgnoredColumnsWarning
-        If there are columns that hold nothing of an answer.
+        The answers, with `ids` if given.
 
     Raises
     ------
     InvalidConstraintsError
-        If a column is missing or a row is wrong; the message names it.
+        If a column is missing or a row is invalid; the message has its number.
+
+    Warns
+    -----
+    IgnoredColumnsWarning
+        If there are columns that are not read.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from clew import Constraints
     >>> X = pd.DataFrame({"length": [5.1, 4.9, 7.0]}, index=["a", "b", "c"])
-    >>> said = pd.DataFrame(
+    >>> answers = pd.DataFrame(
     ...     {
     ...         "kind": "pair",
     ...         "id_i": ["a", "c"],
@@ -105,7 +106,7 @@ def from_frame(
     ...         "answer": ["same", "different"],
     ...     }
     ... )
-    >>> Constraints.from_frame(said, ids=X.index).pairs
+    >>> Constraints.from_frame(answers, ids=X.index).pairs
     array([[0, 1],
            [0, 2]])
     """
@@ -113,7 +114,7 @@ def from_frame(
     reader = RecordReader(n, row_ids)
     reader.set_columns(list(frame.columns), lambda _: "frame")
     columns = [frame.iloc[:, at] for at in range(frame.shape[1])]
-    # None for every way in which pandas marks what is missing.
+    # pandas has several markers of missing values: replace them by None.
     reader.add(
         [column.astype(object).where(column.notna(), None).tolist() for column in columns],
         lambda at: f"frame, row {at}",

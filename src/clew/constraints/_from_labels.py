@@ -32,7 +32,7 @@ def from_labels(
     random_state: int | RandomState | None = None,
     ids: Iterable[object] | None = None,
 ) -> Constraints:
-    """Simulate answers from known labels, a given share of them wrong.
+    """Simulate answers from known labels, with a given share of errors.
 
     Meant for experiments. Questions are drawn uniformly: pairs without replacement, triplets and
     odd-one-out questions independently of each other.
@@ -69,8 +69,8 @@ def from_labels(
 
     Notes
     -----
-    The true answer is don't-know where labels do not determine one: to a triplet if both or
-    neither of b and c are in the class of a, to an odd-one-out question about three classes.
+    The true answer is don't-know if the labels do not determine one: for a triplet if both or
+    neither of b and c are in the class of a, for an odd-one-out question about three classes.
 
     Time and memory are linear in the numbers of rows and answers.
 
@@ -146,7 +146,7 @@ def _with_errors(
     answers = truth.copy()
     known = random.permutation(np.flatnonzero(truth != DONT_KNOW))
     n_wrong = round(error * known.size)
-    # Both numbers may be rounded up where the shares add up to 1.
+    # If the shares sum to 1, both numbers may be rounded up.
     n_unknown = min(round(dont_know * known.size), known.size - n_wrong)
     wrong, unknown = known[:n_wrong], known[n_wrong : n_wrong + n_unknown]
     codes = np.array([code for code in ANSWER_WORDS[kind].values() if code != DONT_KNOW])

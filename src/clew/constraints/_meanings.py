@@ -1,4 +1,4 @@
-"""What each answer says: the pairs that it implies, and the answer that labels make true."""
+"""The pairs that answers imply, and the true answers to questions for given labels."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def as_classes(y: ArrayLike) -> IntArray:
     Returns
     -------
     ndarray of shape (n_samples,), int64
+        The class of each row.
 
     Raises
     ------
@@ -74,8 +75,8 @@ def _odd_one_out(y: IntArray, rows: IntArray) -> IntArray:
     )
 
 
-#: For each kind, the function (classes, rows of shape (n, 2) or (n, 3)) -> true answers (n,).
-#: Where the labels do not settle a question, the true answer is don't-know.
+#: For each kind, a function from classes and rows of shape (n, 2) or (n, 3) to the true answers. If
+#: the classes do not determine the answer, it is don't-know.
 TRUTH: Final[Mapping[Kind, Callable[[IntArray, IntArray], IntArray]]] = MappingProxyType(
     {"pair": _pair, "triplet": _triplet, "odd_one_out": _odd_one_out}
 )
@@ -116,14 +117,14 @@ def implied_pairs(tables: tuple[AnswerTable, AnswerTable, AnswerTable]) -> Answe
 
 def _implied_by(table: AnswerTable) -> AnswerTable:
     table = table.in_row_order()  # the result does not depend on the order of the rows
-    of, rows, answers = [], [], []
+    sources, rows, answers = [], [], []
     for answer, implied in IMPLIED_PAIRS[table.kind].items():
         given = np.flatnonzero(table.answers == answer)
         for first, second, code in implied:
-            of.append(given)
+            sources.append(given)
             rows.append(table.rows[given][:, [first, second]])
             answers.append(np.full(len(given), code, dtype=np.int64))
-    source = np.concatenate(of)
+    source = np.concatenate(sources)
     order = np.argsort(source, kind="stable")
     source = source[order]
     return AnswerTable(

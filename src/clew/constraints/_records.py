@@ -138,14 +138,14 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
 
 
 class RecordReader:
-    """Collects records, checking each, and makes the tables of `Constraints` from them.
+    """Collect and check records, and make the tables of `Constraints` from them.
 
     Parameters
     ----------
     n_samples : int
         Number of rows of the data.
     ids : RowIds or None
-        Their ids.
+        The ids of the rows, if known.
     """
 
     def __init__(self, n_samples: int, ids: RowIds | None) -> None:
@@ -156,13 +156,13 @@ class RecordReader:
         self._annotators: dict[str, int] = {}
 
     def warn_of_ignored(self, place: object) -> None:
-        """Name the columns that were not read in a warning, at the line that called the caller."""
+        """Warn of the columns that were not read."""
         if self._ignored:
             names = ", ".join(map(repr, self._ignored))
             warn(f"{place}: columns that are not read: {names}", IgnoredColumnsWarning)
 
     def set_columns(self, columns: Iterable[object], where: Where) -> None:
-        """Set the names of the columns of the records to come.
+        """Set the names of the columns of the records that are added next.
 
         Raises
         ------
@@ -181,18 +181,18 @@ class RecordReader:
         Parameters
         ----------
         columns : sequence of sequence of length n
-            The fields of n records, column by column: text or values, None where missing.
+            The fields of n records, column by column: text or values, None if missing.
         where : function of int
             Describes the place of a record.
 
         Raises
         ------
         InvalidConstraintsError
-            If a field is wrong.
+            If a field is invalid.
 
         Notes
         -----
-        Columns are checked one after the other; where several records are wrong, the message is
+        Columns are checked one after the other, so if several records are invalid, the message is
         not always about the first.
         """
         named = dict(zip(self._header.names, columns, strict=True))

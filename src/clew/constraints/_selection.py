@@ -21,7 +21,7 @@ PLURAL = {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd-one-out an
 
 
 def join(self: Constraints, other: Constraints) -> Constraints:
-    """Append the answers of `other`, which has to be about the same rows.
+    """Append the answers of `other`, which must be about the same rows.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def join(self: Constraints, other: Constraints) -> Constraints:
     Returns
     -------
     Constraints
-        With the `ids` of either.
+        The answers of both, with the `ids` of whichever has ids.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which answers a method honours; it refuses all others aloud."""
+"""The kinds of answers that a method honors, and the refusal of all others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,19 @@ __all__ = ["Support", "check_constraints", "of_some_weight", "refuse_contradicti
 
 
 class Support(NamedTuple):
-    """Kinds of answers that a method honours."""
+    """Kinds of answers that a method honors.
+
+    Parameters
+    ----------
+    pairs : bool, default=False
+        Must-links and cannot-links.
+    triplets : bool, default=False
+        Triplets, of any answer.
+    odd_one_out : bool, default=False
+        Odd-one-out answers, of any answer.
+    dont_know : bool, default=False
+        Don't-knows about pairs; most methods accept and ignore them.
+    """
 
     pairs: bool = False
     triplets: bool = False
@@ -30,38 +42,45 @@ PAIRS = Support(pairs=True, dont_know=True)
 def check_constraints(
     method: object, constraints: Constraints, n_samples: int, support: Support = PAIRS
 ) -> None:
-    """Check that constraints speak of this data, and of nothing that the method would drop.
+    """Check that answers are about the given data, and of kinds that a method honors.
 
     Parameters
     ----------
     method : estimator or function
-        Whose name goes into the messages.
+        The method, whose name is used in messages.
     constraints : Constraints
         The answers.
     n_samples : int
         Number of rows of the data.
-    support : Support
-        What the method honours.
+    support : Support, default=Support(pairs=True, dont_know=True)
+        Kinds of answers that the method honors.
 
     Raises
     ------
     InvalidArgumentError
-        If it is no `Constraints`.
+        If `constraints` is not a `Constraints`.
     InvalidConstraintsError
-        If `n_samples` differs.
+        If the constraints are about another number of rows.
     UnsupportedConstraintError
-        If there are answers of a kind that the method does not honour.
+        If there are answers of a kind that the method does not honor.
+
+    Examples
+    --------
+    >>> from clew import Constraints
+    >>> from clew.constraints import Support, check_constraints
+    >>> c = Constraints.from_pairs(must_link=[(0, 1)], n_samples=3)
+    >>> check_constraints("my_method", c, 3, Support(pairs=True))
     """
     name = getattr(method, "__name__", type(method).__name__)
     if not isinstance(constraints, Constraints):
         raise InvalidArgumentError(
-            f"{name} wants constraints as a clew.Constraints, got {type(constraints).__name__}; "
-            "see Constraints.from_pairs and Constraints.read_csv"
+            f"{name}: constraints must be a clew.Constraints, got {type(constraints).__name__}; "
+            "make one by Constraints.from_pairs or Constraints.read_csv"
         )
     if constraints.n_samples != n_samples:
         raise InvalidConstraintsError(
             f"the constraints are about {constraints.n_samples} rows, but X has {n_samples}; "
-            "Constraints.subset carries them over to some of the rows"
+            "if X holds some of these rows, use Constraints.subset"
         )
     present = {
         "pairs": bool((~constraints.is_dont_know).any()),
@@ -71,22 +90,22 @@ def check_constraints(
     }
     for kind, is_present in present.items():
         if is_present and not getattr(support, kind):
-            honoured = ", ".join(k for k, can in support._asdict().items() if can) or "none"
+            honored = ", ".join(k for k, can in support._asdict().items() if can) or "none"
             raise UnsupportedConstraintError(
-                f"{name} does not honour {kind} answers and will not drop them in silence; "
-                f"it honours: {honoured}"
+                f"{name} does not honor {kind} answers; it honors: {honored}. Remove the others "
+                "by Constraints.select, or use a method that honors them"
             )
 
 
 def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int) -> Constraints:
-    """Check what `fit` got against what the estimator honours; None is no answers.
+    """Check the constraints given to `fit`, and replace None by empty constraints.
 
     Parameters
     ----------
     estimator : estimator
-        It has `supports`.
+        An estimator with an attribute `supports`.
     constraints : Constraints or None
-        What `fit` got.
+        The argument of `fit`.
     n_samples : int
         Number of rows of the data.
 
@@ -97,7 +116,7 @@ def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int)
     Raises
     ------
     InvalidArgumentError, InvalidConstraintsError, UnsupportedConstraintError
-        As `check_constraints` has it.
+        As for `check_constraints`.
     """
     if constraints is None:
         return Constraints(n_samples)
@@ -106,7 +125,7 @@ def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int)
 
 
 def binding_answers(known: Constraints) -> Constraints:
-    """Take the answers of any weight above 0, as hard methods do, and refuse contradictions.
+    """Select the answers of positive weight, all of which a hard method honors.
 
     Parameters
     ----------
@@ -120,7 +139,7 @@ def binding_answers(known: Constraints) -> Constraints:
     Raises
     ------
     InconsistentConstraintsError
-        Naming the shortest chain of the first contradiction.
+        If they contradict each other; the message has the chain of the first contradiction.
     """
     binding = known.select(pairs=known.pair_weights > 0)
     refuse_contradictions(binding)
@@ -128,29 +147,29 @@ def binding_answers(known: Constraints) -> Constraints:
 
 
 def refuse_contradictions(known: Constraints) -> None:
-    """Refuse answers that cannot all hold, whatever their weights.
+    """Refuse answers that contradict each other, whatever their weights.
 
     Parameters
     ----------
     known : Constraints
-        The answers that a method takes as binding.
+        The answers, all of which a method would honor as hard constraints.
 
     Raises
     ------
     InconsistentConstraintsError
-        Naming the shortest chain of the first contradiction.
+        If there are conflicts; the message has the chain of the first.
     """
     conflicts = known.conflicts()
     if conflicts:
-        more = f", and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
+        more = f", and {len(conflicts) - 1} more conflicts" if len(conflicts) > 1 else ""
         raise InconsistentConstraintsError(
             f"answers contradict each other: {conflicts[0]}{more}. Hard constraints cannot all "
-            "hold: correct the answers, or use a soft mode or method, which weighs them",
+            "hold: correct the answers, or use a method with soft constraints",
             conflicts[0].chain,
         )
 
 
 def of_some_weight(known: Constraints) -> Constraints:
-    """Leave out the answers of weight 0, which say nothing."""
+    """Select the answers of positive weight."""
     pairs, triplets, odd_one_out = (table.weights > 0 for table in known.tables)
     return known.select(pairs=pairs, triplets=triplets, odd_one_out=odd_one_out)

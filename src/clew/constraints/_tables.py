@@ -25,9 +25,9 @@ PARAMETER: Final[Mapping[Kind, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerTable:
-    """The answers of one kind, in order of arrival, as four arrays of equal length.
+    """The answers of one kind, in order of arrival, as arrays of equal length.
 
-    `Constraints.tables` returns these. The arrays are made read-only.
+    `Constraints.tables` returns three of these. The arrays are made read-only.
 
     Parameters
     ----------
@@ -79,13 +79,35 @@ class AnswerTable:
 
     @classmethod
     def empty(cls, kind: Kind) -> AnswerTable:
-        """Return a table without answers."""
+        """Return a table without answers.
+
+        Parameters
+        ----------
+        kind : {"pair", "triplet", "odd_one_out"}
+            The kind of the questions.
+
+        Returns
+        -------
+        AnswerTable
+        """
         none = np.zeros(0, dtype=np.int64)
         return cls(kind, none.reshape(0, N_ROWS[kind]), none, np.zeros(0), none)
 
     @classmethod
     def stacked(cls, kind: Kind, parts: Sequence[AnswerTable]) -> AnswerTable:
-        """Concatenate tables of one kind whose annotator codes mean the same annotators."""
+        """Concatenate tables of the same kind and with the same codes of annotators.
+
+        Parameters
+        ----------
+        kind : {"pair", "triplet", "odd_one_out"}
+            The kind of the questions.
+        parts : sequence of AnswerTable
+            The tables; none gives an empty table.
+
+        Returns
+        -------
+        AnswerTable
+        """
         parts = [cls.empty(kind), *parts]
         return cls(
             kind,
@@ -96,7 +118,17 @@ class AnswerTable:
         )
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> AnswerTable:
-        """Keep the answers selected by a mask or by positions."""
+        """Select answers.
+
+        Parameters
+        ----------
+        which : ndarray of bool or int64
+            A mask of the answers to keep, or their positions.
+
+        Returns
+        -------
+        AnswerTable
+        """
         return AnswerTable(
             self.kind,
             self.rows[which],
@@ -124,14 +156,26 @@ class AnswerTable:
         ).with_sorted_pairs()
 
     def with_sorted_pairs(self) -> AnswerTable:
-        """Put the smaller row of each pair first; leave the rows of other kinds in order."""
+        """Put the smaller row of each pair first; other kinds stay as they are.
+
+        Returns
+        -------
+        AnswerTable
+        """
         if self.kind != "pair":
             return self
         rows = np.sort(self.rows, axis=1)
         return AnswerTable(self.kind, rows, self.answers, self.weights, self.annotators)
 
     def in_row_order(self) -> AnswerTable:
-        """Ask the same questions with rows in ascending order (of a triplet, its last two)."""
+        """Put the rows of each question in ascending order, and change its answer accordingly.
+
+        The first row of a triplet stays first.
+
+        Returns
+        -------
+        AnswerTable
+        """
         if self.kind == "pair":
             return self.with_sorted_pairs()
         head = self.rows[:, :1] if self.kind == "triplet" else self.rows[:, :0]
@@ -145,17 +189,49 @@ class AnswerTable:
         return AnswerTable(self.kind, rows, answers, self.weights, self.annotators)
 
     def with_weights(self, weights: NDArray[np.float64]) -> AnswerTable:
-        """Replace the weights."""
+        """Replace the weights.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,), float64
+            New weights; they are not checked.
+
+        Returns
+        -------
+        AnswerTable
+        """
         return AnswerTable(self.kind, self.rows, self.answers, weights, self.annotators)
 
     def with_annotators(self, annotators: NDArray[np.int64]) -> AnswerTable:
-        """Replace the codes of the annotators."""
+        """Replace the codes of the annotators.
+
+        Parameters
+        ----------
+        annotators : ndarray of shape (n,), int64
+            New codes; they are not checked.
+
+        Returns
+        -------
+        AnswerTable
+        """
         return AnswerTable(self.kind, self.rows, self.answers, self.weights, annotators)
 
     def is_equal(
         self, other: AnswerTable, own_names: Sequence[str], other_names: Sequence[str]
     ) -> bool:
-        """Compare two tables, annotators by name."""
+        """Compare two tables, with annotators compared by name.
+
+        Parameters
+        ----------
+        other : AnswerTable
+            The other table.
+        own_names, other_names : sequence of str
+            Names of the annotators of both tables, by code.
+
+        Returns
+        -------
+        bool
+        """
         if len(self) != len(other):
             return False
         mine = np.asarray(own_names, dtype=object)[self.annotators]
@@ -186,7 +262,8 @@ def as_table(
     Parameters
     ----------
     values : array-like of shape (n, n_rows) or (n, n_rows + 1), or None
-        The rows of each answer, or their ids, and, if `answers` is None, the answer. None: none.
+        The rows of each question, or their ids; if `answers` is None, followed by the answer. None
+        is no answers.
     kind : {"pair", "triplet", "odd_one_out"}
         The kind of the questions.
     n_samples : int
@@ -196,7 +273,7 @@ def as_table(
     answers : array-like of shape (n,) or one answer, default=None
         The answers, as codes or words.
     name : str, default=None
-        Name of `values` in messages. None: the parameter of `Constraints`.
+        Name of `values` in messages. None is the name of the parameter of `Constraints`.
 
     Returns
     -------
@@ -254,6 +331,7 @@ def code_annotators(
     Returns
     -------
     names : tuple of str
+        The distinct annotators.
     codes : list of ndarray of int64
         For each list of `given`, the position of each annotator in `names`.
     """

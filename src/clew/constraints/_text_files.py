@@ -17,7 +17,7 @@ __all__ = ["csv_lines", "json_lines", "quoted", "split_columns"]
 
 FilePath = str | os.PathLike[str]
 
-#: A spreadsheet takes a field that begins with one of these for a formula.
+#: A spreadsheet interprets a field that begins with one of these as a formula.
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -38,7 +38,7 @@ def csv_lines(path: FilePath) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the fields of each line that is not empty."""
     content = _read_utf8(path)
     if content[:100].decode("utf-8-sig", "ignore").lstrip().startswith("{"):
-        raise FileFormatError(f"{path} is no CSV file but JSON lines: use read_jsonl")
+        raise FileFormatError(f"{path} holds JSON lines, not CSV: use read_jsonl")
     first = content.lstrip().partition(b"\n")[0]
     delimiter = max(",;\t", key=lambda mark: first.count(mark.encode()))
     with io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="") as file:
@@ -48,7 +48,7 @@ def csv_lines(path: FilePath) -> Iterator[tuple[int, list[str]]]:
             for fields in reader:
                 if fields and (fields[0].strip() or any(map(str.strip, fields))):
                     yield line, fields
-                # A record may span lines: the next begins behind the last line that was read.
+                # A record may span several lines; line_num is the number of lines read so far.
                 line = reader.line_num + 1
         except csv.Error as error:
             raise FileFormatError(f"{path}, line {line}: {error}") from error
@@ -56,7 +56,7 @@ def csv_lines(path: FilePath) -> Iterator[tuple[int, list[str]]]:
 
 def json_lines(path: FilePath) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of each line that is not empty."""
-    # Not str.splitlines, which also splits at characters that a JSON string may hold.
+    # str.splitlines would also split at characters that JSON strings may contain.
     with io.TextIOWrapper(io.BytesIO(_read_utf8(path)), "utf-8-sig", newline="\n") as file:
         for line, text in enumerate(file, start=1):
             if not text.strip():
@@ -86,7 +86,8 @@ def _read_utf8(path: FilePath) -> bytes:
 
 
 def quoted(value: object) -> str:
-    # Not csv.writer, which leaves a lone carriage return _unquoted before Python 3.13.
+    """Quote a field of a CSV file, and put an apostrophe before what looks like a formula."""
+    # csv.writer does not quote a lone carriage return before Python 3.13.
     text = str(value)
     if not isinstance(value, int) and text.lstrip("'").startswith(_FORMULA_STARTS):
         text = f"'{text}"

@@ -1,7 +1,7 @@
-"""The checks of answers, given as arrays or as fields of a file or data frame.
+"""Validation of answers, given as arrays or as fields of a file or data frame.
 
-Functions that check many answers take ``where``, a function that describes the place of answer
-number `at` for messages: "pairs[3]", say, or "answers.csv, line 5".
+Functions that check many answers take ``where``, a function that returns the place of the answer
+with a given number for messages, such as "pairs[3]" or "answers.csv, line 5".
 """
 
 from __future__ import annotations
@@ -118,11 +118,12 @@ def as_rows(rows: NDArray[np.int64], n_samples: int, where: Where) -> NDArray[np
             f"n_samples is {n_samples}, so {allowed}"
         )
     in_order = np.sort(rows, axis=1)
-    repeated = (in_order[:, 1:] == in_order[:, :-1]).any(axis=1)
+    repeated = in_order[:, 1:] == in_order[:, :-1]
     if repeated.any():
-        at = int(np.argmax(repeated))
+        at, position = (int(axis[0]) for axis in np.nonzero(repeated))
         raise InvalidConstraintsError(
-            f"{where(at)}: the rows of an answer must be distinct, but one is repeated"
+            f"{where(at)}: the rows of an answer must be distinct, but row "
+            f"{in_order[at, position]} is repeated"
         )
     return np.ascontiguousarray(rows)
 
@@ -195,7 +196,7 @@ def as_weights(weights: ArrayLike | None, n_answers: int, name: str) -> NDArray[
 
 
 def as_annotators(annotators: ArrayLike | None, n_answers: int, name: str) -> list[int] | list[str]:
-    """Convert annotators to a list of length `n_answers`; one value holds for all; None: ""."""
+    """Convert annotators to a list of length `n_answers`; one value holds for all; None is ""."""
     try:
         array = np.asarray("" if annotators is None else annotators)
         # As objects: NumPy's strings drop trailing zero characters.

@@ -1,4 +1,4 @@
-"""Affinities: neighbor graphs, local scales, and checks of what is given."""
+"""Neighbor graphs, Gaussian affinities with local scales, and checks of given affinities."""
 
 from clew.graphs._checks import (
     SYMMETRY_TOLERANCE,

@@ -1,4 +1,4 @@
-"""Checks of affinities, distances and kernels of every two rows."""
+"""Checks of precomputed matrices: affinities, distances and kernels."""
 
 from __future__ import annotations
 
@@ -26,81 +26,100 @@ SYMMETRY_TOLERANCE = 1e-6
 def check_affinity(
     affinity: NDArray[np.floating] | csr_array, *, allow_negative: bool = False
 ) -> None:
-    """Refuse what cannot be affinities.
+    """Check precomputed affinities.
 
     Parameters
     ----------
     affinity : ndarray or csr_array
         Affinities.
     allow_negative : bool, default=False
-        Whether negative ones will do, as negated distances, where they are dense.
+        Whether dense affinities may be negative, for example negated distances. Sparse ones never
+        may: entries that are not stored are 0 and would be larger.
 
     Raises
     ------
     InvalidDataError
-        If they are not square and symmetric, or some are negative.
+        If the matrix is not square, is dense and not symmetric, or has negative entries that are
+        not allowed.
     """
     check_square(affinity, "affinity")
     entries = affinity.data if issparse(affinity) else affinity
-    # Of a sparse affinity what is not stored is nil: negative ones would be larger than those.
     is_refused = issparse(affinity) or not allow_negative
     if is_refused and entries.size and entries.min() < 0:
         raise InvalidDataError(
-            f"Negative values in data: affinities are 0 at least, got {entries.min():g}; distances "
-            "can be turned into affinities by clew.similarity.AdaptiveKNN(metric='precomputed')"
+            f"Negative values in data: affinities must be 0 or more, got {entries.min():g}. To use "
+            "distances, turn them into affinities by "
+            "clew.similarity.AdaptiveKNN(metric='precomputed')"
         )
 
 
 def check_distances(distances: NDArray[np.floating]) -> None:
-    """Refuse what cannot be distances.
+    """Check precomputed distances.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, n)
+        Distances.
 
     Raises
     ------
     InvalidDataError
-        If they are not square and symmetric, some are negative, or the diagonal is not nil.
+        If the matrix is not square and symmetric, has negative entries, or its diagonal is not 0.
     """
     check_square(distances, "distance matrix")
     if distances.min() < 0:
         raise InvalidDataError(
-            f"Negative values in data: distances are 0 at least, got {distances.min():g}"
+            f"Negative values in data: distances must be 0 or more, got {distances.min():g}"
         )
-    farthest = float(np.diagonal(distances).max())
-    if farthest > SYMMETRY_TOLERANCE * float(distances.max()):
+    largest = float(np.diagonal(distances).max())
+    if largest > SYMMETRY_TOLERANCE * float(distances.max()):
         raise InvalidDataError(
-            f"the distance of a row from itself is 0, got {farthest:g}; is this an affinity?"
+            "the diagonal of a distance matrix must be 0, but its largest entry is "
+            f"{largest:g}; is this an affinity matrix?"
         )
 
 
 def check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
-    """Refuse what is not square, or dense and not symmetric.
+    """Check that a matrix is square and, if dense, symmetric.
+
+    Parameters
+    ----------
+    matrix : ndarray or csr_array
+        Any matrix. Sparse neighbor graphs need not be symmetric: they are made so later.
+    what : str
+        Name of the matrix in messages.
 
     Raises
     ------
     InvalidDataError
-        Saying `what` it should be.
+        If it is not square, or dense and not symmetric.
     """
     rows, columns = matrix.shape
     if rows != columns:
         raise InvalidDataError(
-            f"a precomputed {what} is square, got shape ({rows}, {columns}); are these features?"
+            f"a precomputed {what} must be square, got shape ({rows}, {columns}); "
+            "are these features?"
         )
-    if issparse(matrix):  # neighbour graphs are lopsided, and made symmetric later
+    if issparse(matrix):
         return
-    gap = max(  # by blocks: a second matrix of this size may not fit
+    gap = max(  # in blocks, as a second matrix of this size may not fit in memory
         float(np.abs(matrix[start:stop] - matrix[:, start:stop].T).max())
         for start, stop in blocks(rows, ROWS_PER_BLOCK)
     )
     if gap > SYMMETRY_TOLERANCE * max(-float(matrix.min()), float(matrix.max())):
-        raise InvalidDataError(f"a precomputed {what} is symmetric; this one differs by {gap:g}")
+        raise InvalidDataError(
+            f"a precomputed {what} must be symmetric, but entries (i, j) and (j, i) differ by up "
+            f"to {gap:g}"
+        )
 
 
 def check_dense_size(n_samples: int) -> None:
-    """Refuse to make a dense matrix that would fill the memory.
+    """Check that a dense affinity of this number of rows is small enough.
 
     Raises
     ------
     TooLargeError
-        Past 20,000 rows.
+        Above 20,000 rows.
     """
     if n_samples > MAX_DENSE_ROWS:
         raise TooLargeError(
@@ -110,12 +129,12 @@ def check_dense_size(n_samples: int) -> None:
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
-    """Check that every row can have so many neighbours.
+    """Check that a number of neighbors is between 1 and ``n_samples - 1``.
 
     Raises
     ------
     InvalidParameterError
-        If not.
+        If it is not.
     """
     if not Allowed(kind=int, low=1, high=n_samples - 1).holds(n_neighbors):
         raise InvalidParameterError(

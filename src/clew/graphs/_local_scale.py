@@ -1,4 +1,4 @@
-"""Gaussian affinities on local scales: how near two rows are, beside the rows around both."""
+"""Gaussian affinities with local scales, which adapt to the density around each row."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-#: Rows coincide whose squared distance is at most this share of the sum of their squared lengths:
-#: it may be rounding alone.
+#: Two rows coincide if their squared distance, over the sum of their squared lengths, is at most
+#: this: it may be a rounding error.
 COINCIDENT = 8 * np.finfo(np.float64).eps
-#: Which neighbor gives the scale of a row, in the paper on local scales.
+#: The neighbor whose distance is the scale of a row, in the paper on local scales.
 N_NEIGHBORS = 7
 
 
 class LocalScales:
-    """The local scale of any row: how far its nearest fitted rows are, copies of it left out.
+    """Local scales of rows: the distance to their nearest fitted rows, copies of them left out.
 
     Parameters
     ----------
     fitted : ndarray or csr_array of shape (n_samples, n_features)
-        Rows in units in which most are near the origin, see `Units.around_median`: lengths say how
-        large rounding errors of distances are.
+        Fitted rows, centered near the origin (`Units.around_median`), because rounding errors of
+        distances grow with the lengths of the rows.
     n_neighbors : int, default=7
         Number of nearest rows.
     uses_mean : bool, default=False
-        Whether the scale is the mean of their distances, or the largest.
+        Whether the scale is the mean distance to these rows; otherwise it is the largest.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class LocalScales:
 
     def of(self, rows: Floats | csr_array) -> Floats:
         """Return the scales of rows, fitted or new, (n_rows,)."""
-        # One more than needed: a row that was fitted meets itself.
+        # One more than needed, because the nearest fitted row of a fitted row is itself.
         k = min(self._n_neighbors + 1, len(self._copies))
         distance, which = self._search.nearest(rows, k)
         length = row_norms(rows, squared=True)[:, None]
@@ -64,7 +64,7 @@ class LocalScales:
 
 
 def _distinct_rows(rows: Any) -> tuple[Any, NDArray[np.int64]]:
-    """Return the distinct rows, and how often each occurs."""
+    """Return the distinct rows, and the number of copies of each."""
     if isinstance(rows, np.ndarray):
         return np.unique(rows, axis=0, return_counts=True)
     first: dict[tuple[bytes, bytes], int] = {}
@@ -77,7 +77,7 @@ def _distinct_rows(rows: Any) -> tuple[Any, NDArray[np.int64]]:
 
 
 def coincide(squared: Floats, length: Floats, other: Floats) -> NDArray[np.bool_]:
-    """Tell whether squared distances may be rounding errors, given both rows' squared lengths."""
+    """Test whether squared distances may be rounding errors, given both rows' squared lengths."""
     return np.asarray(squared <= COINCIDENT * (length + other))
 
 
@@ -88,18 +88,23 @@ def local_scales(
     *,
     uses_mean: bool = False,
 ) -> Floats:
-    """Return how far the nearest rows are, (n_rows,); 1 where there are none.
+    """Compute local scales from sorted distances.
 
     Parameters
     ----------
     distance : ndarray of shape (n_rows, n_others)
-        Distances, ascending in each row.
+        Distances to other rows, ascending in each row.
     count : ndarray of shape (n_rows, n_others)
-        How many rows each of them stands for; 0 for rows that coincide and for no row at all.
+        Number of copies of each of these other rows; 0 leaves the row out.
     n_neighbors : int, default=7
-        Number of nearest rows; all of them where there are fewer.
+        Number of nearest rows, copies counted; all of them if there are fewer.
     uses_mean : bool, default=False
-        Whether the scale is the mean of their distances, or the largest.
+        Whether the scale is the mean distance to these rows; otherwise it is the largest.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The scales; 1 for a row without any others.
     """
     taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
     near = np.where(taken > 0, distance, 0.0)
@@ -111,13 +116,13 @@ def local_scales(
 
 
 def scaled_squares(distance: Floats, scale: Floats, other: Floats) -> Floats:
-    """Return ``d² / (s·t)`` for rows with scales s and t; arguments broadcast."""
-    with np.errstate(over="ignore"):  # where scales are tiny, all the rest is far
+    """Return ``d² / (s·t)`` for distances d and scales s and t, which are broadcast."""
+    with np.errstate(over="ignore"):  # infinite if scales are tiny: the affinity is then 0
         return np.asarray((distance / scale) * (distance / other))
 
 
 def local_gaussian(distance: Floats, scale: Floats, other: Floats) -> Floats:
-    """Return the Gaussian affinity on local scales, ``exp(-d² / (s·t))``; arguments broadcast.
+    """Return ``exp(-d² / (s·t))`` for distances d and scales s and t, which are broadcast.
 
     References
     ----------
@@ -127,20 +132,24 @@ def local_gaussian(distance: Floats, scale: Floats, other: Floats) -> Floats:
 
 
 def local_scale_graph(X: Floats, n_neighbors: int) -> csr_array:
-    """Link each row to its nearest rows, with Gaussian affinities on local scales.
+    """Compute the Gaussian affinities of each row to its nearest rows.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Features.
     n_neighbors : int
-        How many.
+        Number of nearest rows.
 
     Returns
     -------
     csr_array of shape (n_samples, n_samples), float64
-        Made symmetric; scales are distances to the 7th neighbor, see `LocalScales`. Where rows are
-        repeated, to the 7th for each distinct row, so that repeating all rows changes no scale.
+        Symmetric: an affinity is stored if either row is among the nearest of the other.
+
+    Notes
+    -----
+    The scale of a row is the distance to its 7th neighbor. If there are c copies of each row on
+    average, it is the distance to its (7·c)th, so that repeating all rows changes no scale.
     """
     n, rows = len(X), Units.around_median(X).inside(X)
     n_distinct = len(np.unique(rows, axis=0))

@@ -1,4 +1,4 @@
-"""Neighbor graphs of affinities."""
+"""Neighbor graphs: the largest affinities of each row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ AUTO_NEIGHBORS = 20
 
 
 def resolved_n_neighbors(n_neighbors: int | Literal["auto", "paper"], n_samples: int) -> int:
-    """Turn a choice of neighbours into a number below `n_samples`.
+    """Convert a choice of neighbors to a number.
 
     Parameters
     ----------
     n_neighbors : int, "auto" or "paper"
-        "paper" is a tenth of the rows, "auto" the same but 20 at most and 5 at least.
+        "paper" is a tenth of the rows; "auto" is the same, limited to between 5 and 20.
     n_samples : int
         Number of rows.
 
     Returns
     -------
     int
+        The number of neighbors, at most ``n_samples - 1``.
     """
     tenth = max(1, round(n_samples / 10))
     if n_neighbors == "paper":
@@ -44,15 +45,15 @@ def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) 
     Parameters
     ----------
     affinity : ndarray or sparse array of shape (n, n)
-        Affinities, none negative. The diagonal is left out, and so is what a sparse array does
-        not store.
+        Affinities, none negative. The diagonal is ignored.
     n_neighbors : int
-        How many to keep in each row; of equal ones the first.
+        Number of affinities to keep in each row; of equal affinities the first.
 
     Returns
     -------
     csr_array of shape (n, n), float64
-        The larger of both directions where rows disagree.
+        Symmetric: each entry is the larger of those kept at (i, j) and (j, i). The diagonal is
+        empty.
     """
     if isinstance(affinity, np.ndarray):
         graph = _largest_entries(affinity, n_neighbors)
@@ -78,9 +79,9 @@ def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
 
 
 def largest_entries(table: NDArray[np.floating], k: int) -> NDArray[np.bool_]:
-    """Mark the `k` largest entries of each row of a table; of equal ones the first.
+    """Mark the `k` largest entries of each row of a table; of equal entries the first.
 
-    O(n) time for each row of n entries.
+    Takes O(n) time for each row of n entries.
     """
     width = table.shape[1]
     if width <= k:
@@ -96,18 +97,19 @@ def largest_entries(table: NDArray[np.floating], k: int) -> NDArray[np.bool_]:
 
 
 def largest_stored(affinity: csr_array, k: int) -> csr_array:
-    """Keep the largest stored affinities of each row, off the diagonal; the graph may be lopsided.
+    """Keep the largest stored affinities of each row, without the diagonal.
 
     Parameters
     ----------
     affinity : csr_array of shape (n, n)
         Affinities.
     k : int
-        How many to keep in each row; of equal ones the first.
+        Number of affinities to keep in each row; of equal affinities the first.
 
     Returns
     -------
     csr_array of shape (n, n), float64
+        In general not symmetric.
     """
     graph = csr_array(affinity).astype(np.float64, copy=True)
     graph.sort_indices()

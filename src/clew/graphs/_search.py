@@ -1,4 +1,4 @@
-"""The nearest rows of rows, found without changing anything that belongs to the whole process."""
+"""Search for nearest rows that leaves the global state of the process as it is."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from clew._parallel import blocks, one_blas_thread
 __all__ = ["NeighborSearch"]
 
 Floats = NDArray[np.float64]
-#: Beyond so many features a tree looks at nearly all rows.
+#: With more features, a tree visits nearly all rows.
 TREE_FEATURES = 15
 LEAF_SIZE = 30
 ROWS_PER_BLOCK = 2048
 
 
 class NeighborSearch:
-    """Exact search for nearest rows: by a tree of few features, otherwise by all distances.
+    """Exact search for nearest rows, safe in threads and interruptible.
 
-    The rows found are those of scikit-learn's `NearestNeighbors`. That class sets the warning
-    filters or the number of BLAS threads of the whole process while it searches; this one works
-    in threads beside each other, and in blocks, so that it can be interrupted.
+    It finds the rows that scikit-learn's `NearestNeighbors` finds. `NearestNeighbors` changes the
+    warning filters and the number of BLAS threads of the whole process while it runs, and
+    cannot be interrupted. A tree is used for up to 15 features, all distances otherwise.
 
     Parameters
     ----------
     rows : ndarray or csr_array of shape (n_samples, n_features), or (n_samples, n_samples)
-        Rows that are searched, or all distances between them.
+        The rows to search, or the distances of all pairs of them.
     is_distance : bool, default=False
         Whether `rows` are distances.
     """
@@ -45,20 +45,21 @@ class NeighborSearch:
         return {**self.__dict__, "_tree": None}
 
     def nearest(self, rows: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
-        """Find the nearest rows of any rows.
+        """Find the nearest of the searched rows for each given row.
 
         Parameters
         ----------
         rows : ndarray of shape (n_rows, n_features) or (n_rows, n_samples)
-            Rows, or their distances from the rows that are searched.
+            Rows, or their distances to the searched rows.
         n_neighbors : int
-            How many, `n_samples` at most.
+            Number of nearest rows, at most `n_samples`.
 
         Returns
         -------
         distance : ndarray of shape (n_rows, n_neighbors)
-            Ascending in each row.
+            Distances to the nearest rows, ascending in each row.
         index : ndarray of shape (n_rows, n_neighbors), int64
+            Numbers of the nearest rows.
         """
         distance = np.empty((rows.shape[0], n_neighbors))
         index = np.empty((rows.shape[0], n_neighbors), np.int64)
@@ -68,23 +69,24 @@ class NeighborSearch:
         return distance, index
 
     def nearest_others(self, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
-        """Find the nearest other rows of each row that is searched.
+        """Find the nearest other rows of each searched row.
 
         Parameters
         ----------
         n_neighbors : int
-            How many, ``n_samples - 1`` at most.
+            Number of nearest rows, at most ``n_samples - 1``.
 
         Returns
         -------
         distance : ndarray of shape (n_samples, n_neighbors)
-            Ascending in each row.
+            Distances to the nearest rows, ascending in each row.
         index : ndarray of shape (n_samples, n_neighbors), int64
+            Numbers of the nearest rows.
         """
         n = self._rows.shape[0]
         distance, index = self.nearest(self._rows, n_neighbors + 1)
         is_other = index != np.arange(n)[:, None]
-        # Among many copies of a row it may not be found itself: leave another copy out.
+        # If a row has many copies, it may not be among its own nearest rows: drop a copy instead.
         is_other[is_other.all(axis=1), 0] = False
         return distance[is_other].reshape(n, -1), index[is_other].reshape(n, -1)
 

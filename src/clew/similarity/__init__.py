@@ -1,4 +1,4 @@
-"""How alike are two items, given data and answers; one method a file."""
+"""Similarities of rows, learned from features and answers; one method per file."""
 
 from clew.similarity.adaptive_knn import AdaptiveKNN
 from clew.similarity.forests.clustrf import ClustRF

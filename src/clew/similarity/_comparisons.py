@@ -1,4 +1,4 @@
-"""Answers about three rows as comparisons of two distances."""
+"""Answers about three rows as comparisons of distances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from clew.exceptions import UnsupportedConstraintError
 
 __all__ = ["Relations", "equalities_of", "inequalities_of", "inequalities_or_refusal"]
 
-#: For each kind and answer: which two of the three rows are near, and which two are farther apart.
+#: For each kind and answer, positions (i, j, k, l) of rows in the answer: d(i, j) < d(k, l), or
+#: d(i, j) = d(k, l) for equalities.
 Comparisons = Mapping[Kind, Mapping[int, tuple[tuple[int, int, int, int], ...]]]
 INEQUALITIES: Final[Comparisons] = MappingProxyType({
     "triplet": {FIRST: ((0, 1, 0, 2),), SECOND: ((0, 2, 0, 1),)},
@@ -27,7 +28,7 @@ INEQUALITIES: Final[Comparisons] = MappingProxyType({
 })  # fmt: skip
 ALL_ALIKE = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 2, 1, 2))
 EQUALITIES: Final[Comparisons] = MappingProxyType({"odd_one_out": {NONE_DIFFERS: ALL_ALIKE}})
-#: Who cannot tell sees distances that are about the same.
+#: A don't-know may mean that the distances are about equal.
 EQUALITIES_OF_DONT_KNOW: Final[Comparisons] = MappingProxyType({
     "triplet": {DONT_KNOW: ((0, 1, 0, 2),)},
     "odd_one_out": {DONT_KNOW: ALL_ALIKE},
@@ -35,21 +36,21 @@ EQUALITIES_OF_DONT_KNOW: Final[Comparisons] = MappingProxyType({
 
 
 class Relations(NamedTuple):
-    """Comparisons of the distances of two pairs of rows; one answer may make several."""
+    """Comparisons of the distances of two pairs of rows; an answer may imply several."""
 
     near: NDArray[np.int64]
-    """Two rows of which the distance is the smaller one, (m, 2); or one of two equal ones."""
+    """The pair of rows of the smaller distance, or one of two equally distant pairs, (m, 2)."""
     far: NDArray[np.int64]
-    """Two rows that are farther apart, (m, 2); or as far."""
+    """The pair of rows of the larger distance, or the other of two equally distant ones, (m, 2)."""
     weight: NDArray[np.float64]
-    """How far to believe the answer, (m,)."""
+    """Weight of the answer, (m,)."""
     kind: NDArray[np.str_]
     """Kind of the answer, "triplet" or "odd_one_out", (m,)."""
     answer: NDArray[np.int64]
     """Position of the answer among those of its kind, (m,)."""
 
     def select(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Self:
-        """Keep some."""
+        """Return the chosen comparisons."""
         return type(self)(
             self.near[which],
             self.far[which],
@@ -60,68 +61,69 @@ class Relations(NamedTuple):
 
 
 def inequalities_of(known: Constraints) -> Relations:
-    """Give the comparisons that triplets and odd-one-out answers make, in their order.
+    """Return the comparisons that triplets and odd-one-out answers imply, in their order.
 
-    A triplet makes one, an odd one out two: both distances from it are larger than the third.
+    A triplet implies one. An odd-one-out answer implies two: the distances from the odd row to each
+    of the others are larger than that between the others.
     """
     return _relations(known, INEQUALITIES)
 
 
 def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
-    """Give the comparisons of answers that weigh something, for a method that knows no others.
+    """Return the comparisons of answers of positive weight, for a method without equalities.
 
     Raises
     ------
     UnsupportedConstraintError
-        If none of three rows is said to differ: that says that distances are equal.
+        If there are odd-one-out answers "none differs", which imply equal distances.
     """
-    is_even = (known.odd_one_out_answers == NONE_DIFFERS) & (known.odd_one_out_weights > 0)
-    if is_even.any():
+    has_none = (known.odd_one_out_answers == NONE_DIFFERS) & (known.odd_one_out_weights > 0)
+    if has_none.any():
         raise UnsupportedConstraintError(
-            f"{type(estimator).__name__} compares distances, and {int(is_even.sum())} odd_one_out "
-            'answers say "none differs", which compares none. Leave them out with '
-            "Constraints.select, or turn them into must-links with Constraints.as_pairs and take a "
-            "method that honours pairs"
+            f"{type(estimator).__name__} honors answers that compare distances, but "
+            f'{int(has_none.sum())} odd_one_out answers are "none differs". Leave them out with '
+            "Constraints.select, or turn them into must-links with Constraints.as_pairs and use a "
+            "method that honors pairs"
         )
     comparisons = inequalities_of(known)
     return comparisons.select(comparisons.weight > 0)
 
 
 def equalities_of(known: Constraints, *, with_dont_know: bool) -> Relations:
-    """Give the distances that are said to be about equal.
+    """Return the pairs of distances that answers about three rows imply to be equal.
 
     Parameters
     ----------
     known : Constraints
-        The answers.
+        The answers. An odd-one-out answer "none differs" implies that all three distances are
+        equal.
     with_dont_know : bool
-        Whether don't-knows about three rows mean that no distance stands out. Where none of three
-        differs, all their distances are equal in any case.
+        Whether don't-knows about three rows imply equal distances as well.
     """
     comparisons = [EQUALITIES, EQUALITIES_OF_DONT_KNOW] if with_dont_know else [EQUALITIES]
     return _relations(known, *comparisons)
 
 
 def _relations(known: Constraints, *comparisons: Comparisons) -> Relations:
-    # In row order, so that solvers visit comparisons alike however questions were asked.
-    given = [table.in_row_order() for table in known.tables if table.kind != "pair"]
+    # In row order, so that the order in which a question names its rows does not matter.
+    tables = [table.in_row_order() for table in known.tables if table.kind != "pair"]
     parts = []
-    for asked in given:
-        of = [
-            (np.flatnonzero(asked.answers == answer), positions)
-            for table in comparisons
-            for answer, many in table.get(asked.kind, {}).items()
-            for positions in many
+    for table in tables:
+        implied = [
+            (np.flatnonzero(table.answers == answer), positions)
+            for comparison in comparisons
+            for answer, several in comparison.get(table.kind, {}).items()
+            for positions in several
         ]
-        answer = np.concatenate([np.empty(0, np.int64), *(which for which, _ in of)])
+        answer = np.concatenate([np.empty(0, np.int64), *(which for which, _ in implied)])
         four = np.concatenate(
             [
                 np.empty((0, 4), np.int64),
-                *(asked.rows[which][:, list(positions)] for which, positions in of),
+                *(table.rows[which][:, list(positions)] for which, positions in implied),
             ]
         )
         order = np.argsort(answer, kind="stable")
         answer, four = answer[order], four[order]
-        kinds = np.full(len(answer), asked.kind, dtype="U11")
-        parts.append(Relations(four[:, :2], four[:, 2:], asked.weights[answer], kinds, answer))
+        kinds = np.full(len(answer), table.kind, dtype="U11")
+        parts.append(Relations(four[:, :2], four[:, 2:], table.weights[answer], kinds, answer))
     return Relations(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

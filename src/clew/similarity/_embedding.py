@@ -1,4 +1,4 @@
-"""What similarities that learn features have in common: alike rows are near in them."""
+"""Base class of the similarities that learn features."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["LearnedSpace"]
 
 
 class LearnedSpace(ConstrainedTransformer):
-    """Learn features from features and answers; the Euclidean distance in them is what is learned.
+    """Learn features whose Euclidean distances fit the answers.
 
-    Affinities are Gaussian in the learned features, on local scales, see `AdaptiveKNN`. Subclasses
-    store their parameters, declare `_allowed` and `supports`, and write `_solve` and `_embed`.
+    Affinities are Gaussians of these distances, with local scales, see `AdaptiveKNN`. Subclasses
+    store their parameters, declare `_allowed` and `supports`, and implement `_solve` and `_embed`.
     """
 
     _allowed: ClassVar[dict[str, Any]]
     supports: ClassVar[Support]
-    #: Clusterers of features can be fitted on `embedding_`.
+    #: Clusterers that need features are fitted on `embedding_`.
     learns_features: ClassVar[bool] = True
 
     embedding_: NDArray[np.float64]
@@ -54,13 +54,13 @@ class LearnedSpace(ConstrainedTransformer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Features; those of larger numbers count for more, so put them on one scale before.
+            Features. Those of larger variance have more weight, so standardize them first.
         y : ignored
-            Present by convention.
+            Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            Answers; None is no answers.
         callback : callable, default=None
-            Called now and then with the number of finished steps and of all.
+            Called as ``callback(n_done, n_steps)``.
 
         Returns
         -------
@@ -81,17 +81,17 @@ class LearnedSpace(ConstrainedTransformer):
         raise NotImplementedError
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the learned features of rows.
+        """Return the learned features of rows.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Any rows, fitted or new.
+            Features of rows, fitted or new.
 
         Returns
         -------
         ndarray of shape (n_rows, n_components)
-            Their Euclidean distance is the learned one.
+            Learned features, whose Euclidean distances are the learned distances.
         """
         check_is_fitted(self, "embedding_")
         return self._embed(check_features(self, X, reset=False))
@@ -103,22 +103,24 @@ class LearnedSpace(ConstrainedTransformer):
 
     @property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
+
+        Computed at the first access.
+        """
         return self._nearness.affinity_matrix_
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Link every fitted row to its most similar rows, without a dense matrix.
+        """Find the most similar rows of each fitted row, without a dense matrix.
 
         Parameters
         ----------
         n_neighbors : int, default=20
-            How many.
+            Number of rows to find for each row.
 
         Returns
         -------
         csr_array of shape (n_samples, n_samples), float64
-            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself
-            excluded.
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, without itself.
 
         Raises
         ------
@@ -128,12 +130,12 @@ class LearnedSpace(ConstrainedTransformer):
         return self._nearness.kneighbors_graph(n_neighbors)
 
     def affinity_to_fitted(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Measure the affinity of rows to every fitted row.
+        """Compute the affinities of rows to all fitted rows.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Any rows, fitted or new.
+            Features of rows, fitted or new.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""AdaptiveKNN: Gaussian affinities whose scale follows the density around both rows."""
+"""AdaptiveKNN: Gaussian affinities of distances, with local scales."""
 
 from __future__ import annotations
 
@@ -31,31 +31,32 @@ from clew.graphs import (
 __all__ = ["AdaptiveKNN"]
 
 ROWS_PER_BLOCK = 1024
-#: Rows that distances propose, for each that is kept and at least: affinity ranks them a little
-#: differently.
+#: Nearest rows by distance for each one kept by affinity, and their least number: with local
+#: scales, the order by affinity differs a little from the order by distance.
 CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
 Floats = NDArray[np.float64]
 
 
 class AdaptiveKNN(Transformer):
-    """Gaussian affinities with local scales: how alike are two rows, judged by all features.
+    """Gaussian affinities of distances, with a scale for each row that adapts to the local density.
 
     Parameters
     ----------
     scale_neighbors : int, default=20
-        The scale of a row is its mean distance to so many nearest rows (M in the papers). Rows
-        that coincide with it do not count.
+        The scale of a row is its mean distance to this number of nearest rows (M in the papers).
+        Rows that coincide with it are left out.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-        "euclidean": distances of features. "cosine": of rows scaled to length 1, as for texts
-        and embeddings; the squared distance is twice the cosine distance, and rows of zeros stay
-        zeros. "precomputed": `fit` gets the distances of every two rows.
+        "euclidean": Euclidean distances of the rows. "cosine": Euclidean distances of the rows
+        scaled to length 1, whose squares are twice the cosine distances; for texts and embeddings.
+        Rows of zeros stay zeros. "precomputed": `fit` is given the distances of all pairs of rows.
 
     Attributes
     ----------
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Affinity of every two rows, in [0, 1]; computed when first asked for.
+        Affinities of all pairs of rows, in [0, 1]; computed at the first access.
     scale_ : ndarray of shape (n_samples,)
-        Scale of each row, in the unit of the features or distances.
+        Scale of each row, in the unit of the features or distances; 1 for a row that coincides with
+        all others.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -70,12 +71,14 @@ class AdaptiveKNN(Transformer):
 
     See Also
     --------
-    ClustRF : Affinities that leave out features that tell nothing.
+    ClustRF : Affinities that are robust to uninformative features.
 
     Notes
     -----
-    `affinity_matrix_` takes O(d·n²) time and O(n²) memory; `kneighbors_graph` takes O(n·k) memory.
-    All features count alike: put them on one scale before.
+    The affinity of two rows at the distance δ is ``exp(-δ² / s²)``, where s is the mean of their
+    two scales. `affinity_matrix_` takes O(d·n²) time for d features, and O(n²) memory;
+    `kneighbors_graph` takes O(n·k) memory. Features of larger variance have more weight, so
+    standardize them first.
 
     References
     ----------
@@ -127,16 +130,16 @@ class AdaptiveKNN(Transformer):
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, *, callback: Progress | None = None
     ) -> Self:
-        """Measure the scales of the rows.
+        """Compute the scales of the rows.
 
         Parameters
         ----------
         X : array-like or sparse array of shape (n_samples, n_features), or (n_samples, n_samples)
             Features, dense or sparse, or dense distances.
         y : ignored
-            Present by convention.
+            Present for compatibility with scikit-learn.
         callback : callable, default=None
-            Called with 1 and 1 when all is done.
+            Called as ``callback(1, 1)`` at the end.
 
         Returns
         -------
@@ -150,13 +153,13 @@ class AdaptiveKNN(Transformer):
             self._units = Units.around_median(rows)
         elif self.metric == "cosine":
             self._units = Units(0.0, 1.0)
-        else:  # without a shift: sparse features stay sparse
+        else:  # not centered, so that sparse features stay sparse
             self._units = Units(0.0, float(abs(rows).max()) or 1.0)
         self._rows = self._inside(rows)
         if self.metric != "precomputed":
             self._local = LocalScales(self._rows, self.scale_neighbors, uses_mean=True)
         self._scale = self._scales(self._rows)
-        with np.errstate(over="ignore"):  # a distance of finite numbers may not be finite
+        with np.errstate(over="ignore"):  # distances of huge features may be infinite
             self.scale_ = self._scale * self._units.unit
         self._n_features_out = rows.shape[0]
         if callback is not None:
@@ -165,24 +168,26 @@ class AdaptiveKNN(Transformer):
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
+
+        Computed at the first access.
+        """
         check_is_fitted(self, "scale_")
         check_dense_size(self._rows.shape[0])
         return self._affinity(self._rows, self._scale)
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Link every fitted row to its most similar rows, without a dense matrix.
+        """Find the most similar rows of each fitted row, without a dense matrix.
 
         Parameters
         ----------
         n_neighbors : int, default=20
-            How many.
+            Number of rows to find for each row.
 
         Returns
         -------
         csr_array of shape (n_samples, n_samples), float64
-            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself
-            excluded.
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, without itself.
 
         Raises
         ------
@@ -191,7 +196,7 @@ class AdaptiveKNN(Transformer):
 
         Notes
         -----
-        Chosen among the ``3·n_neighbors`` nearest rows by distance, 50 at least.
+        They are chosen among the ``3·n_neighbors`` nearest rows by distance, at least 50.
         """
         check_is_fitted(self, "scale_")
         n = self._rows.shape[0]
@@ -207,12 +212,12 @@ class AdaptiveKNN(Transformer):
         )
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Measure the affinity of rows to every fitted row.
+        """Compute the affinities of rows to all fitted rows.
 
         Parameters
         ----------
         X : array-like or sparse array of shape (n_rows, n_features), or (n_rows, n_samples)
-            Any rows, fitted or new: their features, or their distances to the fitted rows.
+            Features of rows, fitted or new, or their distances to the fitted rows.
 
         Returns
         -------
@@ -237,12 +242,12 @@ class AdaptiveKNN(Transformer):
         return checked
 
     def _inside(self, rows: Any) -> Any:
-        """Bring validated rows into the units that are computed in."""
+        """Convert validated rows to the units of the computations."""
         if self.metric == "cosine":
-            return normalize(rows / (float(abs(rows).max()) or 1.0))  # no square overflows
+            return normalize(rows / (float(abs(rows).max()) or 1.0))  # squares must not overflow
         if isinstance(rows, np.ndarray):
             return self._units.inside(rows)
-        if np.ndim(self._units.center):  # fitted on dense rows, and shifted
+        if np.ndim(self._units.center):  # fitted on dense rows, and centered
             return self._units.inside(rows.toarray())
         return rows / self._units.unit
 
@@ -259,11 +264,16 @@ class AdaptiveKNN(Transformer):
         """Return the mean distance of rows to their nearest fitted rows that do not coincide."""
         if self.metric != "precomputed":
             return self._local.of(rows)
-        nearest = np.sort(rows, axis=1)
-        return local_scales(nearest, nearest > 0, self.scale_neighbors, uses_mean=True)
+        scale = np.empty(len(rows))
+        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
+            nearest = np.sort(rows[start:stop], axis=1)
+            scale[start:stop] = local_scales(
+                nearest, nearest > 0, self.scale_neighbors, uses_mean=True
+            )
+        return scale
 
 
 def _affinity(distance: Floats, scale: Floats, other: Floats) -> Floats:
-    """Return ``exp(-d² / s²)``, with s the mean of both scales."""
+    """Return ``exp(-d² / s²)``, where s is the mean of both scales."""
     width = (scale + other) / 2
     return local_gaussian(distance, width, width)

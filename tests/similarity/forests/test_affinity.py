@@ -1,4 +1,4 @@
-"""Affinities read off a forest, against paths written out."""
+"""Affinities of a forest, compared with a direct computation from paths."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_big_leaves_lend_windows(kind):
         np.testing.assert_array_equal(getattr(graph, part), getattr(again, part))
 
 
-def test_neighbours_of_a_larger_graph_are_nearly_the_best():
+def test_neighbors_of_a_larger_graph_are_nearly_the_best():
     model = ClustRF(100, affinity="adaptive", random_state=0).fit(features(500))
     A = model.affinity_matrix_.copy()
     np.fill_diagonal(A, -1)

@@ -1,4 +1,4 @@
-"""COP-RF without distances, for answers that distances do not tell."""
+"""COP-RF offers its forest without distances where distances do not separate the answers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from clew import Constraints
 from clew.similarity import COPRF
 from clew.similarity.forests import _informative_distances as module
 from clew.similarity.forests._affinity import LocalGaussian
-from clew.similarity.forests._informative_distances import distances_tell
+from clew.similarity.forests._informative_distances import distances_are_informative
 
 GENERATOR = np.random.RandomState(0)
-#: One feature tells the groups that people mean; the other eight tell quite other ones.
+#: The first feature separates the groups of the answers, the other eight separate other groups.
 TRUTH, OTHERS = GENERATOR.randint(0, 2, (2, 120))
 X = np.hstack([
     GENERATOR.normal(size=(120, 1)) + 2 * TRUTH[:, None],
@@ -33,37 +33,39 @@ def test_alternative_is_the_same_forest_without_distances():
 
 
 @pytest.mark.parametrize("parameters", [{"euclidean": 0.5}, {"euclidean": 0.0}, {"mode": "hard"}])
-def test_what_was_asked_for_has_no_alternative(parameters):
+def test_a_given_share_of_distances_has_no_alternative(parameters):
     model = COPRF(10, random_state=0, **parameters)
     assert model.fit(X, constraints=MEANT).alternatives() == []
 
 
-def test_there_is_none_where_distances_tell_or_nobody_can_know():
+def test_there_is_none_if_distances_are_informative_or_only_one_kind_of_answer_is_known():
     one_kind = Constraints.from_pairs(must_link=[(0, 1), (2, 3)], dont_know=[(4, 5)], n_samples=120)
     for known in (PLAIN, one_kind, None):
         assert COPRF(10, random_state=0).fit(X, constraints=known).alternatives() == []
 
 
 def test_distances_are_those_of_the_gaussian_affinities():
-    # Telling is an order: that of the affinities that would be mixed in.
+    # The area under the curve is that of the affinities that would be mixed in.
     from sklearn.metrics import roc_auc_score
 
     for known in (MEANT, PLAIN):
         A = LocalGaussian(X).affinity(X)[tuple(known.pairs.T)]
-        tells = roc_auc_score(known.is_must_link, A, sample_weight=known.pair_weights)
-        assert distances_tell(X, known, known.pair_weights, 0) == (tells >= module.TELLING)
-    assert not distances_tell(X, MEANT, MEANT.pair_weights, 0)
+        area = roc_auc_score(known.is_must_link, A, sample_weight=known.pair_weights)
+        assert distances_are_informative(X, known, known.pair_weights, 0) == (
+            area >= module.INFORMATIVE_AUC
+        )
+    assert not distances_are_informative(X, MEANT, MEANT.pair_weights, 0)
 
 
-def test_answers_that_are_not_believed_do_not_count():
+def test_answers_of_weight_0_do_not_count():
     both = MEANT + PLAIN
-    for believed, is_telling in ((MEANT, False), (PLAIN, True)):
+    for weighted, is_informative in ((MEANT, False), (PLAIN, True)):
         first = np.arange(len(both)) < len(MEANT)
-        weight = np.where(first == (believed is MEANT), 1.0, 0.0)
-        assert distances_tell(X, both, weight, 0) == is_telling
+        weight = np.where(first == (weighted is MEANT), 1.0, 0.0)
+        assert distances_are_informative(X, both, weight, 0) == is_informative
 
 
 def test_many_answers_are_sampled(monkeypatch):
     monkeypatch.setattr(module, "MAX_ANSWERS", 60)
-    assert not distances_tell(X, MEANT, MEANT.pair_weights, 0)
-    assert distances_tell(X, PLAIN, PLAIN.pair_weights, 0)
+    assert not distances_are_informative(X, MEANT, MEANT.pair_weights, 0)
+    assert distances_are_informative(X, PLAIN, PLAIN.pair_weights, 0)

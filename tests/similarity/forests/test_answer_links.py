@@ -1,16 +1,16 @@
-"""What binds a hard forest: the answers and what they entail, each pair once."""
+"""The hard links of a forest are the answers and the pairs that they entail, each once."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clew import Constraints
-from clew.similarity.forests._answer_links import MAX_ENTAILED, Belief, hard_links
+from clew.similarity.forests._answer_links import MAX_ENTAILED, AnswerWeights, hard_links
 
 
 def bound(known: Constraints) -> tuple[set[tuple[int, ...]], int]:
-    belief = Belief(known.pair_weights.copy(), np.full(len(known.pairs), np.nan), None)
-    links = hard_links(known, belief, seed=0)
+    weights = AnswerWeights(known.pair_weights.copy(), np.full(len(known.pairs), np.nan), None)
+    links = hard_links(known, weights, seed=0)
     return {tuple(sorted(pair)) for pair in links.rows.tolist()}, len(links.rows)
 
 

@@ -84,7 +84,7 @@ def test_larger_leaves_and_fewer_draws_make_smaller_trees():
     ]
     assert sizes[0] > 2 * max(sizes[1:])
     for n_draws in (1, 301):
-        with pytest.raises(InvalidParameterError, match="draws 2 to 300 of 150 rows"):
+        with pytest.raises(InvalidParameterError, match="for 150 rows it must be 2 to 300"):
             ClustRF(20, max_samples=n_draws).fit(X)
 
 
@@ -126,7 +126,7 @@ def test_what_is_not_fitted_says_so():
 
 
 @pytest.mark.parametrize("n_neighbors", [0, 150, 3.0, True])
-def test_number_of_neighbours_is_checked(n_neighbors):
+def test_number_of_neighbors_is_checked(n_neighbors):
     model = ClustRF(5, random_state=0).fit(X)
     with pytest.raises(InvalidParameterError, match=r"\[1, 149\] for 150 rows"):
         model.kneighbors_graph(n_neighbors)

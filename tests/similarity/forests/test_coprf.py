@@ -1,4 +1,4 @@
-"""COPRF: what answers bind, how that is counted, and what stays the same."""
+"""COPRF: which answers hold, how violations are counted, and which results stay the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X, y = load_iris(return_X_y=True)
 ANSWERS = Constraints.from_labels(y, 60, random_state=0)
 NOISY = Constraints.from_labels(y, 90, error=0.15, dont_know=0.1, random_state=1)
 
-#: The forest alone, so that a test depends on nothing else.
+#: The forest alone, without principal components, distances and weights.
 PLAIN = {"components": None, "euclidean": 0.0, "affinity": "leaf"}
 
 
@@ -51,7 +51,7 @@ def consistent_answers(draw):
 
 @settings(max_examples=25)
 @given(answers=consistent_answers())
-def test_hard_trees_never_part_a_must_link_that_is_given_or_entailed(answers):
+def test_hard_trees_never_separate_a_must_link_that_is_given_or_entailed(answers):
     model = coprf(n_trees=8, mode="hard", share=1.0, trust=None)
     leaf = model.fit(X[:80:2], constraints=answers).forest_.leaf
     must_link, cannot_link = entailed(answers)
@@ -69,8 +69,8 @@ def test_rows_that_must_links_keep_together_share_leaves_though_far_apart():
 
 
 @pytest.mark.parametrize("mode", ["soft", "hard"])
-def test_cannot_links_are_honoured_more_often_than_without_answers(mode):
-    # Rows of one class, which the unsteered forest rarely parts.
+def test_cannot_links_are_honored_more_often_than_without_answers(mode):
+    # Rows of one class, which the forest without answers rarely separates.
     pairs = np.random.default_rng(0).choice(50, (30, 2))
     pairs = pairs[(pairs[:, 0] != pairs[:, 1]) & (X[pairs[:, 0]] != X[pairs[:, 1]]).any(axis=1)]
     c = Constraints.from_pairs(cannot_link=pairs, n_samples=150)
@@ -100,7 +100,7 @@ def test_repeated_answers_count_each_time_when_soft():
 
 
 def test_a_tree_follows_its_share_of_the_answers():
-    # Rows that coincide are never parted: every drawn answer is violated.
+    # Rows that coincide are never separated, so every drawn answer is violated.
     rows = np.zeros((30, 3))
     rows[25:] = np.random.default_rng(0).normal(size=(5, 3))
     c = Constraints.from_pairs(cannot_link=[(0, k) for k in range(1, 25)], n_samples=30)
@@ -133,7 +133,7 @@ def test_a_contradiction_with_an_answer_of_no_weight_is_none():
     assert model.affinity_matrix_[0, 1] == 1
 
 
-def test_answers_of_no_weight_change_nothing():
+def test_answers_of_weight_0_are_ignored():
     weightless = ANSWERS.with_weights(pair_weights=np.zeros(60))
     for mode in ("soft", "hard"):
         plain = coprf(mode=mode, trust=None).fit(X).affinity_matrix_
@@ -141,7 +141,7 @@ def test_answers_of_no_weight_change_nothing():
         np.testing.assert_array_equal(plain, other)
 
 
-def test_heavier_answers_bind_more():
+def test_answers_of_larger_weight_hold_more_often():
     few = ANSWERS.select(pairs=ANSWERS.is_cannot_link)
     counts = [
         violated(
@@ -156,7 +156,7 @@ def test_heavier_answers_bind_more():
 
 
 @pytest.mark.parametrize("mode", ["soft", "hard"])
-def test_dont_know_neither_joins_nor_parts(mode):
+def test_dont_knows_are_ignored(mode):
     unknown = Constraints.from_pairs(dont_know=ANSWERS.pairs, n_samples=150)
     for trust in ("auto", "posterior", "inconsistency", None):
         model = coprf(mode=mode, trust=trust).fit(X, constraints=unknown)
@@ -178,7 +178,7 @@ def test_without_answers_the_forest_is_that_of_clustrf():
 
 
 @pytest.mark.parametrize("trust", ["auto", "posterior", "inconsistency", None])
-def test_what_is_said_about_trust_has_a_place_for_each_answer(trust):
+def test_estimates_about_answers_have_one_entry_each(trust):
     model = coprf(trust=trust).fit(X, constraints=NOISY)
     known = ~NOISY.is_dont_know
     assert model.constraint_weight_.shape == model.doubt_.shape == (90,)
@@ -265,9 +265,9 @@ def test_affinities_are_symmetric_and_those_of_transform(parameters):
 
 
 def test_more_entailed_answers_than_are_taken(monkeypatch):
-    import clew.similarity.forests._answer_links as steering
+    import clew.similarity.forests._answer_links as module
 
-    monkeypatch.setattr(steering, "MAX_ENTAILED", 20)
+    monkeypatch.setattr(module, "MAX_ENTAILED", 20)
     model = coprf(mode="hard", share=1.0, trust=None).fit(X, constraints=ANSWERS)
     i, j = ANSWERS.must_link.T
     np.testing.assert_array_equal(model.forest_.leaf[:, i], model.forest_.leaf[:, j])

@@ -1,4 +1,4 @@
-"""What a steered forest may use beside the features: cuts aslant, and distances without units."""
+"""Principal components as features of a forest, and distances that do not depend on units."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ X, y = load_iris(return_X_y=True)
 SIGNS = np.array([1.0, -1.0])
 
 
-def test_components_are_those_of_standardised_features() -> None:
+def test_components_are_those_of_standardized_features() -> None:
     space = Space.fit(X, 20, "auto", 0)
     widened = space.widened(X)
     assert widened.shape == (150, 8)
@@ -90,10 +90,10 @@ def test_hard_trees_leave_out_answers_more_likely_wrong() -> None:
     answers = Constraints.from_labels(y, 120, error=0.1, random_state=0)
     model = COPRF(n_trees=60, mode="hard", trust="posterior", share=1.0, random_state=0)
     model.fit(X, constraints=answers)
-    believed = answers.select(pairs=model.doubt_ < 0.5)
-    assert len(believed.pairs) < len(answers.pairs)
+    kept = answers.select(pairs=model.doubt_ < 0.5)
+    assert len(kept.pairs) < len(answers.pairs)
     leaf = model.forest_.leaf
-    i, j = believed.must_link.T
+    i, j = kept.must_link.T
     assert (leaf[:, i] == leaf[:, j]).all()
     doubted = answers.select(pairs=answers.is_must_link & (model.doubt_ > 0.5)).must_link
     assert len(doubted)

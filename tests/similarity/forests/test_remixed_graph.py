@@ -1,4 +1,4 @@
-"""Distances that have a say among the rows that a forest proposes."""
+"""Mixing of distances into the neighbor graph of a forest."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_prepared_propagation_leaves_its_graph_alone():
     np.testing.assert_array_equal(graph.toarray(), before)
 
 
-def test_sparse_form_holds_the_pairs_that_matter():
+def test_sparse_form_holds_the_pairs_near_answers():
     known = Constraints.from_pairs(must_link=[(0, 60)], cannot_link=[(0, 1)], n_samples=N)
     model = E2CP(n_neighbors=5, form="sparse").fit(X, constraints=known)
     graph = graph_of(AdaptiveKNN().fit(X), N, 5)
@@ -123,7 +123,7 @@ def test_sparse_form_holds_the_pairs_that_matter():
     assert (A[at] > 0).all()
 
 
-def test_blocks_that_are_not_kept_are_made_again(monkeypatch):
+def test_blocks_that_are_not_stored_are_recomputed(monkeypatch):
     model = E2CP(form="sparse").fit(X, constraints=ANSWERS)
     monkeypatch.setattr(_sparse_propagation, "MAX_STORED", 10)
     again = E2CP(form="sparse").fit(X, constraints=ANSWERS)
@@ -132,7 +132,7 @@ def test_blocks_that_are_not_kept_are_made_again(monkeypatch):
     )
 
 
-def test_room_for_must_links_is_limited(monkeypatch):
+def test_number_of_pairs_near_must_links_is_limited(monkeypatch):
     everything = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
     monkeypatch.setattr(_sparse_propagation, "MAX_ADDED_PER_ROW", 2)
     less = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
@@ -149,7 +149,7 @@ def test_without_answers_the_graph_is_left(form):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_answers_spread_to_neighbours(form):
+def test_answers_propagate_to_neighbors(form):
     points, truth = make_blobs(90, 2, centers=[(0, 0), (6, 0), (0, 6)], random_state=0)
     a, b = np.flatnonzero(truth == 0)[:2], np.flatnonzero(truth == 1)[:2]
     known = Constraints.from_pairs(must_link=[(a[0], b[0])], n_samples=90)
@@ -159,13 +159,13 @@ def test_answers_spread_to_neighbours(form):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_weights_scale_what_spreads_and_contradictions_cancel(form):
+def test_weights_scale_propagation_and_contradictions_cancel(form):
     pair = [(0, 60)]
     half = Constraints.from_pairs(must_link=pair, cannot_link=pair, n_samples=N)
     at_odds = E2CP(form=form).fit(X, constraints=half).affinity_matrix_
     np.testing.assert_allclose(dense(at_odds), dense(E2CP(form=form).fit(X).affinity_matrix_))
-    nil = Constraints.from_pairs(must_link=pair, n_samples=N).with_weights(pair_weights=[0.0])
-    ignored = E2CP(form=form).fit(X, constraints=nil).affinity_matrix_
+    zero = Constraints.from_pairs(must_link=pair, n_samples=N).with_weights(pair_weights=[0.0])
+    ignored = E2CP(form=form).fit(X, constraints=zero).affinity_matrix_
     np.testing.assert_allclose(dense(ignored), dense(at_odds))
     both = Constraints.from_pairs(must_link=[(0, 60), (5, 110)], n_samples=N)
     weak = both.with_weights(pair_weights=[1.0, 0.2])
@@ -173,14 +173,14 @@ def test_weights_scale_what_spreads_and_contradictions_cancel(form):
     assert A[0, 60] > A[5, 110]
 
 
-def test_dont_know_spreads_nothing():
+def test_dont_knows_are_ignored():
     unknown = Constraints.from_pairs(dont_know=[(0, 60), (3, 4)], n_samples=N)
     model = E2CP().fit(X, constraints=unknown)
     np.testing.assert_array_equal(model.affinity_matrix_, E2CP().fit(X).affinity_matrix_)
     np.testing.assert_array_equal(model.constraint_weight_, [0, 0])
 
 
-def test_any_affinity_can_be_beneath():
+def test_any_similarity_can_be_the_base():
     forest = ClustRF(30, random_state=0)
     composed = E2CP(forest).fit(X, constraints=ANSWERS)
     given = E2CP("precomputed").fit(forest.fit(X).affinity_matrix_, constraints=ANSWERS)
@@ -196,7 +196,7 @@ def test_any_affinity_can_be_beneath():
     )
 
 
-def test_what_a_forest_believes_is_what_spreads():
+def test_weights_estimated_by_a_forest_are_propagated():
     known = Constraints.from_labels(y, 300, error=0.2, random_state=0)
     model = E2CP(COPRF(50, trust="posterior", random_state=0)).fit(X, constraints=known)
     np.testing.assert_array_equal(model.constraint_weight_, model.similarity_.constraint_weight_)
@@ -225,7 +225,7 @@ def test_a_sparse_affinity_is_taken_as_it_is():
     )
 
 
-def test_affinities_near_nothing_are_only_affinities():
+def test_tiny_affinities_are_rescaled():
     A = AdaptiveKNN().fit(X).affinity_matrix_.astype(np.float64)
     tiny = E2CP("precomputed").fit(A * 1e-300, constraints=ANSWERS).affinity_matrix_
     plain = E2CP("precomputed").fit(A, constraints=ANSWERS).affinity_matrix_
@@ -248,7 +248,7 @@ def test_a_refit_that_is_refused_or_interrupted_leaves_what_was(monkeypatch):
     assert vars(model) == before
 
 
-def test_callback_hears_of_the_diffusion():
+def test_callback_is_called_by_the_sparse_form():
     heard = []
     E2CP(form="sparse").fit(X, constraints=ANSWERS, callback=lambda *done: heard.append(done))
     assert heard[-1] == (1, 1)
@@ -262,7 +262,7 @@ def test_refitting_forgets():
     )
 
 
-def test_neighbours_are_the_largest_entries():
+def test_neighbors_are_the_largest_entries():
     model = E2CP().fit(X, constraints=ANSWERS)
     graph = model.kneighbors_graph(1)
     row = int(np.argmax(model.affinity_matrix_.max(axis=1)))
@@ -283,7 +283,7 @@ def test_groups_follow_answers_better_than_without():
     assert scores[1] > scores[0]
 
 
-def test_a_finished_graph_is_cut_as_it_is():
+def test_a_neighbor_graph_is_clustered_as_it_is():
     model = SimilarityClustering(E2CP(), SpectralClustering(3), random_state=0)
     model.fit(X, constraints=ANSWERS)
     np.testing.assert_allclose(
@@ -305,7 +305,7 @@ def test_new_rows_have_no_affinity():
         ({"alpha": 1.0}, r"alpha=1.0.*\(0, 1\)"),
         ({"alpha": 0}, r"alpha=0.*\(0, 1\)"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
-        ({"form": "sparse", "n_neighbors": None}, "all affinities of rows are dense"),
+        ({"form": "sparse", "n_neighbors": None}, "needs a sparse affinity"),
         ({"form": "thick"}, "form='thick'"),
         ({"similarity": "euclidean"}, "similarity='euclidean'"),
     ],
@@ -331,7 +331,7 @@ def test_dense_form_has_a_limit(monkeypatch):
         E2CP(form="dense").fit(X)
 
 
-def test_diffusion_that_does_not_settle_is_said_aloud(monkeypatch):
+def test_propagation_that_does_not_converge_warns(monkeypatch):
     monkeypatch.setattr(_sparse_propagation, "MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="alpha"):
         E2CP(alpha=0.99, form="sparse").fit(X, constraints=ANSWERS)

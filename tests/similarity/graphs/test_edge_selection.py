@@ -1,4 +1,4 @@
-"""What stays of a neighbour graph: dominant sets, and edges that neighbourhoods agree on."""
+"""Selection of edges of a neighbor graph: dominant sets, and votes of neighborhoods."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_no_threshold_keeps_all_edges():
     np.testing.assert_array_equal(graph, reference.linked(A, reference.neighbour_lists(A, 4)))
 
 
-def test_consensus_lets_an_edge_between_groups_go():
+def test_consensus_removes_an_edge_between_groups():
     A = np.kron(np.eye(2), np.full((6, 6), 0.5)) - np.eye(12) * 0.5
     A[0, 6] = A[6, 0] = 0.9
     graph = graph_of(ConsensusKNN("precomputed", n_neighbors=5, threshold=0.5).fit(A))
@@ -62,12 +62,12 @@ def test_consensus_lets_an_edge_between_groups_go():
 
 
 @pytest.mark.parametrize("threshold", [0.5, 1.0])
-def test_no_row_loses_its_last_neighbour(threshold):
+def test_no_row_loses_its_last_neighbor(threshold):
     graph = graph_of(ConsensusKNN(n_neighbors=6, threshold=threshold).fit(X))
     assert (graph > 0).any(axis=1).all()
 
 
-def test_dominant_neighbours_are_alike_among_themselves():
+def test_dominant_neighbors_are_similar_to_each_other():
     # Rows 0 and 5 are near to each other, but each has four others that are alike.
     group = np.full((5, 5), 0.9)
     group[0] = group[:, 0] = 0.5
@@ -98,7 +98,7 @@ def test_an_edge_stays_if_either_row_keeps_it():
 
 
 @both
-def test_the_graph_is_sparse_symmetric_and_holds_the_affinities_beneath(cls):
+def test_the_graph_is_sparse_symmetric_and_holds_affinities_of_the_base(cls):
     model = cls(n_neighbors=10).fit(X)
     graph = model.affinity_matrix_
     assert issparse(graph)
@@ -108,8 +108,8 @@ def test_the_graph_is_sparse_symmetric_and_holds_the_affinities_beneath(cls):
     dense = graph.toarray()
     np.testing.assert_array_equal(dense, dense.T)
     assert not dense.diagonal().any()
-    beneath = AdaptiveKNN().fit(X).affinity_matrix_
-    np.testing.assert_array_equal(dense[dense > 0], beneath[dense > 0])
+    base = AdaptiveKNN().fit(X).affinity_matrix_
+    np.testing.assert_array_equal(dense[dense > 0], base[dense > 0])
     assert graph.nnz < 90 * 20
 
 
@@ -137,7 +137,7 @@ def test_dense_and_sparse_affinities_give_one_graph(cls):
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_an_edge_without_votes_is_an_edge_all_the_same(k, monkeypatch):
+def test_an_edge_without_votes_is_not_lost(k, monkeypatch):
     # Where lists are made without the dense matrix, an edge may be in the list of neither row.
     monkeypatch.setattr(_composition, "ALL_PAIRS_ROWS", 50)
     rows = np.random.default_rng(0).normal(size=(2000, 8)) ** 3
@@ -160,13 +160,13 @@ def test_many_rows_never_make_a_dense_matrix(cls, monkeypatch):
 
 @both
 @pytest.mark.parametrize(("n_neighbors", "k"), [(7, 7), ("paper", 9), ("auto", 9), (500, 89)])
-def test_number_of_neighbours(cls, n_neighbors, k):
+def test_number_of_neighbors(cls, n_neighbors, k):
     found = cls(n_neighbors=n_neighbors).fit(X).affinity_matrix_
     assert (found != cls(n_neighbors=k).fit(X).affinity_matrix_).nnz == 0
 
 
 @both
-def test_nearest_of_what_is_left(cls):
+def test_fewer_neighbors_than_asked_for(cls):
     model = cls(n_neighbors=10).fit(X)
     few = model.kneighbors_graph(3)
     assert few.nnz < model.affinity_matrix_.nnz
@@ -178,14 +178,14 @@ def test_nearest_of_what_is_left(cls):
 
 
 @both
-def test_clustering_cuts_the_graph_as_it_is(cls):
+def test_clustering_uses_the_graph_as_it_is(cls):
     model = SimilarityClustering(cls(), SpectralClustering(3), random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.9
     assert (model.clusterer_.graph_ != model.similarity_.affinity_matrix_).nnz == 0
 
 
 @both
-def test_answers_go_to_the_similarity_beneath(cls):
+def test_answers_go_to_the_base_similarity(cls):
     c = Constraints.from_labels(y, 40, random_state=0)
     forest = COPRF(n_trees=10)
     model = cls(forest, random_state=0).fit(X, constraints=c)
@@ -213,7 +213,7 @@ def test_a_graph_without_edges(cls):
 
 @both
 @pytest.mark.parametrize("wrong", [0, 2.5, "many", None])
-def test_numbers_of_neighbours_that_are_refused(cls, wrong):
+def test_numbers_of_neighbors_that_are_refused(cls, wrong):
     with pytest.raises(InvalidParameterError, match="n_neighbors"):
         cls(n_neighbors=wrong).fit(X)
 
@@ -224,6 +224,6 @@ def test_thresholds_that_are_refused(wrong):
         ConsensusKNN(threshold=wrong).fit(X)
 
 
-def test_too_few_steps_are_told():
+def test_too_few_steps_warn():
     with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
         DominantNeighbors(max_iter=1).fit(X)

@@ -1,4 +1,4 @@
-"""Answers written into affinities: on any affinity, and on a graph for spectral learning."""
+"""Affinities of answered pairs set to the answers: LinkedAffinity and SpectralLearning."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def near_pairs(graph, n):
 
 
 @pytest.mark.parametrize("way", [1, -1])
-def test_neighbours_of_a_linked_affinity_hold_the_links_in_both_directions(way):
+def test_neighbors_of_a_linked_affinity_hold_the_links_in_both_directions(way):
     lopsided = AdaptiveKNN().fit(X).kneighbors_graph(5).toarray()
     apart = near_pairs(lopsided, 20)[:, ::way]
     known = Constraints.from_pairs(cannot_link=apart, must_link=[(0, 99)], n_samples=N)

@@ -31,7 +31,7 @@ def test_answers_that_can_hold_are_no_conflict() -> None:
 def test_opposite_triplets_are() -> None:
     (conflict,) = conflicts(triplets((3, 4, 5), (0, 1, 2), (0, 2, 1)))
     assert conflict.chain == ((0, 1), (0, 2), (0, 1))
-    assert str(conflict) == "d(0, 1) < d(0, 2) < d(0, 1) follows from the answers"
+    assert str(conflict) == "the answers imply d(0, 1) < d(0, 2) < d(0, 1)"
 
 
 def test_two_different_odd_ones_are() -> None:

@@ -21,10 +21,10 @@ from clew.similarity.kernels.feature_maps import (
 X, _ = make_blobs(120, 4, centers=3, random_state=0)
 
 
-def papers_kernel(X, neighbour):
+def papers_kernel(X, neighbor):
     """Equation 19, row by row."""
     distance = cdist(X, X)
-    scale = [np.sort(row)[neighbour] for row in distance]
+    scale = [np.sort(row)[neighbor] for row in distance]
     return np.exp(-(distance**2) / np.outer(scale, scale))
 
 
@@ -33,7 +33,7 @@ def test_adaptive_features_are_the_papers_kernel() -> None:
     np.testing.assert_allclose(features @ features.T, papers_kernel(X, 120 // 8), atol=0.05)
 
 
-def test_the_hundredth_neighbour_gives_the_scale_where_there_are_enough() -> None:
+def test_the_hundredth_neighbor_gives_the_scale_where_there_are_enough() -> None:
     many = np.random.default_rng(0).normal(size=(900, 2))
     features = AdaptiveGaussian().fit(many).transform(many)
     np.testing.assert_allclose(features @ features.T, papers_kernel(many, 100), atol=0.1)

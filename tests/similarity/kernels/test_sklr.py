@@ -130,13 +130,13 @@ def test_weights_count_and_weight_0_says_nothing() -> None:
 
 def test_price_limits_how_hard_an_answer_pulls() -> None:
     pulls = [
-        SKLR(C=price, random_state=0).fit(X, constraints=odd_ones(60, error=0.3))
-        for price in (0.05, 0.5)
+        SKLR(C=penalty, random_state=0).fit(X, constraints=odd_ones(60, error=0.3))
+        for penalty in (0.05, 0.5)
     ]
-    for model, price in zip(pulls, (0.05, 0.5), strict=True):
-        assert price == model.C_
+    for model, penalty in zip(pulls, (0.05, 0.5), strict=True):
+        assert penalty == model.C_
         unit = 2 * SKLR(random_state=0).fit(X).embedding_.var(axis=0).sum()
-        assert model.multipliers_.max() == pytest.approx(price / unit)
+        assert model.multipliers_.max() == pytest.approx(penalty / unit)
         assert model.duality_gap_ < 0.007
     assert divergence(pulls[0]) < divergence(pulls[1])
 
@@ -149,9 +149,9 @@ def test_the_papers_algorithm_goes_farther_than_it_must_and_depends_on_order() -
         SKLR(slack="none", algorithm="paper", random_state=seed).fit(X, constraints=KNOWN)
         for seed in range(3)
     ]
-    spread = [divergence(model) for model in papers]
-    assert min(spread) > 1.02 * divergence(nearest)
-    assert max(spread) > 1.001 * min(spread)
+    divergences = [divergence(model) for model in papers]
+    assert min(divergences) > 1.02 * divergence(nearest)
+    assert max(divergences) > 1.001 * min(divergences)
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_partial_fit_ends_where_fit_with_all_answers_does() -> None:
     np.testing.assert_array_equal(first.A_, SKLR(**options).fit(X, constraints=early).A_)
 
 
-def test_partial_fit_keeps_the_price_and_refuses_other_rows() -> None:
+def test_partial_fit_keeps_the_penalty_and_refuses_other_rows() -> None:
     model = SKLR(random_state=0).fit(X, constraints=KNOWN)
-    price, before = model.C_, model.embedding_.copy()
-    with pytest.raises(InvalidDataError, match="rows that were fitted"):
+    penalty, before = model.C_, model.embedding_.copy()
+    with pytest.raises(InvalidDataError, match="takes the fitted rows"):
         model.partial_fit(X[::-1], constraints=KNOWN)
     np.testing.assert_array_equal(model.embedding_, before)
-    assert price == model.partial_fit(X, constraints=odd_ones(9, seed=3)).C_
+    assert penalty == model.partial_fit(X, constraints=odd_ones(9, seed=3)).C_
 
 
 def test_contradictions_are_refused_without_slack_and_reported_with_it() -> None:
@@ -295,8 +295,8 @@ def test_same_seed_same_result() -> None:
     assert a.C_ == b.C_
 
 
-def test_too_few_sweeps_are_told() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"after 1 sweeps \d+ of 120 comparisons"):
+def test_too_few_sweeps_warn() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"after 1 sweeps, \d+ of 120 comparisons"):
         SKLR(slack="none", max_iter=1, random_state=0).fit(X, constraints=KNOWN)
 
 

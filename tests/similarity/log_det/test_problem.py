@@ -20,8 +20,8 @@ NEAR = np.where(np.array(IS_NEAR)[:, None], TRIPLES[:, :2], TRIPLES[:, ::2])
 FAR = np.where(np.array(IS_NEAR)[:, None], TRIPLES[:, ::2], TRIPLES[:, :2])
 
 
-def problem_of(price=np.inf, X=X):
-    return Problem(X, comparisons(NEAR, FAR, 1.0, np.full(len(NEAR), price)))
+def problem_of(penalty=np.inf, X=X):
+    return Problem(X, comparisons(NEAR, FAR, 1.0, np.full(len(NEAR), penalty)))
 
 
 def solved(problem, *, seed=0, tol=1e-6, max_iter=3000, **more):
@@ -32,12 +32,12 @@ def divergence(A):
     return np.trace(A) - np.linalg.slogdet(A)[1] - len(A)
 
 
-def mixed(price):
+def mixed(penalty):
     pairs = np.array([[0, 1], [2, 3], [4, 5]])
     return joined(
-        comparisons(NEAR[:8], FAR[:8], 2.0, np.full(8, price)),
-        equalities(NEAR[8:12], FAR[8:12], np.full(4, price)),
-        bounds(pairs, np.array([True, False, False]), np.full(3, 3.0), np.full(3, price)),
+        comparisons(NEAR[:8], FAR[:8], 2.0, np.full(8, penalty)),
+        equalities(NEAR[8:12], FAR[8:12], np.full(4, penalty)),
+        bounds(pairs, np.array([True, False, False]), np.full(3, 3.0), np.full(3, penalty)),
         bounds(pairs + 6, np.array([True, False, True]), np.full(3, 2.0), np.full(3, np.inf), 0.5),
     )
 
@@ -79,9 +79,9 @@ def test_it_is_the_optimum_of_the_dual_and_the_gap_says_so() -> None:
     assert abs(found.gap) < 1e-4
 
 
-@pytest.mark.parametrize("price", [0.02, 0.2, np.inf])
-def test_order_does_not_matter(price) -> None:
-    found = [solved(problem_of(price), seed=seed) for seed in range(3)]
+@pytest.mark.parametrize("penalty", [0.02, 0.2, np.inf])
+def test_order_does_not_matter(penalty) -> None:
+    found = [solved(problem_of(penalty), seed=seed) for seed in range(3)]
     assert all(each.is_done for each in found)
     for other in found[1:]:
         np.testing.assert_allclose(other.A, found[0].A, rtol=1e-3, atol=1e-5)
@@ -94,9 +94,9 @@ def test_uncorrected_projections_keep_all_comparisons_but_go_farther_than_they_m
     for found in papers:
         assert found.is_done
         assert (found.excess <= 1e-3).all()
-    spread = [divergence(found.A) for found in papers]
-    assert min(spread) > 1.02 * divergence(nearest.A)
-    assert max(spread) > 1.001 * min(spread)
+    divergences = [divergence(found.A) for found in papers]
+    assert min(divergences) > 1.02 * divergence(nearest.A)
+    assert max(divergences) > 1.001 * min(divergences)
 
 
 def test_matrix_is_positive_definite_even_where_nothing_can_hold() -> None:
@@ -107,7 +107,7 @@ def test_matrix_is_positive_definite_even_where_nothing_can_hold() -> None:
     assert np.linalg.eigvalsh(found.A)[0] > 0
 
 
-def test_multipliers_stay_below_the_price_and_reach_it_where_answers_are_violated() -> None:
+def test_multipliers_stay_below_the_penalty_and_reach_it_where_answers_are_violated() -> None:
     both = comparisons(np.r_[NEAR, FAR], np.r_[FAR, NEAR], 2.0, np.full(80, 0.05))
     found = solved(Problem(X, both), tol=1e-4)
     assert found.is_done
@@ -128,10 +128,10 @@ def test_more_features_than_rows_give_the_same_in_their_span() -> None:
     assert found.is_done
 
 
-@pytest.mark.parametrize("price", [0.1, np.inf])
-def test_a_start_changes_the_way_and_not_the_end(price) -> None:
-    start = solved(problem_of(min(price, 0.05)), tol=1e-3)
-    problem = problem_of(price)
+@pytest.mark.parametrize("penalty", [0.1, np.inf])
+def test_a_start_does_not_change_the_solution(penalty) -> None:
+    start = solved(problem_of(min(penalty, 0.05)), tol=1e-3)
+    problem = problem_of(penalty)
     fresh, warm = (
         solved(problem, multiplier=multiplier) for multiplier in (None, start.multiplier)
     )
@@ -147,7 +147,7 @@ def test_no_constraints_change_nothing() -> None:
     assert found.gap == 0
 
 
-def test_sweeps_are_told() -> None:
+def test_callback_counts_sweeps() -> None:
     heard = []
     found = solved(problem_of(0.2), callback=lambda done, n: heard.append((done, n)))
     assert heard == [(done, 3000) for done in range(1, found.n_iter + 1)]

@@ -133,5 +133,5 @@ def test_parameters_outside_their_range_are_refused(wrong) -> None:
 
 @pytest.mark.parametrize("bounds", [(1e-320, 1.0), (1.0, 1e300)])
 def test_bounds_that_cannot_be_computed_with_are_refused(bounds):
-    with pytest.raises(InvalidParameterError, match="bounds must be within"):
+    with pytest.raises(InvalidParameterError, match="bounds must be between"):
         ITML(bounds=bounds).fit(np.eye(4))

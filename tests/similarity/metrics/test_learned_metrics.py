@@ -1,4 +1,4 @@
-"""Metrics learned from pairs and from comparisons: what the papers minimise is minimised."""
+"""Metrics learned from pairs and from comparisons: the objectives of the papers are minimized."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from clew.similarity import KISSME, LSML, MMC, SparseLP
 RNG = np.random.default_rng(0)
 N = 90
 y = np.repeat([0, 1, 2], N // 3)
-#: The first feature tells the groups apart; two others are louder, and tell nothing.
+#: The first feature separates the groups; two noise features have a larger variance.
 X = np.column_stack([y + RNG.normal(0, 0.2, N), RNG.normal(0, 2.0, (N, 2))])
 X = (X - X.mean(axis=0)) / X.std(axis=0)
-#: Standardised, and turned, so that no single feature tells the groups apart.
+#: Standardized and rotated, so that no single feature separates the groups.
 TURN = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
 PAIRS = Constraints.from_labels(y, 80, random_state=0)
 ROWS = np.array([RNG.choice(N, 3, replace=False) for _ in range(150)])
@@ -301,10 +301,10 @@ def test_sparse_lp_keeps_euclid_where_answers_do_not_pay():
 
 def test_sparse_lp_refuses_many_features():
     wide = RNG.normal(size=(N, 101))
-    with pytest.raises(TooLargeError, match=r"101 features .* diagonal=True"):
+    with pytest.raises(TooLargeError, match=r"at most 100 features, got 101.* diagonal=True"):
         SparseLP().fit(wide, constraints=TRIPLETS)
     assert SparseLP(diagonal=True).fit(wide, constraints=TRIPLETS).metric_.shape == (101, 101)
-    assert SparseLP().fit(wide).metric_.shape == (101, 101)  # no answers, no programme
+    assert SparseLP().fit(wide).metric_.shape == (101, 101)  # without answers nothing is solved
 
 
 def test_a_refused_refit_leaves_the_model_from_before():

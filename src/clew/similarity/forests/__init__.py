@@ -1,1 +1,1 @@
-"""Similarities read off clustering forests."""
+"""Similarities from clustering forests."""

@@ -1,4 +1,4 @@
-"""Affinities from a grown forest: dense for a block of rows, or the nearest rows alone."""
+"""Affinities from a grown forest: dense, or sparse with the most similar rows of each row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def dense_affinity(
     *,
     is_symmetric: bool = False,
 ) -> NDArray[np.float32]:
-    """Average the affinities of rows to all fitted rows over the trees.
+    """Compute the affinity of rows to all fitted rows: the mean over the trees.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def dense_affinity(
     leaf : ndarray of shape (n_trees, n_rows)
         Leaves of the rows.
     kind : {"adaptive", "uniform", "leaf"}
-        How nodes are weighed.
+        Weights of the nodes, see `ClustRF`.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     is_symmetric : bool, default=False
-        Whether the rows are the fitted rows, so that half of the work is enough.
+        Whether the rows are the fitted rows. Then only one triangle is computed.
 
     Returns
     -------
@@ -79,33 +79,49 @@ def dense_affinity(
 def nearest_rows(
     forest: Forest, kind: AffinityKind, k: int, cap: int, seed: int, n_jobs: int | None
 ) -> csr_array:
-    """Link each fitted row to the `k` most similar ones met in subtrees of at most `cap` rows.
+    """Find the `k` most similar rows of each fitted row, by way of small subtrees.
+
+    Parameters
+    ----------
+    forest : Forest
+        The forest.
+    kind : {"adaptive", "uniform", "leaf"}
+        Weights of the nodes, see `ClustRF`.
+    k : int
+        Number of rows to find for each row.
+    cap : int
+        Two rows are compared if some subtree of at most `cap` rows holds both.
+    seed : int
+        Seed of the windows of `cap` rows that replace larger leaves.
+    n_jobs : int or None
+        Number of threads.
 
     Returns
     -------
     csr_array of shape (n_fitted, n_fitted), float32
+        Row i holds the affinities to its most similar rows; fewer than `k` if fewer were compared.
     """
     n = forest.leaf.shape[1]
     paths = forest.paths(kind)
-    climbs = kind != "leaf"
-    shape = forest.leaf.shape if climbs else (0, 0)
+    uses_paths = kind != "leaf"
+    shape = forest.leaf.shape if uses_paths else (0, 0)
     leaf_depth, leaf_mass = np.empty(shape, np.int32), np.empty(shape, np.float32)
     measure_leaves(forest.trees, 0, len(leaf_depth), paths[1], paths[2], leaf_depth, leaf_mass)
     leaf_of_row = np.ascontiguousarray(forest.leaf.T)
-    neighbour, value = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
+    neighbor, value = np.empty((n, k), np.int32), np.empty((n, k), np.float32)
 
     def search(block: tuple[int, int]) -> None:
         nearest_by_affinity(
             forest.trees, *paths, forest.order, leaf_of_row, leaf_depth, leaf_mass,
             forest.order[0], *block,
-            climbs, cap, seed, np.empty(n + 1, np.int32), np.zeros(n, np.float32),
-            np.empty(1, np.uint64), neighbour, value,
+            uses_paths, cap, seed, np.empty(n + 1, np.int32), np.zeros(n, np.float32),
+            np.empty(1, np.uint64), neighbor, value,
         )  # fmt: skip
 
     in_threads(search, blocks(n, ROWS_PER_SEARCH), n_jobs=n_jobs)
-    found = neighbour >= 0
+    found = neighbor >= 0
     indptr = np.concatenate([[0], found.sum(axis=1).cumsum()])
-    graph = csr_array((value[found] / np.float32(forest.n_trees), neighbour[found], indptr), (n, n))
+    graph = csr_array((value[found] / np.float32(forest.n_trees), neighbor[found], indptr), (n, n))
     graph.sort_indices()
     return graph
 
@@ -113,24 +129,24 @@ def nearest_rows(
 def remixed_graph(
     proposed: csr_array, rows: NDArray[np.float64], mix: float, n_neighbors: int
 ) -> csr_array:
-    """Mix Gaussian affinities into a neighbour graph, and keep the largest of each row.
+    """Mix Gaussian affinities into a neighbor graph, and keep the largest entries of each row.
 
     Parameters
     ----------
     proposed : csr_array of shape (n, n)
-        Candidates with their affinities.
+        Candidates of each row, with their affinities in the forest.
     rows : ndarray of shape (n, n_features)
-        Where distances are measured; the scale of a row comes from its candidates.
+        Features for the distances. The scale of a row comes from its candidates.
     mix : float
-        Share of the Gaussian affinities.
+        Share of the Gaussian affinities, in [0, 1].
     n_neighbors : int
-        How many to keep in each row.
+        Number of candidates to keep in each row.
 
     Returns
     -------
     csr_array of shape (n, n), float32
     """
-    if proposed.nnz == 0:  # no row met another: there is nothing to choose from
+    if proposed.nnz == 0:
         return proposed
     row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
     inside = rows - np.median(rows, axis=0)
@@ -155,12 +171,12 @@ def remixed_graph(
 
 
 class LocalGaussian:
-    """Gaussian affinities of any rows to fitted rows, on local scales.
+    """Gaussian affinities of rows, fitted or new, to fitted rows, with local scales.
 
     Parameters
     ----------
     fitted : ndarray of shape (n_fitted, n_features)
-        Rows that scales are taken from: the distance to the 7th neighbor among them, see
+        Fitted rows. The scale of any row is the distance to its 7th neighbor among them, see
         `clew.graphs.LocalScales`.
     """
 
@@ -171,7 +187,7 @@ class LocalGaussian:
         self._scale = self._scales.of(self._fitted)
 
     def affinity(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Compute the affinity of rows to every fitted row, (n_rows, n_fitted)."""
+        """Compute the affinities of rows to all fitted rows, (n_rows, n_fitted)."""
         rows = self._units.inside(rows)
         scale = self._scales.of(rows)
         affinity = np.empty((len(rows), len(self._fitted)), np.float32)

@@ -1,4 +1,4 @@
-"""What every similarity read off a clustering forest has in common."""
+"""Base class of the similarities from clustering forests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_DRAWS = (1 << 24) - 1
 
 
 class ForestSimilarity(Transformer):
-    """Grow a pseudo two-class forest and read affinities off its trees."""
+    """Grow a forest that separates rows from shuffled rows, and compute affinities from it."""
 
     _allowed: ClassVar[dict[str, Any]] = {
         "n_trees": Allowed(kind=int, low=1),
@@ -81,7 +81,11 @@ class ForestSimilarity(Transformer):
         is_relative: bool = False,
         callback: Progress | None = None,
     ) -> Self:
-        """Grow the forest on validated features, steered by `links`; `seeds` are two."""
+        """Grow the forest on validated features.
+
+        `seeds` are two, of the shuffled rows and of the trees. `links` are the answers; `share`,
+        `reward` and `is_relative` are those of `Growth`.
+        """
         growth = Growth(
             n_trees=self.n_trees,
             n_draws=self._n_draws(len(X)),
@@ -111,19 +115,19 @@ class ForestSimilarity(Transformer):
         return self
 
     def _n_draws(self, n_samples: int) -> int:
-        """Resolve `max_samples`."""
+        """Convert `max_samples` to a number of draws."""
         whole = n_samples if self.max_samples is None else self.max_samples
         n = whole if isinstance(whole, (int, np.integer)) else max(2, round(whole * n_samples))
         most = min(2 * n_samples, MAX_DRAWS)
         if not 2 <= n <= most:
             raise InvalidParameterError(
-                f"{type(self).__name__}(max_samples={self.max_samples!r}): a tree draws 2 to "
-                f"{most} of {n_samples} rows and as many pseudo rows, got {n}"
+                f"{type(self).__name__}(max_samples={self.max_samples!r}) means {n} draws for "
+                f"each tree; for {n_samples} rows it must be 2 to {most}"
             )
         return int(n)
 
     def _n_candidates(self, n_features: int) -> int:
-        """Resolve `max_features`."""
+        """Convert `max_features` to a number of features."""
         if self.max_features is None:
             return n_features
         if self.max_features == "sqrt":
@@ -136,24 +140,27 @@ class ForestSimilarity(Transformer):
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
+
+        Computed at the first access.
+        """
         check_is_fitted(self, "forest_")
         check_dense_size(self.forest_.leaf.shape[1])
         return self._affinity_of_fitted()
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Link every fitted row to its most similar rows, without a dense matrix.
+        """Find the most similar rows of each fitted row, without a dense matrix.
 
         Parameters
         ----------
         n_neighbors : int, default=20
-            How many.
+            Number of rows to find for each row.
 
         Returns
         -------
         csr_array of shape (n_samples, n_samples), float32
-            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself
-            excluded; fewer where it met fewer.
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, without itself;
+            fewer if it was compared with fewer rows.
 
         Raises
         ------
@@ -162,9 +169,9 @@ class ForestSimilarity(Transformer):
 
         Notes
         -----
-        Rows meet in subtrees of at most 48 rows; affinity from farther up, which is small and
-        says little, is left out. Up to 48 rows the graph therefore holds the very entries of
-        `affinity_matrix_`. Time O(T·n·48) at worst, memory O(T·n).
+        Two rows are compared if a subtree of at most 48 rows holds both, and nodes above such
+        subtrees, which add little, are left out. Up to 48 rows in all, the graph therefore has the
+        entries of `affinity_matrix_`. Time at most O(T·n·48) for n rows and T trees, memory O(T·n).
         """
         check_is_fitted(self, "forest_")
         n = self.forest_.leaf.shape[1]
@@ -179,28 +186,28 @@ class ForestSimilarity(Transformer):
         )
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
-        """Find the leaf of every row in every tree.
+        """Find the leaf of each row in each tree.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Any rows, fitted or new.
+            Features of rows, fitted or new.
 
         Returns
         -------
         ndarray of shape (n_rows, n_trees), int32
-            Nodes, counted from the root of their tree in preorder.
+            Number of the leaf among the nodes of its tree, which are numbered in preorder.
         """
         check_is_fitted(self, "forest_")
         return self._leaves_of(check_features(self, X, reset=False)).T
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Measure the affinity of rows to every fitted row.
+        """Compute the affinities of rows to all fitted rows.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Any rows, fitted or new.
+            Features of rows, fitted or new.
 
         Returns
         -------
@@ -211,13 +218,13 @@ class ForestSimilarity(Transformer):
         return self._affinity_to_fitted(check_features(self, X, reset=False))
 
     def _affinity_of_fitted(self) -> NDArray[np.float32]:
-        """Measure the affinity of every two fitted rows."""
+        """Compute the affinities of all pairs of fitted rows."""
         return dense_affinity(
             self.forest_, self.forest_.leaf, self.affinity, self.n_jobs, is_symmetric=True
         )
 
     def _affinity_to_fitted(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Measure the affinity of validated rows to every fitted row."""
+        """Compute the affinities of validated rows to all fitted rows."""
         return dense_affinity(self.forest_, self._leaves_of(X), self.affinity, self.n_jobs)
 
     def _leaves_of(self, X: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -225,7 +232,7 @@ class ForestSimilarity(Transformer):
         return self.forest_.leaves_of(bin_columns(self._cut_features(X), self._edges), self.n_jobs)
 
     def _cut_features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the features that trees cut."""
+        """Return the features that the trees split on."""
         return X
 
     def _check(self, X: ArrayLike) -> NDArray[np.float64]:

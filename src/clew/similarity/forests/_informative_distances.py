@@ -1,4 +1,4 @@
-"""Whether distances tell which rows people call the same."""
+"""A test whether distances separate must-links from cannot-links."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from clew._units import Units
 from clew.constraints import Constraints
 from clew.graphs import LocalScales, scaled_squares
 
-__all__ = ["distances_tell"]
+__all__ = ["distances_are_informative"]
 
-#: Area under the ROC curve from which distances tell. On 18 data sets it was .4 to .7 where mixing
-#: distances into a forest did harm at times, and above .8 where it always helped.
-TELLING = 0.7
+#: Area under the ROC curve from which distances count as informative. On 18 data sets it was .4 to
+#: .7 where mixing distances into a forest sometimes did harm, and above .8 where it always helped.
+INFORMATIVE_AUC = 0.7
 MAX_ANSWERS = 1_000
 
 
-def distances_tell(
+def distances_are_informative(
     rows: NDArray[np.float64], known: Constraints, weight: NDArray[np.float64], seed: int
 ) -> bool:
-    """Find out whether must-linked rows are mostly nearer to each other than cannot-linked ones.
+    """Test whether must-linked rows are mostly nearer to each other than cannot-linked rows.
 
     Parameters
     ----------
     rows : ndarray of shape (n_samples, n_features)
-        Where distances are measured, on the local scales of both rows.
+        Features. Distances are divided by the local scales of both rows.
     known : Constraints
-        The answers; of more than 1,000 a random sample is looked at.
+        Pair answers. From more than 1,000, a random sample of 1,000 is used.
     weight : ndarray of shape (n_pairs,)
-        How far each answer is believed; 0 for a don't-know.
+        Weight of each answer; 0 for a don't-know.
     seed : int
         Seed of the sample.
 
     Returns
     -------
     bool
-        True too where nobody can know: without answers of both kinds.
+        Whether the area under the ROC curve is at least 0.7. True as well without answers of
+        both kinds, from which it cannot be computed.
     """
     chosen = np.flatnonzero(weight > 0)
     if len(chosen) > MAX_ANSWERS:
@@ -51,4 +52,4 @@ def distances_tell(
     i, j = place.reshape(-1, 2).T
     distance = np.linalg.norm(inside[asked[i]] - inside[asked[j]], axis=1)
     nearness = -scaled_squares(distance, scale[i], scale[j])
-    return weighted_auc(is_same, nearness, weight[chosen]) >= TELLING
+    return weighted_auc(is_same, nearness, weight[chosen]) >= INFORMATIVE_AUC

@@ -1,4 +1,4 @@
-"""The features beside the given ones that a steered forest may use, and the units of distances."""
+"""Principal components as additional features of a forest, and the units of its distances."""
 
 from __future__ import annotations
 
@@ -14,30 +14,33 @@ __all__ = ["Space"]
 
 
 class Space(NamedTuple):
-    """How rows are widened by principal components, and scaled; learnt from the fitted rows."""
+    """Transforms that are learned from the fitted rows and applied to new rows as well."""
 
     units: Units
+    """Map the range of each feature to [-1, 1]."""
     mean: NDArray[np.float64]
+    """Means of the features in these units, (n_features,)."""
     deviation: NDArray[np.float64]
+    """Standard deviations of the features in these units, (n_features,)."""
     axes: NDArray[np.float64]
-    """Principal axes of standardised features, (n_features, n_components)."""
+    """Principal axes of the standardized features, (n_features, n_components)."""
 
     @classmethod
     def fit(
         cls, X: NDArray[np.float64], auto: int, components: int | Literal["auto"] | None, seed: int
     ) -> Self:
-        """Learn from features.
+        """Learn the transforms.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
             Features.
         auto : int
-            What "auto" stands for.
+            Number of components for "auto".
         components : int, "auto" or None
-            How many components, as far as there are so many; None is none.
+            Number of components, limited by the numbers of rows and features; None is 0.
         seed : int
-            For the randomised solver, which large data get.
+            Seed of the randomized solver, which scikit-learn uses for large data.
 
         Returns
         -------
@@ -50,23 +53,22 @@ class Space(NamedTuple):
         wanted = 0 if X.shape[1] < 2 else min(wanted, *X.shape)
         axes = np.empty((X.shape[1], 0))
         if wanted and deviation.any():
-            pca = PCA(wanted, random_state=seed).fit(_standardised(inside, mean, deviation))
+            pca = PCA(wanted, random_state=seed).fit(_divided(inside - mean, deviation))
             axes = pca.components_.T
         return cls(units, mean, deviation, axes)
 
     def scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map each feature's fitted range to [-1, 1]."""
+        """Map the fitted range of each feature to [-1, 1]."""
         return self.units.inside(X)
 
     def widened(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put the components beside the features."""
+        """Append the principal components to the features."""
         if self.axes.shape[1] == 0:
             return X
-        standardised = _standardised(self.scaled(X), self.mean, self.deviation)
-        return np.hstack([X, standardised @ self.axes])
+        standardized = _divided(self.scaled(X) - self.mean, self.deviation)
+        return np.hstack([X, standardized @ self.axes])
 
 
-def _standardised(
-    X: NDArray[np.float64], mean: NDArray[np.float64], deviation: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    return np.divide(X - mean, deviation, out=np.zeros_like(X), where=deviation > 0)
+def _divided(X: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide features by their standard deviations; constant features become 0."""
+    return np.divide(X, deviation, out=np.zeros_like(X), where=deviation > 0)

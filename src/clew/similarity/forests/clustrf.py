@@ -16,44 +16,46 @@ __all__ = ["ClustRF"]
 
 
 class ClustRF(ForestSimilarity):
-    """Clustering random forest: how alike are two rows, judged by the features that tell.
+    """Clustering random forest: affinities without answers, robust to uninformative features.
 
-    Each tree learns to tell the rows from pseudo rows whose features are drawn independently, so
-    it cuts where features depend on each other, and leaves features that tell nothing alone. Two
-    rows are alike when they share much of their way through the trees.
+    Each tree is a classifier of two classes, the rows and as many pseudo rows whose features are
+    drawn independently of each other. It therefore splits on features that depend on each other,
+    and seldom on noise. The affinity of two rows is the share of their paths through the trees
+    that is common to both.
 
     Parameters
     ----------
     n_trees : int, default=1000
         Number of trees.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features tried at a node: a number, a share of all, or None for all.
+        Number of features tried at each node; a float is a share of all features, None is all.
     min_samples_leaf : int, default=1
-        Bootstrap draws that each child of a node must hold at least.
+        Least number of bootstrap draws in each child of a node.
     affinity : {"adaptive", "uniform", "leaf"}, default="adaptive"
-        "leaf" counts the trees in which two rows share the leaf (ClustRF-Bi), "uniform" the nodes
-        on their common path (ClustRF-Strct-Unfm), "adaptive" weighs a node by one over its number
-        of rows (ClustRF-Strct-Adpt).
+        "leaf" is the share of trees in which two rows have the same leaf (ClustRF-Bi in the paper).
+        "uniform" is the share of the nodes on their paths that both have (ClustRF-Strct-Unfm).
+        "adaptive" is that share with nodes weighted by one over their number of rows
+        (ClustRF-Strct-Adpt).
     max_samples : int, float or None, default=None
-        Draws for each tree from the rows and pseudo rows together: a number, a share of the
-        number of rows, or None for as many as rows.
+        Number of bootstrap draws for each tree, from rows and pseudo rows together; a float is a
+        share of the number of rows, None is the number of rows.
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        Number of threads, as joblib counts them. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed.
+        Seed of the pseudo rows and the trees.
     verbose : int, default=0
         1 logs progress to the logger "clew", 2 logs more.
 
     Attributes
     ----------
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Affinity of every two rows, in [0, 1]; computed when first asked for.
+        Affinities of all pairs of rows, in [0, 1]; computed at the first access.
     forest_ : Forest
         The trees.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, where `X` had names.
+        Names of the features, if `X` had names.
 
     Raises
     ------
@@ -66,14 +68,17 @@ class ClustRF(ForestSimilarity):
 
     See Also
     --------
-    COPRF : The same forest, steered by answers.
+    COPRF : The same forest, constrained by answers.
 
     Notes
     -----
     Time O(T·n·√d·log n) for n rows, d features and T trees; memory O(T·n). `affinity_matrix_`
-    takes O(T·n²) time and O(n²) memory, `kneighbors_graph` neither. Features with more than 256
-    distinct values are cut at quantiles. Affinities of the adaptive kind depend on which of two
-    equally long paths is the longer; the heavier one is taken, which keeps the matrix symmetric.
+    takes O(T·n²) time and O(n²) memory; `kneighbors_graph` does not. Features with more than 256
+    distinct values are split at quantiles only.
+
+    The affinity of two rows in one tree is the weight of their common path over the weight of the
+    longer of their two paths. If both paths have the same length, the one of larger weight is
+    taken, so that the matrix is symmetric.
 
     References
     ----------
@@ -123,11 +128,11 @@ class ClustRF(ForestSimilarity):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Features. Their scales do not matter.
+            Features. Units do not matter: only the order of the values of each feature counts.
         y : ignored
-            Present by convention.
+            Present for compatibility with scikit-learn.
         callback : callable, default=None
-            Called now and then with the number of finished blocks of trees and of all.
+            Called as ``callback(n_done, n_blocks)`` while blocks of trees are grown.
 
         Returns
         -------

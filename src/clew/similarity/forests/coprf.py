@@ -1,4 +1,4 @@
-"""COP-RF: a clustering forest that follows what people said."""
+"""COP-RF: affinities from a clustering forest that is constrained by answers."""
 
 from __future__ import annotations
 
@@ -19,78 +19,84 @@ from clew.constraints._support import answers_for, refuse_contradictions
 from clew.forest import AffinityKind
 from clew.graphs import check_n_neighbors
 from clew.similarity.forests._affinity import LocalGaussian, remixed_graph
-from clew.similarity.forests._answer_links import believe, believed_answers, hard_links, soft_links
+from clew.similarity.forests._answer_links import (
+    hard_links,
+    likely_right,
+    soft_links,
+    weigh_answers,
+)
 from clew.similarity.forests._base import ForestSimilarity
-from clew.similarity.forests._informative_distances import distances_tell
+from clew.similarity.forests._informative_distances import distances_are_informative
 from clew.similarity.forests._pca_features import Space
 
 __all__ = ["COPRF"]
 
 SOFT_SHARE, SOFT_REWARD = 0.7, 4.0
 SOFT_COMPONENTS, SOFT_EUCLIDEAN = 20, 0.5
-#: Neighbours that the forest proposes for each that is kept, where distances have a say too.
+#: Neighbors taken from the forest for each one kept, if distances are mixed in.
 CANDIDATES_PER_NEIGHBOR = 3
-#: Gain is at most 1, so a reward of 2 puts one cannot-link before any gain.
+#: Gains are at most 1, so a reward of 2 ranks one more separated cannot-link above any gain.
 HARD_SHARE, HARD_REWARD = 0.5, 2.0
 
 
 class COPRF(ConstrainedTransformer, ForestSimilarity):
-    """Constraint propagation forest: a clustering forest steered by must-links and cannot-links.
+    """Constraint propagation forest: a clustering forest constrained by answers about pairs.
 
-    The trees are those of `ClustRF`, but a cut is also judged by the answers that it honours: it
-    should part the rows of cannot-links and keep those of must-links together. Answers thereby
-    reach rows that nobody was asked about, through the features that tell them apart.
+    The trees are those of `ClustRF`, but splits are also scored by the answers: a split should
+    separate cannot-linked rows, and keep must-linked rows together. It does so by a feature, and
+    thereby propagates the answers to all rows that are similar in this feature.
 
     Parameters
     ----------
     n_trees : int, default=1000
         Number of trees.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features tried at a node: a number, a share of all, or None for all.
+        Number of features tried at each node; a float is a share of all features, None is all.
     min_samples_leaf : int, default=1
-        Bootstrap draws that each child of a node must hold at least.
+        Least number of bootstrap draws in each child of a node.
     affinity : {"leaf", "adaptive", "uniform"}, default="leaf"
-        How affinities are read off the trees, see `ClustRF`.
+        Affinity of two rows in a tree, see `ClustRF`.
     max_samples : int, float or None, default=None
-        Draws for each tree, see `ClustRF`.
+        Number of bootstrap draws for each tree, see `ClustRF`.
     mode : {"soft", "hard"}, default="soft"
-        "soft" adds ``4·(κ - v) / (1 + c)`` to the gain of a cut, where κ, v and c are the weights
-        of cannot-links parted, of must-links parted, and of all answers in the node. "hard" is the
-        paper's: no cut may part a must-link, and of the others the one that parts most cannot-links
-        is taken, whatever its gain; entailed answers count too.
+        "soft" adds ``4·(κ - v) / (1 + c)`` to the relative gain of a split, where κ, v and c are
+        the total weights of separated cannot-links, of separated must-links, and of all answers in
+        the node. "hard" is the paper's method: no split may separate a must-link; among the other
+        splits, the one that separates most cannot-links is chosen, and the gain decides ties only.
+        Entailed pairs count as well.
     share : float or "auto", default="auto"
-        Probability that a tree draws an answer; "auto" is 0.7 when soft, 0.5 when hard.
+        Probability that a tree uses an answer; "auto" is 0.7 if soft and 0.5 if hard.
     components : int, "auto" or None, default="auto"
-        Number of principal components, of standardised features, that trees may cut besides the
-        features: cuts aslant. "auto" is 20 when soft, none when hard.
+        Number of principal components of the standardized features that trees may split on besides
+        the features. "auto" is 20 if soft and 0 if hard; None is 0.
     euclidean : float or "auto", default="auto"
-        Share of Gaussian affinities on local scales, between features mapped to [-1, 1], that is
-        mixed into those of the forest. "auto" is 0.5 when soft, 0 when hard; see `alternatives`.
+        Share of Gaussian affinities with local scales, of features mapped to [-1, 1], that is mixed
+        into the affinities of the forest. "auto" is 0.5 if soft and 0 if hard; see `alternatives`.
     trust : {"auto", "posterior", "inconsistency"} or None, default="auto"
-        Which answers to believe. "posterior" weighs each by how likely it is right given the
-        others (`clew.trust.posterior`); hard trees leave out those more likely wrong.
-        "inconsistency" is the paper's filter: half of the answers is left out. None believes all.
-        "auto" is "posterior" where the estimated error rate is 0.05 or more, and believes all
-        otherwise.
+        How answers are weighted. "posterior" multiplies the weight of each by the probability that
+        it is right (`clew.trust.posterior`); if hard, answers that are more likely wrong are
+        dropped. "inconsistency" is the paper's filter, which drops half of the answers. None keeps
+        the given weights. "auto" is "posterior" if the estimated error rate is 0.05 or more, and
+        None otherwise.
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        Number of threads, as joblib counts them. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed.
+        Seed of the pseudo rows, the trees and all samples.
     verbose : int, default=0
         1 logs progress to the logger "clew", 2 logs more.
 
     Attributes
     ----------
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Affinity of every two rows, in [0, 1]; computed when first asked for.
+        Affinities of all pairs of rows, in [0, 1]; computed at the first access.
     constraint_weight_ : ndarray of shape (n_pairs,)
-        How far each answer was believed, in [0, 1]; 0 for a don't-know.
+        Weight of each answer in the fit, in [0, 1]; 0 for a don't-know.
     doubt_ : ndarray of shape (n_pairs,)
-        How likely each answer is wrong; NaN where that was not estimated.
+        Probability that each answer is wrong; NaN if it was not estimated.
     error_rate_ : float or None
-        Estimated share of wrong answers; None where that was not estimated.
+        Estimated share of wrong answers; None if it was not estimated.
     n_violated_ : ndarray of shape (n_trees,)
-        Answers drawn by each tree, and entailed ones when hard, that it does not honour.
+        Number of the answers used by each tree, if hard with the entailed pairs, that it violates.
     euclidean_ : float
         Share of the Gaussian affinities.
     forest_ : Forest
@@ -107,20 +113,22 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
     InconsistentConstraintsError
-        If believed answers contradict each other when hard, unless the paper's filter is asked for.
+        If `mode` is "hard", `trust` is not "inconsistency", and the answers that are likely right
+        contradict each other.
 
     See Also
     --------
     ClustRF : The same forest without answers.
+    E2CP : Propagates answers over a neighbor graph.
 
     Notes
     -----
-    Honours pairs; a don't-know neither joins nor parts its rows. Weights of answers count when
-    soft; hard trees bind any answer of positive weight. Time O(T·(n + c)·√d·log n) for n
-    rows, c answers, d features and T trees. The paper's model is ``COPRF(mode="hard",
-    trust="inconsistency")``, with these readings: a node becomes a leaf only when no cut is
-    valid; the count of parted cannot-links starts anew at each node; a contradiction that is left
-    after filtering is decided for the must-links.
+    Honors pairs; don't-knows are ignored. Weights of answers count if soft; if hard, any positive
+    weight counts as 1. Time O(T·(n + c)·√d·log n) for n rows, c answers, d features and T trees;
+    memory O(T·n + c). The paper's model is ``COPRF(mode="hard", trust="inconsistency")``. Where
+    the paper is ambiguous, a node becomes a leaf only if no split is valid; separated cannot-links
+    are counted anew at each node; and if answers still contradict each other after filtering, the
+    must-links hold.
 
     References
     ----------
@@ -155,7 +163,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     euclidean_: float
     _space: Space
     _rows: NDArray[np.float64]
-    _distances_tell: bool
+    _are_distances_informative: bool
 
     def __init__(
         self,
@@ -197,18 +205,18 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         constraints: Constraints | None = None,
         callback: Progress | None = None,
     ) -> Self:
-        """Weigh the answers, and grow the forest.
+        """Weight the answers, and grow the forest.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Features. Their units do not matter.
         y : ignored
-            Present by convention.
+            Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            Pair answers; None is no answers.
         callback : callable, default=None
-            Called now and then with the number of finished blocks of trees and of all.
+            Called as ``callback(n_done, n_blocks)`` while blocks of trees are grown.
 
         Returns
         -------
@@ -217,15 +225,15 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         features = self._check(X)
         known = answers_for(self, constraints, len(features))
         seed, *seeds_of_forest = derived_seeds(self.random_state, 3)
-        belief = believe(features, known, self.trust, seed, self.n_jobs)
+        weights = weigh_answers(features, known, self.trust, seed, self.n_jobs)
         if self.mode == "hard" and self.trust != "inconsistency":
-            refuse_contradictions(believed_answers(known, belief))
+            refuse_contradictions(likely_right(known, weights))
         is_soft = self.mode == "soft"
         space = Space.fit(features, SOFT_COMPONENTS if is_soft else 0, self.components, seed)
         self._grow(
             space.widened(features),
             seeds_of_forest,
-            links=soft_links(known, belief) if is_soft else hard_links(known, belief, seed),
+            links=soft_links(known, weights) if is_soft else hard_links(known, weights, seed),
             share=_resolved(self.share, SOFT_SHARE if is_soft else HARD_SHARE),
             reward=SOFT_REWARD if is_soft else HARD_REWARD,
             is_relative=is_soft,
@@ -233,28 +241,31 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         )
         self._space, self._rows = space, space.scaled(features)
         self.euclidean_ = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
-        self.constraint_weight_, self.doubt_, self.error_rate_ = belief
+        self.constraint_weight_, self.doubt_, self.error_rate_ = weights
         self.n_violated_ = self.forest_.n_violated
-        is_open = self.euclidean == "auto" and self.euclidean_ > 0
-        self._distances_tell = not is_open or distances_tell(self._rows, known, belief.weight, seed)
+        is_mixed_by_default = self.euclidean == "auto" and self.euclidean_ > 0
+        self._are_distances_informative = not is_mixed_by_default or distances_are_informative(
+            self._rows, known, weights.weight, seed
+        )
         return self
 
     def alternatives(self) -> list[Self]:
-        """Give the same trees, read in other ways that answers may prefer.
+        """Return other affinities of the same trees, which may fit the answers better.
 
         Returns
         -------
         list of COPRF
-            Fitted. Where `euclidean` is "auto" and mixes, but distances hardly tell must-links from
-            cannot-links, one that trusts the trees alone.
+            Fitted estimators. One without Gaussian affinities, if ``euclidean="auto"`` mixed them
+            in although distances do not separate must-links from cannot-links (area under the
+            ROC curve below 0.7); otherwise none.
         """
         check_is_fitted(self, "forest_")
-        if self._distances_tell:
+        if self._are_distances_informative:
             return []
         return [self.remixed(0.0)]
 
     def remixed(self, euclidean: float) -> Self:
-        """Give the same trees, with another share of Gaussian affinities.
+        """Return the same trees with another share of Gaussian affinities.
 
         Parameters
         ----------
@@ -264,7 +275,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         Returns
         -------
         COPRF
-            Fitted.
+            A fitted estimator, which shares the forest with this one.
         """
         check_is_fitted(self, "forest_")
         other = copy(self)
@@ -273,18 +284,18 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         return other
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Link every fitted row to its most similar rows, without a dense matrix.
+        """Find the most similar rows of each fitted row, without a dense matrix.
 
         Parameters
         ----------
         n_neighbors : int, default=20
-            How many.
+            Number of rows to find for each row.
 
         Returns
         -------
         csr_array of shape (n_samples, n_samples), float32
-            Row i holds the affinities to the `n_neighbors` rows most similar to it, itself
-            excluded; fewer where it met fewer.
+            Row i holds the affinities to the `n_neighbors` rows most similar to it, without itself;
+            fewer if it was compared with fewer rows.
 
         Raises
         ------
@@ -293,8 +304,8 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
 
         Notes
         -----
-        The forest proposes three times as many rows, see `ClustRF`, and the Gaussian affinities,
-        with scales taken from those rows, have their say among these.
+        Three times as many rows are taken from the forest, see `ClustRF`. Among these the mixed
+        affinity decides; the scales of its Gaussian part come from these rows only.
         """
         check_is_fitted(self, "forest_")
         if self.euclidean_ == 0:
@@ -316,7 +327,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     def _mixed(
         self, affinity: NDArray[np.float32], rows: NDArray[np.float64]
     ) -> NDArray[np.float32]:
-        """Mix Gaussian affinities of scaled rows into those of the forest."""
+        """Mix the Gaussian affinities of scaled rows into those of the forest, in place."""
         if self.euclidean_ == 0:
             return affinity
         affinity *= np.float32(1 - self.euclidean_)

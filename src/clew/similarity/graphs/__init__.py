@@ -1,4 +1,4 @@
-"""Neighbor graphs: which edges to keep, and answers written into them."""
+"""Similarities on neighbor graphs: selection of edges, and propagation of answers."""
 
 from clew.similarity.graphs._propagation import Propagation
 

@@ -1,4 +1,4 @@
-"""What every similarity that is built on another similarity has in common."""
+"""Base class of the similarities that modify the affinities of another similarity."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PRECOMPUTED = "precomputed"
 
 
 class BuiltOnSimilarity(ConstrainedEstimator):
-    """Take affinities from another similarity, or as they are given, and change them.
+    """Modify the affinities of another similarity, or precomputed affinities.
 
-    Subclasses store `similarity` and `random_state`, declare `_allowed`, and write `_solve`.
+    Subclasses store `similarity` and `random_state`, declare `_allowed`, and implement `_solve`.
     """
 
     _allowed: ClassVar[dict[str, Any]]
-    #: Whether negative affinities mean anything to the method.
+    #: Whether precomputed affinities may be negative.
     _takes_negative: ClassVar[bool] = False
 
     similarity: Any
@@ -50,12 +50,12 @@ class BuiltOnSimilarity(ConstrainedEstimator):
 
     @property
     def supports(self) -> Support:
-        """Kinds of answers that the similarity beneath honours."""
+        """Kinds of answers that the base similarity honors."""
         return support_of(self.similarity)
 
     @property
     def is_graph(self) -> bool:
-        """Whether `affinity_matrix_` is a finished neighbor graph, to be cut as it is."""
+        """Whether `affinity_matrix_` is a neighbor graph; clusterers then build none from it."""
         return True
 
     def __sklearn_tags__(self) -> Tags:
@@ -78,20 +78,20 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         constraints: Constraints | None = None,
         callback: Progress | None = None,
     ) -> Self:
-        """Learn the affinities.
+        """Fit the base similarity, and modify its affinities.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples)
-            Input of the similarity beneath; affinities of every two rows, dense or sparse, where
-            it is "precomputed".
+            Input of the base similarity; if `similarity` is "precomputed", the affinities of all
+            pairs of rows, dense or sparse.
         y : ignored
-            Present by convention.
+            Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            The answers; None is none.
+            Answers; None is no answers.
         callback : callable, default=None
-            Called with the numbers of finished and of all steps: by the similarity beneath, and
-            then by this estimator if its own work takes long.
+            Called as ``callback(n_done, n_steps)`` by the base similarity, and then by this
+            estimator if it takes long itself.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         check_parameters(self, self._allowed)
         check_part(self, "similarity", self.similarity, names=(PRECOMPUTED,))
         is_given = isinstance(self.similarity, str)
-        # This estimator's own tags say what the similarity beneath takes.
+        # The tags of this estimator are those of the base similarity.
         checked = check_rows(self, X, self)
         if is_given:
             check_affinity(checked, allow_negative=self._takes_negative)
@@ -110,25 +110,23 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         known = answers_for(self, constraints, n)
         (seed,) = derived_seeds(self.random_state, 1)
         if is_given:
-            beneath: Any = Precomputed(checked)
+            base: Any = Precomputed(checked)
         else:
             given = AdaptiveKNN() if self.similarity is None else self.similarity
             part = seeded_part(given, seed, is_seeded=self.random_state is not None)
-            beneath = fit_part(part, checked, known, callback)
-        self.similarity_ = beneath
-        self._solve(beneath, known, callback)
+            base = fit_part(part, checked, known, callback)
+        self.similarity_ = base
+        self._solve(base, known, callback)
         return self
 
     def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
-        """Refuse what would not fit in memory.
+        """Refuse results that would not fit in memory.
 
-        Called before the similarity beneath is fitted; `is_sparse` then says whether its
-        affinity may be sparse.
+        Called before the base similarity is fitted; `is_sparse` is whether its affinity may be
+        sparse.
         """
 
-    def _solve(
-        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> None:
+    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
         """Set `affinity_matrix_` and the other fitted attributes."""
         raise NotImplementedError
 
@@ -138,12 +136,12 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         Parameters
         ----------
         n_neighbors : int, default=20
-            Number of neighbors.
+            Number of affinities to keep in each row.
 
         Returns
         -------
         csr_array of shape (n_samples, n_samples), float64
-            Symmetric; the diagonal is empty.
+            Symmetric: an entry is kept if either of its rows keeps it. The diagonal is empty.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Steps shared by the similarities that keep some edges of a neighbor graph."""
+"""Steps of the similarities that select edges of a neighbor graph."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ N_NEIGHBORS_ALLOWED = {"n_neighbors": Allowed(names=("auto", "paper"), kind=int,
 
 
 class NeighborLists(NamedTuple):
-    """The nearest rows of each row."""
+    """A neighbor graph, and the nearest rows of each row in it."""
 
     graph: csr_array
-    """Symmetric neighbor graph, (n_samples, n_samples), float64."""
+    """Affinities of the symmetric neighbor graph, (n_samples, n_samples), float64."""
     lists: csr_array
-    """Its part that holds the `k` nearest rows of each row; fewer where there are fewer."""
+    """The `k` largest entries of each row of `graph`; fewer if the row has fewer."""
     k: int
     """Number of neighbors."""
 
 
 def nearest_rows(
-    beneath: FittedSimilarity, n_samples: int, n_neighbors: int | Literal["auto", "paper"]
+    base: FittedSimilarity, n_samples: int, n_neighbors: int | Literal["auto", "paper"]
 ) -> NeighborLists:
-    """Find the nearest rows of each row, by affinity."""
+    """Find the rows of largest affinity to each row."""
     k = resolved_n_neighbors(n_neighbors, n_samples)
-    graph = graph_of(beneath, n_samples, k)
+    graph = graph_of(base, n_samples, k)
     return NeighborLists(graph, largest_stored(graph, k), k)
 
 
 def symmetric(kept: csr_array) -> csr_array:
-    """Keep an edge if either of its rows keeps it."""
+    """Make a selection of edges symmetric: an edge is kept if either of its rows keeps it."""
     return csr_array(kept.maximum(kept.T))
 
 
 def entries_where(matrix: csr_array, is_kept: NDArray[np.bool_]) -> csr_array:
-    """Copy a matrix with only some of its stored entries."""
+    """Copy a matrix with only the marked ones of its stored entries."""
     kept = matrix.copy()
     kept.data[~is_kept] = 0.0
     kept.eliminate_zeros()

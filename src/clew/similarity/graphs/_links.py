@@ -1,4 +1,4 @@
-"""Answers written straight into affinities."""
+"""Affinities of answered pairs replaced by the answers."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ __all__ = ["entries_at", "net_links", "with_links"]
 
 
 def net_links(known: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Add up what was said of each pair.
+    """Add up the answers to each pair.
 
     Parameters
     ----------
     known : Constraints
-        The answers.
+        Pair answers.
 
     Returns
     -------
     rows : ndarray of shape (m, 2), int64
-        Distinct pairs, the smaller row first, for which something is left.
+        Distinct pairs, the smaller row first. A pair whose must-links and cannot-links have the
+        same total weight is left out.
     strength : ndarray of shape (m,), float64
-        In [-1, 1]: the weights of must-links less those of cannot-links, cut off at full belief. A
-        pair that is said to be the same and to differ, with equal weights, has none.
+        Net answer to each pair: the total weight of its must-links minus that of its cannot-links,
+        clipped to [-1, 1].
     """
     sign = known.is_must_link.astype(np.float64) - known.is_cannot_link
     rows, place = np.unique(known.pairs, axis=0, return_inverse=True)
@@ -39,28 +40,29 @@ def net_links(known: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64
 def entries_at(
     matrix: NDArray[np.floating] | csr_array, i: NDArray[np.integer], j: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """Read single entries; where none are stored or asked for, sparse arrays hand back others."""
+    """Return ``matrix[i, j]`` as a dense array of shape (len(i),)."""
+    # SciPy returns an array of another shape for empty sparse matrices and empty indices.
     if not isinstance(matrix, np.ndarray) and (matrix.nnz == 0 or len(i) == 0):
         return np.zeros(len(i))
     return np.asarray(matrix[i, j], dtype=np.float64).ravel()
 
 
 def with_links(affinity: Any, known: Constraints, low: float, high: float) -> Any:
-    """Draw affinities of must-linked pairs up to `high`, of cannot-linked ones down to `low`.
+    """Raise affinities of must-linked pairs to `high`, and lower those of cannot-links to `low`.
 
     Parameters
     ----------
     affinity : ndarray or csr_array of shape (n, n)
-        Symmetric affinities; left alone.
+        Symmetric affinities; not changed.
     known : Constraints
-        The answers; how far an affinity is drawn is the weight of its answer.
+        Pair answers. A pair of net weight w moves by the share w of the way to `high` or `low`.
     low, high : float
-        Affinities of full belief.
+        Affinities of pairs with net weight 1.
 
     Returns
     -------
     ndarray or csr_array of shape (n, n)
-        The affinities with links; of a sparse one, entries that became nil are gone.
+        The changed affinities; a sparse array does not store entries that became 0.
     """
     rows, strength = net_links(known)
     i, j = rows.T
@@ -71,7 +73,7 @@ def with_links(affinity: Any, known: Constraints, low: float, high: float) -> An
         changed = affinity.copy()
         changed[i, j] = changed[j, i] = value
         return changed
-    # Adding differences is far faster than setting single entries of a sparse matrix.
+    # Much faster than setting single entries of a sparse matrix.
     step = coo_array((value - now, (i, j)), shape=affinity.shape).tocsr()
     linked = csr_array(affinity + step + step.T)
     linked.eliminate_zeros()

@@ -1,4 +1,4 @@
-"""Propagation of answers over a neighbor graph, to every two rows or to the pairs of a pattern."""
+"""Propagation of answers over a neighbor graph, to all pairs of rows or to selected pairs."""
 
 from __future__ import annotations
 
@@ -15,42 +15,47 @@ from clew._limits import DENSE_PROPAGATION_ROWS
 from clew._parallel import Progress
 from clew.constraints import Constraints
 from clew.similarity.graphs._links import entries_at, net_links
-from clew.similarity.graphs._sparse_propagation import PropagationProblem, propagate_on, reach
+from clew.similarity.graphs._sparse_propagation import (
+    PropagationProblem,
+    pairs_to_adjust,
+    propagate_on,
+)
 
 __all__ = ["Propagation"]
 
-#: From this part of all rows on, the whole inverse costs less than solving for some of its rows.
+#: If more than one in this many rows has answers, the whole inverse costs less than solving for
+#: the rows of the inverse that are needed.
 INVERT_FROM = 3
 Floats = NDArray[np.float64]
 
 
 class Propagation:
-    """Propagate answers over one graph, many times: what no answer changes is computed once.
+    """Propagate several sets of answers over the same graph, which is factorized once.
 
-    This is `E2CP` for a graph that stays and answers that change, as in cross-validation:
-    ``Propagation(graph, alpha).affinity(constraints)`` equals, bit for bit,
-    ``E2CP("precomputed", alpha=alpha, n_neighbors=None).fit(graph, constraints=constraints)
-    .affinity_matrix_``. The first call factorizes ``I - αS``; later calls only solve.
+    This is `clew.similarity.E2CP` for a fixed graph and changing answers, as in cross-validation.
+    The first call factorizes ``I - αS``; later calls only solve. The affinities are bit for bit
+    those of ``E2CP("precomputed", alpha=alpha, n_neighbors=None)``.
 
     Parameters
     ----------
     graph : csr_array of shape (n_samples, n_samples)
-        Symmetric affinities, none negative, with an empty diagonal, as `clew.graphs.nearest_graph`
-        returns them. It is not changed.
+        Symmetric affinities, none negative, with an empty diagonal, such as
+        `clew.graphs.nearest_graph` returns. It is not changed.
     alpha : float, default=0.8
-        How far answers reach, in (0, 1).
+        Range of the propagation, in (0, 1): the larger, the farther answers reach.
 
     Attributes
     ----------
     graph : csr_array of shape (n_samples, n_samples)
-        The affinities, scaled to a maximum of 1.
+        The affinities, divided by their maximum.
     alpha : float
-        As given.
+        The given range.
 
     Notes
     -----
-    Up to 2,000 rows: O(n³) time once, then O(n²·r) for r rows with answers; keeps one or two dense
-    matrices of n² float64 (32 MB each at 2,000 rows). Beyond, nothing dense is made or kept.
+    Up to 2,000 rows: O(n³) time once, and O(n²·r) for each set of answers about r rows. One or two
+    dense matrices of n² float64 are kept (32 MB each at 2,000 rows). Above 2,000 rows, `affinity`
+    uses no dense matrix.
 
     Examples
     --------
@@ -85,32 +90,43 @@ class Propagation:
         n_jobs: int | None = None,
         callback: Progress | None = None,
     ) -> Floats | csr_array:
-        """Change the affinities by propagated answers; dense up to 2,000 rows, else sparse.
+        """Adjust the affinities by the propagated answers: dense up to 2,000 rows, else sparse.
 
         Parameters
         ----------
         constraints : Constraints
-            The pairs that people answered; other kinds of answers are ignored.
+            Pair answers; other kinds of answers are ignored.
         n_jobs : int or None, default=None
-            Threads of the sparse form. The result does not depend on it.
+            Number of threads of the sparse form. The result does not depend on it.
         callback : callable, default=None
-            Called with the numbers of finished and of all steps of the sparse form.
+            Called as ``callback(n_done, n_steps)`` by the sparse form.
 
         Returns
         -------
         ndarray or csr_array of shape (n_samples, n_samples), float64
-            Affinities in [0, 1]; the diagonal is empty.
+            Affinities in [0, 1]; the diagonal is 0.
         """
         if self.graph.shape[0] <= DENSE_PROPAGATION_ROWS:
             return self.dense_affinity(constraints)
         return self.sparse_affinity(constraints, n_jobs=n_jobs, callback=callback)
 
     def dense_affinity(self, constraints: Constraints) -> Floats:
-        """Change the affinity of every two rows, see `affinity`."""
+        """Adjust the affinities of all pairs of rows by the propagated answers.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            Pair answers; other kinds of answers are ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples), float64
+            Affinities in [0, 1]; the diagonal is 0.
+        """
         answers = NetAnswers.of(constraints)
-        reached = self._rows_of_inverse(answers.rows)
-        found = (answers.strength @ reached).T @ reached[answers.heads]
-        np.fill_diagonal(found, 0.0)  # no answer is about a row and itself
+        inverse = self._rows_of_inverse(answers.rows)
+        found = (answers.strength @ inverse).T @ inverse[answers.heads]
+        np.fill_diagonal(found, 0.0)
         return _adjusted(self.graph.toarray(), found + found.T)
 
     def sparse_affinity(
@@ -120,9 +136,27 @@ class Propagation:
         n_jobs: int | None = None,
         callback: Progress | None = None,
     ) -> csr_array:
-        """Change the affinities of the pairs that answers reach, see `affinity` and `reach`."""
+        """Adjust the affinities of the pairs near answers by the propagated answers.
+
+        These are the pairs of the graph, the answered pairs, and for each must-link the pairs of a
+        row near one end and a row near the other. All other affinities are 0.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            Pair answers; other kinds of answers are ignored.
+        n_jobs : int or None, default=None
+            Number of threads. The result does not depend on it.
+        callback : callable, default=None
+            Called as ``callback(n_done, n_steps)``.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples), float64
+            Affinities in [0, 1]; the diagonal is empty.
+        """
         answers = NetAnswers.of(constraints)
-        pattern = reach(self.graph, constraints)
+        pattern = pairs_to_adjust(self.graph, constraints)
         problem = PropagationProblem(self._normalized, self.alpha, *answers)
         found = propagate_on(problem, pattern, n_jobs, callback)
         row = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
@@ -133,7 +167,7 @@ class Propagation:
         return adjusted
 
     def _rows_of_inverse(self, rows: NDArray[np.int64]) -> Floats:
-        """Return some rows of ``(I - αS)⁻¹``."""
+        """Return the given rows of ``(I - αS)⁻¹``."""
         n = self.graph.shape[0]
         if len(rows) >= n / INVERT_FROM:
             return np.asarray(self._inverse[rows])
@@ -148,7 +182,7 @@ class Propagation:
 
     @cached_property
     def _inverse(self) -> Floats:
-        # Symmetric, so its transpose is the same matrix, laid out as LAPACK has it.
+        # The transpose is the same matrix, in the memory order of LAPACK.
         root, failed = dpotrf(self._system().T, overwrite_a=True)
         assert not failed, "alpha is below 1, so the matrix is positive definite"
         half, failed = dpotri(root, overwrite_c=True)
@@ -166,10 +200,9 @@ class Propagation:
 
 
 class NetAnswers(NamedTuple):
-    """Net answers, one entry a pair, stored at the endpoint with more answers.
+    """Net answers, one entry per pair, stored at the endpoint with more answers (its head).
 
-    That endpoint is the head; so there are few heads, about half of the rows with answers, and few
-    systems to solve.
+    About half of the rows with answers are heads, so about half as many systems are solved.
     """
 
     rows: NDArray[np.int64]
@@ -177,11 +210,11 @@ class NetAnswers(NamedTuple):
     heads: NDArray[np.int64]
     """Positions of the heads in `rows`, (h,)."""
     strength: csr_array
-    """Net answer about each head and each row, in [-1, 1], (h, r)."""
+    """Net answer to each pair of a head and a row, in [-1, 1], (h, r)."""
 
     @classmethod
     def of(cls, known: Constraints) -> Self:
-        """Collect the answers about pairs."""
+        """Collect the pair answers."""
         pairs, strength = net_links(known)
         rows, place, n_answers = np.unique(pairs, return_inverse=True, return_counts=True)
         place = place.reshape(-1, 2)
@@ -194,8 +227,8 @@ class NetAnswers(NamedTuple):
 
 
 def _adjusted(affinity: Floats, found: Floats) -> Floats:
-    """Raise affinities where the propagated answers are positive, lower them where negative."""
+    """Raise affinities with positive propagated answers, and lower those with negative ones."""
     most = max(float(found.max(initial=0.0)), -float(found.min(initial=0.0)))
     strength = found / most if most > 0 else found
-    # Written as a change of w, 1 - (1 - f)(1 - w) is w + f(1 - w).
+    # The paper's 1 - (1 - f)(1 - w) is equal to w + f(1 - w).
     return np.asarray(affinity + strength * np.where(strength >= 0, 1 - affinity, affinity))

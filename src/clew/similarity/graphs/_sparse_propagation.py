@@ -1,4 +1,4 @@
-"""Propagation of answers to the pairs of a sparse pattern alone, by conjugate gradients."""
+"""Propagation of answers to selected pairs of rows, by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -16,50 +16,57 @@ from clew.graphs import largest_stored
 from clew.kernels.propagation import add_symmetric_products, diffuse
 from clew.similarity.graphs._links import net_links
 
-__all__ = ["PropagationProblem", "propagate_on", "reach"]
+__all__ = ["PropagationProblem", "pairs_to_adjust", "propagate_on"]
 
 COLUMNS_PER_BLOCK = 64
-#: Blocks whose results wait to be added up: their order, not that of threads, makes the sum.
+#: Blocks are added in their own order, whichever thread ends first; so many of them are in memory
+#: at a time.
 BLOCKS_PER_WAVE = 8
-#: Entries of solutions that are kept: 512 MiB of float32.
+#: Limit of the entries of solutions that are stored: 512 MiB of float32.
 MAX_STORED = 1 << 27
 MAX_ITER = 1_000
 TOLERANCE = 1e-3
-#: Entries that must-links may add to a graph, for each row of it.
+#: Limit of the entries that must-links add to the graph, for each row of the graph.
 MAX_ADDED_PER_ROW = 200
 
 
 class PropagationProblem(NamedTuple):
-    """What is propagated, and over which graph."""
+    """Answers, and the graph over which they are propagated."""
 
     graph: csr_array
     """Normalized affinities S, (n, n)."""
     alpha: float
+    """Range of the propagation, in (0, 1)."""
     rows: NDArray[np.int64]
     """Rows with answers, (r,)."""
     heads: NDArray[np.int64]
     """Positions in `rows` of the rows at which answers are stored, (h,)."""
     strength: csr_array
-    """Net answer about each head and each row, in [-1, 1], (h, r)."""
+    """Net answer to each pair of a head and a row, in [-1, 1], (h, r)."""
 
 
-def reach(graph: csr_array, known: Constraints) -> csr_array:
-    """Find the pairs of rows whose affinity answers may change, within a limit of memory.
+def pairs_to_adjust(graph: csr_array, known: Constraints) -> csr_array:
+    """Select the pairs of rows whose affinities are adjusted by the answers.
 
-    These are the pairs of the graph, the pairs with answers, and for each must-link every row near
-    the one end with every row near the other.
+    These are the pairs of the graph, the answered pairs, and for each must-link the pairs of a row
+    near one end and a row near the other.
 
     Parameters
     ----------
     graph : csr_array of shape (n, n)
         Symmetric affinities.
     known : Constraints
-        The answers.
+        Pair answers.
 
     Returns
     -------
     csr_array of shape (n, n), bool
-        Symmetric; the diagonal is empty.
+        True for the pairs; symmetric, with an empty diagonal.
+
+    Notes
+    -----
+    Must-links add at most about 200 entries per row of the graph: the more must-links there are,
+    the fewer rows count as near.
     """
     n = graph.shape[0]
     pairs, strength = net_links(known)
@@ -76,7 +83,7 @@ def reach(graph: csr_array, known: Constraints) -> csr_array:
 
 
 def _neighborhoods(graph: csr_array, n_joined: int) -> csr_array:
-    """Link each row to itself and to its nearest rows: fewer, the more must-links there are."""
+    """Link each row to itself and to its nearest rows; the more must-links, the fewer rows."""
     n = graph.shape[0]
     widest = int(np.diff(graph.indptr).max(initial=0))
     n_near = min(widest, int(np.sqrt(MAX_ADDED_PER_ROW * n / max(n_joined, 1))))
@@ -91,28 +98,33 @@ def propagate_on(
     n_jobs: int | None,
     callback: Progress | None = None,
 ) -> csr_array:
-    """Compute the entries of ``(I - αS)⁻¹ Z (I - αS)⁻¹`` at the pairs of a pattern.
+    """Compute the entries of ``(I - αS)⁻¹ Z (I - αS)⁻¹`` at selected pairs.
 
     Parameters
     ----------
     problem : PropagationProblem
         Graph and answers.
     pattern : csr_array of shape (n, n)
-        Symmetric; the diagonal is empty.
+        Stores an entry for each selected pair; symmetric, with an empty diagonal.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     callback : callable, default=None
-        Called with the numbers of finished and of all waves of blocks.
+        Called as ``callback(n_done, n_steps)``.
 
     Returns
     -------
     csr_array of shape (n, n), float64
-        Correct to three digits, up to a common factor.
+        The entries, to a relative error of about 0.001.
 
     Warns
     -----
     ConvergenceWarning
         If the conjugate gradients did not converge.
+
+    Notes
+    -----
+    Solves a system for each row with answers once if the solutions fit in 512 MiB, otherwise two
+    systems for each head.
     """
     upper = triu(pattern, 1, format="coo")
     row, column = upper.row.astype(np.int32), upper.col.astype(np.int32)
@@ -143,7 +155,7 @@ def propagate_on(
 
 
 class _Diffusion:
-    """Columns of ``(I - αS)⁻¹`` for the rows with answers: kept where they fit, else recomputed."""
+    """Columns of ``(I - αS)⁻¹`` for the rows with answers: stored if they fit, else recomputed."""
 
     def __init__(self, problem: PropagationProblem, n_jobs: int | None) -> None:
         self._problem, self.has_converged = problem, True
@@ -163,14 +175,14 @@ class _Diffusion:
             self._kept = kept
 
     def from_heads(self, block: tuple[int, int]) -> NDArray[np.float32]:
-        """Return how strongly each row is reached from the heads of a block, (n, width)."""
+        """Return the columns of the inverse for a block of heads, (n, width)."""
         heads = self._problem.heads[slice(*block)]
         if self._kept is None:
             return self._solved(self._unit[:, heads])
         return np.ascontiguousarray(self._kept[heads].T)
 
     def from_answers(self, block: tuple[int, int]) -> NDArray[np.float32]:
-        """Return what reaches each row of the answers stored at the heads of a block."""
+        """Return the inverse times the answers that a block of heads stores, (n, width)."""
         strength = self._problem.strength[slice(*block)]
         if self._kept is None:
             return self._solved(self._unit @ strength.T)
@@ -186,5 +198,5 @@ class _Diffusion:
             solution, residual, direction, image, np.empty((4, residual.shape[1])),
         )  # fmt: skip
         if not is_solved:
-            self.has_converged = False  # warned of in the caller's thread
+            self.has_converged = False  # the caller warns, from its own thread
         return solution

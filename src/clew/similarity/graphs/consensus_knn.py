@@ -1,4 +1,4 @@
-"""ConsensusKNN: of the edges of a neighbour graph, those that many neighbourhoods agree on."""
+"""ConsensusKNN: the edges of a neighbor graph that occur in many neighborhoods."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ ROWS_PER_BLOCK = 1024
 
 
 class ConsensusKNN(BuiltOnSimilarity):
-    """Keep the edges of the neighbour graph that many neighbourhoods vote for.
+    """Keep the edges of a neighbor graph that occur in many neighborhoods.
 
-    A row and its nearest rows are a neighbourhood, and each neighbourhood votes for every pair of
-    rows in it. Two rows of one group are neighbours of the same rows and get many votes; an edge
-    that strays into another group gets few, and goes.
+    A neighborhood is a row with its nearest rows, and votes for each pair of rows in it. Two rows
+    of the same group are neighbors of the same rows and get many votes. An edge between two groups
+    gets few votes and is removed.
 
     Parameters
     ----------
     similarity : estimator, "precomputed" or None, default=None
-        Where affinities come from: a similarity; "precomputed" if `fit` gets them; None is
-        `AdaptiveKNN()`. A similarity that honours answers gets them.
+        The base similarity whose edges are selected; it is fitted with the answers if it honors
+        them. "precomputed" if `fit` is given affinities; None is `AdaptiveKNN()`.
     n_neighbors : int, "auto" or "paper", default="auto"
-        How many nearest rows make a neighbourhood; "paper" is a tenth of the rows, "auto" the same
-        but 5 at least and 20 at most; of n rows n - 1 at most.
+        Number of nearest rows in a neighborhood. "paper" is a tenth of the rows; "auto" is the
+        same, limited to between 5 and 20.
     threshold : float, default=0.15
-        Votes that an edge needs, as a share of ``n_neighbors + 1``, the number of neighbourhoods
-        that a row is in on the average. 0 keeps all edges.
+        Least number of votes of an edge that is kept, as a share of ``n_neighbors + 1``, the mean
+        number of neighborhoods that a row is in. 0 keeps all edges.
     random_state : int, RandomState or None, default=None
-        Seeds the similarity where it has no seed of its own.
+        Seed of the base similarity, if that has none of its own.
 
     Attributes
     ----------
     affinity_matrix_ : csr_array of shape (n_samples, n_samples), float64
-        The affinities that are kept, symmetric, nothing on the diagonal.
+        Affinities of the edges that are kept; symmetric, with an empty diagonal.
     similarity_ : estimator
-        The fitted similarity beneath.
+        The fitted base similarity.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -63,22 +63,22 @@ class ConsensusKNN(BuiltOnSimilarity):
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     UnsupportedConstraintError
-        If there are answers that the similarity beneath does not honour.
+        If there are answers of a kind that the base similarity does not honor.
 
     See Also
     --------
-    DominantNeighbors : Keeps the neighbours that are alike among themselves.
+    DominantNeighbors : Keeps the neighbors that are also similar to each other.
 
     Notes
     -----
-    A row all of whose edges would go keeps its strongest one, so that no row is without a
-    neighbour. Time O(n·k²), memory O(n·k).
+    Answers only affect the base similarity. A row whose edges would all be removed keeps its
+    strongest one, so that each row has a neighbor. Time O(n·k²), memory O(n·k).
 
     References
     ----------
     V. Premachandran and R. Kakarala, "Consensus of k-NNs for robust neighborhood selection on
-    graph-based manifolds", CVPR 2013. The threshold as a share, and what becomes of rows without
-    edges, are clew's own.
+    graph-based manifolds", CVPR 2013. The threshold as a share and the edge kept by each row are
+    clew's own.
 
     Examples
     --------
@@ -109,29 +109,27 @@ class ConsensusKNN(BuiltOnSimilarity):
         self.threshold = threshold
         self.random_state = random_state
 
-    def _solve(
-        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> None:
-        graph, lists, k = nearest_rows(beneath, known.n_samples, self.n_neighbors)
+    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
+        graph, lists, k = nearest_rows(base, known.n_samples, self.n_neighbors)
         is_kept = _votes(graph, lists) >= self.threshold * (k + 1)
         row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
         n_kept = np.bincount(row, is_kept, minlength=graph.shape[0])
         by_strength = np.lexsort((graph.indices, -graph.data, row))
-        is_strongest = np.diff(row, prepend=-1) > 0  # rows are in the same order
+        is_strongest = np.diff(row, prepend=-1) > 0  # the first entry of each row
         strongest = by_strength[is_strongest]
         is_kept[strongest[n_kept[row[strongest]] == 0]] = True
         self.affinity_matrix_ = symmetric(entries_where(graph, is_kept))
 
 
 def _votes(graph: csr_array, lists: csr_array) -> NDArray[np.int64]:
-    """Count for each edge of the graph the neighbourhoods that hold both of its rows."""
+    """Count the neighborhoods that hold both rows of each edge of the graph."""
     n = graph.shape[0]
-    neighbourhood = csr_array(lists.astype(bool).astype(np.int64) + eye_array(n, dtype=np.int64))
-    holding = csr_array(neighbourhood.T)
+    neighborhood = csr_array(lists.astype(bool).astype(np.int64) + eye_array(n, dtype=np.int64))
+    holding = csr_array(neighborhood.T)
     is_edge = graph.astype(bool).astype(np.int64)
-    # One more for every edge: of those without votes none is lost.
+    # Each edge gets one vote more, so that edges without votes stay stored.
     parts = [
-        edges + edges.multiply(holding[start:stop] @ neighbourhood)
+        edges + edges.multiply(holding[start:stop] @ neighborhood)
         for start, stop in blocks(n, ROWS_PER_BLOCK)
         for edges in [is_edge[start:stop]]
     ]

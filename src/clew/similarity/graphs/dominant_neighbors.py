@@ -1,4 +1,4 @@
-"""DominantNeighbors: of the nearest rows, those that are alike among themselves too."""
+"""DominantNeighbors: the edges of a neighbor graph to neighbors that are similar to each other."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ from clew.similarity.graphs._edge_selection import (
 
 __all__ = ["DominantNeighbors"]
 
-#: How far the penalty lies above the eigenvalue that it must exceed.
+#: The penalty α is the largest eigenvalue times one plus this margin.
 MARGIN = 1e-3
 
 
 class DominantNeighbors(BuiltOnSimilarity):
-    """Keep of each row's nearest rows the dominant set that holds the row.
+    """Keep the edges of each row to its dominant neighbors, which are also similar to each other.
 
-    A dominant set is to affinities what a maximal clique is to plain edges. Of the nearest rows of
-    a row those stay that are alike to it and to its other neighbours: one that is near the row but
-    far from the rest goes first.
+    A dominant set generalizes the maximal clique to weighted edges. Of the nearest rows of a row,
+    those are kept that are in the dominant set of the row: they are similar to the row and to
+    its other neighbors. A row that is near it but far from its other neighbors is removed.
 
     Parameters
     ----------
     similarity : estimator, "precomputed" or None, default=None
-        Where affinities come from: a similarity; "precomputed" if `fit` gets them; None is
-        `AdaptiveKNN()`. A similarity that honours answers gets them.
+        The base similarity whose edges are selected; it is fitted with the answers if it honors
+        them. "precomputed" if `fit` is given affinities; None is `AdaptiveKNN()`.
     n_neighbors : int, "auto" or "paper", default="auto"
-        How many nearest rows a set is chosen from; "paper" is a tenth of the rows, "auto" the same
-        but 5 at least and 20 at most; of n rows n - 1 at most.
+        Number of nearest rows of which the set is chosen. "paper" is a tenth of the rows; "auto" is
+        the same, limited to between 5 and 20.
     tol : float, default=1e-6
-        Where the search for a set ends: by how much payoffs may differ, as a share of the penalty.
+        Tolerance of the search: largest difference of payoffs, as a share of the penalty.
     max_iter : int, default=10000
-        Steps at most for each row.
+        Largest number of steps for each row.
     random_state : int, RandomState or None, default=None
-        Seeds the similarity where it has no seed of its own.
+        Seed of the base similarity, if that has none of its own.
 
     Attributes
     ----------
     affinity_matrix_ : csr_array of shape (n_samples, n_samples), float64
-        The affinities that are kept, symmetric, nothing on the diagonal.
+        Affinities of the edges that are kept; symmetric, with an empty diagonal.
     similarity_ : estimator
-        The fitted similarity beneath.
+        The fitted base similarity.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -68,26 +68,27 @@ class DominantNeighbors(BuiltOnSimilarity):
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     UnsupportedConstraintError
-        If there are answers that the similarity beneath does not honour.
+        If there are answers of a kind that the base similarity does not honor.
 
     Warns
     -----
     ConvergenceWarning
-        If the search ran out of steps for some rows.
+        If the search did not converge within `max_iter` steps for some rows.
 
     See Also
     --------
-    ConsensusKNN : Keeps the edges that many neighbourhoods agree on.
+    ConsensusKNN : Keeps the edges that occur in many neighborhoods.
 
     Notes
     -----
-    For row i and its k nearest rows, with A the affinities among them in the neighbour graph, the
-    set is the support of a maximiser of ``x'(A - αI_N)x`` on the simplex, where ``I_N`` is 1 on the
-    diagonal for neighbours and 0 for i, and α lies a thousandth above the largest eigenvalue of A
-    among the neighbours. Every maximiser then holds i. The search starts from equal shares and
-    goes straight to or away from one row at a time, which ends at the same points as replicator
-    dynamics in fewer and cheaper steps. Time O(n·k·(k + steps)), with some k to 3k steps; memory
-    O(n·k). A row that another row keeps is linked to it, whether it keeps that row or not.
+    Answers only affect the base similarity. Let A be the affinities, in the neighbor graph, of row
+    i and its k nearest rows. The set is the support of a maximizer of ``x'(A - αI_N)x`` on the
+    simplex, where ``I_N`` is 1 on the diagonal for neighbors and 0 for i, and α is 1.001 times the
+    largest eigenvalue of A restricted to the neighbors. Each maximizer then contains i. The search
+    starts from equal shares and uses infection and immunization dynamics, which move towards or
+    away from one row per step; these have the fixed points of replicator dynamics, and need fewer
+    and cheaper steps. Time O(n·k·(k + steps)) with about k to 3k steps, memory O(n·k). An edge is
+    kept if either of its rows keeps it.
 
     References
     ----------
@@ -128,21 +129,19 @@ class DominantNeighbors(BuiltOnSimilarity):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _solve(
-        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> None:
-        graph, lists, _ = nearest_rows(beneath, known.n_samples, self.n_neighbors)
+    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
+        graph, lists, _ = nearest_rows(base, known.n_samples, self.n_neighbors)
         self.affinity_matrix_ = symmetric(self._dominant(graph, lists))
 
     def _dominant(self, graph: csr_array, lists: csr_array) -> csr_array:
-        """Keep of the nearest rows of each row those in its dominant set."""
+        """Keep the nearest rows of each row that are in its dominant set."""
         if not lists.nnz:
             return lists
         is_member = np.zeros(lists.nnz, dtype=np.bool_)
         n_unfinished = dominant_members(
             _int64(graph.indptr),
             _int64(graph.indices),
-            # Sets do not depend on the unit of affinities; in this one no sum overflows.
+            # Sets do not depend on the scale of the affinities, and sums must not overflow.
             graph.data / graph.data.max(),
             _int64(lists.indptr),
             _int64(lists.indices),
@@ -153,8 +152,9 @@ class DominantNeighbors(BuiltOnSimilarity):
         )
         if n_unfinished:
             warn(
-                f"{type(self).__name__}: the search ended after max_iter={self.max_iter} steps for "
-                f"{n_unfinished} of {graph.shape[0]} rows; their sets may be too large",
+                f"{type(self).__name__}: the search did not converge in max_iter={self.max_iter} "
+                f"steps for {n_unfinished} of {graph.shape[0]} rows, whose sets may be too large; "
+                "raise max_iter or tol",
                 ConvergenceWarning,
             )
         return entries_where(lists, is_member)

@@ -1,4 +1,4 @@
-"""E2CP: answers diffuse over the neighbour graph, from both rows of every pair."""
+"""E2CP: propagation of answers over a neighbor graph."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew._composition import FittedSimilarity, believed_by, graph_of, has_sparse_affinity
+from clew._composition import FittedSimilarity, graph_of, has_sparse_affinity, reweighted
 from clew._limits import DENSE_PROPAGATION_ROWS
 from clew._parallel import Progress
 from clew._random import RandomState
@@ -23,69 +23,77 @@ __all__ = ["E2CP"]
 
 
 class E2CP(BuiltOnSimilarity):
-    """Exhaustive and efficient constraint propagation: answers spread to the pairs around them.
+    """Exhaustive and efficient constraint propagation: answers propagate to the pairs around them.
 
-    What people said of a pair holds, less strongly, for each two rows near its ends. Must-links and
-    cannot-links start as 1 and -1 and diffuse over the neighbour graph; affinities of the graph are
-    then drawn up and down by what has reached them.
+    An answer about two rows is taken as weaker evidence about each pair of rows near them.
+    Must-links and cannot-links start as 1 and -1 and are propagated over a neighbor graph; each
+    affinity is then raised or lowered by the evidence propagated to its pair.
 
     Parameters
     ----------
     similarity : estimator, "precomputed" or None, default=None
-        Where affinities come from: a similarity; "precomputed" if `fit` gets them; None is
-        `AdaptiveKNN()`. ``E2CP(ClustRF())`` is the paper's "RF+E2CP". A similarity that honours
-        answers gets them too.
+        The base similarity whose affinities are adjusted; it is fitted with the answers if it
+        honors them. "precomputed" if `fit` is given affinities; None is `AdaptiveKNN()`.
+        ``E2CP(ClustRF())`` is "RF+E2CP" in the COP-RF paper.
     alpha : float, default=0.8
-        How far answers spread, in (0, 1).
+        Range of the propagation, in (0, 1): the larger, the farther answers reach.
     n_neighbors : int, "auto", "paper" or None, default="auto"
-        How many of the largest affinities of each row make the graph; "paper" is a tenth of the
-        rows, "auto" the same but 5 at least and 20 at most; of n rows n - 1 at most. None takes
-        all affinities, or a sparse affinity as it is.
+        Number of largest affinities of each row that form the neighbor graph. "paper" is a tenth
+        of the rows; "auto" is the same, limited to between 5 and 20. None uses all affinities, or
+        a sparse affinity as it is.
     form : {"auto", "dense", "sparse"}, default="auto"
-        "dense" spreads answers to every two rows, as published. "sparse" spreads them to the
-        edges of the graph, to the pairs asked about, and for each must-link to the pairs of rows
-        near its ends. "auto" is dense up to 2,000 rows.
+        "dense" adjusts the affinities of all pairs of rows, as published. "sparse" adjusts those of
+        the pairs in the graph, of the answered pairs, and for each must-link of the pairs of a row
+        near one end and a row near the other. "auto" is "dense" up to 2,000 rows.
     n_jobs : int or None, default=None
-        Threads of the sparse form. The result does not depend on it.
+        Number of threads of the sparse form. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the similarity where it has no seed of its own.
+        Seed of the base similarity, if that has none of its own.
 
     Attributes
     ----------
     affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples), float64
-        Affinities in [0, 1], nothing on the diagonal.
+        Affinities in [0, 1]; the diagonal is 0.
     constraint_weight_ : ndarray of shape (n_pairs,)
-        How far each answer was believed: its weight, or what the similarity beneath made of it.
+        Weight of each answer: as given, or as estimated by the base similarity.
     similarity_ : estimator
-        The fitted similarity beneath.
+        The fitted base similarity.
     n_features_in_ : int
         Number of columns given to `fit`.
 
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, or all affinities of rows are wanted sparsely.
+        If a parameter is outside its range, or ``form="sparse"`` is combined with
+        ``n_neighbors=None`` and a dense affinity.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers.
     TooLargeError
-        Past 20,000 rows in the dense form.
+        If the dense form is used above 20,000 rows.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the conjugate gradients of the sparse form did not converge.
 
     See Also
     --------
-    COPRF : Spreads answers through the features that tell rows apart.
-    LinkedAffinity : Spreads nothing.
+    COPRF : Propagates answers through informative features.
+    LinkedAffinity : Changes the affinities of answered pairs only.
 
     Notes
     -----
-    Honours pairs, softly; answers about one pair add up, so that contradictions cancel. With the
-    normalised graph S and the answers Z, ``F = (I - αS)⁻¹ Z (I - αS)⁻¹``, scaled to a largest
-    entry of 1; then an affinity w becomes ``1 - (1 - f)(1 - w)`` where f ≥ 0, and ``(1 + f)·w``
-    elsewhere. Dense: O(n³) time, O(n²) memory. Sparse, for r rows asked about and e edges:
-    O(r·e / (1 - α)^½) time and O(n·r) memory, at most 512 MiB, by conjugate gradients to a
-    residual of 0.001. Cut it with ``SpectralClustering(n_neighbors=None)``, as
-    `SimilarityClustering` does by itself.
+    Honors pairs as soft constraints; don't-knows are ignored. Answers to the same pair are added
+    up, so contradictory answers cancel. With the normalized graph S and the answers Z,
+    ``F = (I - αS)⁻¹ Z (I - αS)⁻¹``, scaled to a largest absolute entry of 1. An affinity w then
+    becomes ``1 - (1 - f)(1 - w)`` if f ≥ 0, and ``(1 + f)·w`` otherwise.
+
+    Dense: O(n³) time, O(n²) memory. Sparse, for r rows with answers and e edges:
+    O(r·e / (1 - α)^½) time and O(n·r) memory, at most 512 MiB, by conjugate gradients to a relative
+    residual of 0.001. To cluster the result, use ``SpectralClustering(n_neighbors=None)``;
+    `SimilarityClustering` sets this by itself.
 
     References
     ----------
@@ -132,38 +140,36 @@ class E2CP(BuiltOnSimilarity):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(
-        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> None:
-        believed, n = believed_by(beneath, known), known.n_samples
-        is_sparse = has_sparse_affinity(beneath)
+    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
+        answers, n = reweighted(known, base), known.n_samples
+        is_sparse = has_sparse_affinity(base)
         self._check_size(n, is_sparse=is_sparse)
-        propagation = Propagation(self._graph(beneath, n), self.alpha)
+        propagation = Propagation(self._graph(base, n), self.alpha)
         if self._is_dense(n, is_sparse=is_sparse):
-            self.affinity_matrix_ = propagation.dense_affinity(believed)
+            self.affinity_matrix_ = propagation.dense_affinity(answers)
         else:
             self.affinity_matrix_ = propagation.sparse_affinity(
-                believed, n_jobs=self.n_jobs, callback=callback
+                answers, n_jobs=self.n_jobs, callback=callback
             )
-        self.constraint_weight_ = believed.pair_weights
+        self.constraint_weight_ = answers.pair_weights
 
     def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
         if self.form == "sparse" and self.n_neighbors is None and not is_sparse:
             raise InvalidParameterError(
-                f"{type(self).__name__}(form='sparse', n_neighbors=None): all affinities of rows "
-                "are dense; give n_neighbors, or form='dense'"
+                f"{type(self).__name__}(form='sparse', n_neighbors=None) needs a sparse affinity, "
+                "but the affinity of the base similarity is dense; set n_neighbors, or form='dense'"
             )
         if self._is_dense(n_samples, is_sparse=is_sparse):
             check_dense_size(n_samples)
 
     def _is_dense(self, n_samples: int, *, is_sparse: bool) -> bool:
-        """Choose the form; `is_sparse` tells whether the affinity beneath is sparse."""
+        """Decide on the dense form; `is_sparse` is whether the affinity of the base is sparse."""
         has_all = self.n_neighbors is None and not is_sparse
         is_small = n_samples <= DENSE_PROPAGATION_ROWS or has_all
         return self.form == "dense" or (self.form == "auto" and is_small)
 
-    def _graph(self, beneath: FittedSimilarity, n_samples: int) -> csr_array:
+    def _graph(self, base: FittedSimilarity, n_samples: int) -> csr_array:
         if self.n_neighbors is not None:
             k = resolved_n_neighbors(self.n_neighbors, n_samples)
-            return graph_of(beneath, n_samples, k)
-        return nearest_graph(beneath.affinity_matrix_, n_samples - 1)
+            return graph_of(base, n_samples, k)
+        return nearest_graph(base.affinity_matrix_, n_samples - 1)

@@ -1,4 +1,4 @@
-"""LinkedAffinity: any affinity, with the answers written into it."""
+"""LinkedAffinity: affinities in which the answered pairs have the largest or smallest value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from clew._composition import FittedSimilarity, Precomputed, believed_by
+from clew._composition import FittedSimilarity, Precomputed, reweighted
 from clew._parallel import Progress, blocks
 from clew._random import RandomState
 from clew.constraints import Constraints, Support
@@ -29,34 +29,35 @@ def _can_transform(estimator: LinkedAffinity) -> bool:
 
 
 class LinkedAffinity(BuiltOnSimilarity):
-    """Make must-linked rows as alike as any, and cannot-linked rows as unlike as any.
+    """Give must-linked pairs the largest affinity, and cannot-linked pairs the smallest.
 
-    Only the pairs that people spoke of change: nothing spreads. It is the yardstick that every
-    method which spreads answers has to beat ("Eucl+Links" and "RF+Links" in the COP-RF paper).
+    Only the affinities of answered pairs change; answers are not propagated. It is the baseline of
+    the methods that do propagate them ("Eucl+Links" and "RF+Links" in the COP-RF paper).
 
     Parameters
     ----------
     similarity : estimator, "precomputed" or None, default=None
-        Where affinities come from: a similarity; "precomputed" if `fit` gets them, of either sign;
-        None is `AdaptiveKNN()`.
+        The base similarity whose affinities are changed; it is fitted with the answers if it honors
+        them. "precomputed" if `fit` is given affinities, of either sign; None is `AdaptiveKNN()`.
     random_state : int, RandomState or None, default=None
-        Seeds the similarity where it has no seed of its own.
+        Seed of the base similarity, if that has none of its own.
 
     Attributes
     ----------
     affinity_matrix_ : ndarray or csr_array of shape (n_samples, n_samples)
-        Affinity of every two rows; computed when first asked for. Sparse where it was given so.
+        Affinities of all pairs of rows; computed at the first access. Sparse if those of the base
+        similarity are.
     constraint_weight_ : ndarray of shape (n_pairs,)
-        How far each answer was believed: its weight, or what the similarity beneath made of it.
+        Weight of each answer: as given, or as estimated by the base similarity.
     similarity_ : estimator
-        The fitted similarity beneath.
+        The fitted base similarity.
     n_features_in_ : int
         Number of columns given to `fit`.
 
     Raises
     ------
     InvalidParameterError
-        If `similarity` is no similarity.
+        If `similarity` is not a similarity.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     UnsupportedConstraintError
@@ -64,15 +65,16 @@ class LinkedAffinity(BuiltOnSimilarity):
 
     See Also
     --------
-    SpectralLearning : The same on a neighbour graph, for spectral clustering.
-    E2CP : Spreads answers to the neighbours of their rows.
+    SpectralLearning : The same on a neighbor graph, for spectral clustering.
+    E2CP : Propagates answers to the pairs around them.
 
     Notes
     -----
-    Honours pairs, softly: a clusterer may still part must-linked rows. An answer of weight w draws
-    the affinity by the share w of the way to the largest or the smallest affinity off the diagonal
-    (of a sparse affinity, to nil); answers about one pair add up, so that contradictions cancel.
-    O(n²) for a dense affinity, O(stored entries + answers) for a sparse one.
+    Honors pairs as soft constraints: a clusterer may still separate must-linked rows. Don't-knows
+    are ignored. An answer of weight w moves the affinity by the share w of the way to the largest
+    or smallest affinity of two different rows; for a sparse affinity the smallest is 0. Answers to
+    the same pair are added up, so contradictory answers cancel. Time and memory O(n²) for a dense
+    affinity, O(stored entries + answers) for a sparse one.
 
     References
     ----------
@@ -96,53 +98,54 @@ class LinkedAffinity(BuiltOnSimilarity):
     supports = Support(pairs=True, dont_know=True)
 
     constraint_weight_: NDArray[np.float64]
-    _believed: Constraints
+    _answers: Constraints
 
     @property
     def is_graph(self) -> bool:
-        """Whether the affinity beneath is a finished graph."""
+        """Whether the affinity of the base similarity is a neighbor graph."""
         return bool(getattr(self.similarity, "is_graph", False))
 
     def __init__(self, similarity: Any = None, *, random_state: RandomState = None) -> None:
         self.similarity = similarity
         self.random_state = random_state
 
-    def _solve(
-        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> None:
-        self._believed = believed_by(beneath, known)
-        self.constraint_weight_ = self._believed.pair_weights
+    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
+        self._answers = reweighted(known, base)
+        self.constraint_weight_ = self._answers.pair_weights
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:
-        """Affinity of every two fitted rows, (n_samples, n_samples); computed when asked for."""
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
+
+        Computed at the first access.
+        """
         check_is_fitted(self, "similarity_")
         affinity = self.similarity_.affinity_matrix_
         if not isinstance(affinity, np.ndarray):
             return self._linked_graph(affinity)
         linked: NDArray[np.floating]
-        linked = with_links(affinity, self._believed, *_range_off_diagonal(affinity))
+        linked = with_links(affinity, self._answers, *_range_off_diagonal(affinity))
         return linked
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
-        """Link every fitted row to its most similar rows and to those it is must-linked to.
+        """Find the most similar rows of each fitted row, and add its must-linked rows.
 
         Parameters
         ----------
         n_neighbors : int, default=20
-            How many, besides the must-linked ones.
+            Number of rows to find for each row, without the must-linked ones.
 
         Returns
         -------
         csr_array of shape (n_samples, n_samples)
-            Symmetric; of a cannot-linked pair there is no entry.
+            Symmetric; pairs with a cannot-link of weight 1 have no entry.
 
         Raises
         ------
         InvalidParameterError
             If `n_neighbors` is not between 1 and ``n_samples - 1``.
         InvalidDataError
-            If some affinities are negative: a graph cannot tell them from those it leaves out.
+            If some affinities are negative: an entry that is not stored is 0.
         """
         check_is_fitted(self, "similarity_")
         if isinstance(self.similarity_, Precomputed):
@@ -150,23 +153,24 @@ class LinkedAffinity(BuiltOnSimilarity):
         return self._linked_graph(self.similarity_.kneighbors_graph(n_neighbors))
 
     def _linked_graph(self, graph: csr_array) -> csr_array:
-        """Write the links into a graph, which may be lopsided."""
+        """Make a graph symmetric, and change its affinities of answered pairs."""
         both = csr_array(graph.maximum(graph.T))
         highest = max(0.0, float(both.max())) if both.nnz else 1.0
-        return csr_array(with_links(both, self._believed, 0.0, highest))
+        return csr_array(with_links(both, self._answers, 0.0, highest))
 
     @available_if(_can_transform)  # type: ignore[untyped-decorator]
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Measure the affinity of rows to every fitted row; answers have no part in it.
+        """Compute the affinities of rows to all fitted rows, as the base similarity does.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Any rows.
+            Features of rows, fitted or new.
 
         Returns
         -------
         ndarray of shape (n_rows, n_samples)
+            Affinities without the changes by answers, as these are about fitted rows.
         """
         check_is_fitted(self, "similarity_")
         affinity: NDArray[np.float32] = self.similarity_.transform(X)
@@ -174,7 +178,7 @@ class LinkedAffinity(BuiltOnSimilarity):
 
 
 def _range_off_diagonal(affinity: NDArray[np.floating]) -> tuple[float, float]:
-    """Give the smallest and the largest affinity of two different rows."""
+    """Return the smallest and the largest affinity of two different rows."""
     low, high = np.inf, -np.inf
     for start, stop in blocks(len(affinity), ROWS_PER_BLOCK):
         block = affinity[start:stop].copy()

@@ -1,4 +1,4 @@
-"""SpectralLearning: answers written into a neighbour graph, and the graph made a random walk."""
+"""SpectralLearning: a neighbor graph with answers as edges, normalized to a random walk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from clew._composition import FittedSimilarity, believed_by, graph_of
+from clew._composition import FittedSimilarity, graph_of, reweighted
 from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed
@@ -21,34 +21,34 @@ __all__ = ["SpectralLearning"]
 
 
 class SpectralLearning(BuiltOnSimilarity):
-    """Spectral learning: answers become edges of a neighbour graph.
+    """Spectral learning: answers become edges of a neighbor graph.
 
-    Must-linked rows get affinity 1, cannot-linked rows 0, whatever the features say. Nothing
-    spreads but through the cut of the graph.
+    Must-linked pairs get the affinity 1 and cannot-linked pairs the affinity 0. Answers affect
+    other rows only when the graph is clustered.
 
     Parameters
     ----------
     similarity : estimator, "precomputed" or None, default=None
-        Where affinities come from: a similarity; "precomputed" if `fit` gets them; None is
-        `AdaptiveKNN()`.
+        The base similarity whose affinities are changed; it is fitted with the answers if it honors
+        them. "precomputed" if `fit` is given affinities; None is `AdaptiveKNN()`.
     n_neighbors : int, "auto" or "paper", default="auto"
-        How many of the largest affinities of each row make the graph; "paper" is a tenth of the
-        rows, "auto" the same but 5 at least and 20 at most; of n rows n - 1 at most.
+        Number of largest affinities of each row that form the neighbor graph. "paper" is a tenth
+        of the rows; "auto" is the same, limited to between 5 and 20.
     normalization : {"additive", None}, default="additive"
         "additive" turns affinities W with row sums d into ``(W + d_max·I - diag(d)) / d_max``,
-        whose rows add up to 1: rows in thin parts of the data stay where they are. None leaves W,
-        so that a clusterer normalises in its own way.
+        whose rows sum to 1: a random walk that seldom leaves rows of small degree. None keeps W,
+        so that a clusterer can apply its own normalization.
     random_state : int, RandomState or None, default=None
-        Seeds the similarity where it has no seed of its own.
+        Seed of the base similarity, if that has none of its own.
 
     Attributes
     ----------
     affinity_matrix_ : csr_array of shape (n_samples, n_samples)
-        The graph, symmetric; when additive it holds the diagonal, which belongs to the method.
+        The symmetric graph; if `normalization` is "additive", with the diagonal.
     constraint_weight_ : ndarray of shape (n_pairs,)
-        How far each answer was believed: its weight, or what the similarity beneath made of it.
+        Weight of each answer: as given, or as estimated by the base similarity.
     similarity_ : estimator
-        The fitted similarity beneath.
+        The fitted base similarity.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -63,15 +63,16 @@ class SpectralLearning(BuiltOnSimilarity):
 
     See Also
     --------
-    LinkedAffinity : The same on all affinities, for clusterers that want these.
-    E2CP : Spreads answers to the neighbours of their rows.
+    LinkedAffinity : The same for all affinities, for clusterers that need these.
+    E2CP : Propagates answers to the pairs around them.
 
     Notes
     -----
-    Honours pairs, softly. An answer of weight w draws the affinity by the share w of the way;
-    answers about one pair add up, so that contradictions cancel. Cut it with
-    ``SpectralClustering(n_neighbors=None)``, as `SimilarityClustering` does by itself: that gives
-    the paper's eigenvectors. Time and memory O(n·k + answers) beside the similarity.
+    Honors pairs as soft constraints; don't-knows are ignored. An answer of weight w moves the
+    affinity by the share w of the way to 1 or 0. Answers to the same pair are added up, so
+    contradictory answers cancel. To cluster the graph by the paper's eigenvectors, use
+    ``SpectralClustering(n_neighbors=None)``; `SimilarityClustering` sets this by itself. Time and
+    memory O(n·k + answers), and those of the base similarity.
 
     References
     ----------
@@ -111,20 +112,17 @@ class SpectralLearning(BuiltOnSimilarity):
         self.normalization = normalization
         self.random_state = random_state
 
-    def _solve(
-        self, beneath: FittedSimilarity, known: Constraints, callback: Progress | None
-    ) -> None:
-        believed = believed_by(beneath, known)
-        n = known.n_samples
-        graph = graph_of(beneath, n, resolved_n_neighbors(self.n_neighbors, n))
+    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
+        answers, n = reweighted(known, base), known.n_samples
+        graph = graph_of(base, n, resolved_n_neighbors(self.n_neighbors, n))
         highest = max(1.0, float(graph.max())) if graph.nnz else 1.0
-        linked = csr_array(with_links(graph, believed, 0.0, highest))
+        linked = csr_array(with_links(graph, answers, 0.0, highest))
         self.affinity_matrix_ = _as_random_walk(linked) if self.normalization else linked
-        self.constraint_weight_ = believed.pair_weights
+        self.constraint_weight_ = answers.pair_weights
 
 
 def _as_random_walk(graph: csr_array) -> csr_array:
-    """Divide by the largest degree, and let each row keep the rest for itself."""
+    """Divide by the largest degree, and raise the diagonal until each row sums to 1."""
     degree = graph.sum(axis=1)
     most = float(degree.max())
     if most == 0:

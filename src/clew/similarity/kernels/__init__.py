@@ -1,1 +1,1 @@
-"""Learned kernels."""
+"""Similarities that learn a kernel."""

@@ -1,4 +1,4 @@
-"""What similarities have in common that learn a kernel from a kernel."""
+"""Base class of the similarities that learn a kernel from a given kernel."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ NAMED: dict[str, Any] = {
     "precomputed": PrecomputedKernel,
 }
 ROWS_PER_BLOCK = 1024
-#: Features that are not nil are within; products of four of them are computed.
+#: Limits of features that are not 0: products of four of them must not overflow or underflow.
 SMALLEST, LARGEST = 1e-70, 1e70
 Floats = NDArray[np.float64]
 
 
 class Seeds(NamedTuple):
-    """All that randomness in a fit comes from."""
+    """The seeds of a fit."""
 
     features: int
     distances: int
@@ -48,9 +48,9 @@ class Seeds(NamedTuple):
 
 
 class KernelSpace(LearnedSpace):
-    """Learn A for features Φ of a kernel; the learned kernel is ``Φ A Φ'``.
+    """Learn a matrix A for features Φ of a given kernel; the learned kernel is ``Φ A Φ'``.
 
-    Subclasses store `kernel`, `rank` and `random_state`, and write `_learn`.
+    Subclasses store `kernel`, `rank` and `random_state`, and implement `_learn`.
     """
 
     _allowed: ClassVar[dict[str, Any]] = {
@@ -84,40 +84,42 @@ class KernelSpace(LearnedSpace):
         self._set_learned(features, self._learn(features, known, seeds, callback))
 
     def _features(self, feature_map: FeatureMap, X: Floats) -> Floats:
-        """Give the features of rows, in an array of one's own."""
+        """Return the features of rows, as an array that may be changed."""
         given: Any = feature_map.transform(X)
-        is_foreign = hasattr(self.kernel, "transform")  # a transformer may hand out what it keeps
+        is_foreign = hasattr(self.kernel, "transform")  # a transformer may return its own data
         features = np.array(
             given.toarray() if hasattr(given, "toarray") else given,
             dtype=np.float64, order="C", copy=True if is_foreign else None,
         )  # fmt: skip
         if features.ndim != 2 or features.shape[1] == 0 or not np.isfinite(features).all():
             raise InvalidDataError(
-                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel gives no finite, "
-                "positive numbers for rows with themselves"
+                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel of rows with "
+                "themselves must be finite and somewhere positive; scale the features or use "
+                "another kernel"
             )
         return features
 
     def _check_range(self, features: Floats) -> None:
-        """Refuse features so large or small that distances overflow or vanish."""
+        """Check that features are not so large or small that distances overflow or underflow."""
         largest = max(float(features.max()), -float(features.min()))
         if largest and not SMALLEST < largest < LARGEST:
             raise InvalidDataError(
-                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel makes features of up "
-                f"to {largest:.3g}, which must be within {SMALLEST:g} and {LARGEST:g}. Give the "
-                "kernel, or what it is computed from, in other units"
+                f"{type(self).__name__}(kernel={self.kernel!r}): the largest feature of the kernel "
+                f"must be between {SMALLEST:g} and {LARGEST:g}, got {largest:.3g}. Rescale the "
+                "data or the kernel"
             )
 
     def _feature_map(self, seed: int) -> FeatureMap:
-        """Make what turns rows into features."""
+        """Make the feature map of the given kernel."""
         rank = None if self.rank == "auto" else int(self.rank)
         if isinstance(self.kernel, str) and self.kernel in NAMED:
             return NAMED[self.kernel](rank, seed)  # type: ignore[no-any-return]
         if hasattr(self.kernel, "transform") and not isinstance(self.kernel, type):
             if rank is not None:
                 raise InvalidParameterError(
-                    f"{type(self).__name__}(rank={self.rank!r}): a kernel that is a transformer "
-                    "has a rank of its own; leave rank='auto'"
+                    f"{type(self).__name__}(rank={self.rank!r}): the number of features is set by "
+                    f"the transformer {type(self.kernel).__name__} given as kernel; leave "
+                    "rank='auto'"
                 )
             return clone(self.kernel)  # type: ignore[no-any-return]
         if callable(self.kernel):
@@ -128,12 +130,12 @@ class KernelSpace(LearnedSpace):
         )
 
     def _diameter(self) -> float | None:
-        """Give the largest squared distance that there can be; None where it is not known."""
+        """Return the largest possible squared distance, or None if it is not known."""
         is_gaussian = isinstance(self.kernel, str) and self.kernel != "precomputed"
         return 2.0 if is_gaussian else None
 
     def _set_learned(self, features: Floats, A: Floats) -> None:
-        """Turn features into learned ones, in place: two such arrays may not fit."""
+        """Turn features into learned features, in place, as two such arrays may not fit."""
         self.A_, self.rank_, self._root = A, len(A), square_root(A)
         for start, stop in blocks(len(features), ROWS_PER_BLOCK):
             features[start:stop] = features[start:stop] @ self._root
@@ -144,13 +146,16 @@ class KernelSpace(LearnedSpace):
 
     @property
     def kernel_(self) -> Floats:
-        """The learned kernel of every two fitted rows, (n_samples, n_samples)."""
+        """The learned kernel of all pairs of fitted rows, (n_samples, n_samples).
+
+        Computed at each access.
+        """
         check_is_fitted(self, "embedding_")
         check_dense_size(len(self.embedding_))
         return self.embedding_ @ self.embedding_.T
 
 
 def square_root(A: Floats) -> Floats:
-    """Find the symmetric root of a symmetric positive semidefinite matrix."""
+    """Compute the symmetric square root of a symmetric positive semidefinite matrix."""
     value, vector = np.linalg.eigh((A + A.T) / 2)
     return np.asarray((vector * np.sqrt(np.maximum(value, 0.0))) @ vector.T)

@@ -1,4 +1,4 @@
-"""Answers that say of a distance that it is smaller than itself."""
+"""Contradictions among comparisons of distances: cycles in which a distance is below itself."""
 
 from __future__ import annotations
 
@@ -22,32 +22,33 @@ class ComparisonConflict(NamedTuple):
     Parameters
     ----------
     chain : tuple of pairs of int
-        Pairs of rows, each said to be nearer than the next, or as near; the last is the first.
-        A must-link is nearer than any cannot-link.
+        Pairs of rows in a cycle: by the answers, the distance of each is less than that of the
+        next, or equal to it. The last pair is the first. The distance of a must-link is less than
+        that of any cannot-link.
     """
 
     chain: tuple[tuple[int, int], ...]
 
     def __str__(self) -> str:
-        said = " < ".join(f"d({i}, {j})" for i, j in self.chain)
-        return f"{said} follows from the answers"
+        cycle = " < ".join(f"d({i}, {j})" for i, j in self.chain)
+        return f"the answers imply {cycle}"
 
 
 class Graph(NamedTuple):
-    """Pairs of rows, and which of them is said to be nearer than which."""
+    """Pairs of rows as nodes, and comparisons of their distances as directed edges."""
 
     pairs: NDArray[np.int64]
-    """(n_nodes, 2)."""
+    """Rows of each node, (n_nodes, 2)."""
     nearer: NDArray[np.int64]
     """Node of the smaller distance of each comparison, (n_edges,)."""
     farther: NDArray[np.int64]
-    """Node of the larger one."""
+    """Node of the larger distance of each comparison, (n_edges,)."""
     strict: NDArray[np.bool_]
-    """Whether it is larger; otherwise both are equal, and there is an edge each way."""
+    """Whether the distances differ; equal distances have two edges, one in each direction."""
 
 
 def conflicts_of(found: AnswerLimits) -> list[ComparisonConflict]:
-    """Find comparisons that go round in a circle.
+    """Find cycles of comparisons.
 
     Parameters
     ----------
@@ -57,12 +58,12 @@ def conflicts_of(found: AnswerLimits) -> list[ComparisonConflict]:
     Returns
     -------
     list of ComparisonConflict
-        For each set of pairs that such circles join, the shortest one through the first comparison
-        that is part of any.
+        One for each strongly connected component with a strict comparison: the shortest cycle
+        through the first such comparison.
 
     Notes
     -----
-    Linear in the comparisons, and again for each conflict.
+    Takes time linear in the comparisons, plus linear time for each conflict.
     """
     graph = _graph(found)
     n_nodes = len(graph.pairs)
@@ -70,32 +71,36 @@ def conflicts_of(found: AnswerLimits) -> list[ComparisonConflict]:
         (np.ones(len(graph.nearer)), (graph.nearer, graph.farther)), (n_nodes, n_nodes)
     )
     part = connected_components(edges, connection="strong")[1]
-    circular = np.flatnonzero(graph.strict & (part[graph.nearer] == part[graph.farther]))
-    _, first = np.unique(part[graph.nearer[circular]], return_index=True)
+    cyclic = np.flatnonzero(graph.strict & (part[graph.nearer] == part[graph.farther]))
+    _, first = np.unique(part[graph.nearer[cyclic]], return_index=True)
     return [
-        ComparisonConflict(_circle(graph, edges, int(edge))) for edge in circular[np.sort(first)]
+        ComparisonConflict(_shortest_cycle(graph, edges, int(edge)))
+        for edge in cyclic[np.sort(first)]
     ]
 
 
 def refuse_conflicts(conflicts: list[ComparisonConflict]) -> None:
-    """Refuse answers that cannot all hold.
+    """Refuse answers that contradict each other.
 
     Raises
     ------
     InconsistentConstraintsError
-        Naming the chain of the first conflict.
+        If there are conflicts; the message has the chain of the first.
     """
     if conflicts:
-        more = f", and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
+        more = f", and {len(conflicts) - 1} more conflicts" if len(conflicts) > 1 else ""
         raise InconsistentConstraintsError(
-            f"answers contradict each other: {conflicts[0]}{more}. Without slack they cannot all "
-            "hold: correct the answers, or use slack='l1', which weighs them",
+            f"answers contradict each other: {conflicts[0]}{more}. Correct the answers, or use "
+            "slack='l1', which allows violations",
             tuple(row for pair in conflicts[0].chain for row in pair),
         )
 
 
 def _graph(found: AnswerLimits) -> Graph:
-    """Put what the answers say into a graph; the last node is between must- and cannot-links."""
+    """Make the graph of all comparisons.
+
+    An additional last node represents a distance above all must-links and below all cannot-links.
+    """
     limits = found.limits
     ends = np.sort(limits.rows.reshape(-1, 2), axis=1)
     pairs, node = np.unique(ends, axis=0, return_inverse=True)
@@ -113,8 +118,8 @@ def _graph(found: AnswerLimits) -> Graph:
     )
 
 
-def _circle(graph: Graph, edges: csr_array, edge: int) -> tuple[tuple[int, int], ...]:
-    """Walk from the farther end of an edge to its nearer one, the shortest way."""
+def _shortest_cycle(graph: Graph, edges: csr_array, edge: int) -> tuple[tuple[int, int], ...]:
+    """Find the shortest cycle through an edge by breadth-first search."""
     start, goal = int(graph.farther[edge]), int(graph.nearer[edge])
     before = {start: start}
     queue = deque([start])

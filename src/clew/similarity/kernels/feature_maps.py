@@ -1,4 +1,4 @@
-"""Features whose inner products are a kernel, nearly: for fitted rows and for new ones."""
+"""Feature maps of kernels: features of fitted and new rows whose inner products approximate one."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ __all__ = [
     "pivoted_cholesky",
 ]
 
-#: Of more rows than these, a sample is looked at to choose pivots and to measure scales.
+#: If there are more rows, pivots and scales are computed from a random sample of this size.
 SAMPLE_ROWS = 3000
 ROWS_PER_BLOCK = 1024
-#: Which neighbour gives the scale of a row, and at most which share of the rows are nearer.
+#: The neighbor whose distance is the scale of a row; limited to one in this many rows.
 SCALE_NEIGHBOR, NEAREST_SHARE = 100, 8
-#: Share of the trace that features hold at least; the paper's 99 %.
+#: Least share of the trace that the features explain; the paper's 99 %.
 TRACE_SHARE = 0.99
-#: Where a rank is asked for: below this share there is only rounding, or nothing positive.
+#: Pivots with a smaller share of the largest diagonal entry are only rounding errors.
 LEAST_RESIDUAL = 1e-3
 MAX_AUTO_RANK = 300
 Floats = NDArray[np.float64]
-#: Gives the inner products of all rows of one array with all rows of another.
+#: Returns the kernel of all rows of one array with all rows of another.
 KernelFunction = Callable[[Floats, Floats], Floats]
 
 
 class FeatureMap(Protocol):
-    """Turns rows into features."""
+    """A transformer from rows to features."""
 
     def fit(self, X: Floats) -> Self:
-        """Learn from rows."""
+        """Learn the map from rows."""
 
     def transform(self, X: Floats) -> Floats:
-        """Give the features of rows, fitted or new."""
+        """Return the features of rows, fitted or new."""
 
 
 def computed_kernel(kernel: KernelFunction, rows: Floats, others: Floats) -> Floats:
-    """Call the function, and check what it returns.
+    """Call a kernel function, and check its result.
 
     Raises
     ------
     InvalidDataError
-        If it is not one finite number for each two rows.
+        If the result is not a matrix of finite numbers, (len(rows), len(others)).
     """
     found = np.asarray(kernel(rows, others), dtype=np.float64)
     if found.shape != (len(rows), len(others)) or not np.isfinite(found).all():
@@ -73,30 +73,30 @@ def computed_kernel(kernel: KernelFunction, rows: Floats, others: Floats) -> Flo
 def pivoted_cholesky(
     diagonal: Floats, column: Callable[[int], Floats], max_rank: int, residual_share: float
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Choose rows from which a kernel can be told.
+    """Choose pivots of a kernel by Cholesky decomposition: rows from which it can be approximated.
 
     Parameters
     ----------
     diagonal : ndarray of shape (n_rows,)
         Kernel of each row with itself.
     column : callable
-        Gives the kernel of all rows with one of them, (n_rows,), by its number.
+        Returns the kernel of all rows with the row of a given number, (n_rows,).
     max_rank : int
-        How many rows at most.
+        Largest number of pivots.
     residual_share : float
-        No more are chosen once the rest of the trace is at most such a share of it.
+        Pivots are added until the residual is at most this share of the trace.
 
     Returns
     -------
     pivots : ndarray of shape (rank,), int64
-        The rows.
+        Numbers of the rows chosen.
     root : ndarray of shape (rank, rank)
-        Lower triangular L with ``L L'`` the kernel of the pivots.
+        Lower triangular L, where ``L L'`` is the kernel of the pivots.
 
     Notes
     -----
-    For a kernel that is not positive semidefinite: what is left is taken for nil where it is
-    negative, so that no square root fails. Time O(n·rank²) and memory O(n·rank).
+    Negative residuals of a kernel that is not positive semidefinite are set to 0. Time O(n·rank²)
+    and memory O(n·rank).
     """
     left = diagonal.astype(np.float64)
     trace = float(left.sum())
@@ -117,17 +117,18 @@ def pivoted_cholesky(
 
 
 class PivotedKernel:
-    """Features from the kernel with some rows, the pivots (Nyström).
+    """Nyström features of a kernel, computed from its values with some rows, the pivots.
 
-    The inner products of features are the kernel of rows with pivots exactly, and nearly the
-    kernel of all rows. Subclasses write `_pivots_of` and `_with_pivots`.
+    Inner products of features equal the kernel of a row and a pivot, and approximate the kernel of
+    two other rows. Subclasses implement `fit`, which calls `_choose`, and `_with_pivots`.
 
     Parameters
     ----------
     rank : int or None
-        How many pivots. None: until they hold 99 % of the trace, 300 at most.
+        Largest number of pivots. None adds pivots until they explain 99 % of the trace, at most
+        300.
     seed : int
-        Samples the rows from which pivots are chosen, where there are many.
+        Seed of the sample from which pivots are chosen if there are more than 3,000 rows.
     """
 
     def __init__(self, rank: int | None = None, seed: int = 0) -> None:
@@ -135,7 +136,7 @@ class PivotedKernel:
         self.seed = seed
 
     def _sample(self, X: Floats) -> Floats:
-        """Give the rows to choose from."""
+        """Return the rows from which pivots are chosen."""
         if len(X) <= SAMPLE_ROWS:
             return X
         chosen = np.random.RandomState(self.seed).choice(len(X), SAMPLE_ROWS, replace=False)
@@ -148,13 +149,13 @@ class PivotedKernel:
         return pivots
 
     def _with_pivots(self, X: Floats) -> Floats:
-        """Give the kernel of rows with the pivots."""
+        """Return the kernel of rows with the pivots."""
         raise NotImplementedError
 
     def transform(self, X: Floats) -> Floats:
-        """Give the features of rows, (n_rows, rank)."""
+        """Return the features of rows, (n_rows, rank)."""
         features = np.empty((len(X), len(self._root)))
-        if not len(self._root):  # nothing positive: there is no pivot to ask about
+        if not len(self._root):  # the kernel has no positive diagonal entry
             return features
         for start, stop in blocks(len(X), ROWS_PER_BLOCK):
             kernel = self._with_pivots(X[start:stop])
@@ -163,15 +164,15 @@ class PivotedKernel:
 
 
 class AdaptiveGaussian(PivotedKernel):
-    """Gaussian kernel whose width follows the density: ``exp(-d² / (s·t))`` for scales s and t.
+    """Gaussian kernel with local scales: ``exp(-d² / (s·t))`` for scales s and t.
 
-    The scale of a row is its distance to the 100th of the nearest fitted rows, but no more than an
-    eighth of them are nearer. Rows that coincide with it do not count, so that no scale is 0.
-    Past 3,000 rows, scales are measured among a sample of so many.
+    The scale of a row is the distance to its 100th neighbor among the fitted rows, or to its
+    (n/8)th if that is nearer. Rows that coincide with it are left out. If there are more than 3,000
+    rows, neighbors are found in a random sample of 3,000.
     """
 
     def fit(self, X: Floats) -> Self:
-        """Measure scales and choose pivots."""
+        """Compute scales and choose pivots."""
         self._units = Units.around_median(X)
         rows = self._sample(self._units.inside(X))
         n_neighbors = min(SCALE_NEIGHBOR, max(len(rows) // NEAREST_SHARE, 1))
@@ -193,13 +194,15 @@ class AdaptiveGaussian(PivotedKernel):
 
 
 class CallableKernel(PivotedKernel):
-    """Any kernel that is a function of two sets of rows, as scikit-learn's are.
+    """A kernel given as a function of two sets of rows, such as those of scikit-learn.
 
     Parameters
     ----------
     kernel : callable
-        Gives the kernel of rows of X with rows of Y, (len(X), len(Y)).
-    rank, seed
+        ``kernel(X, Y)`` returns the kernel of the rows of X with those of Y, (len(X), len(Y)).
+    rank : int or None
+        As for `PivotedKernel`.
+    seed : int
         As for `PivotedKernel`.
     """
 
@@ -227,7 +230,7 @@ class CallableKernel(PivotedKernel):
 
 
 class PrecomputedKernel(PivotedKernel):
-    """A kernel that is given: rows are the kernel with all fitted rows."""
+    """A precomputed kernel: each row of X holds the kernel of a row with all fitted rows."""
 
     def fit(self, X: Floats) -> Self:
         """Choose pivots."""
@@ -240,14 +243,14 @@ class PrecomputedKernel(PivotedKernel):
 
 
 class FourierFeatures:
-    """Random Fourier features of a Gaussian kernel as wide as the median distance.
+    """Random Fourier features of a Gaussian kernel with the median distance as its scale.
 
     Parameters
     ----------
     rank : int or None
-        How many; None is 300.
+        Number of features; None is 300.
     seed : int
-        Draws them.
+        Seed of the features and of the sample of distances.
     """
 
     def __init__(self, rank: int | None = None, seed: int = 0) -> None:
@@ -255,7 +258,7 @@ class FourierFeatures:
         self.seed = seed
 
     def fit(self, X: Floats) -> Self:
-        """Measure the width and draw the features."""
+        """Compute the scale and draw the features."""
         self._units = Units.around_median(X)
         rows = self._units.inside(X)
         pairs = np.random.RandomState(self.seed).randint(len(rows), size=(2, SAMPLE_ROWS))
@@ -268,5 +271,5 @@ class FourierFeatures:
         return self
 
     def transform(self, X: Floats) -> Floats:
-        """Give the features of rows, (n_rows, rank)."""
+        """Return the features of rows, (n_rows, rank)."""
         return np.asarray(self._sampler.transform(self._units.inside(X)))

@@ -1,4 +1,4 @@
-"""SKLR: a kernel under which what people said about distances holds."""
+"""SKLR: the kernel closest to a given one for which answers of any kind hold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clew.similarity.kernels._comparison_cycles import (
     conflicts_of,
     refuse_conflicts,
 )
-from clew.similarity.log_det._choose_slack import best_price
+from clew.similarity.log_det._choose_slack import choose_penalty
 from clew.similarity.log_det._distance_constraints import (
     AnswerLimits,
     PairBounds,
@@ -38,96 +38,98 @@ from clew.similarity.log_det._problem import Problem, Solution
 __all__ = ["SKLR"]
 
 Floats = NDArray[np.float64]
-#: Parameters of the problem itself: who goes on with other ones has another problem.
+#: Parameters that must not change between `fit` and `partial_fit`.
 PROBLEM = ("gamma", "slack", "C", "rank", "kernel", "algorithm", "dont_know", "random_state")
 
 
 class SKLR(KernelSpace):
-    """Semi-supervised kernel learning with relative comparisons: from any answers, right or wrong.
+    """Semi-supervised kernel learning from relative comparisons, with slack for wrong answers.
 
-    The learned kernel is the nearest to the given one under which the odd one out of three is
-    `gamma` times as far from the others, squared, as these are from each other; likewise for
-    triplets. Must-linked rows are near, cannot-linked ones far apart.
+    The learned kernel is the closest to a given one for which all answers hold, up to slack. For an
+    odd-one-out answer, the squared distances from the odd row to the others should be `gamma` times
+    that between the others; for a triplet, the larger squared distance `gamma` times the smaller.
+    Must-linked rows should be near each other, and cannot-linked rows far apart.
 
     Parameters
     ----------
     gamma : float, default=2.0
-        How many times as large a squared distance is that was said to be larger; 1 at least.
+        Ratio of squared distances that a comparison asks for, at least 1.
     slack : {"l1", "none"}, default="l1"
-        "l1": answers may be violated at a price, and contradict each other. "none": all answers
+        "l1": violations are penalized, and answers may contradict each other. "none": all answers
         hold, as in the paper, and contradictions are refused.
     C : float or "auto", default="auto"
-        Price of a violation by one mean squared distance of two rows, for an answer of weight 1.
-        "auto" chooses from 0.05 to 2 by answers that are held out, and takes 0.5 where these do
-        not tell otherwise, or there are fewer than 30 comparisons and pairs.
+        Slack penalty of an answer of weight 1: a violation is measured in mean squared distances of
+        two rows, and multiplied by `C`. "auto" chooses between 0.05 and 2 by held-out answers; it
+        is 0.5 if these show no clear difference, or there are fewer than 30 comparisons and pairs.
     rank : int or "auto", default="auto"
-        Number of features of the kernel at most. "auto" takes as many as hold 99 % of its trace,
-        but no more than 300. There are never more than rows.
+        Largest number of features of the kernel; never more than rows. "auto" uses as many as
+        explain 99 % of its trace, at most 300.
     kernel : {"adaptive", "fourier", "precomputed"}, callable or transformer, default="adaptive"
-        "adaptive": Gaussian, as wide as the distance to the 100th neighbour, see the Notes.
-        "fourier": Gaussian, as wide as the median distance, by random Fourier features.
-        "precomputed": `fit` gets the kernel of every two rows, `transform` that with the fitted
-        rows. A callable gives the kernel of two sets of rows, and a transformer features, whose
-        inner products are the kernel.
+        The given kernel. "adaptive": Gaussian with local scales, see the Notes. "fourier": Gaussian
+        with the median distance as its scale, by random Fourier features. "precomputed": `fit` is
+        given the kernel of all pairs of rows, and `transform` that of rows with the fitted rows. A
+        callable returns the kernel of two sets of rows. A transformer returns features whose inner
+        products are the kernel.
     algorithm : {"dual", "paper"}, default="dual"
-        "dual" takes back steps that were too long, and so finds the nearest kernel. "paper" stops
-        at the first kernel under which the answers hold, which depends on their order; it knows
-        no slack.
+        "dual" corrects earlier projections, and so finds the closest kernel. "paper" stops at the
+        first kernel for which the answers hold, which depends on their order, and needs
+        ``slack="none"``.
     tol : float, default=1e-3
-        By what share of their sum two distances may miss the ratio that was said.
+        Tolerance: largest violation of a comparison, relative to the sum of its two sides.
     dont_know : {"ignore", "equal"}, default="ignore"
-        Whether don't-knows about three rows say nothing, or that their distances are equal, as
-        "none differs" always does. Don't-knows about pairs say nothing in any case.
+        Whether don't-knows about three rows are ignored, or mean that the distances are equal, like
+        "none differs". Don't-knows about pairs are ignored.
     max_iter : int, default=300
-        Sweeps over the answers at most.
+        Largest number of sweeps over the answers.
     random_state : int, RandomState or None, default=None
-        Seed of samples of many rows, of the held-out answers, and of the order of projections.
+        Seed of samples of rows and distances, of the held-out answers, and of the order of the
+        projections.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Learned features of the fitted rows, ``Φ A^½``; their inner products are the learned
-        kernel. k-means on them is kernel k-means.
+        Learned features of the fitted rows, ``Φ A^½``, whose inner products are the learned kernel.
+        k-means on them is kernel k-means.
     kernel_ : ndarray of shape (n_samples, n_samples)
-        The learned kernel, ``Φ A Φ'``; computed when asked for.
+        The learned kernel, ``Φ A Φ'``; computed at each access.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
+        Gaussian affinities in the embedding, see `AdaptiveKNN`; computed at the first access.
     A_ : ndarray of shape (n_components, n_components)
-        What was learned: A; the identity without answers.
+        The learned matrix A; the identity without answers.
     rank_ : int
-        Number of features.
+        Number of features of the kernel.
     C_ : float
-        The price that was taken; infinite without slack.
+        The slack penalty used; infinite without slack.
     multipliers_ : ndarray of shape (n_comparisons,)
-        How hard each comparison pulls: 0 where it holds by itself. First those of triplets, in
-        the order of the answers, then two of each odd one out, then equalities, then pairs;
-        answers of weight 0 and skipped ones have none.
+        Lagrange multipliers; 0 for comparisons that hold without being enforced. The order is: one
+        for each triplet, two for each odd-one-out answer, then equalities, then pairs, each in the
+        order of the answers. Answers of weight 0 and skipped answers are left out.
     skipped_ : list of (kind, answer, reason)
-        Answers that nothing can honour, or not wholly: position and why.
+        Answers that no kernel can honor, or not completely, by position, with the reason.
     conflicts_ : list of ComparisonConflict
-        Answers that contradict each other as comparisons of distances, each with its ``chain`` of
-        pairs of rows. `Constraints.conflicts` has cannot-links against chains of must-links.
+        Contradictions among comparisons of distances, each with its ``chain`` of pairs of rows. For
+        cannot-links that contradict must-links see `Constraints.conflicts`.
     duality_gap_ : float
-        How far the objective may be above the least possible one, relative to that; violations
-        within `tol` can make it negative.
+        Bound on the distance of the objective from its minimum, relative to the minimum. It can be
+        negative because of violations within `tol`.
     n_iter_ : int
-        Sweeps; 1 also where none was needed.
+        Number of sweeps, at least 1.
     n_features_in_ : int
         Number of columns given to `fit`.
 
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, or two do not go together.
+        If a parameter is outside its range, or two parameters exclude each other.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     InconsistentConstraintsError
-        Without slack, if answers contradict each other.
+        If `slack` is "none" and answers contradict each other.
     InvalidDataError
-        If a precomputed kernel is not square and symmetric, or a kernel gives no finite, positive
-        numbers for rows with themselves, or ones too large or too small to compute with.
+        If a precomputed kernel is not square and symmetric, or a kernel has no positive diagonal
+        entry, or entries that are not finite, or too large or too small to compute with.
     TooLargeError
-        From `kernel_` and `affinity_matrix_`, past 20,000 rows.
+        From `kernel_` and `affinity_matrix_`, above 20,000 rows.
 
     Warns
     -----
@@ -136,19 +138,18 @@ class SKLR(KernelSpace):
 
     See Also
     --------
-    SKMS : From must-links and cannot-links alone.
+    SKMS : A kernel from must-links and cannot-links alone.
     ITML : A metric of the features themselves.
 
     Notes
     -----
-    The adaptive kernel is ``exp(-d² / (s·t))`` for rows with scales s and t. The scale of a row
-    is its distance to the 100th of the nearest rows, or less, so that no more than an eighth of
-    the rows are nearer. Standardise features before.
+    The adaptive kernel is ``exp(-d² / (s·t))`` for two rows with scales s and t. The scale of a row
+    is the distance to its 100th neighbor, or to its (n/8)th if that is nearer. Standardize features
+    first. If there are more than 3,000 rows, scales and features of the kernel are computed from a
+    random sample of 3,000.
 
-    Of more than 3,000 rows a sample of so many gives scales and features.
-
-    Time O(n·r²) for the features, then O(m·r² + p·r² + r³) a sweep, for n rows, rank r, m answers
-    that do not hold yet, about p rows. Memory O(n·r).
+    Time O(n·r²) for the features of n rows at rank r, and O(m·r² + p·r² + r³) per sweep for m
+    violated answers about p rows. Memory O(n·r).
 
     References
     ----------
@@ -226,19 +227,19 @@ class SKLR(KernelSpace):
         constraints: Constraints | None = None,
         callback: Progress | None = None,
     ) -> Self:
-        """Learn from more answers about the same rows.
+        """Learn from additional answers about the same rows.
 
-        Features, `C_` and the bounds of pairs stay what they were, and multipliers start from
-        what they were. So the result is that of `fit` with all answers and this `C`, up to `tol`.
+        The features, `C_` and the bounds for pairs are kept, and the multipliers are the start of
+        the solver. The result is that of `fit` with all answers and this `C`, up to `tol`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows that were fitted.
+            The fitted rows.
         y : ignored
-            Present by convention.
+            Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            What people said since; it is added to what they said before.
+            The new answers, which are added to those of earlier fits.
         callback : callable, default=None
             As for `fit`.
 
@@ -249,9 +250,9 @@ class SKLR(KernelSpace):
         Raises
         ------
         InvalidDataError
-            If these are other rows.
+            If `X` does not hold the fitted rows.
         InvalidParameterError
-            If a parameter other than `tol` and `max_iter` was changed since `fit`.
+            If a parameter other than `tol` and `max_iter` was changed after `fit`.
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, constraints=constraints, callback=callback)
@@ -261,29 +262,29 @@ class SKLR(KernelSpace):
         features = self._features(self._map, rows)
         self._check_same(features)
         known = self._known + answers_for(self, constraints, len(rows))
-        A = self._learn(features, known, self._seeds, callback, goes_on=True)
+        A = self._learn(features, known, self._seeds, callback, is_partial=True)
         self._set_learned(features, A)
         self.__dict__.pop("_nearness", None)
         return self
 
     def _check_unchanged(self) -> None:
-        """Refuse to go on with other parameters than those that were fitted with."""
+        """Check that parameters are those of `fit`."""
         for name, fitted in zip(PROBLEM, self._problem, strict=True):
             now = getattr(self, name)
             if now is not fitted and now != fitted:
                 raise InvalidParameterError(
-                    f"SKLR({name}={now!r}): partial_fit goes on with what was fitted, with "
-                    f"{name}={fitted!r}. Set it back, or call fit with all answers"
+                    f"SKLR({name}={now!r}): partial_fit continues a fit with {name}={fitted!r}. "
+                    f"Set it back, or call fit with all answers"
                 )
 
     def _check_same(self, features: Floats) -> None:
-        """Refuse rows other than those that were fitted."""
+        """Check that rows are the fitted rows."""
         if len(features) != len(self.embedding_) or not np.allclose(
             features @ self._root, self.embedding_
         ):
             raise InvalidDataError(
-                "SKLR.partial_fit takes the rows that were fitted, in the same order, and more "
-                "answers about them; these are other rows. Call fit"
+                "SKLR.partial_fit takes the fitted rows, in the same order, but X holds other "
+                "rows; call fit for new rows"
             )
 
     def _learn(
@@ -293,28 +294,28 @@ class SKLR(KernelSpace):
         seeds: Seeds,
         callback: Progress | None,
         *,
-        goes_on: bool = False,
+        is_partial: bool = False,
     ) -> Floats:
         self._check_slack()
-        read = self._reader(features, known, seeds)
-        possible, self.skipped_ = read(known)
+        to_limits = self._converter(features, known, seeds)
+        possible, self.skipped_ = to_limits(known)
         self.conflicts_ = conflicts_of(possible)
         if self.slack == "none":
             binding_answers(known)
             refuse_conflicts(self.conflicts_)
         unit = mean_squared_distance(features)
-        if not goes_on:
-            self.C_ = self._price(features, known, read, unit, seeds)
-        problem = Problem(features, possible.priced(self.C_ / unit))
+        if not is_partial:
+            self.C_ = self._penalty(features, known, to_limits, unit, seeds)
+        problem = Problem(features, possible.with_penalty(self.C_ / unit))
         solution = problem.solve(
             tol=self.tol,
             max_iter=self.max_iter,
             random=np.random.RandomState(seeds.order),
-            multiplier=self._earlier(possible) if goes_on else None,
+            multiplier=self._earlier_multipliers(possible) if is_partial else None,
             corrected=self.algorithm == "dual",
             callback=callback,
         )
-        self._warn_of(solution)
+        self._warn_if_not_converged(solution)
         self.multipliers_, self.duality_gap_ = solution.multiplier, solution.gap
         self.n_iter_ = max(solution.n_iter, 1)
         self._known, self._seeds = known, seeds
@@ -324,24 +325,24 @@ class SKLR(KernelSpace):
     def _check_slack(self) -> None:
         if self.slack == "none" and self.C != "auto":
             raise InvalidParameterError(
-                f"SKLR(C={self.C!r}, slack='none'): without slack no violation has a price; leave "
-                "C='auto', or take slack='l1'"
+                f"SKLR(C={self.C!r}, slack='none'): C is the slack penalty, and has no effect "
+                "without slack; leave C='auto', or use slack='l1'"
             )
         if self.algorithm == "paper" and self.slack != "none":
             raise InvalidParameterError(
-                f"SKLR(algorithm='paper', slack={self.slack!r}): the paper's algorithm knows no "
-                "slack; take slack='none', or algorithm='dual'"
+                f"SKLR(algorithm='paper', slack={self.slack!r}): the paper's algorithm has no "
+                "slack; use slack='none', or algorithm='dual'"
             )
 
-    def _reader(
+    def _converter(
         self, features: Floats, known: Constraints, seeds: Seeds
     ) -> Callable[[Constraints], tuple[AnswerLimits, list[Skipped]]]:
-        """Make what turns answers into constraints, and says which it leaves out."""
+        """Make a function from answers to constraints on distances and the skipped answers."""
         pair_bounds = PairBounds(1.0, 1.0)
         if not known.is_dont_know.all():
             pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
 
-        def read(answers: Constraints) -> tuple[AnswerLimits, list[Skipped]]:
+        def to_limits(answers: Constraints) -> tuple[AnswerLimits, list[Skipped]]:
             limits = limits_of_answers(
                 answers,
                 gamma=self.gamma,
@@ -350,20 +351,20 @@ class SKLR(KernelSpace):
             )
             return without_impossible(limits, features)
 
-        return read
+        return to_limits
 
-    def _price(
-        self, features: Floats, known: Constraints, read: Any, unit: float, seeds: Seeds
+    def _penalty(
+        self, features: Floats, known: Constraints, to_limits: Any, unit: float, seeds: Seeds
     ) -> float:
-        """Give what a violation of an answer of weight 1 costs, per mean squared distance."""
+        """Return the slack penalty, per mean squared distance of two rows."""
         if self.slack == "none":
             return np.inf
         if self.C != "auto":
             return float(self.C)
-        return best_price(features, known, lambda kept: read(kept)[0], unit, seeds.folds)
+        return choose_penalty(features, known, lambda kept: to_limits(kept)[0], unit, seeds.folds)
 
-    def _earlier(self, limits: AnswerLimits) -> Floats:
-        """Give multipliers to start from: those found before, and 0 for new answers."""
+    def _earlier_multipliers(self, limits: AnswerLimits) -> Floats:
+        """Return the multipliers of the earlier fit, with 0 for new answers."""
         counts = {
             "pair": len(self._known.pairs),
             "triplet": len(self._known.triplets),
@@ -374,11 +375,16 @@ class SKLR(KernelSpace):
         multiplier[is_old] = self.multipliers_
         return multiplier
 
-    def _warn_of(self, solution: Solution) -> None:
+    def _warn_if_not_converged(self, solution: Solution) -> None:
         if not solution.is_done:
+            without_slack = (
+                ", or use slack='l1', since there may be no kernel for which all answers hold"
+                if self.slack == "none"
+                else ""
+            )
             warn(
-                f"SKLR: after {solution.n_iter} sweeps {solution.n_off} of "
+                f"SKLR did not converge: after {solution.n_iter} sweeps, {solution.n_off} of "
                 f"{len(solution.multiplier)} comparisons are off by more than tol={self.tol:g}; "
-                "raise max_iter or tol, or allow slack: without it, answers may be impossible",
+                f"raise max_iter or tol{without_slack}",
                 ConvergenceWarning,
             )

@@ -1,4 +1,4 @@
-"""SKMS: a kernel under which must-linked rows are near and cannot-linked ones far apart."""
+"""SKMS: the kernel closest to a given one that bounds the distances of answered pairs."""
 
 from __future__ import annotations
 
@@ -21,56 +21,57 @@ Floats = NDArray[np.float64]
 
 
 class SKMS(KernelSpace):
-    """Kernel of semi-supervised kernel mean shift: must-linked rows near, others far apart.
+    """Kernel of semi-supervised kernel mean shift, from must-links and cannot-links.
 
-    The learned kernel is the nearest to the given one under which the squared distances of
-    must-linked rows are below an upper bound, and those of cannot-linked rows above a lower one.
+    The learned kernel is the closest to a given one for which the squared distances of must-linked
+    rows are below an upper bound, and those of cannot-linked rows above a lower bound. The bounds
+    have slack.
 
     Parameters
     ----------
     gamma : float, default=10.0
-        Price of moving a bound, beside that of changing the kernel; infinite where no bound moves.
+        Slack penalty; ``np.inf`` makes the bounds hard.
     rank : int or "auto", default="auto"
-        Number of features of the kernel at most, as for `SKLR`.
+        Largest number of features of the kernel, as for `SKLR`.
     kernel : {"adaptive", "fourier", "precomputed"}, callable or transformer, default="adaptive"
-        As for `SKLR`.
+        The given kernel, as for `SKLR`.
     tol : float, default=1e-3
-        By what share distances may miss their bounds, moved as they are.
+        Tolerance: largest relative violation of a bound, after slack.
     max_iter : int, default=300
-        Sweeps over the pairs at most.
+        Largest number of sweeps over the pairs.
     random_state : int, RandomState or None, default=None
-        As for `SKLR`.
+        Seed of samples of rows and distances, and of the order of the projections.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Learned features of the fitted rows, ``Φ A^½``; their inner products are the learned
-        kernel.
+        Learned features of the fitted rows, ``Φ A^½``, whose inner products are the learned kernel.
     kernel_ : ndarray of shape (n_samples, n_samples)
-        The learned kernel, ``Φ A Φ'``; computed when asked for.
+        The learned kernel, ``Φ A Φ'``; computed at each access.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
+        Gaussian affinities in the embedding, see `AdaptiveKNN`; computed at the first access.
     A_ : ndarray of shape (n_components, n_components)
-        What was learned: A; the identity without answers.
+        The learned matrix A; the identity without answers.
     rank_ : int
-        Number of features.
+        Number of features of the kernel.
     bounds_ : tuple of float
         The upper and the lower bound of squared distances.
-    multipliers_ : ndarray of shape (n_pairs,)
-        How hard each pair pulls; don't-knows, answers of weight 0 and skipped ones have none.
+    multipliers_ : ndarray of shape (n_multipliers,)
+        Lagrange multipliers of the answers, in their order. Don't-knows, answers of weight 0 and
+        skipped answers are left out.
     skipped_ : list of (kind, answer, reason)
-        Cannot-links between rows that coincide, by their position.
+        Answers that no kernel can honor, by position: cannot-links between rows that coincide.
     duality_gap_ : float
-        How far the objective may be above the least possible one, relative to that.
+        Bound on the distance of the objective from its minimum, relative to the minimum.
     n_iter_ : int
-        Sweeps; 1 also where none was needed.
+        Number of sweeps, at least 1.
     n_features_in_ : int
         Number of columns given to `fit`.
 
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, or two do not go together.
+        If a parameter is outside its range, or `rank` is given for a transformer.
     UnsupportedConstraintError
         If there are triplets or odd-one-out answers; `Constraints.as_pairs` turns them into pairs.
     InvalidConstraintsError
@@ -87,18 +88,18 @@ class SKMS(KernelSpace):
 
     See Also
     --------
-    SKLR : From comparisons as well.
+    SKLR : A kernel from comparisons as well.
     ITML : The same for the features themselves.
 
     Notes
     -----
-    The upper bound is the first percentile of squared distances, or 0.05 if that is less, the
-    lower one the 99th, or 1.95 if that is more; with a kernel other than the Gaussian ones, 2.5 %
-    and 97.5 % of the mean squared distance stand for 0.05 and 1.95. The weight of an answer
-    multiplies `gamma` for it; don't-know says nothing.
+    Honors pairs as soft constraints. The weight of an answer multiplies its `gamma`; don't-knows
+    are ignored. The upper bound is the smaller of 0.05 and the first percentile of the squared
+    distances, the lower bound the larger of 1.95 and their 99th percentile. For kernels that are
+    not Gaussian, 2.5 % and 97.5 % of the mean squared distance replace 0.05 and 1.95.
 
-    k-means on `embedding_` is the "SKkm" of the literature, mean shift SKMS itself: see
-    `clew.cluster.KernelMeanShift`. Cost as for `SKLR`.
+    For the published method, cluster by mean shift: see `clew.cluster.KernelMeanShift`. k-means on
+    `embedding_` is known as SKkm. The cost is that of `SKLR`.
 
     References
     ----------

@@ -1,1 +1,1 @@
-"""The log-det divergence solver that ITML, SKLR and SKMS share."""
+"""Solver for log-det divergences under constraints on distances: for ITML, SKLR and SKMS."""

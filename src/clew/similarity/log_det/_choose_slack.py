@@ -1,4 +1,4 @@
-"""How much violated answers should cost, told from answers that were held out."""
+"""Choice of the slack penalty by held-out answers."""
 
 from __future__ import annotations
 
@@ -15,96 +15,101 @@ from clew.similarity._comparisons import inequalities_of
 from clew.similarity.log_det._distance_constraints import AnswerLimits
 from clew.similarity.log_det._problem import Problem
 
-__all__ = ["best_price"]
+__all__ = ["choose_penalty"]
 
-#: Prices to choose from, per mean squared distance of two rows.
-PRICES = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 2.0])
-#: What is taken where answers do not clearly tell otherwise.
-DEFAULT_PRICE = 0.5
-#: Prices that foretell fewer answers by such a share of a standard error are as good.
+#: Candidates, per mean squared distance of two rows.
+PENALTIES = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 2.0])
+DEFAULT_PENALTY = 0.5
+#: Penalties count as equally good if their scores differ by less than this many standard errors.
 TIE = 0.5
 FEWEST_ANSWERS, N_FOLDS = 30, 3
-#: To choose among prices, rough solutions do.
-ROUGHLY, FEW_SWEEPS = 0.05, 20
+#: Tolerance and number of sweeps: rough solutions suffice to compare penalties.
+ROUGH_TOL, FEW_SWEEPS = 0.05, 20
 Floats = NDArray[np.float64]
 
 
-def best_price(
+def choose_penalty(
     features: Floats,
     known: Constraints,
-    read: Callable[[Constraints], AnswerLimits],
+    to_limits: Callable[[Constraints], AnswerLimits],
     unit: float,
     seed: int,
 ) -> float:
-    """Choose a price under which held-out answers hold about as often as under any.
+    """Choose a slack penalty by how many held-out answers hold.
 
-    Of those that foretell fewer answers than the best one by no more than half a standard error,
-    the nearest to 0.5 is taken: what few answers tell about prices is chance.
+    Among the penalties whose score is within half a standard error of the best, the closest to 0.5
+    is chosen, because small differences are random.
 
     Parameters
     ----------
     features : ndarray of shape (n_samples, n_features)
         Features.
     known : Constraints
-        The answers.
-    read : callable
-        Turns answers into constraints, without what nothing can honour.
+        Answers.
+    to_limits : callable
+        Turns answers into constraints on distances, without those that cannot hold.
     unit : float
         Mean squared distance of two rows.
     seed : int
-        Deals the answers out.
+        Seed of the folds.
 
     Returns
     -------
     float
-        0.5 where fewer than 30 comparisons and pairs could be held out.
+        The penalty; 0.5 if there are fewer than 30 comparisons and pairs.
+
+    Notes
+    -----
+    Solves the problem for three folds and up to six penalties, each time from the solution for the
+    last penalty.
     """
     random = np.random.RandomState(seed)
     if len(inequalities_of(known).weight) + int((known.pair_answers >= 0).sum()) < FEWEST_ANSWERS:
-        return DEFAULT_PRICE
+        return DEFAULT_PENALTY
     folds = [
-        _Fold(features, read(kept), held) for kept, held in held_out_folds(known, N_FOLDS, random)
+        _Fold(features, to_limits(kept), held)
+        for kept, held in held_out_folds(known, N_FOLDS, random)
     ]
-    told = np.full(len(PRICES), -np.inf)
-    for at, price in enumerate(PRICES.tolist()):
-        told[at] = sum(fold.foretold(features, price / unit, random) for fold in folds)
-        if told[at] < told.max() - _standard_error(told.max(), known):
-            break  # dearer answers only take longer
-    good = told >= told.max() - TIE * _standard_error(told.max(), known)
-    distance = np.where(good, np.abs(np.log(PRICES / DEFAULT_PRICE)), np.inf)
-    return float(PRICES[np.argmin(distance)])
+    score = np.full(len(PENALTIES), -np.inf)
+    for at, penalty in enumerate(PENALTIES.tolist()):
+        score[at] = sum(fold.score(features, penalty / unit, random) for fold in folds)
+        if score[at] < score.max() - _standard_error(score.max(), known):
+            break  # larger penalties take longer and score lower
+    good = score >= score.max() - TIE * _standard_error(score.max(), known)
+    distance = np.where(good, np.abs(np.log(PENALTIES / DEFAULT_PENALTY)), np.inf)
+    return float(PENALTIES[np.argmin(distance)])
 
 
-def _standard_error(told: float, known: Constraints) -> float:
-    """Tell by how much the number of answers foretold may differ by chance."""
+def _standard_error(score: float, known: Constraints) -> float:
+    """Estimate the standard error of a score: it counts correct answers."""
     total = inequalities_of(known).weight.sum()
     total += known.pair_weights[~known.is_dont_know].sum()
-    return float(np.sqrt(max(told * (1 - told / max(total, 1e-9)), 0.0)))
+    return float(np.sqrt(max(score * (1 - score / max(total, 1e-9)), 0.0)))
 
 
 class _Fold:
-    """Answers to learn from and answers to judge by; each price starts where the last one ended."""
+    """Training and held-out answers; each fit starts from the multipliers of the last."""
 
     def __init__(self, features: Floats, limits: AnswerLimits, held: Constraints) -> None:
         self._limits, self._held = limits, held
         self._problem = Problem(features, limits.limits)
         self._multiplier: Floats | None = None
 
-    def foretold(self, features: Floats, price: float, random: np.random.RandomState) -> float:
-        """Learn under a price, and count the held-out answers that are foretold."""
-        self._problem.reprice(self._limits.priced(price))
+    def score(self, features: Floats, penalty: float, random: np.random.RandomState) -> float:
+        """Fit with a penalty, and count the held-out answers that hold."""
+        self._problem.set_penalties(self._limits.with_penalty(penalty))
         found = self._problem.solve(
-            tol=ROUGHLY, max_iter=FEW_SWEEPS, random=random, multiplier=self._multiplier
+            tol=ROUGH_TOL, max_iter=FEW_SWEEPS, random=random, multiplier=self._multiplier
         )
         self._multiplier = found.multiplier
-        return foretold(features, found.A, self._held)
+        return _n_correct(features, found.A, self._held)
 
 
-def foretold(features: Floats, A: Floats, held: Constraints) -> float:
-    """Count the answers that distances foretell, weighted.
+def _n_correct(features: Floats, A: Floats, held: Constraints) -> float:
+    """Return the total weight of the answers that hold for a metric.
 
-    Comparisons that hold, whatever by, and must-links and cannot-links as far as distances tell
-    the ones from the others (area under the ROC curve). Equal distances foretell nothing.
+    A comparison holds if the distances are in its order, by whatever margin. For pairs, the area
+    under the ROC curve of their distances is the share of the weight that counts.
     """
 
     def squared(rows: NDArray[np.int64]) -> Floats:

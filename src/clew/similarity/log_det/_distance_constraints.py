@@ -1,4 +1,4 @@
-"""Answers as constraints on squared distances in some features."""
+"""Answers as constraints on squared distances."""
 
 from __future__ import annotations
 
@@ -25,64 +25,70 @@ __all__ = [
     "without_impossible",
 ]
 
-#: Squared sine of the angle below which two differences point along one line.
+#: Two differences count as collinear below this squared sine of their angle.
 COLLINEAR = 1e-10
-#: What is near and far, as shares of the largest squared distance: the 0.05 and 1.95 of SKMS.
+#: Bounds of near and far rows, relative to the largest squared distance: 0.05 and 1.95 in SKMS.
 NEAR_SHARE, FAR_SHARE = 0.025, 0.975
-#: No bound is below this share of the mean squared distance, or duplicates would make it nil.
+#: Least bound, relative to the mean squared distance: percentiles are 0 if many rows coincide.
 LEAST_BOUND = 1e-3
-#: Pairs of rows from which distances are estimated.
+#: Number of pairs of rows from which percentiles are estimated.
 SAMPLED_PAIRS = 5000
 Floats = NDArray[np.float64]
 
 
 class PairBounds(NamedTuple):
-    """Squared distances that must-links stay below, and cannot-links above."""
+    """Bounds of squared distances."""
 
     upper: float
+    """Upper bound for must-links."""
     lower: float
+    """Lower bound for cannot-links."""
 
 
 class Skipped(NamedTuple):
-    """An answer that nothing can honour in these features."""
+    """An answer that cannot hold for any metric or kernel, given the features."""
 
     kind: str
     """ "pair", "triplet" or "odd_one_out"."""
     answer: int
-    """Its position among the answers of that kind."""
+    """Position among the answers of this kind."""
     reason: str
-    """Why."""
+    """Why it cannot hold."""
 
 
 class AnswerLimits(NamedTuple):
     """Constraints on distances, each with the answer that it comes from."""
 
     limits: Limits
+    """The constraints, m of them."""
     weight: Floats
+    """Weight of the answer, (m,)."""
     kind: NDArray[np.str_]
+    """Kind of the answer, (m,)."""
     answer: NDArray[np.int64]
+    """Position of the answer among those of its kind, (m,)."""
 
     def select(self, which: NDArray[np.bool_]) -> Self:
-        """Keep some."""
+        """Return the chosen constraints."""
         return type(self)(
             take(self.limits, which), self.weight[which], self.kind[which], self.answer[which]
         )
 
-    def priced(self, price: float) -> Limits:
-        """Let what an answer of weight 1 may cost be `price`, which may be infinite."""
-        high = price * self.weight
+    def with_penalty(self, penalty: float) -> Limits:
+        """Return the constraints with a slack penalty, for weight 1; ``np.inf`` is no slack."""
+        high = penalty * self.weight
         return self.limits._replace(
             high=high, low=np.where(self.limits.low < 0, -high, self.limits.low)
         )
 
 
 def mean_squared_distance(X: Floats) -> float:
-    """Measure the mean squared distance of two rows; 1 where all coincide."""
+    """Compute the mean squared distance of two rows; 1 if all rows coincide."""
     return 2 * float(X.var(axis=0).sum()) or 1.0
 
 
 def sampled_distances(X: Floats, seed: int) -> Floats:
-    """Measure squared distances of random pairs of different rows."""
+    """Compute squared distances of random pairs of different rows."""
     random, n = np.random.RandomState(seed), len(X)
     i = random.randint(n, size=SAMPLED_PAIRS)
     j = (i + random.randint(1, n, size=SAMPLED_PAIRS)) % n
@@ -90,29 +96,30 @@ def sampled_distances(X: Floats, seed: int) -> Floats:
 
 
 def percentile_bounds(X: Floats, low: float, high: float, seed: int) -> PairBounds:
-    """Choose percentiles of squared distances as bounds, though no bound that is nil."""
+    """Use two percentiles of squared distances as bounds, which are kept above 0."""
     upper, lower = np.percentile(sampled_distances(X, seed), (low, high))
     least = LEAST_BOUND * mean_squared_distance(X)
     return PairBounds(max(float(upper), least), max(float(lower), least))
 
 
 def bounds_of_pairs(X: Floats, diameter: float | None, seed: int) -> PairBounds:
-    """Choose what must-links stay below and cannot-links above, as SKMS does.
+    """Choose bounds for must-links and cannot-links as SKMS does.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Features.
     diameter : float or None
-        Largest squared distance that there can be: 2 for a Gaussian kernel. None is the mean one.
+        Largest possible squared distance: 2 for a Gaussian kernel. None uses the mean squared
+        distance.
     seed : int
-        Samples distances.
+        Seed of the sample of distances.
 
     Returns
     -------
     PairBounds
-        The first percentile of squared distances, or 2.5 % of the diameter if that is less; the
-        99th percentile, or 97.5 % if that is more.
+        The upper bound is the smaller of the first percentile of the squared distances and 2.5 % of
+        the diameter; the lower bound is the larger of the 99th percentile and 97.5 %.
     """
     diameter = mean_squared_distance(X) if diameter is None else diameter
     usual = percentile_bounds(X, 1, 99, seed)
@@ -124,18 +131,23 @@ def bounds_of_pairs(X: Floats, diameter: float | None, seed: int) -> PairBounds:
 def limits_of_answers(
     known: Constraints, *, gamma: float, pair_bounds: PairBounds, equal_if_unknown: bool
 ) -> AnswerLimits:
-    """Turn all answers of any weight above 0 into constraints, triplets first, pairs last.
+    """Turn all answers of positive weight into constraints on distances.
 
     Parameters
     ----------
     known : Constraints
-        The answers.
+        Answers of all kinds.
     gamma : float
-        How many times as large a squared distance is that was said to be larger.
+        Ratio of squared distances that a comparison asks for.
     pair_bounds : PairBounds
-        For must-links and cannot-links.
+        Bounds for must-links and cannot-links.
     equal_if_unknown : bool
-        Whether don't-knows about three rows say that distances are equal.
+        Whether don't-knows about three rows mean that the distances are equal.
+
+    Returns
+    -------
+    AnswerLimits
+        Constraints of triplets, then of odd-one-out answers, equalities, and pairs.
     """
     more = inequalities_of(known)
     same = equalities_of(known, with_dont_know=equal_if_unknown)
@@ -154,9 +166,24 @@ def limits_of_answers(
 
 
 def without_impossible(found: AnswerLimits, X: Floats) -> tuple[AnswerLimits, list[Skipped]]:
-    """Leave out what no change of distances can bring about, and say why.
+    """Remove constraints that cannot hold for any metric, and list their answers.
 
-    Where rows coincide, or lie on one line, some distances keep their ratio whatever A is.
+    If rows coincide, their distance is always 0. If three rows are on one line, their distances
+    always have the same ratio.
+
+    Parameters
+    ----------
+    found : AnswerLimits
+        Constraints.
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+
+    Returns
+    -------
+    possible : AnswerLimits
+        The constraints that can hold.
+    skipped : list of Skipped
+        The answers of the others.
     """
     limits = found.limits
     i, j, g, h = limits.rows.T
@@ -178,8 +205,8 @@ def without_impossible(found: AnswerLimits, X: Floats) -> tuple[AnswerLimits, li
     skipped = {
         Skipped(str(found.kind[at]), int(found.answer[at]), reason)
         for which, reason in (
-            (has_copies, "rows that should be apart coincide"),
-            (on_line, "its rows lie on one line, so that their distances keep their ratio"),
+            (has_copies, "rows that should differ coincide"),
+            (on_line, "its rows are on one line, which fixes the ratio of their distances"),
         )
         for at in np.flatnonzero(which)
     }

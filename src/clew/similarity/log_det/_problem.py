@@ -1,4 +1,4 @@
-"""The nearest matrix under the log-det divergence that keeps constraints on distances."""
+"""The matrix of least log-det divergence from the identity under constraints on distances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from clew.kernels.log_det_sweeps import squared_distances, sweep
 
 __all__ = ["Problem", "Solution", "bounds", "comparisons", "equalities", "joined", "take"]
 
-#: Rows of a block at least, and as many as there are features between some and many.
+#: A block has as many rows as there are features, limited to SMALL_BLOCK and LARGE_BLOCK; after
+#: numerical failures it is reduced, at most to LEAST_BLOCK.
 LEAST_BLOCK, SMALL_BLOCK, LARGE_BLOCK = 4, 16, 96
 ROUNDS_PER_BLOCK = 4
 STEPS_BACK = 10
@@ -24,29 +25,29 @@ Floats = NDArray[np.float64]
 
 
 class Solution(NamedTuple):
-    """The nearest matrix, or what was reached on the way to it."""
+    """The closest matrix, or the last iterate if `max_iter` was reached."""
 
     A: Floats
-    """(n_features, n_features), symmetric positive definite."""
+    """The matrix, symmetric positive definite, (n_features, n_features)."""
     multiplier: Floats
-    """λ of each constraint."""
+    """Lagrange multiplier λ of each constraint."""
     excess: Floats
-    """By what share each constraint is violated; negative where it holds by more."""
+    """Relative violation of each constraint; negative if it holds with a margin."""
     gap: float
-    """Duality gap: how far the objective may be above the least one, relative to it."""
+    """Duality gap: bound on the distance of the objective from its minimum, relative to it."""
     n_iter: int
-    """Sweeps."""
+    """Number of sweeps."""
     n_off: int
-    """Constraints that are off by more than the tolerance."""
+    """Number of constraints that are off by more than the tolerance."""
 
     @property
     def is_done(self) -> bool:
-        """Whether there are none."""
+        """Whether the solver converged."""
         return self.n_off == 0
 
 
 class State(NamedTuple):
-    """What multipliers amount to."""
+    """A, violations and duality gap for given multipliers, see `Solution`."""
 
     A: Floats
     excess: Floats
@@ -54,39 +55,39 @@ class State(NamedTuple):
 
 
 def comparisons(
-    near: NDArray[np.int64], far: NDArray[np.int64], factor: float, price: Floats
+    near: NDArray[np.int64], far: NDArray[np.int64], factor: float, penalty: Floats
 ) -> Limits:
-    """Let ``factor·d(near) <= d(far)`` hold for each two pairs of rows, (m, 2), or cost `price`."""
-    nothing = np.zeros(len(near))
+    """Make constraints ``factor·d(near) <= d(far)`` for pairs of rows, each of shape (m, 2)."""
+    zeros = np.zeros(len(near))
     rows = np.ascontiguousarray(np.hstack([near, far]))
-    return Limits(rows, nothing + factor, nothing, nothing, nothing, price)
+    return Limits(rows, zeros + factor, zeros, zeros, zeros, penalty)
 
 
-def equalities(near: NDArray[np.int64], far: NDArray[np.int64], price: Floats) -> Limits:
-    """Let ``d(near) = d(far)`` hold, or cost `price`."""
-    return comparisons(near, far, 1.0, price)._replace(low=-price)
+def equalities(near: NDArray[np.int64], far: NDArray[np.int64], penalty: Floats) -> Limits:
+    """Make constraints ``d(near) = d(far)`` for pairs of rows, each of shape (m, 2)."""
+    return comparisons(near, far, 1.0, penalty)._replace(low=-penalty)
 
 
 def bounds(
     pairs: NDArray[np.int64],
     is_upper: NDArray[np.bool_],
     bound: Floats,
-    price: Floats,
+    penalty: Floats,
     give: float = 0.0,
 ) -> Limits:
-    """Let d be at most its bound, or at least, or cost `price`; `give` as `Limits` has it."""
-    nothing = np.zeros(len(pairs))
+    """Make upper and lower bounds for distances of pairs of rows; for `give` see `Limits`."""
+    zeros = np.zeros(len(pairs))
     factor = np.where(is_upper, 1.0, -1.0)
-    return Limits(np.hstack([pairs, pairs]), factor, 1 / bound, nothing + give, nothing, price)
+    return Limits(np.hstack([pairs, pairs]), factor, 1 / bound, zeros + give, zeros, penalty)
 
 
 def joined(*parts: Limits) -> Limits:
-    """Put constraints behind one another."""
+    """Concatenate constraints."""
     return Limits(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def take(limits: Limits, which: NDArray[np.int64] | NDArray[np.bool_]) -> Limits:
-    """Take some of the constraints."""
+    """Return the chosen constraints."""
     return Limits(
         limits.rows[which],
         limits.factor[which],
@@ -98,11 +99,12 @@ def take(limits: Limits, which: NDArray[np.int64] | NDArray[np.bool_]) -> Limits
 
 
 class Problem:
-    """Features X of rows, and constraints on distances ``(x - y)' A (x - y)``.
+    """Minimize the log-det divergence of A from the identity under constraints on distances.
 
-    To be minimised over A, positive definite, is ``tr A - log det A - n_features``, the log-det
-    divergence of A from the identity, and a price of ``high`` for each unit by which a constraint
-    is violated. Bounds that give way cost ``1 / give`` times their divergence from what they were.
+    The squared distance of two rows is ``(x - y)' A (x - y)``. The objective over positive definite
+    A is the divergence, ``tr A - log det A - n_features``, plus ``limits.high`` times each
+    violation. A bound with ``limits.give > 0`` has slack instead: it may move, at a penalty of
+    ``1 / give`` times its own divergence from the given bound.
 
     Parameters
     ----------
@@ -110,6 +112,11 @@ class Problem:
         Features.
     limits : Limits
         Constraints on the rows of `X`.
+
+    Notes
+    -----
+    Only rows with constraints are kept; if they are fewer than the features, A is found in the
+    coordinates of their span.
     """
 
     def __init__(self, X: Floats, limits: Limits) -> None:
@@ -118,7 +125,7 @@ class Problem:
         self._axes: Floats | None = None
         self._n_features = X.shape[1]
         if len(used) < X.shape[1]:
-            # A changes only in the span of the rows that bear constraints.
+            # A differs from the identity only in the span of the rows with constraints.
             self._axes, triangle = np.linalg.qr(rows.T)
             rows = triangle.T
         self._X = np.ascontiguousarray(rows)
@@ -127,8 +134,8 @@ class Problem:
         self._bound = np.where(self._compares, 0.0, 1 / np.maximum(limits.inverse_bound, TINY))
         self._ends = self._limits.rows.T
 
-    def reprice(self, limits: Limits) -> None:
-        """Change what constraints cost; all else about `limits` is as it was."""
+    def set_penalties(self, limits: Limits) -> None:
+        """Change the slack penalties of the constraints to those of `limits`."""
         self._limits = self._limits._replace(low=limits.low, high=limits.high)
 
     def solve(
@@ -141,23 +148,23 @@ class Problem:
         corrected: bool = True,
         callback: Progress | None = None,
     ) -> Solution:
-        """Project until no constraint is off.
+        """Project on the constraints until all hold.
 
         Parameters
         ----------
         tol : float
-            By what share constraints may be off: be violated while their λ might still rise, or
-            hold by more while their λ is above 0.
+            Tolerance: a constraint is off if it is violated by a larger share and its λ could still
+            rise, or holds with a larger margin and its λ could still fall.
         max_iter : int
-            Sweeps at most.
+            Largest number of sweeps.
         random : RandomState
-            Orders the constraints; matters for the result only where it is not `corrected`.
-        multiplier : ndarray, default=None
-            λ to start from; beyond the limits, these stand for it. None is nothing.
-        corrected : bool
-            As for `sweep`.
+            Orders the constraints. The solution depends on it only if not `corrected`.
+        multiplier : ndarray of shape (n_constraints,), default=None
+            λ to start from, clipped to its limits. None is 0.
+        corrected : bool, default=True
+            Whether λ may fall again, see `sweep`.
         callback : callable, default=None
-            Called after each sweep.
+            Called as ``callback(n_sweeps, max_iter)`` after each sweep.
 
         Returns
         -------
@@ -172,22 +179,24 @@ class Problem:
             n_off = int((off > tol).sum())
             if n_off == 0 or n_iter == max_iter:
                 break
-            turn = self._turns(off > tol / 2, random)[:room]
-            found, state, is_exact = self._swept(found, state, turn, max_rows, tol, corrected)
-            if is_exact:
+            turn = self._random_order(off > tol / 2, random)[:room]
+            found, state, has_failed = self._after_sweep(
+                found, state, turn, max_rows, tol, corrected
+            )
+            if not has_failed:
                 room *= 4
             else:
-                # Distances differ too much: smaller blocks, then fewer projections before A is
-                # found exactly, leave fewer errors.
+                # Distances of very different size: smaller blocks, and then fewer projections
+                # between exact solutions, reduce rounding errors.
                 room = len(found) if max_rows > LEAST_BLOCK else max(len(turn) // 16, 1)
                 max_rows = max(max_rows // 4, LEAST_BLOCK)
             n_iter += 1
             if callback is not None:
                 callback(n_iter, max_iter)
-        return Solution(self._whole(state.A), found, state.excess, state.gap, n_iter, n_off)
+        return Solution(self._in_features(state.A), found, state.excess, state.gap, n_iter, n_off)
 
     def _state(self, multiplier: Floats) -> State:
-        """Find A and the distances exactly, so that no error of rounding outlives a sweep."""
+        """Compute A and distances from the multipliers, so that rounding errors do not add up."""
         X = self._X
         inverse = np.eye(X.shape[1]) + X.T @ (self._laplacian(multiplier) @ X)
         root = np.linalg.cholesky(inverse)
@@ -198,44 +207,46 @@ class Problem:
         near, far = distance[:, 0], np.where(self._compares, distance[:, 1], 0.0)
         log_det = 2 * float(np.log(np.diag(root)).sum())
         divergence = float(np.square(root_of_A).sum()) + log_det - len(root)
-        primal, dual = divergence + self._price(near, far), log_det + self._reward(multiplier)
+        primal = divergence + self._penalty(near, far)
+        dual = log_det + self._dual_of_bounds(multiplier)
         gap = (primal - dual) / max(abs(dual), 1.0)
         return State(root_of_A.T @ root_of_A, self._excess(multiplier, near, far), gap)
 
     def _excess(self, multiplier: Floats, near: Floats, far: Floats) -> Floats:
-        """Measure by what share each constraint is violated."""
+        """Compute the relative violation of each constraint."""
         limits, factor = self._limits, self._limits.factor
         total = factor * near + far
         over = np.divide(factor * near - far, total, out=np.zeros_like(near), where=total > 0)
         inverse = limits.inverse_bound - factor * limits.give * multiplier
         return np.where(self._compares, over, factor * (near * inverse - 1))
 
-    def _swept(
+    def _after_sweep(
         self, found: Floats, state: State, turn: NDArray[np.int64], max_rows: int, tol: float,
         corrected: bool,
     ) -> tuple[Floats, State, bool]:  # fmt: skip
-        """Project on some constraints in turn; say also if that had to be taken back in part.
+        """Project on the given constraints one after the other.
 
-        It is taken back as far as errors of rounding left no positive definite matrix.
+        Returns the multipliers, their state, and whether the sweep failed: rounding errors may lead
+        to a matrix that is not positive definite. Then the step is halved until it is.
         """
         after, moved = found.copy(), found[turn]
         part = take(self._limits, turn)
         try:
             sweep(part, self._X, max_rows, ROUNDS_PER_BLOCK, tol, corrected, moved, state.A.copy())
             after[turn] = moved
-            return after, self._state(after), True
+            return after, self._state(after), False
         except np.linalg.LinAlgError:
             after[turn] = moved
         for _ in range(STEPS_BACK):
             after = (after + found) / 2
             try:
-                return after, self._state(after), False
+                return after, self._state(after), True
             except np.linalg.LinAlgError:
                 continue
-        return found, state, False
+        return found, state, True
 
     def _laplacian(self, multiplier: Floats) -> csr_array:
-        """Add up λ·C over the constraints, in terms of rows, (n_rows, n_rows)."""
+        """Return the matrix Q with ``A⁻¹ = I + X' Q X``, (n_rows, n_rows)."""
         i, j, g, h = self._ends
         first, second = multiplier * self._limits.factor, -multiplier[self._compares]
         g, h = g[self._compares], h[self._compares]
@@ -245,7 +256,7 @@ class Problem:
         return csr_array((value, (row, column)), shape)
 
     def _off(self, multiplier: Floats, state: State, corrected: bool) -> Floats:
-        """Measure by what share constraints are off."""
+        """Compute how far each constraint is off, see `solve`."""
         limits, excess = self._limits, state.excess
         if not corrected:
             return np.where(limits.low < 0, np.abs(excess), excess)
@@ -253,32 +264,37 @@ class Problem:
         below = np.where(multiplier > limits.low, -excess, 0.0)
         return np.maximum(np.maximum(above, below), 0.0)
 
-    def _turns(self, wanted: NDArray[np.bool_], random: np.random.RandomState) -> NDArray[np.int64]:
-        """Put constraints in random order, those that share a row one after the other."""
+    def _random_order(
+        self, wanted: NDArray[np.bool_], random: np.random.RandomState
+    ) -> NDArray[np.int64]:
+        """Put constraints in random order, with constraints that share a row next to each other."""
         which = np.flatnonzero(wanted)
         rank = random.permutation(len(self._X))[self._ends[:, which]]
         return np.asarray(which[np.argsort(rank.min(axis=0), kind="stable")])
 
-    def _price(self, near: Floats, far: Floats) -> float:
-        """Add up what violated constraints cost; those that may not be violated are left out."""
+    def _penalty(self, near: Floats, far: Floats) -> float:
+        """Compute the penalty part of the objective; hard constraints have none."""
         limits = self._limits
         over = limits.factor * (near - self._bound) - far
         over = np.where(limits.low < 0, np.abs(over), np.maximum(over, 0.0))
-        price = np.where(np.isinf(limits.high), 0.0, limits.high)
-        times = near / np.where(self._bound > 0, self._bound, 1.0)
-        times = np.where(limits.factor > 0, np.maximum(times, 1.0), np.minimum(times, 1.0))
-        given = times - np.log(np.maximum(times, TINY)) - 1
-        gives = limits.give > 0
-        return float(price[~gives] @ over[~gives] + given[gives] @ (1 / limits.give[gives]))
+        weight = np.where(np.isinf(limits.high), 0.0, limits.high)
+        ratio = near / np.where(self._bound > 0, self._bound, 1.0)
+        ratio = np.where(limits.factor > 0, np.maximum(ratio, 1.0), np.minimum(ratio, 1.0))
+        divergence = ratio - np.log(np.maximum(ratio, TINY)) - 1
+        has_slack = limits.give > 0
+        return float(
+            weight[~has_slack] @ over[~has_slack]
+            + divergence[has_slack] @ (1 / limits.give[has_slack])
+        )
 
-    def _reward(self, multiplier: Floats) -> float:
-        """Add up what bounds contribute to the dual objective."""
-        gives, pull = self._limits.give > 0, self._limits.factor * multiplier * self._bound
-        give = self._limits.give[gives]
-        return float((np.log1p(-give * pull[gives]) / give).sum() - pull[~gives].sum())
+    def _dual_of_bounds(self, multiplier: Floats) -> float:
+        """Compute the part of the dual objective that comes from bounds."""
+        has_slack, pull = self._limits.give > 0, self._limits.factor * multiplier * self._bound
+        give = self._limits.give[has_slack]
+        return float((np.log1p(-give * pull[has_slack]) / give).sum() - pull[~has_slack].sum())
 
-    def _whole(self, A: Floats) -> Floats:
-        """Give A in terms of all features."""
+    def _in_features(self, A: Floats) -> Floats:
+        """Convert A from coordinates in the span to features."""
         if self._axes is None:
             return A
         inner = A - np.eye(len(A))

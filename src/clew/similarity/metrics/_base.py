@@ -1,4 +1,4 @@
-"""What similarities that learn a Mahalanobis distance have in common."""
+"""Base class of the similarities that learn a Mahalanobis distance."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ Floats = NDArray[np.float64]
 
 
 class Learned(NamedTuple):
-    """A learned metric of rows in the units that are computed in."""
+    """A learned metric, in the units of the computations."""
 
     metric: Floats
     """Symmetric positive semidefinite, (n_columns, n_columns)."""
     outside: float = 1.0
-    """Factor of squared distances in directions in which no two fitted rows differ."""
+    """Factor of squared distances in directions in which all fitted rows coincide."""
 
 
 class LinearMetric(LearnedSpace):
     """Learn a matrix M; the squared distance of x and y is ``(x - y)ᵀ M (x - y)``.
 
-    Subclasses write `_learn`. Where there are more features than rows, it gets the rows in an
-    orthonormal basis of the space that they span, so that nothing is of size d² or takes d³ time:
-    distances are the same there, and answers cannot change the metric outside.
+    Subclasses implement `_learn`. If there are more features than rows, it is given the coordinates
+    of the rows in an orthonormal basis of their span, so that nothing takes d² memory or d³ time.
+    This leaves distances of fitted rows unchanged, and answers affect the metric only within the
+    span.
     """
 
     _metric: Floats
@@ -48,19 +49,23 @@ class LinearMetric(LearnedSpace):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_columns)
-            Rows around their mean, divided by `unit`: their features, or coordinates in a basis.
+            Centered rows, divided by `unit`: their features, or their coordinates in a basis.
         unit : float
-            Root mean variance of the features.
+            Root of the mean variance of the features.
         known : Constraints
-            The answers.
+            Answers.
         callback : callable or None
             As for `fit`.
+
+        Returns
+        -------
+        Learned
         """
         raise NotImplementedError
 
     @property
     def _is_rotation_invariant(self) -> bool:
-        """Whether the metric is learned the same in any orthonormal basis."""
+        """Whether the method learns the same metric in any orthonormal basis."""
         return True
 
     def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
@@ -83,18 +88,24 @@ class LinearMetric(LearnedSpace):
 
     @property
     def metric_(self) -> Floats:
-        """M, (n_features, n_features); computed when read if there are more features than rows."""
+        """The learned matrix M, (n_features, n_features).
+
+        Computed at each access if there are more features than rows.
+        """
         check_is_fitted(self, "embedding_")
         return self._of_features(self._metric, self._outside)
 
     @property
     def components_(self) -> Floats:
-        """L with ``LᵀL = M``, (n_features, n_features); computed as `metric_` is."""
+        """A matrix L with ``LᵀL = M``, (n_features, n_features).
+
+        Computed at each access if there are more features than rows.
+        """
         check_is_fitted(self, "embedding_")
         return self._of_features(self._root, float(np.sqrt(self._outside)))
 
     def _of_features(self, matrix: Floats, outside: float) -> Floats:
-        """Return a matrix of the basis as one of the features."""
+        """Convert a matrix from coordinates in the basis to features."""
         if self._basis is None:
             return matrix
         whole = self._basis @ (matrix - outside * np.eye(len(matrix))) @ self._basis.T
@@ -103,9 +114,9 @@ class LinearMetric(LearnedSpace):
 
 
 def root_of(metric: Floats) -> Floats:
-    """Find L with ``LᵀL = M``, M symmetric positive semidefinite; of the shape of M.
+    """Compute a square matrix L with ``LᵀL = M`` for a symmetric positive semidefinite M.
 
-    Eigenvalues that rounding made negative become 0.
+    Eigenvalues that are negative because of rounding errors become 0.
     """
     diagonal = metric.diagonal()
     if np.count_nonzero(metric) == np.count_nonzero(diagonal):

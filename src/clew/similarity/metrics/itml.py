@@ -1,4 +1,4 @@
-"""ITML: the metric nearest to a given one that bounds the distances of pairs."""
+"""ITML: the metric closest to a given one that bounds the distances of answered pairs."""
 
 from __future__ import annotations
 
@@ -19,35 +19,38 @@ from clew.similarity.metrics._base import Learned, LinearMetric
 __all__ = ["ITML"]
 
 Floats = NDArray[np.float64]
-#: Directions in which rows vary by less than such a share of the largest variance are flat.
+#: Directions of smaller variance, relative to the largest variance, are left out.
 FLAT = 1e-10
-#: How many times the mean variance bounds may be; what is beyond cannot be computed with.
+#: Limits of bounds, relative to the mean variance: numbers beyond could overflow.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
 class ITML(LinearMetric):
-    """Information-theoretic metric learning: must-linked rows near, cannot-linked rows far apart.
+    """Information-theoretic metric learning from must-links and cannot-links.
 
-    The learned metric is the nearest to a given one under which the squared distances of
-    must-linked rows are below an upper bound, and those of cannot-linked rows above a lower one.
+    The learned metric is the closest to a given one for which the squared distances of must-linked
+    rows are below an upper bound, and those of cannot-linked rows above a lower bound. The bounds
+    have slack.
 
     Parameters
     ----------
     gamma : float, default=1.0
-        Price of moving a bound, beside that of changing the metric; infinite where no bound moves.
+        Slack penalty; ``np.inf`` makes the bounds hard.
     bounds : (upper, lower) or None, default=None
-        Bounds of squared distances, in squared units of the features. None takes percentiles.
+        Upper bound for must-links and lower bound for cannot-links, of squared distances in squared
+        units of the features. None uses `percentiles`.
     percentiles : (low, high), default=(5, 95)
-        Must-links stay below so many per cent of the squared distances of all rows under the given
-        metric, cannot-links above; without meaning where there are `bounds`.
+        Bounds as percentiles of the squared distances of all rows under the given metric: the upper
+        bound for must-links is the first. Ignored if `bounds` are given.
     prior : {"identity", "covariance"}, default="identity"
-        The given metric: Euclidean, or the inverse covariance of the features (Mahalanobis).
+        The given metric: "identity" is the Euclidean metric, "covariance" the Mahalanobis metric
+        with the inverse covariance of the features.
     tol : float, default=1e-3
-        By what share distances may miss their bounds, moved as they are.
+        Tolerance: largest relative violation of a bound, after slack.
     max_iter : int, default=1000
-        Sweeps over the pairs at most.
+        Largest number of sweeps over the pairs.
     random_state : int, RandomState or None, default=None
-        Samples the distances that percentiles are of, and orders the projections.
+        Seed of the sample of distances for `percentiles`, and of the order of the projections.
 
     Attributes
     ----------
@@ -56,19 +59,20 @@ class ITML(LinearMetric):
     components_ : ndarray of shape (n_features, n_features)
         L with ``LᵀL = M``.
     embedding_ : ndarray of shape (n_samples, n_features)
-        The fitted rows under L.
+        The fitted rows, multiplied by L.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
+        Gaussian affinities in the embedding, see `AdaptiveKNN`; computed at the first access.
     bounds_ : tuple of float
         The upper and the lower bound, in squared units of the features.
-    multipliers_ : ndarray of shape (n_pairs,)
-        How hard each pair pulls; don't-knows, answers of weight 0 and skipped ones have none.
+    multipliers_ : ndarray of shape (n_multipliers,)
+        Lagrange multipliers of the answers, in their order. Don't-knows, answers of weight 0 and
+        skipped answers are left out.
     skipped_ : list of (kind, answer, reason)
-        Cannot-links between rows that coincide, by their position.
+        Answers that no metric can honor, by position: cannot-links between rows that coincide.
     duality_gap_ : float
-        How far the objective may be above the least possible one, relative to that.
+        Bound on the distance of the objective from its minimum, relative to the minimum.
     n_iter_ : int
-        Sweeps; 1 also where none was needed.
+        Number of sweeps, at least 1.
     n_features_in_ : int
         Number of features.
 
@@ -95,10 +99,12 @@ class ITML(LinearMetric):
 
     Notes
     -----
-    Soft: contradictory answers move each other's bounds. The weight of an answer multiplies
-    `gamma` for it; don't-know says nothing. Without answers the metric is the given one.
+    Honors pairs as soft constraints: contradictory answers use the slack of their bounds. The
+    weight of an answer multiplies its `gamma`; don't-knows are ignored. Without answers the given
+    metric is returned.
 
-    Time O(m·d²) a sweep for m answers, memory O(d² + m).
+    Time O(m·d²) per sweep for m answers and d features, memory O(d² + m). With more features than
+    rows, d is the number of rows, plus one pass over the features.
 
     References
     ----------
@@ -113,7 +119,7 @@ class ITML(LinearMetric):
     >>> X, y = load_iris(return_X_y=True)
     >>> c = Constraints.from_labels(y, 60, random_state=0)
     >>> weight = ITML(random_state=0).fit(X, constraints=c).metric_.diagonal()
-    >>> int(weight.argmax())  # the width of petals tells the species
+    >>> int(weight.argmax())  # petal width separates the species best
     3
     """
 
@@ -158,7 +164,7 @@ class ITML(LinearMetric):
         is_euclidean = self.prior == "identity"
         white = np.eye(X.shape[1]) if is_euclidean else _whitening(X)
         features = np.ascontiguousarray(X @ white)
-        # Under the covariance, distances have no unit.
+        # Distances under the inverse covariance have no unit.
         with np.errstate(over="ignore"):
             square = float(np.square(unit)) if is_euclidean else 1.0
         if self.bounds is None:
@@ -169,18 +175,18 @@ class ITML(LinearMetric):
             pair_bounds = PairBounds(*(float(bound) / square for bound in self.bounds))
             if pair_bounds.upper < SMALLEST or pair_bounds.lower > LARGEST:
                 raise InvalidParameterError(
-                    f"ITML(bounds={self.bounds!r}): bounds must be within {SMALLEST:g} and "
-                    f"{LARGEST:g} of {square:.3g}, the mean squared deviation of the features"
+                    f"ITML(bounds={self.bounds!r}): bounds must be between {SMALLEST:g} and "
+                    f"{LARGEST:g} times {square:.3g}, the mean variance of the features"
                 )
         A = learn_from_pairs(self, features, known, pair_bounds, order, callback)
         self.bounds_ = (float(pair_bounds.upper * square), float(pair_bounds.lower * square))
         if is_euclidean:
             return Learned(A)
-        # Under the covariance, directions in which no rows differ do not count.
+        # The inverse covariance ignores directions in which all rows coincide.
         return Learned(white @ A @ white.T / unit / unit, outside=0.0)
 
     def _check_two(self, name: str, given: Any, most: float) -> None:
-        """Refuse what is not two numbers, the larger one last."""
+        """Check that a parameter is two numbers in ascending order."""
         numbers = np.asarray(given)
         if (
             numbers.shape != (2,)
@@ -190,13 +196,14 @@ class ITML(LinearMetric):
             or (name == "bounds" and numbers[0] == 0)
         ):
             raise InvalidParameterError(
-                f"ITML({name}={given!r}): {name} must be two numbers, the first one no larger than "
-                f"the second, above 0 and {most:g} at most"
+                f"ITML({name}={given!r}): {name} must be two numbers in ascending order, "
+                f"{'above' if name == 'bounds' else 'at least'} 0 and "
+                f"{'finite' if name == 'bounds' else f'at most {most:g}'}"
             )
 
 
 def _whitening(X: Floats) -> Floats:
-    """Find W such that the features of ``X @ W`` do not covary and vary by 1; flat ones are nil."""
+    """Compute W such that ``X @ W`` has uncorrelated columns of variance 1, or 0 if flat."""
     value, vector = np.linalg.eigh(np.cov(X.T, bias=True).reshape(X.shape[1], -1))
     varies = value > FLAT * max(value.max(), 1e-300)
     return np.asarray(vector * np.where(varies, 1 / np.sqrt(np.where(varies, value, 1.0)), 0.0))

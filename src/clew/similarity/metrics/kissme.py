@@ -46,9 +46,9 @@ class KISSME(LinearMetric):
     components_ : ndarray of shape (n_features, n_features)
         L with ``LᵀL = M``.
     embedding_ : ndarray of shape (n_samples, n_features)
-        The fitted rows under L.
+        The fitted rows, multiplied by L.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
+        Gaussian affinities in the embedding, see `AdaptiveKNN`; computed at the first access.
     n_features_in_ : int
         Number of features.
 
@@ -69,12 +69,11 @@ class KISSME(LinearMetric):
 
     Notes
     -----
-    Soft: every answer counts by its weight, contradictory ones too. Don't-knows are ignored.
-    Without answers, and where no direction separates cannot-linked rows more than must-linked
-    ones, the metric is the Euclidean one. If there are no must-links, or no cannot-links, the prior
-    replaces their covariance. The metric is scaled such that the total variance of the rows stays
-    the same. Multiplying all features by one number does not change the metric; features of larger
-    numbers count for more, so standardize them.
+    Honors pairs as soft constraints, contradictory ones as well; don't-knows are ignored. Without
+    answers, or if in no direction cannot-linked rows differ more than must-linked rows, the metric
+    is Euclidean. Without must-links, or without cannot-links, the prior replaces their covariance.
+    The metric is scaled to preserve the total variance of the rows. A common unit of all features
+    does not matter, but features of larger variance have more weight, so standardize them first.
 
     Time O(m·d² + d³) and memory O(m·d + d²) for m answers and d features, or for as many
     dimensions as there are rows if that is less.
@@ -92,7 +91,7 @@ class KISSME(LinearMetric):
     >>> X, y = load_iris(return_X_y=True)
     >>> c = Constraints.from_labels(y, 100, random_state=0)
     >>> weight = KISSME().fit(X, constraints=c).metric_.diagonal()
-    >>> int(weight.argmax())  # the length of petals
+    >>> int(weight.argmax())  # petal length separates the species best
     2
     """
 
@@ -124,7 +123,7 @@ class KISSME(LinearMetric):
         if not size > 0:
             return Learned(np.eye(X.shape[1]))
         scale = np.einsum("ij,ij->", X, X) / size
-        # Where no rows differ, both covariances are the prior's share alone.
+        # In directions in which all rows coincide, both covariances come from the prior alone.
         outside = max(must.sum() - cannot.sum(), 0.0) / (PRIOR * strength) if strength else 0.0
         return Learned((metric + metric.T) * (scale / 2), outside=float(outside * scale))
 
@@ -137,9 +136,9 @@ def _precision(of_pairs: Floats, weight: Floats, strength: float) -> Floats:
     of_pairs : ndarray of shape (n_pairs, n_columns)
         Differences of rows whose mean variance is 1.
     weight : ndarray of shape (n_pairs,)
-        Weight of each; 0 for those that are left out.
+        Weight of each difference; 0 leaves it out.
     strength : float
-        Number of pairs that the prior counts as much as.
+        Weight of the prior.
 
     Returns
     -------

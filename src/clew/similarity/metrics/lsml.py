@@ -1,4 +1,4 @@
-"""LSML: a metric under which comparisons of distances hold, as near as may be to Euclid's."""
+"""LSML: a metric close to the Euclidean one that fits comparisons of distances."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from clew.similarity.metrics._base import Learned, LinearMetric, differences
 __all__ = ["LSML"]
 
 Floats = NDArray[np.float64]
-#: Price of a squared residual. On five data sets 1 was worse, on two of them much, and 100 was no
-#: better; only where answers are wrong 1 is a little better.
-AUTO_PRICE = 10.0
-#: Squared distances below this count as it: the root of 0 has no slope.
+#: Weight of the squared residual of each comparison. On five data sets 1 was worse, on two of them
+#: much, and 100 was no better; 1 is a little better only if answers are wrong.
+AUTO_WEIGHT = 10.0
+#: Added to squared distances, as the square root has no derivative at 0.
 TINY = 1e-300
 
 
 class Problem(NamedTuple):
-    """What is minimised: squared residuals of comparisons, and the divergence from Euclid."""
+    """The objective: squared residuals of comparisons, and the divergence from the identity."""
 
     near: Floats
     """Differences of the pairs of rows that should be nearer, (m, n_features)."""
     far: Floats
-    """Differences of those that should be farther apart."""
-    price: Floats
-    """Price of a squared residual, (m,)."""
+    """Differences of the pairs of rows that should be farther apart, (m, n_features)."""
+    weight: Floats
+    """Weight of each squared residual, (m,)."""
 
     def value(self, flat: Floats) -> tuple[float, Floats]:
-        """Give the objective at ``M = L Lᵀ``, and its gradient by the entries of L."""
+        """Return the objective at ``M = L Lᵀ``, and its gradient by the entries of L."""
         n = self.near.shape[1]
         root = flat.reshape(n, n)
         sign, log_det = np.linalg.slogdet(root)
@@ -46,30 +46,30 @@ class Problem(NamedTuple):
         near, far = self.near @ root, self.far @ root
         d_near, d_far = (np.sqrt((d * d).sum(axis=1) + TINY) for d in (near, far))
         residual = np.maximum(d_near - d_far, 0.0)
-        pull = (self.price * residual / d_near)[:, None] * near
-        push = (self.price * residual / d_far)[:, None] * far
-        value = self.price @ residual**2 + (root * root).sum() - 2.0 * log_det - n
-        slope = self.near.T @ pull - self.far.T @ push + root - np.linalg.inv(root).T
-        return float(value), 2.0 * slope.ravel()
+        pull = (self.weight * residual / d_near)[:, None] * near
+        push = (self.weight * residual / d_far)[:, None] * far
+        value = self.weight @ residual**2 + (root * root).sum() - 2.0 * log_det - n
+        half_gradient = self.near.T @ pull - self.far.T @ push + root - np.linalg.inv(root).T
+        return float(value), 2.0 * half_gradient.ravel()
 
 
 class LSML(LinearMetric):
-    """Least squared-residual metric learning: distances as people compared them.
+    """Least squared-residual metric learning, from triplets and odd-one-out answers.
 
-    Where "a is more like b than like c" does not hold, the difference of the two distances is
-    squared and paid for. The metric pays too for being unlike the Euclidean one.
+    "a is more like b than like c" means that the distance of a and b is at most that of a and c.
+    If it is larger, the difference is the residual of the answer. The metric minimizes the sum of
+    the squared residuals and of a divergence from the Euclidean metric.
 
     Parameters
     ----------
     weight : float or "auto", default="auto"
-        Price of the mean squared residual, beside the divergence from the Euclidean metric.
-        "auto" is ten times the number of comparisons, each counted by its weight. 1 is what the
-        paper has, and hardly leaves the Euclidean metric.
+        Weight of the mean squared residual, relative to the divergence. "auto" is ten times the
+        total weight of the comparisons. 1 is the paper's, with which the metric hardly differs from
+        the Euclidean metric.
     max_iter : int, default=1000
-        Steps at most.
+        Largest number of steps.
     tol : float, default=1e-6
-        The largest slope of the objective, by an entry of the root of the metric, at which steps
-        end.
+        Tolerance: largest entry of the gradient at which the steps end.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class LSML(LinearMetric):
     components_ : ndarray of shape (n_features, n_features)
         L with ``LᵀL = M``.
     embedding_ : ndarray of shape (n_samples, n_features)
-        The fitted rows under L.
+        The fitted rows, multiplied by L.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
+        Gaussian affinities in the embedding, see `AdaptiveKNN`; computed at the first access.
     objective_ : float
-        What was minimised: residuals, and ``tr M - log det M - n_features``.
+        The minimum: weighted squared residuals, plus ``tr M - log det M - n_features``.
     n_iter_ : int
-        Steps, 1 at least.
+        Number of steps, at least 1.
     n_features_in_ : int
         Number of features.
 
@@ -93,14 +93,14 @@ class LSML(LinearMetric):
     InvalidParameterError
         If a parameter is outside its range.
     UnsupportedConstraintError
-        If there are pairs, or odd-one-out answers "none differs", which compare no distances.
+        If there are pairs, or odd-one-out answers "none differs".
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
 
     Warns
     -----
-    sklearn.exceptions.ConvergenceWarning
-        If `max_iter` steps did not suffice.
+    ConvergenceWarning
+        If `max_iter` is reached.
 
     See Also
     --------
@@ -109,17 +109,18 @@ class LSML(LinearMetric):
 
     Notes
     -----
-    Soft: comparisons may fail, and contradict each other. A triplet makes one comparison, an odd
-    one out two, each of the weight of the answer. Don't-knows say nothing. Without answers the
-    metric is the Euclidean one.
+    Honors answers as soft constraints, which may contradict each other. A triplet implies one
+    comparison, an odd-one-out answer two, each with the weight of the answer. Don't-knows are
+    ignored. Without answers the metric is Euclidean.
 
-    Distances are measured in units of the root mean variance of the features that vary, which is
-    1 for standardised features, so the unit of all features together does not matter. Features of
-    larger numbers count for more; standardise them.
+    Distances are measured in units of the root mean variance of the features, which is 1 for
+    standardized features, so a common unit of all features does not matter. Features of larger
+    variance have more weight, so standardize them first.
 
-    The objective is convex in M. L-BFGS finds its minimum over square roots of M, where every
-    point without slope is one. Time O(m·d² + d³) for each step, for m comparisons of d features;
-    memory O(m·d + d²).
+    The objective is convex in M. L-BFGS minimizes it over square roots of M, for which each
+    stationary point is a minimum. Time O(m·d² + d³) per step for m comparisons and d features,
+    memory O(m·d + d²). With more features than rows, d is the number of rows, plus one pass over
+    the features.
 
     References
     ----------
@@ -167,11 +168,11 @@ class LSML(LinearMetric):
             self.objective_, self.n_iter_ = 0.0, 1
             return Learned(np.eye(n_features))
         total = comparisons.weight.sum()
-        mean_price = AUTO_PRICE * total if self.weight == "auto" else float(self.weight)
+        mean_weight = AUTO_WEIGHT * total if self.weight == "auto" else float(self.weight)
         problem = Problem(
             differences(X, comparisons.near),
             differences(X, comparisons.far),
-            comparisons.weight * (mean_price / total),
+            comparisons.weight * (mean_weight / total),
         )
         metric = self._minimum(problem, n_features)
         if callback is not None:
@@ -179,7 +180,7 @@ class LSML(LinearMetric):
         return Learned(metric)
 
     def _minimum(self, problem: Problem, n_features: int) -> Floats:
-        """Descend from the Euclidean metric."""
+        """Minimize the objective, starting from the Euclidean metric."""
         found = minimize(
             problem.value, np.eye(n_features).ravel(), jac=True, method="L-BFGS-B",
             options={
@@ -188,8 +189,8 @@ class LSML(LinearMetric):
         )  # fmt: skip
         if found.status == 1:
             warn(
-                f"LSML(max_iter={self.max_iter}) stopped before the slope was down to tol="
-                f"{self.tol:g}; raise max_iter",
+                f"LSML did not converge to tol={self.tol:g} in max_iter={self.max_iter} steps; "
+                "raise max_iter or tol",
                 ConvergenceWarning,
             )
         root = found.x.reshape(n_features, n_features)

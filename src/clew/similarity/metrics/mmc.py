@@ -1,4 +1,4 @@
-"""MMC: a metric under which must-linked rows are near, and cannot-linked ones far apart."""
+"""MMC: a metric that maximizes distances of cannot-links and limits those of must-links."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ TINY = 1e-300
 
 
 class MMC(LinearMetric):
-    """Mahalanobis metric for clustering: must-linked rows near, cannot-linked rows far apart.
+    """Mahalanobis metric for clustering, from must-links and cannot-links.
 
-    The sum of the distances of cannot-linked rows is made as large as it can be while the mean
-    squared distance of must-linked rows stays what it is.
+    It maximizes the sum of the distances of cannot-linked rows, for a fixed mean squared distance
+    of must-linked rows.
 
     Parameters
     ----------
     diagonal : bool, default=False
-        Whether to learn a weight for each feature only, and not for each two.
+        Whether to learn a diagonal metric: a weight for each feature.
     ridge : float, default=0.3
-        Squared distance added to each must-link, as if each feature differed by so large a share of
-        the mean variance of all. The paper has none, and gives all weight to directions in which
-        no must-linked rows differ. A tiny one is nearly the paper's.
+        Regularization: added to the squared difference of must-linked rows in each feature, as a
+        share of the mean variance of the features. Without it, as in the paper, directions in which
+        no must-linked rows differ get all the weight; use a tiny value for the paper's method.
     max_iter : int, default=1000
-        Steps at most.
+        Largest number of steps.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class MMC(LinearMetric):
     components_ : ndarray of shape (n_features, n_features)
         L with ``LᵀL = M``.
     embedding_ : ndarray of shape (n_samples, n_features)
-        The fitted rows under L.
+        The fitted rows, multiplied by L.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
+        Gaussian affinities in the embedding, see `AdaptiveKNN`; computed at the first access.
     duality_gap_ : float
-        At most this share of the sum of distances is missing to the best metric's.
+        Bound on the distance of the sum of distances from its maximum, relative to the sum.
     n_iter_ : int
-        Steps, 1 at least.
+        Number of steps, at least 1.
     n_features_in_ : int
         Number of features.
 
@@ -68,16 +68,17 @@ class MMC(LinearMetric):
 
     Notes
     -----
-    Soft: contradictory answers weigh against each other. The weight of an answer multiplies its
-    distance; don't-know says nothing. Where there are no cannot-links, rows and their mean stand
-    in for them, where the paper takes all other pairs of rows. Without answers the metric is the
-    Euclidean one. The learned metric is scaled such that the variances of the rows add up to what
-    they were. With the ridge, the unit of all features together does not matter, but features of
-    larger numbers count for more; standardise them.
+    Honors pairs as soft constraints: contradictory answers are weighed against each other. The
+    weight of an answer multiplies its distance; don't-knows are ignored. Without cannot-links, the
+    distances of the rows to their mean are maximized; the paper uses all other pairs. Without
+    answers the metric is Euclidean. The learned metric is scaled to preserve the total variance of
+    the rows. A common unit of all features does not matter, but features of larger variance have
+    more weight, so standardize them first.
 
-    The problem is convex. With must-links' spread made a unit matrix, the metric is ``L Lᵀ`` for
-    an L of length 1, and L-BFGS finds the maximum over L. Time O(m·d² + d³) for each step, for m
-    answers and d features, or O(m·d) where diagonal; memory O(m·d + d²).
+    The problem is convex. After whitening the must-links, the metric is ``L Lᵀ`` for an L of
+    Frobenius norm 1, and L-BFGS maximizes over L. Time O(m·d² + d³) per step for m answers and d
+    features, O(m·d) if diagonal; memory O(m·d + d²). With more features than rows, d is the number
+    of rows, plus one pass over the features.
 
     References
     ----------
@@ -92,7 +93,7 @@ class MMC(LinearMetric):
     >>> X, y = load_iris(return_X_y=True)
     >>> c = Constraints.from_labels(y, 60, random_state=0)
     >>> weight = MMC(diagonal=True).fit(X, constraints=c).metric_.diagonal()
-    >>> int(weight.argmax())  # the length of petals tells the species
+    >>> int(weight.argmax())  # petal length separates the species best
     2
     """
 
@@ -126,10 +127,10 @@ class MMC(LinearMetric):
             return Learned(np.eye(n_features))
         between = differences(X, known.pairs)
         must = np.where(known.is_must_link, weight, 0.0)
-        apart, price = _to_part(X, between, np.where(known.is_cannot_link, weight, 0.0))
+        apart, share = _to_enlarge(X, between, np.where(known.is_cannot_link, weight, 0.0))
         white = _whitening(between, must, self.ridge, is_diagonal=self.diagonal)
-        root, self.duality_gap_, self.n_iter_ = _widest(
-            apart @ white, price, self.max_iter, is_diagonal=self.diagonal
+        root, self.duality_gap_, self.n_iter_ = _maximize_distances(
+            apart @ white, share, self.max_iter, is_diagonal=self.diagonal
         )
         components = white @ root
         metric = components @ components.T
@@ -139,65 +140,65 @@ class MMC(LinearMetric):
         return Learned(metric, outside=0.0)
 
 
-def _to_part(inside: Floats, between: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Give what is to be far from nil, and how much each counts."""
+def _to_enlarge(X: Floats, between: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the differences whose lengths are maximized, and their weights, which sum to 1."""
     counts = (weight > 0) & between.any(axis=1)
     if counts.any():
         return between[counts], weight[counts] / weight[counts].sum()
-    return inside, np.full(len(inside), 1.0 / len(inside))
+    return X, np.full(len(X), 1.0 / len(X))
 
 
 def _whitening(between: Floats, must: Floats, ridge: float, *, is_diagonal: bool) -> Floats:
-    """Give the matrix that makes the mean spread of must-linked rows, and the ridge, a unit one."""
+    """Return the matrix that whitens the second moments of must-links, with the ridge added."""
     share = must / (must.sum() or 1.0)
-    spread = (between * share[:, None]).T @ between
-    spread[np.diag_indices_from(spread)] += ridge
+    moments = (between * share[:, None]).T @ between
+    moments[np.diag_indices_from(moments)] += ridge
     if is_diagonal:
-        return np.diag(1.0 / np.sqrt(spread.diagonal()))
-    value, vector = np.linalg.eigh(spread)
+        return np.diag(1.0 / np.sqrt(moments.diagonal()))
+    value, vector = np.linalg.eigh(moments)
     return np.asarray(vector / np.sqrt(np.maximum(value, ridge)))
 
 
-def _widest(
-    apart: Floats, price: Floats, max_iter: int, *, is_diagonal: bool
+def _maximize_distances(
+    apart: Floats, share: Floats, max_iter: int, *, is_diagonal: bool
 ) -> tuple[Floats, float, int]:
-    """Find L of length 1 such that ``sum of price · |Lᵀ row|`` is largest.
+    """Find the L of Frobenius norm 1 that maximizes ``Σ share · ‖Lᵀ row‖`` over the rows.
 
     Returns
     -------
     L : ndarray of shape (n_features, n_features)
-        Diagonal if so wanted.
+        Diagonal if `is_diagonal`.
     gap : float
-        What may be missing to the largest sum, as a share of it.
+        Bound on the distance of the sum from its maximum, relative to the sum.
     n_iter : int
-        Steps.
+        Number of steps.
     """
     n = apart.shape[1]
 
     def lengths(flat: Floats) -> tuple[Floats, Floats]:
-        """Give the length of each row, and the slope of their sum by the entries of L."""
+        """Return the length of each mapped row, and the gradient of their weighted sum."""
         if is_diagonal:
             length = np.sqrt((apart * apart) @ flat**2 + TINY)
-            return length, flat * ((price / length) @ (apart * apart))
+            return length, flat * ((share / length) @ (apart * apart))
         mapped = apart @ flat.reshape(n, n)
         length = np.sqrt((mapped * mapped).sum(axis=1) + TINY)
-        return length, (apart.T @ ((price / length)[:, None] * mapped)).ravel()
+        return length, (apart.T @ ((share / length)[:, None] * mapped)).ravel()
 
-    def value(flat: Floats) -> tuple[float, Floats]:
-        length, slope = lengths(flat)
-        total, square = price @ length, flat @ flat
-        return float(0.5 * np.log(square) - np.log(total)), flat / square - slope / total
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        length, gradient = lengths(flat)
+        total, square = share @ length, flat @ flat
+        return float(0.5 * np.log(square) - np.log(total)), flat / square - gradient / total
 
     start = np.ones(n) if is_diagonal else np.eye(n).ravel()
     found = minimize(
-        value, start / np.sqrt(n), jac=True, method="L-BFGS-B",
+        objective, start / np.sqrt(n), jac=True, method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-9, "ftol": 1e-15},
     )  # fmt: skip
     best = found.x / np.linalg.norm(found.x)
     length, _ = lengths(best)
-    pull = (apart * (0.5 * price / length)[:, None]).T @ apart
-    top = pull.diagonal().max() if is_diagonal else np.linalg.eigvalsh(pull)[-1]
-    # The sum is concave in L Lᵀ, of trace 1: no such matrix gains more than the steepest does.
-    gap = float(top / (price @ length) - 0.5)
+    gradient = (apart * (0.5 * share / length)[:, None]).T @ apart
+    top = gradient.diagonal().max() if is_diagonal else np.linalg.eigvalsh(gradient)[-1]
+    # The sum is concave in L Lᵀ, which has trace 1, so its linearization bounds the maximum.
+    gap = float(top / (share @ length) - 0.5)
     root = np.diag(best) if is_diagonal else best.reshape(n, n)
     return root, gap, max(int(found.nit), 1)

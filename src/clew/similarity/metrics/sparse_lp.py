@@ -19,42 +19,41 @@ from clew.similarity.metrics._base import Learned, LinearMetric, differences
 __all__ = ["SparseLP"]
 
 Floats = NDArray[np.float64]
-#: The programme has a variable for each two features, and takes minutes beyond so many features.
+#: The linear program has a variable for each pair of features; with more, it takes minutes.
 MAX_FEATURES = 100
 
 
 class SparseLP(LinearMetric):
-    """Sparse metric by linear programming: distances as people compared them, few entries.
+    """Sparse metric by linear programming, from triplets and odd-one-out answers.
 
-    "a is more like b than like c" asks that the squared distance of a and c is larger than that of
-    a and b by 1 at least. What is missing is paid for, and so is every entry of the metric, such
-    that few of them are not nil.
+    "a is more like b than like c" means that the squared distance of a and c should exceed that of
+    a and b by at least 1. The metric minimizes the mean violation of the answers, plus an L1
+    penalty on its entries, which makes most of them 0.
 
     Parameters
     ----------
     sparsity : float, default=0.1
-        Price of the absolute values of all entries of the metric, beside the mean of what is
-        missing.
+        L1 penalty: weight of the sum of the absolute entries, relative to the mean violation.
     diagonal : bool, default=False
-        Whether to learn a weight for each feature only.
+        Whether to learn a diagonal metric: a weight for each feature.
     max_iter : int, default=100_000
-        Steps of the solver at most.
+        Largest number of steps of the solver.
 
     Attributes
     ----------
     metric_ : ndarray of shape (n_features, n_features)
-        M: the squared distance of x and y is ``(x - y)ᵀ M (x - y)``. No diagonal entry is less
-        than the sum of the others of its row, by absolute value.
+        M: the squared distance of x and y is ``(x - y)ᵀ M (x - y)``. It is diagonally dominant:
+        each diagonal entry is at least the sum of the absolute values of the others in its row.
     components_ : ndarray of shape (n_features, n_features)
         L with ``LᵀL = M``.
     embedding_ : ndarray of shape (n_samples, n_features)
-        The fitted rows under L.
+        The fitted rows, multiplied by L.
     affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
-        Gaussian affinities of the embedding, see `AdaptiveKNN`; computed when asked for.
+        Gaussian affinities in the embedding, see `AdaptiveKNN`; computed at the first access.
     objective_ : float
-        What was minimised.
+        The minimum: mean violation plus L1 penalty.
     n_iter_ : int
-        Steps of the solver, 1 at least.
+        Number of steps of the solver, at least 1.
     n_features_in_ : int
         Number of features.
 
@@ -63,29 +62,29 @@ class SparseLP(LinearMetric):
     InvalidParameterError
         If a parameter is outside its range.
     UnsupportedConstraintError
-        If there are pairs, or odd-one-out answers "none differs", which compare no distances.
+        If there are pairs, or odd-one-out answers "none differs".
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     TooLargeError
-        Past 100 features, unless `diagonal`.
+        If there are more than 100 features and `diagonal` is false.
     InvalidDataError
-        If the solver did not end.
+        If the solver found no solution.
 
     See Also
     --------
-    LSML : A metric from comparisons without this limit.
+    LSML : A metric from comparisons, without this limit.
 
     Notes
     -----
-    Soft: comparisons may fail, and contradict each other. A triplet makes one comparison, an odd
-    one out two, each of the weight of the answer. Don't-knows say nothing. Without answers, and
-    where the answers do not pay for any entry, the metric is the Euclidean one.
+    Honors answers as soft constraints, which may contradict each other. A triplet implies one
+    comparison, an odd-one-out answer two, each with the weight of the answer. Don't-knows are
+    ignored. Without answers, and if the penalty makes all entries 0, the metric is Euclidean.
 
-    Distances are measured in units of the root mean variance of the features that vary, which is
-    1 for standardised features. Features of larger numbers count for more; standardise them.
+    Distances are measured in units of the root mean variance of the features, which is 1 for
+    standardized features. Features of larger variance have more weight, so standardize them first.
 
-    That the diagonal dominates makes M positive semidefinite, and the problem linear: ``d²``
-    variables and one more for each of m comparisons, solved by HiGHS. Memory O(m·d²).
+    A diagonally dominant M is positive semidefinite, and the problem is linear: ``d²`` variables
+    for d features, and one for each of m comparisons. It is solved by HiGHS. Memory O(m·d²).
 
     References
     ----------
@@ -133,9 +132,9 @@ class SparseLP(LinearMetric):
             return Learned(np.eye(n_features))
         if n_features > MAX_FEATURES and not self.diagonal:
             raise TooLargeError(
-                f"SparseLP: {n_features} features make a programme of {n_features**2} variables, "
-                f"too large past {MAX_FEATURES} features. Take diagonal=True, or fewer features "
-                "(sklearn.decomposition.PCA), or LSML"
+                f"SparseLP learns from at most {MAX_FEATURES} features, got {n_features}: the "
+                f"linear program would have {n_features**2} variables. Use diagonal=True, fewer "
+                "features (sklearn.decomposition.PCA), or LSML"
             )
         near = differences(X, comparisons.near)
         far = differences(X, comparisons.far)
@@ -147,17 +146,18 @@ class SparseLP(LinearMetric):
         self.objective_, self.n_iter_ = 0.0, 1
         return Learned(np.eye(n_features))
 
-    def _solved(self, near: Floats, far: Floats, price: Floats) -> Floats:
-        """Minimise what is missing and the entries of the metric."""
+    def _solved(self, near: Floats, far: Floats, weight: Floats) -> Floats:
+        """Minimize the mean violation plus the L1 penalty."""
         n_features = near.shape[1]
         first, second = np.triu_indices(0 if self.diagonal else n_features, 1)
-        costs, rows, least = _programme(near, far, price, self.sparsity, (first, second))
-        found = linprog(  # type: ignore[call-overload]  # its types know no sparse rows
-            costs, A_ub=rows, b_ub=least, method="highs", options={"maxiter": self.max_iter}
+        costs, rows, limits = _program(near, far, weight, self.sparsity, (first, second))
+        found = linprog(  # type: ignore[call-overload]  # the stubs allow no sparse matrix
+            costs, A_ub=rows, b_ub=limits, method="highs", options={"maxiter": self.max_iter}
         )
         if found.status:
             raise InvalidDataError(
-                f"SparseLP: the linear programme was not solved: {found.message}"
+                f"SparseLP: the linear program was not solved: {found.message} "
+                "If max_iter was reached, raise it; otherwise use fewer features, or LSML"
             )
         n_pairs = len(first)
         plus, minus = found.x[n_features:][:n_pairs], found.x[n_features + n_pairs :][:n_pairs]
@@ -167,26 +167,26 @@ class SparseLP(LinearMetric):
         return metric
 
 
-def _programme(
+def _program(
     near: Floats,
     far: Floats,
-    price: Floats,
+    weight: Floats,
     sparsity: float,
     entries: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> tuple[Floats, csr_array, Floats]:
-    """Write the linear programme down.
+    """Set up the linear program: minimize ``costs @ v`` for ``rows @ v <= limits``, ``v >= 0``.
 
-    Its variables, none negative, are the diagonal, the entries above it where they are positive,
-    the same where they are negative, and what is missing to each comparison.
+    The variables are the diagonal entries, the positive parts of the entries above the diagonal,
+    their negative parts, and the violation of each comparison.
 
     Returns
     -------
     costs : ndarray of shape (n_variables,)
-        Price of each variable.
+        Cost of each variable.
     rows : csr_array of shape (m + n_features, n_variables)
-        First each comparison, then the dominance of each diagonal entry.
-    least : ndarray of shape (m + n_features,)
-        What the rows may sum up to.
+        Coefficients of the comparisons, and of the dominance of each diagonal entry.
+    limits : ndarray of shape (m + n_features,)
+        Upper bounds.
     """
     (m, n_features), (first, second) = near.shape, entries
     on_diagonal = far**2 - near**2
@@ -202,7 +202,7 @@ def _programme(
     nothing = csr_array((n_features, m))
     dominance = hstack([-eye_array(n_features), touching, touching, nothing])
     costs = np.concatenate(
-        [np.full(n_features, sparsity), np.full(2 * len(first), 2.0 * sparsity), price]
+        [np.full(n_features, sparsity), np.full(2 * len(first), 2.0 * sparsity), weight]
     )
-    least = np.concatenate([np.full(m, -1.0), np.zeros(n_features)])
-    return costs, csr_array(vstack([comparison, dominance])), least
+    limits = np.concatenate([np.full(m, -1.0), np.zeros(n_features)])
+    return costs, csr_array(vstack([comparison, dominance])), limits
