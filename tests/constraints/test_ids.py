@@ -102,7 +102,7 @@ def test_unknown_ids_are_named_with_their_answer(bad):
 
 
 def test_two_ids_of_one_row_are_no_pair():
-    with pytest.raises(InvalidConstraintsError, match=r"\('a', 'a'\).*one is repeated"):
+    with pytest.raises(InvalidConstraintsError, match=r"\('a', 'a'\).*is repeated"):
         Constraints.from_pairs(must_link=[("a", "a")], ids=IDS)
 
 
