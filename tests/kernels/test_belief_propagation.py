@@ -1,4 +1,4 @@
-"""Memberships by loopy belief propagation, against a twin that enumerates every message."""
+"""Belief propagation against a slow twin that enumerates the groups for every message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clew import Constraints
 from clew.answers import ANSWER_WORDS, DONT_KNOW
 from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.guided._refinement import TiedRows
-from clew.kernels.belief_propagation import believe, tell_all
+from clew.kernels.belief_propagation import propagate_beliefs, update_all_messages
 from clew.trust import ConfusionMatrices
 
 CODES = {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
@@ -23,8 +23,8 @@ NAMES = {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd_one_out"}
 ANNOTATORS = ("ann", "ben")
 
 
-def said(rng, n, rows_of, *, weights=(1.0,)):
-    """Answers of two annotators about given rows: any answers, don't-knows among them."""
+def random_answers(rng, n, rows_of, *, weights=(1.0,)):
+    """Random answers of two annotators about given rows, with don't-knows."""
     columns = {}
     for kind, rows in rows_of.items():
         columns[NAMES[kind]] = [(*of, rng.choice(CODES[kind])) for of in rows]
@@ -33,8 +33,8 @@ def said(rng, n, rows_of, *, weights=(1.0,)):
     return Constraints(n, **columns)
 
 
-def who_errs(rng):
-    """Confusion matrices of two annotators: any chances."""
+def random_matrices(rng):
+    """Random confusion matrices of two annotators."""
     confusion = ConfusionMatrices.uniform(0.1, ANNOTATORS)
     for kind, codes in CODES.items():
         confusion.matrices_[kind] = rng.dirichlet(np.ones(len(codes)), (2, N_CASES[kind]))
@@ -42,7 +42,7 @@ def who_errs(rng):
 
 
 def as_functions(known, confusion):
-    """The answers as the twin takes them; a don't-know about a pair says nothing."""
+    """Convert answers for the twin; don't-knows about pairs are ignored."""
 
     def likelihood(kind, matrix, label):
         return lambda groups: matrix[case_of(kind, groups), label]
@@ -58,30 +58,35 @@ def as_functions(known, confusion):
 
 
 class Kernel:
-    """The kernel, called as the twin is."""
+    """The kernel, with the methods of the twin."""
 
     def __init__(self, known, confusion, q):
         tied = TiedRows(known, confusion)
-        self.ties, self.others = tied.ties, q[tied.row_of_end]
-        self.told, self.q = np.zeros_like(self.others), np.empty_like(q)
-        tell_all(self.ties, self.others, self.told)
+        self.factors, self.cavity = tied.ties, q[tied.row_of_end]
+        self.message, self.q = np.zeros_like(self.cavity), np.empty_like(q)
+        update_all_messages(self.factors, self.cavity, self.message)
 
-    def settle(self, log_prior, damping, max_sweeps, tol):
-        rounds = believe(
-            log_prior, self.ties, damping, max_sweeps, tol, self.others, self.told, self.q
+    def propagate(self, log_prior, damping, max_sweeps, tol):
+        n_sweeps = propagate_beliefs(
+            log_prior, self.factors, damping, max_sweeps, tol, self.cavity, self.message, self.q
         )
-        return self.q.copy(), rounds
+        return self.q.copy(), n_sweeps
 
 
 @st.composite
 def problems(draw):
-    """Answers of all kinds by two annotators, or none, and how many groups there are."""
+    """Random answers of all kinds by two annotators, and a number of groups."""
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     n, n_groups, n_each = draw(st.integers(3, 6)), draw(st.integers(1, 4)), draw(st.integers(0, 5))
     rows_of = {
         kind: [rng.permutation(n)[:size] for _ in range(n_each)] for kind, size in SIZES.items()
     }
-    return said(rng, n, rows_of, weights=(0.0, 0.3, 1.0)), who_errs(rng), n_groups, rng
+    return (
+        random_answers(rng, n, rows_of, weights=(0.0, 0.3, 1.0)),
+        random_matrices(rng),
+        n_groups,
+        rng,
+    )
 
 
 @settings(max_examples=60)
@@ -90,17 +95,17 @@ def test_against_enumeration(problem, damping, tol):
     known, confusion, n_groups, rng = problem
     n = known.n_samples
     q, first, second = rng.dirichlet(np.ones(n_groups), (3, n))
-    twin = reference.Beliefs(as_functions(known, confusion), q.tolist())
+    twin = reference.BeliefPropagation(as_functions(known, confusion), q.tolist())
     kernel = Kernel(known, confusion, q)
-    for prior in (first, second):  # messages stay when the prior changes
-        expected, n_rounds = twin.settle(np.log(prior).tolist(), damping, 3, tol)
-        found, rounds = kernel.settle(np.log(prior), damping, 3, tol)
+    for prior in (first, second):  # messages are kept when the prior changes
+        expected, n_expected = twin.propagate(np.log(prior).tolist(), damping, 3, tol)
+        found, n_sweeps = kernel.propagate(np.log(prior), damping, 3, tol)
         np.testing.assert_allclose(found, expected, atol=1e-10)
-        assert rounds == n_rounds
+        assert n_sweeps == n_expected
 
 
 def tree(rng, kinds):
-    """Rows of answers without loops: each brings new rows to one that is there."""
+    """Rows of answers without loops: each answer joins new rows to one earlier row."""
     n, rows_of = 1, {kind: [] for kind in SIZES}
     for kind in kinds:
         new = [*range(n, n + SIZES[kind] - 1), int(rng.integers(n))]
@@ -120,28 +125,28 @@ def tree(rng, kinds):
     ids=["pairs", "triplets", "odd-one-out", "all kinds"],
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_exact_where_answers_form_no_loop(kinds, seed):
+def test_probabilities_are_exact_if_answers_form_no_loop(kinds, seed):
     rng = np.random.default_rng(seed)
     n, rows_of = tree(rng, kinds)
-    known, confusion = said(rng, n, rows_of), who_errs(rng)
+    known, confusion = random_answers(rng, n, rows_of), random_matrices(rng)
     prior = rng.dirichlet(np.ones(3), n)
     exact = reference.marginals(np.log(prior).tolist(), as_functions(known, confusion))
     kernel = Kernel(known, confusion, rng.dirichlet(np.ones(3), n))
-    found, rounds = kernel.settle(np.log(prior), 0.0, 100, 1e-12)
+    found, n_sweeps = kernel.propagate(np.log(prior), 0.0, 100, 1e-12)
     np.testing.assert_allclose(found, exact, atol=1e-8)
-    assert rounds < 100
+    assert n_sweeps < 100
 
 
-def test_an_answer_does_not_come_back_to_where_it_came_from():
-    # Row 1 knows only that it is, most likely, with row 0: that is no news to row 0.
+def test_evidence_does_not_return_to_the_row_that_it_came_from():
+    # The only evidence on row 1 is its must-link to row 0: it is no evidence on row 0.
     prior = np.array([[0.8, 0.2], [0.5, 0.5]])
     known = Constraints.from_pairs(must_link=[(0, 1)], n_samples=2)
     confusion = ConfusionMatrices.uniform(0.2)
-    found, _ = Kernel(known, confusion, prior).settle(np.log(prior), 0.0, 100, 1e-12)
+    found, _ = Kernel(known, confusion, prior).propagate(np.log(prior), 0.0, 100, 1e-12)
     np.testing.assert_allclose(found[0], prior[0])
-    # "same" is eight times as likely of rows that are together: .8 and .1.
+    # The likelihood of "same" is .8 for rows in one group, and .1 for others.
     np.testing.assert_allclose(found[1], [(0.8 * 8 + 0.2) / 9, (0.8 + 0.2 * 8) / 9])
-    # In mean field row 1 tells row 0 what it heard of it, and both grow too sure.
+    # In mean field it does return, so both rows become overconfident.
     field = prior.copy()
     AnsweredRows(known, with_doubtful_pairs=False, is_hard=False).settle(
         np.log(prior), confusion.matrices_, field, max_sweeps=100, tol=1e-12
@@ -149,9 +154,9 @@ def test_an_answer_does_not_come_back_to_where_it_came_from():
     assert field[0, 0] > 0.9
 
 
-def test_answers_of_somebody_who_guesses_tell_nothing():
+def test_random_answers_are_ignored():
     prior = np.random.default_rng(0).dirichlet(np.ones(3), 6)
     known = Constraints(6, pairs=[(0, 1, 1), (2, 3, 0)], triplets=[(3, 4, 5, 1)])
     confusion = ConfusionMatrices.uniform(2 / 3)
-    found, _ = Kernel(known, confusion, prior).settle(np.log(prior), 0.3, 10, 1e-9)
+    found, _ = Kernel(known, confusion, prior).propagate(np.log(prior), 0.3, 10, 1e-9)
     np.testing.assert_allclose(found, prior)

@@ -1,4 +1,4 @@
-"""Colors of graphs, against twins that try everything."""
+"""Graph coloring against slow twins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.kernels.coloring import color_connected, peeling_rounds, place_in_orde
 
 @st.composite
 def graphs(draw, most=7):
-    """Number of nodes, edges, number of colors and costs without ties."""
+    """Random graphs: number of nodes, edges, number of colors, and costs without ties."""
     n = draw(st.integers(1, most))
     node = st.integers(0, n - 1)
     pairs = st.tuples(node, node).filter(lambda e: e[0] < e[1]) if n > 1 else st.nothing()
@@ -33,7 +33,7 @@ def cost_of(cost, labels):
 
 
 @given(graphs(most=12))
-def test_core_against_the_plain_twin_and_rounds_in_any_order(graph):
+def test_the_core_is_that_of_the_twin_and_rounds_can_be_colored_in_any_order(graph):
     n, edges, n_colors, cost = graph
     indptr, indices = lists(n, edges)
     rounds = peeling_rounds(indptr, indices, n_colors)
@@ -48,7 +48,7 @@ def test_core_against_the_plain_twin_and_rounds_in_any_order(graph):
 
 
 @given(graphs(most=10), st.randoms(use_true_random=False))
-def test_placing_in_order_against_the_plain_twin(graph, random):
+def test_placing_in_order_is_that_of_the_twin(graph, random):
     n, edges, _, cost = graph
     order = random.sample(range(n), random.randint(0, n))
     expected, labels = [-1] * n, np.full(n, -1)
@@ -59,7 +59,7 @@ def test_placing_in_order_against_the_plain_twin(graph, random):
 
 
 @given(graphs())
-def test_search_finds_a_coloring_if_and_only_if_there_is_one(graph):
+def test_search_finds_a_coloring_if_and_only_if_one_exists(graph):
     n, edges, n_colors, cost = graph
     labels = np.full(n, -1)
     found, n_steps = color_connected(np.arange(n), cost, *lists(n, edges), 10**6, labels)
@@ -70,7 +70,7 @@ def test_search_finds_a_coloring_if_and_only_if_there_is_one(graph):
 
 
 @given(graphs(), st.integers(0, 6))
-def test_search_stops_after_so_many_steps(graph, max_steps):
+def test_search_stops_after_max_steps(graph, max_steps):
     n, edges, _, cost = graph
     labels = np.full(n, -1)
     found, n_steps = color_connected(np.arange(n), cost, *lists(n, edges), max_steps, labels)
@@ -79,7 +79,7 @@ def test_search_stops_after_so_many_steps(graph, max_steps):
 
 
 @given(graphs())
-def test_swaps_against_the_plain_twin(graph):
+def test_swaps_are_those_of_the_twin(graph):
     n, edges, n_colors, cost = graph
     for start in reference.colorings(n, edges, n_colors)[:3]:
         labels = np.array(start, dtype=np.int64)
@@ -89,11 +89,11 @@ def test_swaps_against_the_plain_twin(graph):
         assert cost_of(cost, labels) <= cost_of(cost, list(start)) + 1e-12
 
 
-def test_long_chains_are_left_alone():
+def test_chains_longer_than_the_maximum_are_not_swapped():
     n = 10
     edges = [(i, i + 1) for i in range(n - 1)]
     start = np.arange(n) % 2
-    cost = np.where(start[:, None] == np.arange(2), 1.0, 0.0)  # all on the wrong side
+    cost = np.where(start[:, None] == np.arange(2), 1.0, 0.0)  # every node in its expensive color
     for max_length, n_swaps in ((n - 1, 0), (n, 1)):
         labels = start.copy()
         assert swap_chains(cost, *lists(n, edges), max_length, 5, 0.0, labels) == n_swaps

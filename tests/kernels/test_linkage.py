@@ -1,4 +1,4 @@
-"""Chains of nearest neighbours against the plain greedy order, all four linkages."""
+"""Chains of nearest neighbors against the greedy order, for all linkages."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def points(n, seed):
 
 
 def agglomerate(condensed, n, linkage, links=(), cannot_link=()):
-    """What an estimator does with the kernels; links lead to the first row of a component."""
+    """Run the kernels as the estimator does; links are from the first row of each component."""
     distance, size, active = condensed.copy(), np.ones(n), np.arange(n)
-    forced = np.array(links, dtype=np.int64).reshape(-1, 2)
-    n_active = merge_components(distance, LINKAGES[linkage], forced, size, active)
+    within = np.array(links, dtype=np.int64).reshape(-1, 2)
+    n_active = merge_components(distance, LINKAGES[linkage], within, size, active)
     square = squareform(np.arange(len(distance)))
     for i, j in cannot_link:
         distance[square[i, j]] = np.inf
@@ -39,7 +39,7 @@ def agglomerate(condensed, n, linkage, links=(), cannot_link=()):
 
 @each_linkage
 @given(seed=st.integers(0, 10**6))
-def test_distance_of_a_union_is_that_of_its_definition(linkage, seed):
+def test_the_distance_of_a_union_is_that_of_the_definition(linkage, seed):
     sizes = np.random.default_rng(seed).integers(1, 6, 3)
     D = squareform(pdist(points(sizes.sum(), seed)))
     a, b, other = (part.tolist() for part in np.split(np.arange(sizes.sum()), sizes.cumsum()[:-1]))
@@ -52,7 +52,7 @@ def test_distance_of_a_union_is_that_of_its_definition(linkage, seed):
 
 @each_linkage
 @pytest.mark.parametrize("far", [(np.inf, 1.0), (1.0, np.inf), (np.inf, np.inf)])
-def test_a_union_inherits_what_its_parts_must_not_join(linkage, far):
+def test_a_union_inherits_infinite_distances(linkage, far):
     assert joined_distance(LINKAGES[linkage], *far, 0.5, 1.0, 2.0, 3.0) == np.inf
 
 
@@ -64,7 +64,7 @@ pairs_of_rows = st.lists(
 
 @each_linkage
 @given(seed=st.integers(0, 10**6), cannot_link=pairs_of_rows)
-def test_chains_merge_what_the_greedy_order_merges(linkage, seed, cannot_link):
+def test_chains_give_the_merges_of_the_greedy_order(linkage, seed, cannot_link):
     condensed = pdist(points(10, seed))
     rows, heights = agglomerate(condensed, 10, linkage, cannot_link=cannot_link)
     expected = reference.merges(squareform(condensed), linkage, cannot_link=cannot_link)
@@ -77,7 +77,7 @@ def test_chains_merge_what_the_greedy_order_merges(linkage, seed, cannot_link):
 
 
 @each_linkage
-def test_must_links_merge_one_by_one(linkage):
+def test_merges_of_must_links_update_distances(linkage):
     condensed = pdist(points(9, 0))
     links = [(1, 4), (1, 8), (2, 3)]
     rows, heights = agglomerate(condensed, 9, linkage, links, cannot_link=[(1, 2)])
@@ -87,7 +87,7 @@ def test_must_links_merge_one_by_one(linkage):
 
 
 @each_linkage
-def test_merges_of_equal_distances_stay_behind_their_parts(linkage):
+def test_merges_of_equal_height_come_after_the_merges_within_them(linkage):
     grid = np.array([(x, y) for x in range(6) for y in range(6)], dtype=float) / 10
     rows, heights = agglomerate(pdist(grid), 36, linkage)
     assert len(rows) == 35
@@ -98,7 +98,7 @@ def test_merges_of_equal_distances_stay_behind_their_parts(linkage):
     assert (heights[order][(nodes - 36)[inner]] <= np.repeat(heights[order], inner.sum(1))).all()
 
 
-def test_no_two_rows_may_be_merged():
+def test_no_merge_if_all_are_forbidden():
     condensed = np.full(10, np.inf)
     rows, heights = agglomerate(condensed, 5, "single")
     assert len(rows) == len(heights) == 0

@@ -1,4 +1,4 @@
-"""The log-det kernel against its twin, and against what projections promise."""
+"""Log-det projections against a slow twin, and the conditions of a projection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ X = rng.normal(size=(12, 4))
 
 
 def mixed(n=14, *, cap=np.inf, seed=0):
-    """Constraints of all kinds."""
+    """Random constraints of all kinds: comparisons, and hard and soft bounds."""
     random = np.random.default_rng(seed)
     rows = np.array([random.permutation(len(X))[:4] for _ in range(n)])
     kind = np.arange(n) % 6
@@ -63,8 +63,8 @@ def test_after_one_projection_the_bound_is_met(factor, bound) -> None:
 
 @pytest.mark.parametrize("factor", [1.0, -1.0])
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0])
-def test_a_bound_that_gives_way_is_the_papers(factor, gamma) -> None:
-    # Davis et al., algorithm 1: alpha, and what it makes of the bound.
+def test_a_soft_bound_is_that_of_the_paper(factor, gamma) -> None:
+    # Davis et al., algorithm 1: the step alpha, and the moved bound.
     bound = 0.3 if factor > 0 else 30.0
     limits = one((0, 1, 0, 1), factor, 1 / bound, give=1 / gamma)
     A, multiplier = swept(limits)
@@ -78,10 +78,10 @@ def test_a_bound_that_gives_way_is_the_papers(factor, gamma) -> None:
 
 @pytest.mark.parametrize("max_rows", [4, 7, 64])
 @pytest.mark.parametrize("cap", [np.inf, 0.05])
-def test_sweep_equals_its_twin_whatever_the_blocks(max_rows, cap) -> None:
+def test_sweep_equals_its_twin_for_any_block_size(max_rows, cap) -> None:
     limits = mixed(cap=cap)
     A, multiplier = swept(limits, max_rows=max_rows)
-    for _ in range(2):  # the second one takes steps back
+    for _ in range(2):  # the second sweep also undoes steps of the first
         expected = reference.sweep(limits, X, 1e-9, True, multiplier, A)
         A, multiplier = swept(limits, max_rows=max_rows, multiplier=multiplier, A=A)
         np.testing.assert_allclose(multiplier, expected[1], rtol=1e-6, atol=1e-8)
@@ -92,7 +92,7 @@ def test_sweep_equals_its_twin_whatever_the_blocks(max_rows, cap) -> None:
 
 
 @pytest.mark.parametrize("max_rows", [4, 64])
-def test_uncorrected_sweep_equals_its_twin_and_moves_only_what_is_violated(max_rows) -> None:
+def test_uncorrected_sweep_equals_its_twin_and_skips_constraints_that_hold(max_rows) -> None:
     limits = mixed(12)
     A, multiplier = swept(limits, max_rows=max_rows, corrected=False, tol=0.01)
     expected = reference.sweep(limits, X, 0.01, False, np.zeros(12), np.eye(4))
@@ -105,7 +105,7 @@ def test_uncorrected_sweep_equals_its_twin_and_moves_only_what_is_violated(max_r
     assert multiplier[0] == 0
 
 
-def test_rounds_over_a_block_go_on_until_all_holds() -> None:
+def test_rounds_over_a_block_repeat_until_all_constraints_hold() -> None:
     limits = mixed(6)
     A, multiplier = np.eye(4), np.zeros(6)
     sweep(limits, X, 64, 500, 1e-10, True, multiplier, A)
@@ -116,7 +116,7 @@ def test_rounds_over_a_block_go_on_until_all_holds() -> None:
             assert off == pytest.approx(0, abs=1e-6)
 
 
-def test_rows_that_coincide_move_nothing() -> None:
+def test_equal_rows_cause_no_step() -> None:
     twice = np.vstack([X, X[:1]])
     far, bounded = one((0, 1, 0, 12), 2.0), one((0, 12, 0, 12), -1.0, 1.0)
     for limits in (far, bounded):

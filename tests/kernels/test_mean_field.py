@@ -1,4 +1,4 @@
-"""Memberships by coordinate mean field, against a twin that enumerates every expectation."""
+"""Mean field against a slow twin that enumerates every expectation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CODES = {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
 
 
 def case_of(kind, groups):
-    """Which case the groups of a question's rows are, by going through what each case says."""
+    """Return the case of a question for the groups of its rows, as numbered in `TRUTH`."""
     if kind == "pair":
         return 0 if groups[0] == groups[1] else 1
     a, b, c = groups
@@ -30,13 +30,13 @@ def case_of(kind, groups):
 
 
 def log_likelihood(kind, label, weight, matrix):
-    """The weighted log-likelihood of one answer, as a function of the groups of its rows."""
+    """Return the weighted log-likelihood of an answer as a function of the groups of its rows."""
     return lambda groups: weight * np.log(matrix[case_of(kind, groups), label])
 
 
 @st.composite
 def problems(draw):
-    """Answers of all kinds by two annotators, their matrices, and what rows are without answers."""
+    """Random answers of all kinds by two annotators, and their confusion matrices."""
     rng = np.random.default_rng(draw(st.integers(0, 999)))
     n, n_groups, n_each = draw(st.integers(3, 5)), draw(st.integers(1, 4)), draw(st.integers(0, 4))
     columns = {}
@@ -58,7 +58,7 @@ def problems(draw):
 
 
 def as_functions(answers, confusion):
-    """The answers as the twin takes them."""
+    """Convert answers for the twin."""
     return [
         (rows, log_likelihood(said.kind, label, weight, confusion[said.kind][who]))
         for said in answers.said
@@ -69,7 +69,7 @@ def as_functions(answers, confusion):
 
 
 @given(problems(), st.booleans())
-def test_a_round_against_enumeration(problem, is_hard):
+def test_a_sweep_is_that_of_enumeration(problem, is_hard):
     known, confusion, n_groups, rng = problem
     answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=is_hard)
     prior = rng.dirichlet(np.ones(n_groups), len(answers.rows))
@@ -81,7 +81,7 @@ def test_a_round_against_enumeration(problem, is_hard):
 
 
 @given(problems())
-def test_expected_log_likelihood_against_enumeration(problem):
+def test_expected_log_likelihood_is_that_of_enumeration(problem):
     known, confusion, n_groups, rng = problem
     answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=False)
     q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
@@ -90,7 +90,7 @@ def test_expected_log_likelihood_against_enumeration(problem):
 
 
 @given(problems())
-def test_no_round_lowers_the_bound(problem):
+def test_no_sweep_lowers_the_bound(problem):
     known, confusion, n_groups, rng = problem
     answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=False)
     log_prior = np.log(rng.dirichlet(np.ones(n_groups), len(answers.rows)))
@@ -106,8 +106,8 @@ def test_no_round_lowers_the_bound(problem):
 @pytest.mark.parametrize(
     ("kind", "rows"), [("pair", (2, 0)), ("triplet", (1, 0, 2)), ("odd_one_out", (2, 1, 0))]
 )
-def test_a_sure_answer_moves_its_rows_to_where_it_is_true(kind, rows):
-    # Row 2 is undecided, the others are not: an answer that all but never errs settles it.
+def test_a_reliable_answer_moves_a_row_to_a_group_in_which_it_is_true(kind, rows):
+    # The groups of rows 0 and 1 are clear; a reliable answer determines that of row 2.
     prior = np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.2, 0.3, 0.5]])
     confusion = ConfusionMatrices.uniform(1e-6).matrices_
     for group in range(3):
@@ -122,13 +122,13 @@ def test_a_sure_answer_moves_its_rows_to_where_it_is_true(kind, rows):
         assert TRUTH[kind](np.array([0, 1, likely]), np.array([rows]))[0] == true
 
 
-def test_hard_rows_share_what_ties():
-    # A cannot-link to a row of group 0 leaves both others, in the ratio of the prior.
+def test_hard_rows_are_divided_among_tied_groups_by_the_prior():
+    # A cannot-link excludes the other row's group; the other groups keep the ratio of the prior.
     known = Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=2)
     answers = AnsweredRows(known, with_doubtful_pairs=False, is_hard=True)
     confusion = ConfusionMatrices.uniform(0.001).matrices_
     prior = np.array([[0.5, 0.3, 0.2], [0.5, 0.2, 0.3]])
-    # The first row's turn comes first: the second is in group 2, so it shares 0 and 1.
+    # Row 0 is updated first: row 1 is in group 2, so row 0 is divided between groups 0 and 1.
     q = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     answers.settle(np.log(prior), confusion, q, max_sweeps=1, tol=0.0)
     np.testing.assert_allclose(q[0], [0.625, 0.375, 0.0])

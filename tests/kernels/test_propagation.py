@@ -1,4 +1,4 @@
-"""Conjugate gradients over a graph, and products on its edges."""
+"""Conjugate gradients over a graph, and matrix products at its edges."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_diffusion_solves_the_system(alpha):
     assert np.abs(solution - expected).max() < 2e-3 * np.abs(expected).max() / (1 - alpha) ** 0.5
 
 
-def test_nothing_spreads_from_nothing():
+def test_the_solution_for_zeros_is_zero():
     is_solved, solution = solve(graph(30, 1), 0.8, np.zeros((30, 2)))
     assert is_solved
     assert not solution.any()
 
 
-def test_a_row_without_neighbours_keeps_what_it_has():
+def test_a_row_without_neighbors_keeps_its_value():
     S = graph(30, 2).tolil()
     S[3] = S[:, 3] = 0
     right = np.eye(30)[:, 2:5]
@@ -51,13 +51,13 @@ def test_a_row_without_neighbours_keeps_what_it_has():
     np.testing.assert_array_equal(solution[3], [0, 1, 0])
 
 
-def test_too_few_steps_are_noticed():
+def test_too_few_steps_are_reported():
     is_solved, _ = solve(graph(80, 3), 0.999, np.eye(80)[:, :2], tol=1e-6, max_iter=2)
     assert not is_solved
 
 
 def test_columns_do_not_depend_on_each_other():
-    # A column that is done early stays as it is while its neighbours go on.
+    # A column that converges early must not change while others go on.
     S = graph(60, 4)
     right = np.column_stack([np.zeros(60), np.eye(60)[0], np.random.RandomState(1).normal(size=60)])
     _, together = solve(S, 0.9, right)

@@ -1,4 +1,4 @@
-"""Slow, plain twins of what `Constraints` does with must-links and cannot-links."""
+"""Slow twins of components, closure and shortest paths of must-links and cannot-links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def component_labels(n_nodes, edges):
 
 
 def entailed(n_samples, must_link, cannot_link):
-    """Expand the transitive closure: the sets of pairs that are the same, and that differ."""
+    """List the pairs that follow as must-links, and those that follow as cannot-links."""
     same = [[i == j for j in range(n_samples)] for i in range(n_samples)]
     for i, j in must_link:
         same[i][j] = same[j][i] = True
@@ -35,7 +35,7 @@ def entailed(n_samples, must_link, cannot_link):
 
 
 def distance(n_samples, must_link, source, target):
-    """Number of must-links on a shortest path from source to target; None without a path."""
+    """Count the must-links on a shortest path from source to target; None without a path."""
     distances = {source: 0}
     queue = deque([source])
     while queue:

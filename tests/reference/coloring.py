@@ -1,4 +1,4 @@
-"""Slow, plain twins of how nodes are colored: by trying every coloring, and by small steps."""
+"""Slow twins of graph coloring: enumeration, peeling, greedy placement and swaps of chains."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import product
 
 
 def colorings(n_nodes, edges, n_colors):
-    """Every coloring in which no edge joins one color."""
+    """List the colorings in which no edge joins two nodes of one color."""
     return [
         colors
         for colors in product(range(n_colors), repeat=n_nodes)
@@ -15,7 +15,7 @@ def colorings(n_nodes, edges, n_colors):
 
 
 def core(n_nodes, edges, n_colors):
-    """The nodes that stay when those with fewer than `n_colors` neighbors go, again and again."""
+    """Return the nodes left after nodes with fewer than `n_colors` neighbors are removed."""
     left = set(range(n_nodes))
     while weak := {n for n in left if len(neighbors(n, edges) & left) < n_colors}:
         left -= weak
@@ -23,7 +23,7 @@ def core(n_nodes, edges, n_colors):
 
 
 def placed(order, cost, edges, labels):
-    """Give nodes in turn the cheapest color that no neighbor has; how many there was one for."""
+    """Color nodes in order, each with its cheapest allowed color; return the number colored."""
     for k, node in enumerate(order):
         taken = {labels[other] for other in neighbors(node, edges)}
         free = [color for color in range(len(cost[node])) if color not in taken]
@@ -34,7 +34,7 @@ def placed(order, cost, edges, labels):
 
 
 def swapped(cost, edges, labels):
-    """Swap two colors along a chain as long as a swap lowers the cost."""
+    """Swap two colors along a chain as long as that lowers the cost."""
     labels = list(labels)
     changed = True
     while changed:
@@ -53,7 +53,7 @@ def swapped(cost, edges, labels):
 
 
 def chain_of(node, colors, edges, labels):
-    """The nodes of two colors that edges among them connect with one of them."""
+    """Return the chain of a node: all nodes that paths through two colors connect to it."""
     chain, size = {node}, 0
     while len(chain) > size:
         size = len(chain)
@@ -63,5 +63,5 @@ def chain_of(node, colors, edges, labels):
 
 
 def neighbors(node, edges):
-    """The nodes that edges join with a node."""
+    """Return the neighbors of a node."""
     return {b if a == node else a for a, b in edges if node in (a, b)}

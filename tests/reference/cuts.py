@@ -1,4 +1,4 @@
-"""A slow, plain twin of the scans that look for the best cut of a feature."""
+"""Slow twin of the search for the best cut of a feature."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from fractions import Fraction
 
 
 def best_cut(bins, weights, classes, n_bins, smallest, *, links=(), reward=0.0):
-    """Try every cut; give score and bin of the best one, (0.0, -1) where none is valid.
+    """Try every cut; return the score and bin of the best one, (0.0, -1) if none is valid.
 
-    A link is two bins and a weight; a cut between them separates it.
+    A link is two bins and a weight; a cut between the bins separates it.
     """
     cuts = [
-        judged(bins, weights, classes, cut, smallest, links=links, reward=reward)
+        cut_value(bins, weights, classes, cut, smallest, links=links, reward=reward)
         for cut in range(n_bins)
     ]
     best = max(value for value, _, _ in cuts)
@@ -24,8 +24,8 @@ def best_cut(bins, weights, classes, n_bins, smallest, *, links=(), reward=0.0):
     return best, (first + last) // 2
 
 
-def judged(bins, weights, classes, cut, smallest, *, links=(), reward=0.0):
-    """Score one cut; also give the rows that go left and the weight of the separated links."""
+def cut_value(bins, weights, classes, cut, smallest, *, links=(), reward=0.0):
+    """Return the value of a cut, the rows that go left, and the weight of the separated links."""
     left = tuple(row for row, here in enumerate(bins) if here <= cut)
     net = sum(weight for a, b, weight in links if (a <= cut) != (b <= cut))
     gain = relative_gain(weights, classes, left, smallest)
@@ -33,7 +33,7 @@ def judged(bins, weights, classes, cut, smallest, *, links=(), reward=0.0):
 
 
 def relative_gain(weights, classes, left, smallest):
-    """Share of the node's Gini impurity that a split removes; 0 for a child under `smallest`."""
+    """Return the share of the Gini impurity that a split removes; 0 if a child is too small."""
     rows = range(len(weights))
     right = [row for row in rows if row not in left]
     if min(sum(weights[row] for row in side) for side in (left, right)) < smallest:
@@ -47,7 +47,7 @@ def relative_gain(weights, classes, left, smallest):
 
 
 def gini(weights, classes, rows):
-    """Gini impurity of some rows."""
+    """Return the Gini impurity of some rows."""
     total = sum(weights[row] for row in rows)
     ones = Fraction(sum(weights[row] for row in rows if classes[row]), total)
     return 2 * ones * (1 - ones)

@@ -1,4 +1,4 @@
-"""A slow, plain twin of agglomeration under constraints: merge the nearest two groups that may."""
+"""Slow twin of constrained agglomerative clustering: merge the nearest two allowed groups."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from tests.reference.closure import component_labels
 
 
 def merges(D, linkage, must_link=(), cannot_link=()):
-    """Give the merges of groups that must-links leave: both groups and their distance.
+    """List the merges after must-links: the two groups and their distance.
 
-    `D` holds distances of rows, Euclidean ones for Ward. All is worked out anew from the rows.
+    `D` is a matrix of distances between rows, Euclidean for Ward. Distances between groups are
+    computed from the definition in each step.
     """
     groups = components(len(D), must_link)
-    parted = {frozenset(pair) for pair in cannot_link}
+    forbidden = {frozenset(pair) for pair in cannot_link}
     found = []
     while True:
         allowed = [
             (group_distance(D, linkage, sorted(a), sorted(b)), a, b)
             for a, b in combinations(groups, 2)
-            if not any(frozenset(pair) in parted for pair in product(a, b))
+            if not any(frozenset(pair) in forbidden for pair in product(a, b))
         ]
         if not allowed:
             return found
@@ -30,7 +31,7 @@ def merges(D, linkage, must_link=(), cannot_link=()):
 
 
 def groups_after(D, linkage, n_clusters, must_link=(), cannot_link=()):
-    """Give the groups once there are no more than so many, or none may be merged."""
+    """Return the groups when `n_clusters` are left, or when every merge is forbidden."""
     groups = components(len(D), must_link)
     for a, b, _ in merges(D, linkage, must_link, cannot_link)[: max(len(groups) - n_clusters, 0)]:
         groups = [group for group in groups if group not in (a, b)] + [a | b]
@@ -38,13 +39,13 @@ def groups_after(D, linkage, n_clusters, must_link=(), cannot_link=()):
 
 
 def components(n, must_link):
-    """Give the groups that must-links make."""
+    """Return the must-link components."""
     label = component_labels(n, must_link)
     return [frozenset(i for i in range(n) if label[i] == k) for k in sorted(set(label))]
 
 
 def group_distance(D, linkage, a, b):
-    """Measure the distance of two groups by the definition."""
+    """Compute the distance between two groups by its definition."""
     between = D[np.ix_(a, b)]
     if linkage == "single":
         return between.min()
@@ -52,10 +53,10 @@ def group_distance(D, linkage, a, b):
         return between.max()
     if linkage == "average":
         return between.mean()
-    squared = (between**2).mean() - spread(D, a) - spread(D, b)
+    squared = (between**2).mean() - variance(D, a) - variance(D, b)
     return np.sqrt(2 * len(a) * len(b) / (len(a) + len(b)) * max(squared, 0.0))
 
 
-def spread(D, rows):
-    """Mean squared distance of rows to their mean, from the distances between them (Huygens)."""
+def variance(D, rows):
+    """Compute the mean squared distance of rows from their mean, from distances between rows."""
     return (D[np.ix_(rows, rows)] ** 2).mean() / 2

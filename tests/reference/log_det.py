@@ -1,4 +1,4 @@
-"""Projections under the log-det divergence, by inverting matrices."""
+"""Slow twin of log-det projections, by matrix inverses and root finding."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 
 def matrix_of(limits, at, X):
-    """The matrix C of a constraint ``tr(A C) <= bound``."""
+    """Return the matrix C of a constraint ``tr(A C) <= bound``."""
     i, j, g, h = limits.rows[at]
     c, e = X[i] - X[j], X[g] - X[h]
     C = limits.factor[at] * np.outer(c, c)
@@ -15,7 +15,7 @@ def matrix_of(limits, at, X):
 
 
 def bound_of(limits, at, multiplier):
-    """What ``tr(A C)`` may be, for a multiplier; a bound that gives way moves with it."""
+    """Return the bound of ``tr(A C)`` for a multiplier, with which a soft bound moves."""
     if not limits.inverse_bound[at]:
         return 0.0
     factor = limits.factor[at]
@@ -23,7 +23,7 @@ def bound_of(limits, at, multiplier):
 
 
 def excess(limits, at, multiplier, X, A):
-    """By what share a constraint is violated."""
+    """Return the relative violation of a constraint."""
     i, j, g, h = limits.rows[at]
     near, far = (X[i] - X[j]) @ A @ (X[i] - X[j]), (X[g] - X[h]) @ A @ (X[g] - X[h])
     factor = limits.factor[at]
@@ -33,7 +33,7 @@ def excess(limits, at, multiplier, X, A):
 
 
 def sweep(limits, X, tol, corrected, multiplier, A):
-    """One pass over the constraints, in their order; gives A and the multipliers."""
+    """Project once onto all constraints, in order; return A and the multipliers."""
     multiplier = list(multiplier)
     inverse = np.linalg.inv(A)
     for at in range(len(limits.rows)):
@@ -56,7 +56,7 @@ def sweep(limits, X, tol, corrected, multiplier, A):
 
 
 def range_of_steps(limits, at, old, C, inverse):
-    """The steps for which the matrix stays positive definite, and a bound that moves positive."""
+    """Return the range of steps that keep the matrix positive definite and the bound positive."""
     values = np.linalg.eigvals(np.linalg.inv(inverse) @ C).real
     ends = [-1 / value for value in values if abs(value) > 1e-9]
     if limits.give[at]:

@@ -1,4 +1,4 @@
-"""Slow, plain twin of coordinate mean field: every expectation by enumeration."""
+"""Slow twin of coordinate-ascent mean field: every expectation by enumeration."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import math
 
 
 def expected(rows, log_likelihood, q, fixed=None):
-    """Mean log-likelihood of one answer over all groups of its rows; some rows may be fixed."""
+    """Expected log-likelihood of one answer; the groups of some rows may be fixed."""
     fixed = fixed or {}
     total = 0.0
     for groups in itertools.product(range(len(q[0])), repeat=len(rows)):
-        chance = 1.0
+        probability = 1.0
         for row, group in zip(rows, groups, strict=True):
-            chance *= float(fixed[row] == group) if row in fixed else q[row][group]
-        total += chance * log_likelihood(groups)
+            probability *= float(fixed[row] == group) if row in fixed else q[row][group]
+        total += probability * log_likelihood(groups)
     return total
 
 
 def swept(log_prior, answers, q, *, is_hard=False, tie=1e-9):
-    """One round over all rows; `answers` are pairs of rows and a function of their groups."""
-    q = [list(chances) for chances in q]
+    """Sweep once over all rows; an answer is its rows and a function of their groups."""
+    q = [list(of_row) for of_row in q]
     for row in range(len(q)):
         field = [
             sum(expected(rows, f, q, {row: k}) for rows, f in answers if row in rows)
@@ -29,17 +29,17 @@ def swept(log_prior, answers, q, *, is_hard=False, tie=1e-9):
         if is_hard:
             field = [0.0 if f >= max(field) - tie else -math.inf for f in field]
         field = [f + p for f, p in zip(field, log_prior[row], strict=True)]
-        chances = [math.exp(f - max(field)) for f in field]
-        q[row] = [chance / sum(chances) for chance in chances]
+        exps = [math.exp(f - max(field)) for f in field]
+        q[row] = [value / sum(exps) for value in exps]
     return q
 
 
 def lower_bound(log_prior, answers, q):
-    """What each round raises: expected log-likelihood, prior and entropy."""
+    """Sum expected log-likelihood, expected log-prior and entropy: no sweep lowers it."""
     likelihood = sum(expected(rows, f, q) for rows, f in answers)
     return likelihood + sum(
-        chance * (prior - math.log(chance))
-        for chances, priors in zip(q, log_prior, strict=True)
-        for chance, prior in zip(chances, priors, strict=True)
-        if chance > 0
+        p * (prior - math.log(p))
+        for of_row, priors in zip(q, log_prior, strict=True)
+        for p, prior in zip(of_row, priors, strict=True)
+        if p > 0
     )

@@ -1,4 +1,4 @@
-"""Slow, plain twins: answers written into affinities, and answers that diffuse over a graph."""
+"""Slow twins of answers in affinities: LinkedAffinity and E2CP."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 
 def linked(affinity, answers, low, high):
-    """Draw single affinities; `answers` are (i, j, is_same, weight)."""
-    said = {}
+    """Move the affinities of answered pairs; an answer is (i, j, is_same, weight)."""
+    net = {}
     for i, j, is_same, weight in answers:
         pair = (min(i, j), max(i, j))
-        said[pair] = said.get(pair, 0.0) + (weight if is_same else -weight)
+        net[pair] = net.get(pair, 0.0) + (weight if is_same else -weight)
     result = [list(row) for row in affinity]
-    for (i, j), total in said.items():
+    for (i, j), total in net.items():
         strength = max(-1.0, min(1.0, total))
         target = high if strength > 0 else low
         value = affinity[i][j] + abs(strength) * (target - affinity[i][j])
@@ -21,15 +21,15 @@ def linked(affinity, answers, low, high):
 
 
 def exhaustive(graph, answers, alpha):
-    """E2CP as its paper has it, by explicit inverses: affinities of all pairs."""
+    """Compute the affinities of E2CP by the formulas of the paper, with explicit inverses."""
     n = len(graph)
     degree = graph.sum(axis=1)
     S = graph / np.sqrt(np.outer(degree, degree))
     Z = np.zeros((n, n))
     for i, j, is_same in answers:
         Z[i, j] = Z[j, i] = 1 if is_same else -1
-    spread = np.linalg.inv(np.eye(n) - alpha * S)
-    F = (1 - alpha) ** 2 * spread @ Z @ spread
+    propagation = np.linalg.inv(np.eye(n) - alpha * S)
+    F = (1 - alpha) ** 2 * propagation @ Z @ propagation
     np.fill_diagonal(F, 0)
     F = F / abs(F).max()
     W = graph / graph.max()
@@ -39,5 +39,5 @@ def exhaustive(graph, answers, alpha):
 
 
 def solved(S, alpha, right):
-    """Solve by elimination."""
+    """Solve ``(I - alpha·S) x = right`` by elimination."""
     return np.linalg.solve(np.eye(len(S)) - alpha * S, right)

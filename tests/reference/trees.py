@@ -1,4 +1,4 @@
-"""Slow, plain walks through grown trees, and the affinities of Zhu, Loy and Gong path by path."""
+"""Slow twins of forests: rows of each node, and affinities of Zhu, Loy and Gong by paths."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def visited(forest, tree, bins):
-    """Lead rows down a tree; yield every node in preorder, its path from the root, its rows.
+    """Yield each node in preorder, with its path from the root and its rows.
 
-    Reads nothing but which feature a node cuts, where, and which node is its right child.
+    Uses only the features, cuts and right children of the nodes.
     """
     base = int(forest.trees.offset[tree])
 
@@ -25,12 +25,12 @@ def visited(forest, tree, bins):
 
 
 def is_leaf(forest, tree, node):
-    """Tell whether a node, counted from its tree's root, is a leaf."""
+    """Return whether a node, counted from its tree's root, is a leaf."""
     return forest.trees.feature[forest.trees.offset[tree] + node] < 0
 
 
 def affinity_of_tree(forest, tree, fitted, other, kind):
-    """Compare the path of each other row with that of each fitted row, in one tree."""
+    """Return the affinity of each other row with each fitted row in one tree."""
     sizes = {node: len(rows) for node, _, rows in visited(forest, tree, fitted)}
     paths, other_paths = (paths_of(forest, tree, bins) for bins in (fitted, other))
     return np.array([
@@ -39,7 +39,7 @@ def affinity_of_tree(forest, tree, fitted, other, kind):
 
 
 def paths_of(forest, tree, bins):
-    """Give each row's nodes from the root, which is left out, to its leaf."""
+    """Return each row's nodes from the root, which is left out, to its leaf."""
     paths = [()] * bins.shape[1]
     for node, path, rows in visited(forest, tree, bins):
         if is_leaf(forest, tree, node):
@@ -49,7 +49,7 @@ def paths_of(forest, tree, bins):
 
 
 def affinity_of_paths(a, b, sizes, kind):
-    """Equations 7 and 11 to 14: the weight of the common nodes over that of the longer path."""
+    """Equations 7 and 11 to 14: weight of the common nodes divided by that of the longer path."""
     if a == b:
         return 1.0
     if kind == "leaf":
@@ -61,13 +61,13 @@ def affinity_of_paths(a, b, sizes, kind):
 
 
 def affinity(forest, fitted, other, kind):
-    """Average over the trees."""
+    """Return the mean affinity over trees."""
     trees = range(forest.n_trees)
     return np.mean([affinity_of_tree(forest, t, fitted, other, kind) for t in trees], axis=0)
 
 
 def near_affinity(forest, fitted, kind, cap):
-    """Average the affinities of rows that meet: in a leaf, or a subtree of at most `cap` rows."""
+    """Return the mean affinity over trees of rows in one leaf or one subtree of `cap` rows."""
     n = fitted.shape[1]
     total = np.zeros((n, n))
     for tree in range(forest.n_trees):
@@ -75,9 +75,7 @@ def near_affinity(forest, fitted, kind, cap):
         paths = [(0, *path) for path in paths_of(forest, tree, fitted)]
         for i, a in enumerate(paths):
             for j, b in enumerate(paths):
-                last_common = max(
-                    set(a) & set(b)
-                )  # in preorder the lower of two on a path is later
+                last_common = max(set(a) & set(b))  # on a path, numbers in preorder increase
                 if a == b or sizes[last_common] <= cap:
                     total[i, j] += affinity_of_paths(a[1:], b[1:], sizes, kind)
     return total / forest.n_trees

@@ -1,4 +1,4 @@
-"""Slow, plain twins of the scores that tell how far to believe an answer."""
+"""Slow twins of the scores of answers by a forest: inconsistency and out-of-bag votes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from statistics import median
 
 
 def inconsistency(leaf, is_same):
-    """Equation 11 of COP-RF, from the leaf of every answer (columns) in every tree (rows)."""
+    """Equation 11 of COP-RF; `leaf` has a row for each tree and a column for each answer."""
     n_trees, n = len(leaf), len(is_same)
 
     def affinity(i, j):
@@ -19,9 +19,9 @@ def inconsistency(leaf, is_same):
 
 
 def out_of_bag_votes(leaf, draws, is_same):
-    """Sum the share of "same" in an answer's leaves over the trees that did not draw it.
+    """Sum the share of "same" in each answer's leaf over the trees that did not draw the answer.
 
-    Gives a list of sums, and one of the numbers of trees.
+    Returns the sums, and the numbers of trees.
     """
     shares, numbers = [], []
     for i in range(len(is_same)):

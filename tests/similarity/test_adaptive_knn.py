@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array, csr_matrix
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import pairwise_distances
-from tests.reference import neighbours as reference
+from tests.reference import neighbors as reference
 
 from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering

@@ -35,7 +35,7 @@ from clew.cluster.guided._steps import (
 )
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
-from clew.kernels.mean_field import NEVER, Messages, mean_field
+from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 
 __all__ = ["ABLATIONS", "ALIKE", "Ablation", "mean_field_refined", "messages_of"]
 
@@ -64,7 +64,7 @@ def mean_field_refined(
         predicted = np.maximum(smoother.smooth(q), 0.0) + FLOOR
         log_prior = strength * np.log(predicted)
         q = softmax(log_prior, axis=1)
-        mean_field(log_prior, messages, False, TIE, NEVER, MAX_SWEEPS, TOL, q)
+        mean_field(log_prior, messages, False, TIE, EXCLUDED, MAX_SWEEPS, TOL, q)
         if np.abs(q - before).max() < TOL:
             break
     return q

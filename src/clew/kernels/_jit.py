@@ -1,4 +1,4 @@
-"""The decorators that kernels wear."""
+"""The two decorators of all kernels."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import numba
 
 __all__ = ["bare_kernel", "kernel"]
 
-#: Compiles without the GIL and caches on disk; division by zero follows NumPy, as IEEE 754 has it.
+#: Compiles a function that runs without the GIL, and caches it on disk. Division by zero follows
+#: NumPy (IEEE 754).
 kernel = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=False)
 
-#: The same without Numba's runtime, for what runs once a tree node or once a pair. Such a kernel
-#: owns no memory: its caller allocates every buffer. With the runtime on, every array that a
-#: function touches is counted by an atomic operation, which cost 0.3 µs a tree node, and threads
-#: that share an array wait for each other's counts.
+#: The same without Numba's runtime, for functions that are called for each tree node or each pair.
+#: Such a kernel cannot allocate memory: its caller passes every buffer. The runtime counts
+#: references to arrays by atomic operations, which took 0.3 µs for each tree node, and for which
+#: threads that share an array wait for each other.
 bare_kernel = numba.njit(  # type: ignore[call-overload]
     nogil=True,
     cache=True,

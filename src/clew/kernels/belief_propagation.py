@@ -1,4 +1,4 @@
-"""Memberships of rows that answers tie together: loopy belief propagation."""
+"""Posterior probabilities of groups given answers: loopy belief propagation."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
-from clew.kernels.mean_field import normalise_into
+from clew.kernels.mean_field import normalize_into
 
-__all__ = ["Ties", "believe", "tell_all"]
+__all__ = ["AnswerFactors", "propagate_beliefs", "update_all_messages"]
 
-#: The least chance of which a logarithm is taken.
+#: Lower bound of likelihoods, so that their logarithms are finite.
 LEAST = 1e-12
 
 
-class Ties(NamedTuple):
-    """Answers, listed once for each of their rows: the ends of an answer.
+class AnswerFactors(NamedTuple):
+    """The likelihoods of answers, listed by row: one *end* for each row of each answer.
 
-    Given that row i of an answer is in group k, and the chances p and r of the groups of its other
-    rows, the answer is as likely as ``constant + by_first·p[k] + by_second·r[k] +
+    If the end's row is in group k, and p and r are the probabilities of the groups of the answer's
+    other rows, the likelihood of the answer is ``constant + by_first·p[k] + by_second·r[k] +
     by_rest·Σ p·r + by_both·p[k]·r[k]``.
 
     Parameters
     ----------
     start : ndarray of shape (n_rows + 1,), int64
-        Where the ends at each row begin and end.
+        The ends at row i are those from ``start[i]`` to ``start[i + 1] - 1``.
     first, second : ndarray of shape (n_ends,), int64
-        The ends of the same answer at its other rows; `second` is -1 where there is none.
+        The ends of the same answer at its other rows; `second` is -1 for a pair.
     constant, by_first, by_second, by_rest, by_both : ndarray of shape (n_ends,), float64
-        The factors above.
+        The coefficients of the likelihood.
     weight : ndarray of shape (n_ends,), float64
-        What the logarithm of that likelihood is multiplied by.
+        Weight of the answer, which multiplies its log-likelihood.
     """
 
     start: NDArray[np.int64]
@@ -47,84 +47,93 @@ class Ties(NamedTuple):
 
 
 @bare_kernel
-def tell(
-    end: int, ties: Ties, damping: float, others: NDArray[np.float64], told: NDArray[np.float64]
+def update_message(
+    end: int,
+    factors: AnswerFactors,
+    damping: float,
+    cavity: NDArray[np.float64],
+    message: NDArray[np.float64],
 ) -> float:
-    """Update what an answer tells one of its rows of each group, and give the largest change."""
-    first, second = ties.first[end], ties.second[end]
-    weight = ties.weight[end]
+    """Update the message of an answer to the row of one of its ends; return the largest change."""
+    first, second = factors.first[end], factors.second[end]
+    weight = factors.weight[end]
     rest = 0.0
     if second >= 0:
-        for k in range(told.shape[1]):
-            rest += others[first, k] * others[second, k]
-    rest = ties.constant[end] + ties.by_rest[end] * rest
+        for k in range(message.shape[1]):
+            rest += cavity[first, k] * cavity[second, k]
+    rest = factors.constant[end] + factors.by_rest[end] * rest
     change = 0.0
-    for k in range(told.shape[1]):
-        chance = rest + ties.by_first[end] * others[first, k]
+    for k in range(message.shape[1]):
+        likelihood = rest + factors.by_first[end] * cavity[first, k]
         if second >= 0:
-            chance += others[second, k] * (
-                ties.by_second[end] + ties.by_both[end] * others[first, k]
+            likelihood += cavity[second, k] * (
+                factors.by_second[end] + factors.by_both[end] * cavity[first, k]
             )
-        logarithm = weight * np.log(max(chance, LEAST))
-        change = max(change, abs(logarithm - told[end, k]))
-        told[end, k] += (1.0 - damping) * (logarithm - told[end, k])
+        logarithm = weight * np.log(max(likelihood, LEAST))
+        change = max(change, abs(logarithm - message[end, k]))
+        message[end, k] += (1.0 - damping) * (logarithm - message[end, k])
     return change
 
 
 @bare_kernel
-def gather(
+def sum_messages(
     row: int,
     log_prior: NDArray[np.float64],
-    ties: Ties,
-    told: NDArray[np.float64],
+    factors: AnswerFactors,
+    message: NDArray[np.float64],
     field: NDArray[np.float64],
 ) -> None:
-    """Add up what a row is told of each group."""
+    """Set `field`, of shape (n_groups,), to a row's log-prior plus all messages to the row."""
     for k in range(field.shape[0]):
         field[k] = log_prior[row, k]
-    for end in range(ties.start[row], ties.start[row + 1]):
+    for end in range(factors.start[row], factors.start[row + 1]):
         for k in range(field.shape[0]):
-            field[k] += told[end, k]
+            field[k] += message[end, k]
 
 
 @kernel
-def believe(
+def propagate_beliefs(
     log_prior: NDArray[np.float64],
-    ties: Ties,
+    factors: AnswerFactors,
     damping: float,
     max_sweeps: int,
     tol: float,
-    others: NDArray[np.float64],
-    told: NDArray[np.float64],
+    cavity: NDArray[np.float64],
+    message: NDArray[np.float64],
     q: NDArray[np.float64],
 ) -> int:
-    """Let answers tell each row, in turn, what the rest of the world makes of their other rows.
+    """Pass messages between rows and answers, until they hardly change.
 
-    Unlike in mean field, what an answer tells a row does not come back to it by the same answer.
+    A message to a row depends on the other rows' probabilities without that answer, so evidence
+    does not return to the row that it came from, as it does in mean field.
 
     Parameters
     ----------
     log_prior : ndarray of shape (n_rows, n_groups), float64 (IN)
-        Logarithm of each row's chance of each group, answers left out, but for a constant.
-    ties : Ties (IN)
+        Log-probability of each group of each row without answers, up to a constant for each row.
+    factors : AnswerFactors (IN)
         The answers.
     damping : float
-        Share of the message before that is kept.
+        Share of the previous message in a new one, in [0, 1).
     max_sweeps : int
-        Rounds over all rows at most.
+        Maximum number of sweeps over all rows.
     tol : float
-        A round in which no message changes by as much is the last.
-    others : ndarray of shape (n_ends, n_groups), float64 (INOUT)
-        For each end, the chances of its row's groups, this answer left out.
-    told : ndarray of shape (n_ends, n_groups), float64 (INOUT)
-        For each end, what the answer tells its row, as a log-likelihood.
+        The sweep in which no message changes by this much is the last.
+    cavity : ndarray of shape (n_ends, n_groups), float64 (INOUT)
+        For each end, the probabilities of its row's groups without this answer.
+    message : ndarray of shape (n_ends, n_groups), float64 (INOUT)
+        For each end, the message of the answer to its row: log-likelihoods of the row's groups.
     q : ndarray of shape (n_rows, n_groups), float64 (OUT)
-        Memberships; rows add up to 1.
+        Probability of each group of each row; each row sums to 1.
 
     Returns
     -------
     int
-        Rounds.
+        Number of sweeps.
+
+    Notes
+    -----
+    Time O((n_rows + n_ends)·n_groups) for each sweep. Exact if the answers form no loop.
     """
     n_rows, n_groups = q.shape
     field = np.empty(n_groups)
@@ -134,32 +143,35 @@ def believe(
         sweep += 1
         change = 0.0
         for row in range(n_rows):
-            gather(row, log_prior, ties, told, field)
-            for end in range(ties.start[row], ties.start[row + 1]):
+            sum_messages(row, log_prior, factors, message, field)
+            for end in range(factors.start[row], factors.start[row + 1]):
                 for k in range(n_groups):
-                    rest[k] = field[k] - told[end, k]
-                normalise_into(rest, others[end])
-                change = max(change, tell(ties.first[end], ties, damping, others, told))
-                if ties.second[end] >= 0:
-                    change = max(change, tell(ties.second[end], ties, damping, others, told))
+                    rest[k] = field[k] - message[end, k]
+                normalize_into(rest, cavity[end])
+                first, second = factors.first[end], factors.second[end]
+                change = max(change, update_message(first, factors, damping, cavity, message))
+                if second >= 0:
+                    change = max(change, update_message(second, factors, damping, cavity, message))
     for row in range(n_rows):
-        gather(row, log_prior, ties, told, field)
-        normalise_into(field, q[row])
+        sum_messages(row, log_prior, factors, message, field)
+        normalize_into(field, q[row])
     return sweep
 
 
 @kernel
-def tell_all(ties: Ties, others: NDArray[np.float64], told: NDArray[np.float64]) -> None:
-    """Write down what each answer tells each of its rows, given the chances of the others.
+def update_all_messages(
+    factors: AnswerFactors, cavity: NDArray[np.float64], message: NDArray[np.float64]
+) -> None:
+    """Compute the message of each answer to each of its rows, without damping.
 
     Parameters
     ----------
-    ties : Ties (IN)
+    factors : AnswerFactors (IN)
         The answers.
-    others : ndarray of shape (n_ends, n_groups), float64 (IN)
-        For each end, the chances of its row's groups.
-    told : ndarray of shape (n_ends, n_groups), float64 (OUT)
-        For each end, what the answer tells its row, as a log-likelihood.
+    cavity : ndarray of shape (n_ends, n_groups), float64 (IN)
+        For each end, the probabilities of its row's groups.
+    message : ndarray of shape (n_ends, n_groups), float64 (OUT)
+        For each end, the message of the answer to its row: log-likelihoods of the row's groups.
     """
-    for end in range(told.shape[0]):
-        tell(end, ties, 0.0, others, told)
+    for end in range(message.shape[0]):
+        update_message(end, factors, 0.0, cavity, message)

@@ -1,9 +1,12 @@
-"""Make a coloring cheaper by swapping two colors along a chain, which breaks no edge.
+"""Lower the cost of a graph coloring by swapping two colors along chains of nodes.
+
+A coloring is valid if no edge joins two nodes of one color. It stays valid if two colors are
+swapped in a whole chain: the nodes that paths through these two colors connect (a Kempe chain).
 
 References
 ----------
-The chains are those of A. B. Kempe, "On the geographical problem of the four colours",
-American Journal of Mathematics 2, 1879.
+A. B. Kempe, "On the geographical problem of the four colours", American Journal of Mathematics 2,
+1879.
 """
 
 from __future__ import annotations
@@ -28,9 +31,9 @@ def follow_chain(
     visits: NDArray[np.int64],
     chain: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Collect the nodes that have to swap colors with `start`, and what the swap saves.
+    """Collect the chain of `start` and `color`; return its length and how much the swap saves.
 
-    The length is 0 where the chain does not fit into `chain`.
+    The length is 0 if the chain does not fit into `chain`.
     """
     own = labels[start]
     chain[0] = start
@@ -64,30 +67,33 @@ def swap_chains(
     least: float,
     labels: NDArray[np.int64],
 ) -> int:
-    """Swap two colors along chains as long as that lowers the cost.
+    """Swap colors along chains as long as that lowers the cost.
 
-    A chain is what edges join among the nodes of two colors. One node without a neighbor of
-    the other color is a chain of its own: it just takes the cheaper color.
+    A node without a neighbor of the other color is a chain by itself, and changes its color.
 
     Parameters
     ----------
     cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
-        Cost of each color.
+        Cost of each node in each color.
     indptr, indices : ndarray, int64 (IN)
-        Neighbors of each node, in both directions.
+        Neighbors of each node, in both directions, as in a CSR matrix.
     max_length : int
-        Longer chains are left alone.
+        Longer chains are not swapped.
     max_sweeps : int
-        Rounds over all nodes at most.
+        Maximum number of sweeps over all nodes; a sweep without a swap is the last.
     least : float
-        A swap has to save more than this.
+        A swap must save more than this.
     labels : ndarray of shape (n_nodes,), int64 (INOUT)
-        The color of each node; no edge joins one color, before and after.
+        The color of each node: a valid coloring before and after.
 
     Returns
     -------
     int
         Number of swaps.
+
+    Notes
+    -----
+    Each sweep follows at most one chain for each node and cheaper color.
     """
     n, n_colors = cost.shape
     visits = np.zeros(n, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Color the nodes of a graph so that no edge joins one color, each node as cheaply as it can be.
+"""Color a graph so that no edge joins two nodes of one color, at a low cost.
 
-Groups are colors, must-link components are nodes, and cannot-links are edges. All edges are kept
-in both directions, as the sorted lists of a CSR matrix.
+Nodes are must-link components, edges are cannot-links, and colors are groups. Edges are listed in
+both directions, as in a CSR matrix with sorted indices.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["color_connected", "peeling_rounds", "place_in_order"]
 def peeling_rounds(
     indptr: NDArray[np.int64], indices: NDArray[np.int64], n_colors: int
 ) -> NDArray[np.int64]:
-    """Peel off nodes with fewer than `n_colors` neighbors, round by round.
+    """Remove nodes with fewer than `n_colors` neighbors, round by round; the rest is the core.
 
-    Whatever colors the nodes of later rounds and of the core have, those of one round can be
-    colored in any order: of the neighbors of each, fewer than `n_colors` have a color yet.
+    If the core is colored first and then the rounds, from the last to the first, each node has
+    fewer than `n_colors` colored neighbors, so a color remains for it.
 
     Parameters
     ----------
@@ -33,7 +33,11 @@ def peeling_rounds(
     Returns
     -------
     ndarray of shape (n_nodes,), int64
-        The round in which each node goes, from 0 on; -1 for the core, which stays.
+        The round in which each node is removed, from 0; -1 for nodes of the core.
+
+    Notes
+    -----
+    Time linear in nodes and edges.
     """
     n = indptr.shape[0] - 1
     rounds = np.full(n, -1, dtype=np.int64)
@@ -70,7 +74,7 @@ def paint(
     n_blocking: NDArray[np.int32],
     n_open: NDArray[np.int64],
 ) -> None:
-    """Forbid a node's color to its neighbors (`step` 1), or allow it again (-1)."""
+    """Forbid a node's color to its neighbors (`step` 1), or undo that (`step` -1)."""
     for at in range(indptr[node], indptr[node + 1]):
         other = indices[at]
         was_open = n_blocking[other, color] == 0
@@ -87,14 +91,14 @@ def place_in_order(
     indices: NDArray[np.int64],
     labels: NDArray[np.int64],
 ) -> int:
-    """Give nodes, one by one, the cheapest color that no neighbor has.
+    """Color nodes one by one, each with the cheapest color that no neighbor has.
 
     Parameters
     ----------
     order : ndarray of shape (m,), int64 (IN)
         The nodes to color.
     cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
-        Cost of each color.
+        Cost of each node in each color.
     indptr, indices : ndarray, int64 (IN)
         Neighbors of each node.
     labels : ndarray of shape (n_nodes,), int64 (INOUT)
@@ -103,7 +107,7 @@ def place_in_order(
     Returns
     -------
     int
-        How many were colored; fewer than `m` where one found every color taken.
+        Number of nodes colored; fewer than `m` if a node had neighbors of every color.
     """
     n_colors = cost.shape[1]
     taken_by = np.full(n_colors, -1, dtype=np.int64)
@@ -130,7 +134,7 @@ def hardest(
     n_open: NDArray[np.int64],
     indptr: NDArray[np.int64],
 ) -> int:
-    """Choose, of the nodes without a color, one with the fewest open; then the most neighbors."""
+    """Choose the uncolored node with the fewest allowed colors, then with the most neighbors."""
     best = -1
     least = np.int64(0)
     for k in range(nodes.shape[0]):
@@ -154,7 +158,7 @@ def next_color(
     node: int,
     was_fresh: bool,
 ) -> int:
-    """Choose the cheapest open color not tried yet; one that no node has is tried only once."""
+    """Choose the cheapest allowed color not tried yet; of unused colors only one is tried."""
     best = -1
     for color in range(cost.shape[1]):
         if tried[color] or n_blocking[node, color] > 0 or (was_fresh and n_used[color] == 0):
@@ -173,27 +177,35 @@ def color_connected(
     max_steps: int,
     labels: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Color some nodes, the hardest first, and go back from dead ends (DSATUR).
+    """Color nodes by DSATUR with backtracking: the node with the fewest allowed colors first.
 
     Parameters
     ----------
     nodes : ndarray of shape (m,), int64 (IN)
-        Nodes without a color, none of which has a neighbor with one.
+        The nodes to color; neither they nor their neighbors have a color.
     cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
-        Cost of each color; cheap ones are tried first.
+        Cost of each node in each color; cheap colors are tried first.
     indptr, indices : ndarray, int64 (IN)
         Neighbors of each node.
     max_steps : int
-        Colors to try at most.
+        Maximum number of colors tried.
     labels : ndarray of shape (n_nodes,), int64 (INOUT)
-        The color of each node; of use only where one was found.
+        The color of each node, -1 for none. Partly colored unless `found` is 1.
 
     Returns
     -------
     found : int
-        1: all have a color. 0: there is no way. -1: none was found within `max_steps`.
+        1 if all nodes are colored, 0 if no coloring exists, -1 if `max_steps` was reached.
     n_steps : int
-        Colors tried.
+        Number of colors tried.
+
+    Notes
+    -----
+    Time O(m + degree) for each step; memory O((n_nodes + m)·n_colors).
+
+    References
+    ----------
+    D. Brélaz, "New methods to color the vertices of a graph", Communications of the ACM 22, 1979.
     """
     n, n_colors = cost.shape
     n_blocking = np.zeros((n, n_colors), dtype=np.int32)
@@ -219,7 +231,7 @@ def color_connected(
             return -1, n_steps
         n_steps += 1
         tried[depth, color] = True
-        # Colors that no node has are alike: where one leads nowhere, so do the others.
+        # Unused colors are interchangeable: if one fails, so do the others.
         was_fresh[depth] |= n_used[color] == 0
         labels[node] = color
         n_used[color] += 1

@@ -12,14 +12,18 @@ __all__ = ["component_labels", "find_root", "unite"]
 
 @kernel
 def find_root(parent: NDArray[np.int64], node: int) -> int:
-    """Return the root of a node's tree and halve the path on the way there.
+    """Return the root of a node's tree, and halve the path to it.
 
     Parameters
     ----------
     parent : ndarray of shape (n,), int64 (INOUT)
-        Each node's parent; a root is its own.
+        Parent of each node; that of a root is the root itself.
     node : int
-        Where to start.
+        The node.
+
+    Returns
+    -------
+    int
     """
     while parent[node] != node:
         parent[node] = parent[parent[node]]
@@ -29,16 +33,21 @@ def find_root(parent: NDArray[np.int64], node: int) -> int:
 
 @kernel
 def unite(parent: NDArray[np.int64], size: NDArray[np.int64], a: int, b: int) -> bool:
-    """Join the trees of two nodes, the smaller below the larger; False if they were one already.
+    """Join the trees of two nodes, the smaller below the larger.
 
     Parameters
     ----------
     parent : ndarray of shape (n,), int64 (INOUT)
-        Each node's parent; a root is its own.
+        Parent of each node; that of a root is the root itself.
     size : ndarray of shape (n,), int64 (INOUT)
-        Number of nodes below each root, itself included.
+        Number of nodes in the tree of each root.
     a, b : int
         The nodes.
+
+    Returns
+    -------
+    bool
+        False if the nodes were in one tree already.
     """
     a = find_root(parent, a)
     b = find_root(parent, b)
@@ -60,12 +69,16 @@ def component_labels(n_nodes: int, edges: NDArray[np.int64]) -> NDArray[np.int64
     n_nodes : int
         Number of nodes.
     edges : ndarray of shape (m, 2), int64 (IN)
-        Pairs of joined nodes.
+        Edges, as pairs of nodes.
 
     Returns
     -------
-    labels : ndarray of shape (n_nodes,), int64
+    ndarray of shape (n_nodes,), int64
         The component of each node.
+
+    Notes
+    -----
+    Union-find: time nearly linear in nodes and edges, memory O(n_nodes).
     """
     parent = np.arange(n_nodes)
     size = np.ones(n_nodes, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Dominant sets: the support of a maximiser of a quadratic form on the simplex."""
+"""Dominant sets: the support of a local maximum of a quadratic form on the simplex."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["bound_eigenvalue", "dominant_members", "maximise"]
+__all__ = ["bound_eigenvalue", "dominant_members", "maximize"]
 
 
 @bare_kernel
@@ -20,23 +20,27 @@ def bound_eigenvalue(
     tol: float,
     max_iter: int,
 ) -> float:
-    """Bound the largest eigenvalue of a symmetric matrix without negative entries from above.
+    """Return an upper bound of the largest eigenvalue of a symmetric nonnegative matrix A.
 
-    No positive vector x has a ratio ``max (Ax) / x`` below the eigenvalue (Collatz and Wielandt);
-    power steps bring the ratio down to it.
+    For any positive vector x, the largest entry of ``(Ax) / x`` is at least that eigenvalue
+    (Collatz and Wielandt). Power iterations lower it towards the eigenvalue.
 
     Parameters
     ----------
     block : ndarray of shape (m, m) (IN)
-        The matrix is ``block[start:size, start:size]``.
+        A is ``block[start:size, start:size]``.
     start, size : int
-        Where it begins and ends.
+        First row of A in `block`, and the row after its last.
     vector, image : ndarray of shape (m,) (OUT)
-        Work space.
+        Buffers.
     tol : float
-        Relative gap between the largest and the smallest ratio at which to stop.
+        Relative gap between the largest and the smallest entry of ``(Ax) / x`` at which to stop.
     max_iter : int
-        Power steps at most; the bound holds after any number.
+        Maximum number of power iterations; the bound holds after any number.
+
+    Returns
+    -------
+    float
     """
     vector[start:size] = 1.0
     bound = 0.0
@@ -53,7 +57,7 @@ def bound_eigenvalue(
             break
         largest = 0.0
         for a in range(start, size):
-            # A share of the vector stays: entries remain positive, and no step goes in circles.
+            # Adding a share of the vector keeps entries positive and prevents oscillation.
             vector[a] = image[a] + 0.25 * bound * vector[a]
             largest = max(largest, vector[a])
         for a in range(start, size):
@@ -63,7 +67,7 @@ def bound_eigenvalue(
 
 @bare_kernel
 def _worst(share: NDArray[np.float64], payoff: NDArray[np.float64], size: int, mean: float) -> int:
-    """Find the element that gains most by joining, or by leaving."""
+    """Find the element whose payoff differs most from the mean in a direction it can move."""
     best, gain = 0, -1.0
     for a in range(size):
         ahead = payoff[a] - mean
@@ -75,7 +79,7 @@ def _worst(share: NDArray[np.float64], payoff: NDArray[np.float64], size: int, m
 
 
 @bare_kernel
-def maximise(
+def maximize(
     block: NDArray[np.float64],
     size: int,
     share: NDArray[np.float64],
@@ -83,10 +87,10 @@ def maximise(
     tol: float,
     max_iter: int,
 ) -> bool:
-    """Climb to a local maximum of ``x'Bx`` on the simplex; False where the steps ran out.
+    """Find a local maximum of ``x'Bx`` on the simplex.
 
-    Each step moves towards the element with the highest payoff, or away from the member with the
-    lowest, as far as the form rises. Members that leave have a share of exactly 0.
+    Each step moves x towards the element with the highest payoff, or away from the member with the
+    lowest, to the best point on that line. A member that is removed has a share of exactly 0.
 
     Parameters
     ----------
@@ -95,13 +99,19 @@ def maximise(
     size : int
         Number of elements.
     share : ndarray of shape (m,) (INOUT)
-        Where to start, and x: no entry negative, their sum 1.
+        The initial x, then the maximum: entries not negative, with sum 1.
     payoff : ndarray of shape (m,) (OUT)
         ``Bx``.
     tol : float
-        No payoff of a member may differ by more from their mean, and no other exceed it by more.
+        Converged if every payoff of a member is within this of the mean payoff ``x'Bx``, and no
+        other payoff exceeds the mean by more.
     max_iter : int
-        Steps at most.
+        Maximum number of steps.
+
+    Returns
+    -------
+    bool
+        Whether x converged within `max_iter` steps.
     """
     for a in range(size):
         payoff[a] = 0.0
@@ -115,7 +125,7 @@ def maximise(
         ahead = payoff[chosen] - mean
         if abs(ahead) <= tol:
             return True
-        # Away from a member is a step backwards, which ends where nothing is left of it.
+        # A step away from a member is negative, and at most removes the member.
         longest = 1.0 if ahead > 0.0 else -share[chosen] / (1.0 - share[chosen])
         curvature = block[chosen, chosen] - 2.0 * payoff[chosen] + mean
         step = longest
@@ -140,7 +150,7 @@ def _gather(
     place: NDArray[np.int64],
     block: NDArray[np.float64],
 ) -> None:
-    """Copy the affinities of some rows out of a graph; `place` holds -1 before and after."""
+    """Copy the affinities among some rows from a graph; `place` is -1 before and after."""
     for a in range(size):
         place[members[a]] = a
     for a in range(size):
@@ -166,29 +176,36 @@ def dominant_members(
     max_iter: int,
     is_member: NDArray[np.bool_],
 ) -> int:
-    """Find the dominant set of each row's neighbourhood that holds the row.
+    """Find for each row the dominant set of its neighborhood that contains the row.
+
+    The diagonal entry of each neighbor is a penalty above the largest eigenvalue of the affinities
+    among the neighbors; the row itself has none. Then every local maximum contains the row.
 
     Parameters
     ----------
     indptr, indices, data : ndarray (IN)
-        The neighbour graph, a symmetric CSR matrix of shape (n, n): nothing on the diagonal, no
-        entry negative, none above 1.
+        The neighbor graph, a symmetric CSR matrix of shape (n, n) with an empty diagonal and
+        entries in [0, 1].
     first, listed : ndarray of shape (n + 1,) and (n_listed,), int64 (IN)
-        The neighbours of row i are ``listed[first[i]:first[i + 1]]``.
+        The neighbors of row i are ``listed[first[i]:first[i + 1]]``.
     margin : float
-        How far the penalty on neighbours lies above the largest eigenvalue of their affinities, as
-        a share of it; also the accuracy of that eigenvalue.
+        How far the penalty exceeds the eigenvalue, and the accuracy of the eigenvalue, relative to
+        it.
     tol : float
-        Where to stop, as a share of the penalty.
+        Tolerance of convergence, relative to the penalty.
     max_iter : int
-        Steps at most for each row.
+        Maximum number of steps for each row.
     is_member : ndarray of shape (n_listed,), bool (OUT)
-        Which entries of the lists are in the set.
+        Whether each listed neighbor is in the set of its row.
 
     Returns
     -------
     int
-        Rows whose steps ran out.
+        Number of rows that did not converge.
+
+    Notes
+    -----
+    Time O(k²) for each row of k neighbors, and O(k) for each of its steps. Memory O(n + k²).
     """
     n = len(indptr) - 1
     most = 1
@@ -207,7 +224,7 @@ def dominant_members(
         for a in range(1, size):
             block[a, a] = -penalty
         share[:size] = 1.0 / size
-        if not maximise(block, size, share, payoff, tol * penalty, max_iter):
+        if not maximize(block, size, share, payoff, tol * penalty, max_iter):
             n_unfinished += 1
         for a in range(1, size):
             is_member[first[row] + a - 1] = share[a] > 0.0

@@ -1,8 +1,8 @@
-"""Constrained agglomeration by chains of nearest neighbors, on condensed distances.
+"""Constrained agglomerative clustering by chains of nearest neighbors, on condensed distances.
 
-A condensed matrix holds the distance of each two of n rows once, in the order of SciPy's
-``pdist``. A cluster lives in the slot of one of its rows, and an infinite distance says that two
-clusters may never be one.
+A condensed matrix contains the distance of each pair of n rows once, in the order of SciPy's
+``pdist``. The distances of a cluster are stored at one of its rows, its *slot*. An infinite
+distance forbids two clusters to merge.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from clew.kernels.disjoint_sets import find_root
 
 __all__ = ["LINKAGES", "merge_along_chains", "merge_components", "number_nodes"]
 
-#: Codes of the four ways to measure the distance of clusters.
+#: Codes of the linkages.
 LINKAGES = {"single": 0, "complete": 1, "average": 2, "ward": 3}
 
 
 @bare_kernel
 def position(n: int, i: int, j: int) -> int:
-    """Give the place of a pair of different rows in a condensed matrix of n rows."""
+    """Return the index of a pair of different rows in a condensed matrix of n rows."""
     if i > j:
         i, j = j, i
     return i * (2 * n - i - 3) // 2 + j - 1
@@ -31,18 +31,22 @@ def position(n: int, i: int, j: int) -> int:
 def joined_distance(
     linkage: int, a: float, b: float, ab: float, n_a: float, n_b: float, n_other: float
 ) -> float:
-    """Give the distance from the union of A and B to another cluster (Lance and Williams).
+    """Return the distance from the union of A and B to another cluster (Lance and Williams).
 
     Parameters
     ----------
     linkage : int
-        One of `LINKAGES`.
+        One of the values of `LINKAGES`.
     a, b : float
-        Distances from A and from B to the other; where either is infinite, so is the result.
+        Distances from A and from B to the other cluster; if one is infinite, so is the result.
     ab : float
         Distance from A to B.
     n_a, n_b, n_other : float
-        Sizes of the three.
+        Sizes of A, B and the other cluster.
+
+    Returns
+    -------
+    float
     """
     if a == np.inf or b == np.inf:
         return np.inf
@@ -53,7 +57,7 @@ def joined_distance(
     if linkage == 2:
         return (n_a * a + n_b * b) / (n_a + n_b)
     squared = (n_other + n_a) * a * a + (n_other + n_b) * b * b - n_other * ab * ab
-    # Below zero only where must-links join rows whose distances are not those of any space.
+    # Negative only if must-links join rows and the distances are not Euclidean.
     return np.sqrt(max(squared, 0.0) / (n_a + n_b + n_other))
 
 
@@ -67,22 +71,31 @@ def merge(
     active: NDArray[np.int64],
     n_active: int,
 ) -> int:
-    """Put the cluster of one slot into that of another; give the number of clusters left.
+    """Merge the cluster of one slot into that of another.
 
     Parameters
     ----------
     distance : ndarray of shape (n * (n - 1) / 2,) (INOUT)
-        Condensed distances; those of the kept slot become those of the union.
+        Condensed distances; those of the slot `kept` become those of the union.
     linkage : int
-        One of `LINKAGES`.
+        One of the values of `LINKAGES`.
     gone, kept : int
         The slots.
     size : ndarray of shape (n,) (INOUT)
-        Rows in each slot.
+        Number of rows of the cluster in each slot.
     active : ndarray of shape (n,) (INOUT)
-        Slots that hold clusters, ascending, in the first `n_active` places.
+        The slots in use, ascending, in the first `n_active` entries.
     n_active : int
-        How many.
+        Number of clusters.
+
+    Returns
+    -------
+    int
+        Number of clusters left.
+
+    Notes
+    -----
+    Time O(n_active).
     """
     n = size.shape[0]
     between = distance[position(n, gone, kept)]
@@ -111,20 +124,29 @@ def merge_components(
     size: NDArray[np.float64],
     active: NDArray[np.int64],
 ) -> int:
-    """Merge along must-links, each from one slot into another; give the number of clusters left.
+    """Merge the rows that must-links join.
 
     Parameters
     ----------
     distance : ndarray of shape (n * (n - 1) / 2,) (INOUT)
         Condensed distances, all finite.
     linkage : int
-        One of `LINKAGES`.
+        One of the values of `LINKAGES`.
     links : ndarray of shape (m, 2), int64 (IN)
-        The slot that stays and the slot that goes into it; none goes twice.
+        Pairs of slots: the second is merged into the first, and is in no other pair.
     size : ndarray of shape (n,) (INOUT)
-        Rows in each slot.
+        Number of rows of the cluster in each slot.
     active : ndarray of shape (n,) (INOUT)
-        All slots, ascending; afterwards those that stay, in the first places.
+        All slots, ascending; afterwards the slots in use, in the first entries.
+
+    Returns
+    -------
+    int
+        Number of clusters left.
+
+    Notes
+    -----
+    Time O(n·m).
     """
     n_active = active.shape[0]
     for k in range(links.shape[0]):
@@ -141,9 +163,27 @@ def nearest(
     active: NDArray[np.int64],
     n_active: int,
 ) -> tuple[int, float]:
-    """Find the cluster nearest to a slot: of equal ones `before`, then the first.
+    """Find the slot nearest to a slot; of equally near ones `before`, otherwise the first.
 
-    Gives -1 and infinity where no cluster may be merged with this one. `before` is -1 for none.
+    Parameters
+    ----------
+    distance : ndarray of shape (n * (n - 1) / 2,) (IN)
+        Condensed distances.
+    n, slot : int
+        Number of rows, and the slot.
+    before : int
+        The previous slot of the chain, -1 for none.
+    active : ndarray of shape (n,) (IN)
+        The slots in use, ascending, in the first `n_active` entries.
+    n_active : int
+        Number of clusters.
+
+    Returns
+    -------
+    slot : int
+        -1 if every merge with this slot is forbidden.
+    distance : float
+        Infinite then.
     """
     best = -1
     least = np.inf
@@ -158,7 +198,7 @@ def nearest(
             best, least = other, here
         p += 1
     start = slot * (2 * n - slot - 3) // 2 - 1
-    for q in range(p + 1, n_active):  # behind the slot itself
+    for q in range(p + 1, n_active):  # after the slot itself
         here = distance[start + active[q]]
         if here < least:
             best, least = active[q], here
@@ -175,29 +215,39 @@ def merge_along_chains(
     merges: NDArray[np.int64],
     heights: NDArray[np.float64],
 ) -> int:
-    """Merge mutual nearest neighbors until no two clusters may be merged.
+    """Merge mutual nearest neighbors until only forbidden merges are left.
 
     Parameters
     ----------
     distance : ndarray of shape (n * (n - 1) / 2,) (INOUT)
-        Condensed distances; infinite between clusters that must stay apart.
+        Condensed distances; infinite between clusters that must not be merged.
     linkage : int
-        One of `LINKAGES`.
+        One of the values of `LINKAGES`.
     size : ndarray of shape (n,) (INOUT)
-        Rows in each slot.
+        Number of rows of the cluster in each slot.
     active : ndarray of shape (n,) (INOUT)
-        Slots that hold clusters, ascending, in the first `n_active` places.
+        The slots in use, ascending, in the first `n_active` entries.
     n_active : int
-        How many.
+        Number of clusters.
     merges : ndarray of shape (n_active - 1, 2), int64 (OUT)
-        A slot of each of the two clusters, merges within a cluster before those of it.
+        The slots of the two clusters of each merge. A merge comes after all merges within its two
+        clusters.
     heights : ndarray of shape (n_active - 1,) (OUT)
-        Distance of the two clusters, never below that of a merge within either.
+        Distance of the two clusters, not below the height of any merge within them.
 
     Returns
     -------
     int
-        Number of merges. Fewer than ``n_active - 1`` where infinite distances are in the way.
+        Number of merges; fewer than ``n_active - 1`` if the remaining ones are forbidden.
+
+    Notes
+    -----
+    Time O(n²).
+
+    References
+    ----------
+    F. Murtagh, "A survey of recent advances in hierarchical clustering algorithms", The Computer
+    Journal 26, 1983.
     """
     n = size.shape[0]
     chain = np.empty(n_active, dtype=np.int64)
@@ -211,7 +261,7 @@ def merge_along_chains(
         slot = chain[length - 1]
         before = chain[length - 2] if length > 1 else -1
         found, least = nearest(distance, n, slot, before, active, n_active)
-        if found < 0:  # apart from all others for good; only a chain's first slot can be
+        if found < 0:  # every merge is forbidden, which only happens to the first slot of a chain
             n_active = without(active, n_active, slot)
             length = 0
         elif found != before:
@@ -220,7 +270,7 @@ def merge_along_chains(
         else:
             gone, kept = min(slot, found), max(slot, found)
             n_active = merge(distance, linkage, gone, kept, size, active, n_active)
-            # Rounding may put a mean of equal distances below them.
+            # Through rounding, the mean of equal distances may be below them.
             reached[kept] = max(least, reached[gone], reached[kept])
             merges[n_merges, 0], merges[n_merges, 1] = gone, kept
             heights[n_merges] = reached[kept]
@@ -231,7 +281,7 @@ def merge_along_chains(
 
 @bare_kernel
 def without(active: NDArray[np.int64], n_active: int, slot: int) -> int:
-    """Take a slot out of the ascending list of slots; give how many are left."""
+    """Remove a slot from the ascending list of slots; return the number of slots left."""
     n_left = 0
     for p in range(n_active):
         if active[p] != slot:
@@ -242,7 +292,7 @@ def without(active: NDArray[np.int64], n_active: int, slot: int) -> int:
 
 @kernel
 def number_nodes(n: int, merges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn merges of rows' clusters into nodes of a tree.
+    """Convert merges to the nodes of a tree, as in scikit-learn's `children_`.
 
     Parameters
     ----------
@@ -254,8 +304,8 @@ def number_nodes(n: int, merges: NDArray[np.int64]) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of shape (m, 2), int64
-        The two nodes of each merge, the smaller first: below n rows, else n plus the number of an
-        earlier merge.
+        The two nodes of each merge, the smaller first. Node i is a row if i < n, otherwise the
+        result of merge i - n.
     """
     parent = np.arange(n)
     node = np.arange(n)

@@ -1,4 +1,8 @@
-"""Projections under the log-det divergence: one constraint on squared distances after another."""
+"""Bregman projections under the log-det divergence onto constraints on squared distances.
+
+A is the positive definite matrix of the squared distances d(i, j) = (x_i - x_j)' A (x_i - x_j).
+A projection is the nearest matrix, in log-det divergence, under which one constraint holds.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +17,24 @@ __all__ = ["Limits", "project_block"]
 
 
 class Limits(NamedTuple):
-    """Constraints on squared distances d of rows; each has a multiplier λ.
+    """Constraints on squared distances, each with a multiplier λ.
 
-    With ``inverse_bound`` 0 a constraint compares two distances, ``factor·d(i, j) <= d(g, h)``.
-    Otherwise it bounds one: ``factor·d(i, j) <= factor·bound``, for a factor of 1 or -1.
+    A constraint with ``inverse_bound`` 0 compares two distances: ``factor·d(i, j) <= d(g, h)``.
+    Any other bounds one distance: ``factor·d(i, j) <= factor·bound``, with a factor of 1 or -1.
 
     Parameters
     ----------
     rows : ndarray of shape (n, 4), int64
-        i, j, g and h.
+        The rows i, j, g and h.
     factor : ndarray of shape (n,), float64
-        What the first distance is multiplied by.
+        Factor of the first distance.
     inverse_bound : ndarray of shape (n,), float64
         1 / bound, or 0.
     give : ndarray of shape (n,), float64
-        How far a bound gives way: it is ``1 / (inverse_bound - factor·give·λ)``. 0 is not at all.
+        Slack of a bound, which moves with λ: it is ``1 / (inverse_bound - factor·give·λ)``. With 0
+        the bound is hard.
     low, high : ndarray of shape (n,), float64
-        What λ is at least, and at most.
+        Range of λ.
     """
 
     rows: NDArray[np.int64]
@@ -44,23 +49,23 @@ class Limits(NamedTuple):
 def best_step(
     limits: Limits, at: int, multiplier: float, near: float, far: float, cross: float
 ) -> float:
-    """Find the change of λ after which the constraint holds with equality.
+    """Return the change of λ after which a constraint holds with equality.
 
     Parameters
     ----------
     limits : Limits
         The constraints.
     at : int
-        Which one.
+        Number of the constraint.
     multiplier : float
         Its λ.
     near, far, cross : float
-        ``c'Ac``, ``e'Ae`` and ``c'Ae`` for the differences c of rows i and j, and e of g and h.
+        ``c'Ac``, ``e'Ae`` and ``c'Ae`` for the differences ``c = x_i - x_j`` and ``e = x_g - x_h``.
 
     Returns
     -------
     float
-        0 where there is no such change.
+        0 if there is no such change.
     """
     factor = limits.factor[at]
     if limits.inverse_bound[at] == 0.0:
@@ -75,7 +80,7 @@ def best_step(
 
 @kernel
 def apply_one(step: float, near: float, u: NDArray[np.float64], gram: NDArray[np.float64]) -> None:
-    """Turn ``gram`` into what it is after A became ``(A⁻¹ + step·c c')⁻¹``."""
+    """Update `gram` for the matrix ``(A⁻¹ + step·c c')⁻¹`` in place of A."""
     scale = step / (1.0 + step * near)
     for row in range(gram.shape[0]):
         x = scale * u[row]
@@ -93,7 +98,7 @@ def apply_two(
     v: NDArray[np.float64],
     gram: NDArray[np.float64],
 ) -> None:
-    """Turn ``gram`` into what it is after A became ``(A⁻¹ + s·c c' + t·e e')⁻¹``, steps s, t."""
+    """Update `gram` for the matrix ``(A⁻¹ + s·c c' + t·e e')⁻¹`` in place of A, with steps s, t."""
     s, t = steps
     whole = (1.0 + s * near) * (1.0 + t * far) - s * t * cross * cross
     both = -s * t * cross / whole
@@ -108,7 +113,7 @@ def apply_two(
 
 @kernel
 def excess(limits: Limits, at: int, multiplier: float, near: float, far: float) -> float:
-    """Measure by what share a constraint is violated; negative where it holds by more."""
+    """Return the relative violation of a constraint; negative if it holds with a margin."""
     factor = limits.factor[at]
     if limits.inverse_bound[at] == 0.0:
         total = factor * near + far
@@ -128,18 +133,20 @@ def project_block(
     multiplier: NDArray[np.float64],
     gram: NDArray[np.float64],
 ) -> int:
-    """Project on some constraints in turn, and again until they hold.
+    """Project onto some constraints in turn, round after round until they hold.
 
     Parameters
     ----------
     limits : Limits (IN)
-        The constraints; their rows are numbers of rows of `gram`.
+        The constraints; their rows are row numbers of `gram`.
     start, stop : int
-        Which of them.
+        The constraints used are those from `start` to ``stop - 1``.
     max_rounds : int
-        Rounds at most.
-    tol, corrected
-        As for `sweep`. A round in which no constraint was off by more than `tol` is the last.
+        Maximum number of rounds.
+    tol : float
+        The round in which no relative violation exceeds this is the last.
+    corrected : bool
+        As for `log_det_sweeps.sweep`.
     multiplier : ndarray of shape (n,), float64 (INOUT)
         λ of all constraints.
     gram : ndarray of shape (n_rows, n_rows), float64 (INOUT)
@@ -149,6 +156,10 @@ def project_block(
     -------
     int
         Number of projections.
+
+    Notes
+    -----
+    Time O(n_rows²) for each projection.
     """
     u, v = np.empty(gram.shape[0]), np.empty(gram.shape[0])
     n_steps = 0

@@ -1,4 +1,4 @@
-"""Sweeps of log-det projections, block by block: products of matrices do most of the work."""
+"""Sweeps of log-det projections over blocks of constraints, mostly by matrix products."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["squared_distances", "sweep"]
 def squared_distances(
     X: NDArray[np.float64], rows: NDArray[np.int64], distance: NDArray[np.float64]
 ) -> None:
-    """Measure the squared distances of the first two rows of each constraint, and the last two.
+    """Compute the two squared Euclidean distances of each constraint.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float64 (IN)
         Features.
     rows : ndarray of shape (n, 4), int64 (IN)
-        Rows of each constraint.
+        Rows i, j, g and h of each constraint.
     distance : ndarray of shape (n, 2), float64 (OUT)
-        The distances.
+        Squared distances between i and j, and between g and h.
     """
     for at in range(rows.shape[0]):
         for end in range(2):
@@ -43,27 +43,27 @@ def cut_block(
     members: NDArray[np.int64],
     local: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Take as many constraints as have room in a block, and number their rows.
+    """Find the next block of constraints, which has at most `max_rows` different rows.
 
     Parameters
     ----------
     rows : ndarray of shape (n, 4), int64 (IN)
         Rows of each constraint.
     start : int
-        The first one.
+        First constraint of the block.
     place : ndarray of shape (n_rows,), int64 (INOUT)
-        Number of each row in the block; -1 for all others, and for all before.
+        All -1; afterwards the number of each row within the block, -1 for rows not in it.
     members : ndarray of shape (max_rows,), int64 (OUT)
-        Rows of the block; there is room for 4 at least.
+        Rows of the block; `max_rows` is at least 4.
     local : ndarray of shape (n, 4), int64 (OUT)
-        The same as `rows`, in numbers of the block.
+        The entries of `rows` as numbers within the block.
 
     Returns
     -------
     stop : int
-        The constraint after the last one.
+        The constraint after the last one of the block.
     n_members : int
-        Number of rows.
+        Number of rows in the block.
     """
     n_members = 0
     stop = start
@@ -81,7 +81,7 @@ def cut_block(
 
 @kernel
 def add_edge(weight: float, i: int, j: int, laplacian: NDArray[np.float64]) -> None:
-    """Add ``weight·c c'`` for the difference c of unit vectors i and j."""
+    """Add ``weight·c c'`` to a Laplacian, for the difference c of the unit vectors i and j."""
     laplacian[i, i] += weight
     laplacian[j, j] += weight
     laplacian[i, j] -= weight
@@ -96,7 +96,7 @@ def add_edges(
     step: NDArray[np.float64],
     laplacian: NDArray[np.float64],
 ) -> None:
-    """Add the edges of some constraints, each weighted by its step of λ, to a Laplacian."""
+    """Add the edges of some constraints to a Laplacian, weighted by the changes of their λ."""
     for at in range(start, stop):
         rows = limits.rows[at]
         add_edge(step[at] * limits.factor[at], rows[0], rows[1], laplacian)
@@ -114,11 +114,11 @@ def sweep(
     multiplier: NDArray[np.float64],
     A: NDArray[np.float64],
 ) -> int:
-    """Project on all constraints, block by block.
+    """Project once onto all constraints, block by block.
 
-    Within a block, inner products of its rows are all that is kept; A follows once a block, by
-    products of matrices. This is no kernel: NumPy multiplies and solves as fast, and Numba would
-    compile the calls for ten seconds.
+    Within a block, projections update only the inner products of its rows; A is updated once for
+    each block, by matrix products. This function is not compiled: NumPy is as fast here, and Numba
+    takes ten seconds to compile the matrix products.
 
     Parameters
     ----------
@@ -127,18 +127,19 @@ def sweep(
     X : ndarray of shape (n_rows, n_features), float64 (IN)
         Features.
     max_rows : int
-        Rows of a block at most, 4 at least.
+        Maximum number of rows in a block, at least 4.
     max_rounds : int
-        Rounds over each block at most.
+        Maximum number of rounds over each block.
     tol : float
-        What counts as violated: for two distances relative to their sum, for one relative to its
-        bound.
+        Violations up to this are tolerated, relative to the bound, or for a comparison relative to
+        the sum of the two distances.
     corrected : bool
-        Whether λ stays between its limits, so that steps which were too long are taken back; the
-        result is then the nearest matrix of all. Otherwise only violated constraints are projected
-        on, and the result is some matrix that keeps them.
+        Whether λ is kept within its range (Dykstra's correction), so that later projections may
+        undo earlier ones; sweeps then converge to the nearest matrix that keeps all constraints.
+        Otherwise only violated constraints are projected onto, and sweeps converge to some matrix
+        that keeps them.
     multiplier : ndarray of shape (n,), float64 (INOUT)
-        λ.
+        λ of each constraint.
     A : ndarray of shape (n_features, n_features), float64 (INOUT)
         The matrix; symmetric up to rounding.
 
@@ -146,6 +147,16 @@ def sweep(
     -------
     int
         Number of projections.
+
+    Notes
+    -----
+    For a block of m rows and d features: time O(m·d² + m²·d + m³), and O(m²) for each projection.
+    Memory O(m·d + m² + d²).
+
+    References
+    ----------
+    J. Davis, B. Kulis, P. Jain, S. Sra and I. Dhillon, "Information-theoretic metric learning",
+    ICML 2007.
     """
     local, before = np.empty_like(limits.rows), multiplier.copy()
     in_block = limits._replace(rows=local)
@@ -161,7 +172,7 @@ def sweep(
         if n_block > 0:
             laplacian = np.zeros_like(gram)
             add_edges(in_block, start, stop, multiplier - before, laplacian)
-            # A - X'(Λ⁻¹ + X A X')⁻¹X for what was added, X'ΛX, by Sherman, Morrison and Woodbury.
+            # X'ΛX was added to A⁻¹, with the Laplacian Λ: A changes by the Woodbury formula.
             system = laplacian @ before_block
             system.flat[:: n_members + 1] += 1.0
             A -= images.T @ np.linalg.solve(system, laplacian @ images)

@@ -1,4 +1,4 @@
-"""Memberships of rows that answers tie together: coordinate mean field."""
+"""Posterior probabilities of groups given answers: coordinate-ascent mean field."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["Messages", "mean_field"]
+__all__ = ["EXCLUDED", "Messages", "mean_field"]
 
-#: What a group that is left out weighs, beside the others.
-NEVER = -1e300
+#: Logarithm that stands for the probability 0 of an excluded group.
+EXCLUDED = -1e300
 
 
 class Messages(NamedTuple):
-    """What answers say to each row, listed for each row.
+    """The messages of answers to each row: expected log-likelihoods of the row's groups.
 
-    An answer about rows i, a and b says to group k of row i, but for a constant,
+    Given the probabilities q of the groups of the other rows a and b, the message of an answer
+    about rows i, a and b to group k of row i is, up to a constant,
     ``by_first·q[a, k] + by_second·q[b, k] + by_both·q[a, k]·q[b, k]``.
 
     Parameters
     ----------
     start : ndarray of shape (n_rows + 1,), int64
-        Where the list of each row begins and ends.
+        The messages to row i are the slice ``start[i]:start[i + 1]`` of the other arrays.
     first, second : ndarray of shape (n_messages,), int64
-        The lists: the other rows of each answer; `second` is -1 where there is none.
+        The other rows a and b of each answer; `second` is -1 for a pair.
     by_first, by_second, by_both : ndarray of shape (n_messages,), float64
-        Log-likelihood gained where the row is with the first, the second, or both.
+        Change of the log-likelihood if the row is in the group of a, of b, and in addition if it
+        is in that of both.
     """
 
     start: NDArray[np.int64]
@@ -43,7 +45,7 @@ class Messages(NamedTuple):
 def add_messages(
     row: int, messages: Messages, q: NDArray[np.float64], field: NDArray[np.float64]
 ) -> None:
-    """Add to each group what a row's answers say of it."""
+    """Add the messages of a row's answers to `field`, of shape (n_groups,)."""
     n_groups = field.shape[0]
     for at in range(messages.start[row], messages.start[row + 1]):
         a = messages.first[at]
@@ -61,7 +63,7 @@ def add_messages(
 
 @bare_kernel
 def highest_of(field: NDArray[np.float64]) -> float:
-    """Find the highest value."""
+    """Return the highest value."""
     highest = field[0]
     for k in range(1, field.shape[0]):
         highest = max(highest, field[k])
@@ -69,16 +71,16 @@ def highest_of(field: NDArray[np.float64]) -> float:
 
 
 @bare_kernel
-def keep_highest(field: NDArray[np.float64], tie: float, never: float) -> None:
-    """Leave the groups of the highest value, all alike, and shut the others out."""
+def keep_highest(field: NDArray[np.float64], tie: float, excluded: float) -> None:
+    """Set the groups of the highest value to 0, and all others to `excluded`."""
     highest = highest_of(field)
     for k in range(field.shape[0]):
-        field[k] = 0.0 if field[k] >= highest - tie else never
+        field[k] = 0.0 if field[k] >= highest - tie else excluded
 
 
 @bare_kernel
-def normalise_into(field: NDArray[np.float64], q: NDArray[np.float64]) -> float:
-    """Turn logarithms into chances, write them to `q`, and give the largest change."""
+def normalize_into(field: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+    """Turn log-probabilities into probabilities in `q`, and return the largest change of `q`."""
     highest = highest_of(field)
     total = 0.0
     for k in range(field.shape[0]):
@@ -86,9 +88,9 @@ def normalise_into(field: NDArray[np.float64], q: NDArray[np.float64]) -> float:
         total += field[k]
     change = 0.0
     for k in range(field.shape[0]):
-        chance = field[k] / total
-        change = max(change, abs(chance - q[k]))
-        q[k] = chance
+        probability = field[k] / total
+        change = max(change, abs(probability - q[k]))
+        q[k] = probability
     return change
 
 
@@ -98,36 +100,40 @@ def mean_field(
     messages: Messages,
     is_hard: bool,
     tie: float,
-    never: float,
+    excluded: float,
     max_sweeps: int,
     tol: float,
     q: NDArray[np.float64],
 ) -> int:
-    """Update the memberships of each row in turn, given those of all others, until none changes.
+    """Update the probabilities of each row in turn, given those of all others.
 
     Parameters
     ----------
     log_prior : ndarray of shape (n_rows, n_groups), float64 (IN)
-        Logarithm of each row's chance of each group, answers left out.
+        Log-probability of each group of each row without answers.
     messages : Messages (IN)
-        What answers say.
+        The answers.
     is_hard : bool
-        Whether a row may only be in the groups of which its answers say most.
+        Whether a row is restricted to the groups with the highest sum of messages.
     tie : float
-        How far below the highest value a group may be and still count as one of them.
-    never : float
-        Logarithm of the chance of a group that is shut out.
+        Sums that differ by at most this count as equal, for `is_hard`.
+    excluded : float
+        Log-probability of the other groups, for `is_hard`.
     max_sweeps : int
-        Rounds over all rows at most.
+        Maximum number of sweeps over all rows.
     tol : float
-        A round in which no chance changes by as much is the last.
+        The sweep in which no probability changes by this much is the last.
     q : ndarray of shape (n_rows, n_groups), float64 (INOUT)
-        Memberships; rows add up to 1.
+        Probability of each group of each row; each row sums to 1.
 
     Returns
     -------
     int
-        Rounds.
+        Number of sweeps.
+
+    Notes
+    -----
+    Time O((n_rows + n_messages)·n_groups) for each sweep.
     """
     field = np.empty(q.shape[1])
     for sweep in range(max_sweeps):
@@ -136,10 +142,10 @@ def mean_field(
             field[:] = 0.0
             add_messages(row, messages, q, field)
             if is_hard:
-                keep_highest(field, tie, never)
+                keep_highest(field, tie, excluded)
             for k in range(field.shape[0]):
                 field[k] += log_prior[row, k]
-            change = max(change, normalise_into(field, q[row]))
+            change = max(change, normalize_into(field, q[row]))
         if change < tol:
             return sweep + 1
     return max_sweeps

@@ -1,4 +1,4 @@
-"""What a round of k-means needs beside a product of matrices: nearest groups, sums of groups."""
+"""The parts of a k-means iteration that are not matrix products: argmin, and sums by group."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["add_groups", "cheapest"]
 
 @kernel
 def cheapest(cost: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
-    """Find the cheapest column of each row, the first of equal ones.
+    """Find the column of lowest cost in each row, the first of equal ones.
 
     Parameters
     ----------
     cost : ndarray of shape (n_rows, n_columns), float64 (IN)
-        What each column costs.
+        Costs.
     labels : ndarray of shape (n_rows,), int64 (OUT)
-        The column.
+        The column of each row.
     """
     for row in range(cost.shape[0]):
         best = 0
@@ -37,20 +37,20 @@ def add_groups(
     sums: NDArray[np.float64],
     mass: NDArray[np.float64],
 ) -> None:
-    """Add rows and weights up by group, in the order of rows.
+    """Add rows and weights to the sums of their groups, in the order of rows.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_columns), float64 (IN)
-        What is added up.
+        Rows, multiplied by their weights.
     weight : ndarray of shape (n_rows,), float64 (IN)
-        Weight of each row; `rows` are weighted already.
+        Weight of each row.
     labels : ndarray of shape (n_rows,), int64 (IN)
         Group of each row.
     sums : ndarray of shape (n_groups, n_columns), float64 (INOUT)
-        Where rows are added to.
+        Sum of the rows of each group.
     mass : ndarray of shape (n_groups,), float64 (INOUT)
-        Where weights are added to.
+        Sum of the weights of each group.
     """
     for row in range(rows.shape[0]):
         group = labels[row]

@@ -1,4 +1,4 @@
-"""Diffusion over a sparse graph: many right-hand sides at once, by conjugate gradients."""
+"""Propagation over a sparse graph: linear systems solved by conjugate gradients, many at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _multiply(
     vectors: NDArray[np.float32],
     product: NDArray[np.float32],
 ) -> None:
-    """Set ``product`` to ``(I - alpha·S) @ vectors`` for a CSR matrix S."""
+    """Set `product` to ``(I - alpha·S) @ vectors`` for a CSR matrix S."""
     share = np.float32(alpha)
     width = vectors.shape[1]
     for row in range(len(indptr) - 1):
@@ -36,7 +36,7 @@ def _multiply(
 def _inner(
     left: NDArray[np.float32], right: NDArray[np.float32], result: NDArray[np.float64]
 ) -> None:
-    """Give the inner product of each column with its partner."""
+    """Set `result` to the inner product of each column of `left` with that of `right`."""
     result[:] = 0.0
     for row in range(left.shape[0]):
         for c in range(left.shape[1]):
@@ -61,32 +61,36 @@ def diffuse(
 
     Parameters
     ----------
-    indptr, indices, data : ndarray
-        CSR arrays of a symmetric matrix S, whose eigenvalues are in [-1, 1].
+    indptr, indices, data : ndarray (IN)
+        CSR arrays of a symmetric matrix S of shape (n, n) with eigenvalues in [-1, 1].
     alpha : float
         In (0, 1).
     tol : float
-        Stop when each residual is at most so long, relative to its right-hand side.
+        Converged if the norm of each residual is at most this share of that of its b.
     max_iter : int
-        Stop after so many steps at the latest.
-    solution : ndarray of shape (n, width)
-        OUT.
-    residual : ndarray of shape (n, width)
-        INOUT: the right-hand sides; overwritten.
-    direction, image : ndarray of shape (n, width)
+        Maximum number of steps.
+    solution : ndarray of shape (n, width), float32 (OUT)
+        A solution in each column.
+    residual : ndarray of shape (n, width), float32 (INOUT)
+        A right-hand side b in each column, then its residual.
+    direction, image : ndarray of shape (n, width), float32 (OUT)
         Buffers.
-    numbers : ndarray of shape (4, width)
+    numbers : ndarray of shape (4, width), float64 (OUT)
         Buffer.
 
     Returns
     -------
     bool
-        Whether all residuals are short enough.
+        Whether all systems converged.
+
+    Notes
+    -----
+    Time O((n + entries of S)·width) for each step.
     """
     length, before, inner, enough = numbers[0], numbers[1], numbers[2], numbers[3]
     n, width = solution.shape
     solution[:] = 0.0
-    # Not direction[:] = residual: Numba would compile the checks of broadcasting for seconds.
+    # A loop, because Numba takes seconds to compile ``direction[:] = residual``.
     for row in range(n):
         for c in range(width):
             direction[row, c] = residual[row, c]
@@ -130,12 +134,16 @@ def add_symmetric_products(
 
     Parameters
     ----------
-    row, column : ndarray of shape (n_edges,)
-        Ends of the edges.
-    left, right : ndarray of shape (n, width)
-        Factors of a product of which only the edges are wanted.
-    total : ndarray of shape (n_edges,)
-        INOUT.
+    row, column : ndarray of shape (n_edges,), int32 (IN)
+        The two nodes of each edge.
+    left, right : ndarray of shape (n, width), float32 (IN)
+        The factors.
+    total : ndarray of shape (n_edges,), float64 (INOUT)
+        Sum of each edge.
+
+    Notes
+    -----
+    Time O(n_edges·width); the product itself is not formed.
     """
     width = left.shape[1]
     for edge in range(len(row)):

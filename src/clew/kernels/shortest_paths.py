@@ -1,4 +1,4 @@
-"""Shortest paths in an unweighted graph, from both ends at once."""
+"""Shortest paths in an unweighted graph, by breadth-first search from both ends."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def _grow(
     own: int,
     other: int,
 ) -> tuple[int, int, int]:
-    """Visit all that is one step from ``queue[begin:end]``; see `shortest_path`.
+    """Visit the neighbors of ``queue[begin:end]``; see `shortest_path`.
 
     Returns
     -------
     end : int
-        Where the new nodes end in `queue`; they begin where the old ones ended.
+        The new end of `queue`; new nodes begin at the old `end`.
     here, there : int
-        An edge between both searches, or -1 and -1.
+        An edge between the two searches, or -1 and -1.
     """
     new_end = end
     for at in range(begin, end):
         node = queue[at]
         for e in range(indptr[node], indptr[node + 1]):
-            neighbour = indices[e]
-            if visits[neighbour] == other:
-                return new_end, node, neighbour
-            if visits[neighbour] != own:
-                visits[neighbour] = own
-                before[neighbour] = node
-                queue[new_end] = neighbour
+            neighbor = indices[e]
+            if visits[neighbor] == other:
+                return new_end, node, neighbor
+            if visits[neighbor] != own:
+                visits[neighbor] = own
+                before[neighbor] = node
+                queue[new_end] = neighbor
                 new_end += 1
     return new_end, -1, -1
 
@@ -57,26 +57,35 @@ def shortest_path(
     queues: NDArray[np.int64],
     stamp: int,
 ) -> NDArray[np.int64]:
-    """Return a shortest path between two different nodes, both included; empty if there is none.
+    """Return a shortest path between two different nodes.
 
-    The search whose last layer is smaller grows by one whole layer. Each side has visited all
-    within its radius, so the first edge between the sides closes a shortest path.
+    In each step, the search whose last layer is smaller advances by one layer. Both searches have
+    visited all nodes up to some distance, so the first edge between them is on a shortest path.
 
     Parameters
     ----------
     indptr, indices : ndarray, int64 (IN)
-        The symmetric graph in CSR form.
+        Neighbors of each node, in both directions, as in a CSR matrix.
     source, target : int
-        The ends, different from each other.
+        The two ends of the path.
     visits : ndarray of shape (n,), int64 (INOUT)
-        Scratch: below `stamp` everywhere. Nodes are marked `stamp` (reached from the source) and
-        ``stamp + 1`` (from the target), so that calls with growing stamps need no clearing.
+        Buffer; all entries below `stamp`. Nodes reached from the source are marked by `stamp`, and
+        those reached from the target by ``stamp + 1``.
     before : ndarray of shape (n,), int64 (INOUT)
-        Scratch: whence each node was reached.
+        Buffer: the node from which each node was reached.
     queues : ndarray of shape (2, n), int64 (INOUT)
-        Scratch: nodes in order of visit, from either end.
+        Buffer: the nodes that each search visited, in order.
     stamp : int
-        Larger by at least 2 than in the call before.
+        At least 2 more than in the previous call with these buffers, which then need no clearing.
+
+    Returns
+    -------
+    ndarray of shape (length,), int64
+        The nodes of the path from source to target, both included; empty if there is no path.
+
+    Notes
+    -----
+    Time linear in the nodes and edges visited.
     """
     visits[source], visits[target] = stamp, stamp + 1
     before[source] = before[target] = -1
@@ -101,7 +110,7 @@ def shortest_path(
 
 @kernel
 def _joined(before: NDArray[np.int64], here: int, there: int) -> NDArray[np.int64]:
-    """Walk back from both ends of the edge that closed the path."""
+    """Return the path through an edge between the two searches, followed back to both ends."""
     length = 0
     for start in (here, there):
         node = start

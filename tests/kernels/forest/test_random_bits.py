@@ -1,4 +1,4 @@
-"""Random streams: those of the paper, even, and apart from each other."""
+"""Random streams: those of the paper, uniform, and independent of each other."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def test_bits_are_those_of_splitmix64():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 100])
-def test_integers_are_in_range_and_even(n):
+def test_integers_are_in_range_and_uniform(n):
     drawn = stream(0, 0, lambda state: random_below(state, n), 20_000)
     counts = np.bincount(drawn, minlength=n)
     assert len(counts) == n
     assert np.abs(counts - 20_000 / n).max() < 5 * np.sqrt(20_000 / n)
 
 
-def test_floats_are_in_the_unit_interval_and_even():
+def test_floats_are_in_the_unit_interval_and_uniform():
     drawn = stream(1, 2, random_unit, 20_000)
     assert drawn.min() >= 0
     assert drawn.max() < 1
     assert np.abs(np.bincount((drawn * 10).astype(int)) - 2000).max() < 5 * np.sqrt(2000)
 
 
-def test_streams_and_seeds_are_apart():
+def test_streams_and_seeds_are_independent():
     starts = {
         int(bits)
         for seed in range(20)

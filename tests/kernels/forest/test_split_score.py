@@ -1,4 +1,4 @@
-"""The best cut of a feature, on every path of the scan."""
+"""The best cut of a feature, by all three functions, against brute force."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.kernels.forest.split_score import best_cut_counts, best_cut_links, bes
 
 @st.composite
 def nodes(draw):
-    """Rows of a node: bins, weights and classes, of both classes."""
+    """Random nodes: bins, weights and classes of rows, with both classes."""
     n_bins = draw(st.sampled_from([2, 3, 5, 9, 17, 256]))
     n = draw(st.integers(2, 25))
     row = st.tuples(st.integers(0, n_bins - 1), st.integers(1, 4), st.integers(0, 1))
@@ -25,8 +25,8 @@ def nodes(draw):
 
 
 @st.composite
-def steered_nodes(draw):
-    """A node with links: two bins, and a weight that is negative for must-links."""
+def linked_nodes(draw):
+    """Random nodes with links: two bins and a weight, negative for a must-link."""
     node = draw(nodes())
     bins = st.integers(0, node[0] - 1)
     links = draw(st.lists(st.tuples(bins, bins, st.integers(-6, 6)), max_size=10))
@@ -78,7 +78,7 @@ def by_links(n_bins, bins, weights, classes, smallest, links=(), reward=0.0):
 
 
 @given(node=nodes())
-def test_every_path_finds_the_cut_of_brute_force(node):
+def test_each_function_finds_the_cut_of_brute_force(node):
     n_bins, bins, weights, classes, smallest = node
     score, cut = reference.best_cut(bins, weights, classes, n_bins, smallest)
     for scan in (by_sorting, by_counting, by_links):
@@ -88,13 +88,13 @@ def test_every_path_finds_the_cut_of_brute_force(node):
 
 
 @given(node=nodes())
-def test_all_paths_agree_to_the_bit(node):
+def test_all_functions_agree_to_the_bit(node):
     assert by_sorting(*node) == by_counting(*node) == by_links(*node)
 
 
-@given(steered=steered_nodes())
-def test_steered_cut_is_that_of_brute_force(steered):
-    node, links, reward = steered
+@given(linked=linked_nodes())
+def test_the_cut_with_links_is_that_of_brute_force(linked):
+    node, links, reward = linked
     n_bins, bins, weights, classes, smallest = node
     score, cut = reference.best_cut(
         bins, weights, classes, n_bins, smallest, links=links, reward=reward
@@ -104,9 +104,9 @@ def test_steered_cut_is_that_of_brute_force(steered):
     assert found[1] == cut
 
 
-@given(steered=steered_nodes())
-def test_links_within_a_bin_change_nothing(steered):
-    node, links, reward = steered
+@given(linked=linked_nodes())
+def test_links_within_a_bin_are_ignored(linked):
+    node, links, reward = linked
     within = [(a, a, weight) for a, _, weight in links]
     assert by_links(*node, within, reward) == by_counting(*node)
 
@@ -119,13 +119,13 @@ def test_score_is_one_for_pure_children_and_ties_go_to_the_lowest_bin():
     assert score == pytest.approx(1 / 3)
 
 
-def test_no_cut_where_bins_or_children_allow_none():
+def test_no_cut_of_one_bin_or_with_too_small_children():
     assert by_sorting(3, (1, 1), (2, 3), (0, 1), 1) == (0.0, -1)
     for scan in (by_sorting, by_counting, by_links):
         assert scan(3, (0, 2), (2, 3), (0, 1), 3) == (0.0, -1)
 
 
-def test_a_must_link_in_the_way_forbids_and_a_cannot_link_attracts():
+def test_must_links_repel_a_cut_and_cannot_links_attract_it():
     node = (4, (0, 1, 2, 3), (1, 1, 1, 1), (0, 0, 1, 1), 1)
     assert by_links(*node, [(0, 3, -1)], 2.0) == (0.0, -1)
     assert by_links(*node, [(1, 2, -1)], 2.0)[1] == 0

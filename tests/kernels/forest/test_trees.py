@@ -1,4 +1,4 @@
-"""What holds for every grown tree."""
+"""Properties of every grown tree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def problem(n_total=120, seed=0):
     random = np.random.default_rng(seed)
     bins = random.integers(0, N_BINS, (N_FEATURES, n_total)).astype(np.uint8)
     bins[1] = 3  # a constant column
-    bins[:, :10] = bins[:, :1]  # rows that coincide
+    bins[:, :10] = bins[:, :1]  # equal rows
     is_one = (bins[0] + random.integers(0, 6, n_total) > 8).astype(np.uint8)
     return bins, is_one
 
@@ -37,18 +37,18 @@ def some_links(n_rows, seed=1, **kind):
     return links_of(pairs[:8], pairs[8:], **kind)
 
 
-STEERED = [
+LINKED = [
     {},
     {"links": some_links(60), "reward": 4.0, "is_relative": True, "share": 0.7},
     {"links": some_links(60, is_hard=True), "reward": 2.0, "share": 1.0},
 ]
 
 
-@pytest.mark.parametrize("steering", STEERED, ids=["plain", "soft", "hard"])
+@pytest.mark.parametrize("linked", LINKED, ids=["plain", "soft", "hard"])
 @pytest.mark.parametrize("n_draws", [40, 120, 400])
-def test_nodes_are_in_preorder_and_hold_the_rows_led_to_them(steering, n_draws):
+def test_nodes_are_in_preorder_and_hold_the_rows_passed_to_them(linked, n_draws):
     bins, is_one = problem()
-    forest = grow(bins, is_one, 60, n_draws=n_draws, **steering)
+    forest = grow(bins, is_one, 60, n_draws=n_draws, **linked)
     for tree in range(forest.n_trees):
         base = forest.trees.offset[tree]
         numbers = []
@@ -63,20 +63,20 @@ def test_nodes_are_in_preorder_and_hold_the_rows_led_to_them(steering, n_draws):
         assert sorted(forest.order[tree]) == list(range(60))
 
 
-@pytest.mark.parametrize("steering", ["plain", "soft", "hard"])
+@pytest.mark.parametrize("kind_of_links", ["plain", "soft", "hard"])
 @pytest.mark.parametrize("min_samples_leaf", [1, 4])
-def test_cuts_are_the_best_of_all_and_leaves_have_none(min_samples_leaf, steering):
+def test_cuts_are_the_best_and_leaves_have_no_cut_with_gain(min_samples_leaf, kind_of_links):
     bins, is_one = problem()
-    links = None if steering == "plain" else some_links(120, is_hard=steering == "hard")
+    links = None if kind_of_links == "plain" else some_links(120, is_hard=kind_of_links == "hard")
     forest = grow(
         bins, is_one, 120, links, n_trees=4, n_candidates=N_FEATURES, share=1.0,
-        min_samples_leaf=min_samples_leaf, reward=4.0, is_relative=steering == "soft",
+        min_samples_leaf=min_samples_leaf, reward=4.0, is_relative=kind_of_links == "soft",
     )  # fmt: skip
     for tree in range(forest.n_trees):
         base = forest.trees.offset[tree]
         for node, _, rows in visited(forest, tree, bins):
             best = best_cuts(
-                bins, is_one, rows, forest.draws[tree], min_samples_leaf, links, steering
+                bins, is_one, rows, forest.draws[tree], min_samples_leaf, links, kind_of_links
             )
             highest = max((score for score, _ in best), default=0.0)
             if is_leaf(forest, tree, node):
@@ -87,15 +87,15 @@ def test_cuts_are_the_best_of_all_and_leaves_have_none(min_samples_leaf, steerin
                 assert cut == forest.trees.cut[base + node]
 
 
-def best_cuts(bins, is_one, rows, draws, smallest, links, steering):
-    """Find the best cut of every feature at a node by brute force; none if it is pure."""
+def best_cuts(bins, is_one, rows, draws, smallest, links, kind_of_links):
+    """Find the best cut of each feature at a node by brute force; none if the node is pure."""
     drawn = rows[draws[rows] > 0]
     if len(set(is_one[drawn])) < 2:
         return []
     inside = [] if links is None else np.flatnonzero(np.isin(links.rows, rows).all(axis=1))
     weight = [int(links.weight[link]) for link in inside]
     unit = 1 << 20
-    reward = 4.0 / (unit + sum(map(abs, weight)) if steering == "soft" else unit)
+    reward = 4.0 / (unit + sum(map(abs, weight)) if kind_of_links == "soft" else unit)
     return [
         cuts.best_cut(
             column[drawn].tolist(), draws[drawn].tolist(), is_one[drawn].tolist(), N_BINS, smallest,
@@ -106,7 +106,7 @@ def best_cuts(bins, is_one, rows, draws, smallest, links, steering):
     ]  # fmt: skip
 
 
-def test_bootstrap_draws_as_many_rows_as_asked():
+def test_the_bootstrap_has_n_draws():
     bins, is_one = problem()
     draws = grow(bins, is_one, 120, n_trees=200, n_draws=90).draws
     assert (draws.sum(axis=1) == 90).all()
@@ -119,13 +119,13 @@ def as_arrays(forest):
 
 @pytest.mark.parametrize("n_candidates", [1, 2, N_FEATURES])
 @pytest.mark.parametrize("is_hard", [False, True])
-def test_links_from_a_row_to_itself_change_nothing(n_candidates, is_hard):
+def test_links_from_a_row_to_itself_are_ignored(n_candidates, is_hard):
     bins, is_one = problem(n_total=400)
     plain = grow(bins, is_one, 200, n_candidates=n_candidates)
     itself = np.repeat(np.arange(200), 2).reshape(-1, 2)
     links = links_of(itself, itself, is_hard=is_hard)
-    steered = grow(bins, is_one, 200, links, n_candidates=n_candidates, share=0.7, reward=4.0)
-    for a, b in zip(as_arrays(plain), as_arrays(steered), strict=True):
+    linked = grow(bins, is_one, 200, links, n_candidates=n_candidates, share=0.7, reward=4.0)
+    for a, b in zip(as_arrays(plain), as_arrays(linked), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -150,23 +150,25 @@ def test_one_class_gives_trees_of_one_leaf():
 
 def test_trees_draw_their_share_of_the_links():
     bins, is_one = problem()
-    apart = np.array([[0, i] for i in range(1, 10)] * 30)  # rows that coincide never part
+    apart = np.array([[0, i] for i in range(1, 10)] * 30)  # equal rows stay together
     links = links_of(np.empty((0, 2), np.int64), apart)
     for share in (0.3, 1.0):
         forest = grow(bins, is_one, 60, links, n_trees=60, share=share, reward=1.0)
         assert forest.n_violated.mean() == pytest.approx(share * len(apart), rel=0.05)
 
 
-def test_a_tree_draws_rows_and_links_apart():
+def test_draws_of_rows_and_of_links_are_independent():
     bins, is_one = problem()
-    apart = np.array([[0, 1 + k % 9] for k in range(120)])  # never parted: all drawn are violated
+    apart = np.array(
+        [[0, 1 + k % 9] for k in range(120)]
+    )  # equal rows: all drawn links are violated
     links = links_of(np.empty((0, 2), np.int64), apart)
     forest = grow(bins, is_one, 120, links, n_trees=400, share=0.5, reward=1.0)
     n_low = forest.draws[:, :60].sum(axis=1, dtype=int)
     assert abs(np.corrcoef(forest.n_violated, n_low)[0, 1]) < 0.2
 
 
-def test_violated_links_are_counted_from_the_leaves():
+def test_violated_links_are_those_that_the_leaves_violate():
     bins, is_one = problem()
     for is_hard in (False, True):
         links = some_links(60, is_hard=is_hard)
@@ -178,7 +180,7 @@ def test_violated_links_are_counted_from_the_leaves():
         assert forest.n_violated.any()
 
 
-def test_hard_must_links_are_never_parted():
+def test_hard_must_links_are_never_separated():
     bins, is_one = problem()
     links = some_links(60, is_hard=True)
     forest = grow(bins, is_one, 60, links, share=1.0, reward=2.0)
@@ -187,7 +189,7 @@ def test_hard_must_links_are_never_parted():
     assert (np.diff(forest.trees.offset) > 1).all()
 
 
-def test_a_million_hard_must_links_are_not_outweighed():
+def test_a_million_hard_must_links_do_not_overflow():
     bins, is_one = problem()
     far = np.array([[int(bins[0].argmin()), int(bins[0].argmax())]])
     links = links_of(np.repeat(far, 1_000_000, axis=0), np.repeat(far, 1000, axis=0), is_hard=True)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
-from tests.reference import neighbours as reference
+from tests.reference import neighbors as reference
 
 from clew import Constraints, _composition
 from clew.cluster import SimilarityClustering, SpectralClustering
@@ -50,7 +50,7 @@ def test_consensus_counts_votes_as_its_twin_does(n, k, threshold, seed, density)
 def test_no_threshold_keeps_all_edges():
     A = affinities(30, 0)
     graph = graph_of(ConsensusKNN("precomputed", n_neighbors=4, threshold=0).fit(A))
-    np.testing.assert_array_equal(graph, reference.linked(A, reference.neighbour_lists(A, 4)))
+    np.testing.assert_array_equal(graph, reference.linked(A, reference.neighbor_lists(A, 4)))
 
 
 def test_consensus_removes_an_edge_between_groups():
@@ -84,7 +84,7 @@ def test_dominant_neighbors_are_similar_to_each_other():
 def test_an_edge_stays_if_either_row_keeps_it():
     A = affinities(20, 1)
     model = DominantNeighbors("precomputed", n_neighbors=8).fit(A)
-    lists = reference.neighbour_lists(A, 8)
+    lists = reference.neighbor_lists(A, 8)
     graph = reference.linked(A, lists)
     one_way = []
     for i, listed in enumerate(lists):

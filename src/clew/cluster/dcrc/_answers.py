@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew.answers import Kind
 from clew.constraints import AnswerTable, Constraints
-from clew.kernels.mean_field import NEVER, Messages, mean_field
+from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 from clew.trust.groups._outcomes import (
     OTHERS,
     OUTCOMES,
@@ -69,7 +69,7 @@ class AnsweredRows:
     ) -> None:
         """Update the memberships `q` in place; see `mean_field`."""
         messages = self._lists.messages([_gains(said, confusion) for said in self.said])
-        mean_field(log_prior, messages, self.is_hard, TIE, NEVER, max_sweeps, tol, q)
+        mean_field(log_prior, messages, self.is_hard, TIE, EXCLUDED, max_sweeps, tol, q)
 
     def log_likelihood(self, confusion: Matrices, q: NDArray[np.float64]) -> float:
         """Give the expected log-likelihood of the answers, by weight."""

@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 from clew.cluster.guided._smoothers import Smoother
 from clew.constraints import AnswerTable, Constraints
 from clew.exceptions import InvalidDataError
-from clew.kernels.belief_propagation import Ties, believe, tell_all
+from clew.kernels.belief_propagation import (
+    AnswerFactors,
+    propagate_beliefs,
+    update_all_messages,
+)
 from clew.trust import ConfusionMatrices
 from clew.trust.groups._outcomes import (
     OTHERS,
@@ -95,11 +99,11 @@ def refine(
     q[np.arange(n), group] += START
     others = q[tied.row_of_end]
     told = np.zeros_like(others)
-    tell_all(tied.ties, others, told)
+    update_all_messages(tied.ties, others, told)
     for _ in range(MAX_ROUNDS):
         before = q.copy()
         predicted = np.maximum(smoother.smooth(q), 0.0) + FLOOR
-        believe(
+        propagate_beliefs(
             strength * np.log(predicted), tied.ties, DAMPING, MAX_SWEEPS, SWEEP_TOL, others, told, q
         )
         if np.abs(q - before).max() < TOL:
@@ -109,7 +113,7 @@ def refine(
 
 def _ties(
     said: list[AnswerTable], factors: list[Floats], n_rows: int
-) -> tuple[Ties, NDArray[np.int64]]:
+) -> tuple[AnswerFactors, NDArray[np.int64]]:
     """List the ends of all answers by row."""
     parts = []
     first_end = 0
@@ -141,4 +145,4 @@ def _ties(
     place[order], place[-1] = np.arange(len(order)), -1
     first, second = place[table[order, 1:3].astype(np.int64)].T.copy()
     start = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int64)
-    return Ties(start, first, second, *table[order, 3:].T.copy()), row[order]
+    return AnswerFactors(start, first, second, *table[order, 3:].T.copy()), row[order]

@@ -1,4 +1,4 @@
-"""Choose feature and cut of one node, by gain alone or steered by links."""
+"""Choose the feature and the cut of a node, by gain and by the links that a cut separates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["best_cut", "pack"]
 
 @bare_kernel
 def next_feature(features: NDArray[np.int32], tried: int, state: State) -> int:
-    """Draw a feature that this node has not tried yet (Fisher–Yates)."""
+    """Draw a feature that was not drawn at this node yet (Fisher–Yates)."""
     swap = tried + random_below(state, features.shape[0] - tried)
     feature = features[swap]
     features[swap] = features[tried]
@@ -25,7 +25,7 @@ def next_feature(features: NDArray[np.int32], tried: int, state: State) -> int:
 
 @bare_kernel
 def pack(sample: Sample, side: int, start: int, stop: int, scratch: Scratch) -> tuple[int, int]:
-    """Pack weight and class of a node's drawn rows for the scans; give the sums of both."""
+    """Pack weights and classes of a node's drawn rows; return the weight of all and of class 1."""
     total = np.int64(0)
     ones = np.int64(0)
     for k in range(start, stop):
@@ -42,7 +42,7 @@ def pack(sample: Sample, side: int, start: int, stop: int, scratch: Scratch) -> 
 def best_plain_cut(
     problem: Problem, rules: Rules, node: Node, sample: Sample, scratch: Scratch, state: State
 ) -> tuple[int, int]:
-    """Choose feature and cut by gain alone; (-1, -1) when no cut gains."""
+    """Choose feature and cut by gain alone; (-1, -1) if no cut has a gain."""
     n = node.drawn_stop - node.drawn_start
     best = 0.0
     best_feature = -1
@@ -72,8 +72,9 @@ def best_plain_cut(
             best = score
             best_feature = feature
             best_bin = cut
-            if best >= 1.0:  # both children pure: no other cut can be better
-                # Steered nodes look on. Drawing alike keeps links that bind nothing harmless.
+            if best >= 1.0:  # both children are pure: no other cut can be better
+                # Nodes with links draw all candidates. Drawing as many here keeps the random stream
+                # equal, so that links of weight 0 do not change the tree.
                 for skipped in range(tried + 1, rules.n_candidates):
                     next_feature(sample.features, skipped, state)
                 break
@@ -82,7 +83,7 @@ def best_plain_cut(
 
 @bare_kernel
 def reward_in_node(links: Links, rules: Rules, node: Node, sample: Sample) -> float:
-    """Give the reward of one fixed-point unit of link weight in this node."""
+    """Return the reward for separating one fixed-point unit of link weight in a node."""
     if not rules.is_relative:
         return rules.reward / rules.unit
     weight = np.int64(0)
@@ -92,7 +93,7 @@ def reward_in_node(links: Links, rules: Rules, node: Node, sample: Sample) -> fl
 
 
 @bare_kernel
-def best_steered_cut(
+def best_linked_cut(
     problem: Problem,
     links: Links,
     rules: Rules,
@@ -101,7 +102,7 @@ def best_steered_cut(
     scratch: Scratch,
     state: State,
 ) -> tuple[int, int]:
-    """Choose feature and cut by gain and by the links that it separates; (-1, -1) for none."""
+    """Choose feature and cut by gain plus reward for separated links; (-1, -1) for none."""
     reward = reward_in_node(links, rules, node, sample)
     best = 0.0
     best_feature = -1
@@ -138,10 +139,31 @@ def best_cut(
     scratch: Scratch,
     state: State,
 ) -> tuple[int, int]:
-    """Choose how a node is split; (-1, -1) where it stays a leaf."""
+    """Choose the feature and the cut of a node; (-1, -1) if the node is a leaf.
+
+    Parameters
+    ----------
+    problem, links, rules
+        The data, the links, and the parameters of growth.
+    node : Node
+        The node, with the weights of its drawn rows.
+    sample, scratch : Sample, Scratch (INOUT)
+        The tree's working arrays, and buffers; `pack` was called for the node.
+    state : ndarray of shape (1,), uint64 (INOUT)
+        The tree's random stream.
+
+    Returns
+    -------
+    feature, cut : int
+        The rows whose bin of `feature` is at most `cut` go left.
+
+    Notes
+    -----
+    Time O(n + bins) for each candidate feature, for n drawn rows and links of the node.
+    """
     is_pure = node.ones == 0 or node.ones == node.total
     if is_pure or node.total < 2 * rules.min_samples_leaf:
         return -1, -1
     if node.link_start == node.link_stop:
         return best_plain_cut(problem, rules, node, sample, scratch, state)
-    return best_steered_cut(problem, links, rules, node, sample, scratch, state)
+    return best_linked_cut(problem, links, rules, node, sample, scratch, state)

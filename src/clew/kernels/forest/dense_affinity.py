@@ -1,8 +1,9 @@
 """Affinities of some rows to all fitted rows, summed over trees.
 
-The leaves of a tree in preorder stand in a line. The lowest common ancestor of two leaves is the
-first in preorder of those between neighbours on the way from one to the other, so the affinities
-of one leaf to all others are two running minima.
+The leaves of a tree are numbered in preorder. For each leaf, the lowest common ancestor with the
+leaf before it is stored: its *fork*. The lowest common ancestor of any two leaves is the smallest
+fork after the first of them up to the second, because node numbers are in preorder. So the
+affinities of one leaf to all others follow from two running minima.
 """
 
 from __future__ import annotations
@@ -33,13 +34,17 @@ def add_leaf_affinity(
     trees : Trees
         The forest.
     order : ndarray of shape (n_trees, n_fitted)
-        Fitted rows, those of a node side by side.
+        Fitted rows in such an order that those of each node are consecutive.
     leaf : ndarray of shape (n_trees, n_rows)
-        Leaf of every row.
+        Leaf of each row.
     first_row, last_row : int
-        Rows of `leaf` and of `affinity` to work on.
-    affinity : ndarray of shape (n_rows, n_fitted)
-        INOUT: the sums.
+        The affinities of rows from `first_row` to ``last_row - 1`` are computed.
+    affinity : ndarray of shape (n_rows, n_fitted) (INOUT)
+        The sums.
+
+    Notes
+    -----
+    Time for each tree and row is the number of fitted rows in the leaf.
     """
     for tree in range(leaf.shape[0]):
         base = trees.offset[tree]
@@ -58,10 +63,27 @@ def line_up_leaves(
     line: NDArray[np.int32],
     fork: NDArray[np.int32],
 ) -> int:
-    """Give the leaves of a tree numbers in preorder.
+    """Assign numbers to the leaves of a tree, in preorder.
 
-    `place` gives each node's number if it is a leaf, `line` the leaf of each number, and `fork`
-    the lowest common ancestor of a leaf and the one before it. Gives the number of leaves.
+    Parameters
+    ----------
+    trees : Trees (IN)
+        The forest.
+    tree : int
+        Number of the tree.
+    parent : ndarray of shape (n_nodes,), int32 (IN)
+        From `measure_paths`.
+    place : ndarray, int32 (OUT)
+        Number of each node that is a leaf.
+    line : ndarray, int32 (OUT)
+        Node of each leaf, by number.
+    fork : ndarray, int32 (OUT)
+        Lowest common ancestor of each leaf and the one before it, by number.
+
+    Returns
+    -------
+    int
+        Number of leaves.
     """
     base = trees.offset[tree]
     n_leaves = 0
@@ -88,7 +110,7 @@ def affinities_of_leaf(
     fork: NDArray[np.int32],
     table: NDArray[np.float32],
 ) -> None:
-    """Fill `table` with the affinities of leaf number `here` to all leaves of its tree."""
+    """Set `table` to the affinities of leaf number `here` to all leaves of its tree."""
     own_depth = depth[base + line[here]]
     own_mass = mass[base + line[here]]
     table[here] = 1.0
@@ -122,7 +144,7 @@ def add_path_affinity(
     table: NDArray[np.float32],
     affinity: NDArray[np.float32],
 ) -> None:
-    """Add the share of the path that a row has in common with each fitted row, tree by tree.
+    """Add, for each tree, the share of the path that a row has in common with each fitted row.
 
     Parameters
     ----------
@@ -131,17 +153,22 @@ def add_path_affinity(
     parent, depth, mass : ndarray of shape (n_nodes,)
         From `measure_paths`.
     fitted_leaf : ndarray of shape (n_trees, n_fitted)
-        Leaf of every fitted row.
+        Leaf of each fitted row.
     leaf : ndarray of shape (n_trees, n_rows)
-        Leaf of every row.
+        Leaf of each row.
     first_row, last_row, first_column : int
-        The part of `affinity` to work on.
+        The affinities of rows from `first_row` to ``last_row - 1`` to fitted rows from
+        `first_column` on are computed.
     place, line, fork, table : ndarray
-        Buffers, as long as the largest tree has nodes.
+        Buffers, with an entry for each node of the largest tree.
     column : ndarray of shape (n_fitted,)
         Buffer.
-    affinity : ndarray of shape (n_rows, n_fitted)
-        INOUT: the sums.
+    affinity : ndarray of shape (n_rows, n_fitted) (INOUT)
+        The sums.
+
+    Notes
+    -----
+    Time O(n_fitted + leaves) for each tree and row.
     """
     n_fitted = fitted_leaf.shape[1]
     for tree in range(leaf.shape[0]):

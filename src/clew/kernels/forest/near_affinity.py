@@ -1,8 +1,8 @@
-"""The most similar fitted rows of each row, from small subtrees alone.
+"""The most similar fitted rows of each row, found in small subtrees only.
 
-In each tree a row meets the rows of its leaf, then those of the subtrees that hold the leaf, as
-long as these have at most `cap` rows. Rows that never meet count as not similar at all. A leaf
-with more rows than `cap` lends a window of them that begins anywhere in the leaf.
+In each tree a row meets the rows of its leaf, and the rows of larger and larger subtrees around the
+leaf, up to `cap` rows. Rows that it meets in no tree have affinity 0 to it. Of a leaf with more
+than `cap` rows, a row meets `cap` consecutive ones, from a random position on.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["nearest_by_affinity"]
 def meet(
     row: int, value: float, touched: NDArray[np.int32], n_touched: int, total: NDArray[np.float32]
 ) -> int:
-    """Add to a row's sum, and note the row when it is met first."""
-    at = np.uint32(row)  # never negative: no check for an index from the end
+    """Add to a row's sum; at the first meeting, list the row. Return the number of listed rows."""
+    at = np.uint32(row)  # unsigned, so that Numba does not check for a negative index
     before = total[at]
     touched[n_touched] = row
     total[at] = before + np.float32(value)
@@ -32,13 +32,13 @@ def meet(
 
 @bare_kernel
 def is_less(a: int, b: int, total: NDArray[np.float32]) -> bool:
-    """Order rows by their sums; of two equal ones the later row is less."""
+    """Compare rows by their sums; of two rows with equal sums the later one is less."""
     return total[a] < total[b] or (total[a] == total[b] and a > b)
 
 
 @bare_kernel
 def sift(heap: NDArray[np.int32], row: int, at: int, k: int, total: NDArray[np.float32]) -> None:
-    """Restore a heap of `k` rows, its entry `at`, with the least row on top."""
+    """Move entry `at` of a heap of `k` rows down to its position; the least row is on top."""
     child = 2 * at + 1
     while child < k:
         if child + 1 < k and is_less(heap[row, child + 1], heap[row, child], total):
@@ -54,27 +54,27 @@ def sift(heap: NDArray[np.int32], row: int, at: int, k: int, total: NDArray[np.f
 
 @bare_kernel
 def keep_largest(
-    neighbour: NDArray[np.int32],
+    neighbor: NDArray[np.int32],
     row: int,
     touched: NDArray[np.int32],
     n_touched: int,
     total: NDArray[np.float32],
 ) -> int:
-    """Write the rows with the largest sums to ``neighbour[row]``; give how many there are."""
-    k = neighbour.shape[1]
+    """Write the rows with the largest sums to ``neighbor[row]``; return their number."""
+    k = neighbor.shape[1]
     n = 0
     for i in range(n_touched):
         if touched[i] == row:
             continue
         if n < k:
-            neighbour[row, n] = touched[i]
+            neighbor[row, n] = touched[i]
             n += 1
             if n == k:
                 for at in range(k // 2 - 1, -1, -1):
-                    sift(neighbour, row, at, k, total)
-        elif is_less(neighbour[row, 0], touched[i], total):
-            neighbour[row, 0] = touched[i]
-            sift(neighbour, row, 0, k, total)
+                    sift(neighbor, row, at, k, total)
+        elif is_less(neighbor[row, 0], touched[i], total):
+            neighbor[row, 0] = touched[i]
+            sift(neighbor, row, 0, k, total)
     return n
 
 
@@ -95,7 +95,7 @@ def meet_subtrees(
     n_touched: int,
     total: NDArray[np.float32],
 ) -> int:
-    """Meet the rows beside the leaf, in ever larger subtrees of at most `cap` rows."""
+    """Meet the rows outside the leaf, in larger and larger subtrees of at most `cap` rows."""
     base = trees.offset[tree]
     own = base + leaf_of_row[row, tree]
     node = own
@@ -133,37 +133,45 @@ def nearest_by_affinity(
     touched: NDArray[np.int32],
     total: NDArray[np.float32],
     state: State,
-    neighbour: NDArray[np.int32],
+    neighbor: NDArray[np.int32],
     value: NDArray[np.float32],
 ) -> None:
-    """Find the most similar rows of each row, sums over trees, none listed where none is left.
+    """Find the most similar rows of each row, by affinities summed over trees.
 
     Parameters
     ----------
-    trees, parent, depth, mass, order
-        The forest, its paths (see `measure_paths`) and its fitted rows.
+    trees, parent, depth, mass
+        The forest, and its paths from `measure_paths`.
+    order : ndarray of shape (n_trees, n_rows)
+        Fitted rows in such an order that those of each node are consecutive.
     leaf_of_row : ndarray of shape (n_rows, n_trees)
         Leaf of each row.
     leaf_depth, leaf_mass : ndarray of shape (n_trees, n_rows)
         From `measure_leaves`; (0, 0) unless `climbs`.
     visit : ndarray of shape (n_rows,)
-        Rows, similar ones best side by side: they read the same memory.
+        The order in which rows are processed. Consecutive rows that are similar read the same
+        memory, which is faster.
     first, last : int
-        Part of `visit` to work on.
+        The rows processed are ``visit[first:last]``.
     climbs : bool
         Whether a row also meets rows outside its leaf.
     cap : int
-        Largest subtree that is looked at.
+        Maximum number of rows of a subtree that is visited.
     seed : int
-        Decides where windows begin in leaves over `cap`.
+        Seed of the random positions in leaves of more than `cap` rows.
     touched : ndarray of shape (n_rows + 1,)
         Buffer.
     total : ndarray of shape (n_rows,)
-        Buffer; zeros, and zeros again afterwards.
+        Buffer; zeros before and after.
     state : ndarray of shape (1,)
         Buffer.
-    neighbour, value : ndarray of shape (n_rows, k)
-        OUT: most similar rows in no order, -1 where there are fewer, and their sums.
+    neighbor, value : ndarray of shape (n_rows, k) (OUT)
+        The k most similar rows of each row, in no order, and their sums; -1 and 0 where a row
+        met fewer.
+
+    Notes
+    -----
+    Time O(n_trees·cap) for each row. Memory O(n_rows) for the buffers.
     """
     for place in range(first, last):
         row = visit[place]
@@ -183,12 +191,12 @@ def nearest_by_affinity(
                     trees, parent, depth, mass, order, leaf_of_row, leaf_depth, leaf_mass,
                     tree, row, cap, touched, n_touched, total,
                 )  # fmt: skip
-        n = keep_largest(neighbour, row, touched, n_touched, total)
-        for k in range(neighbour.shape[1]):
+        n = keep_largest(neighbor, row, touched, n_touched, total)
+        for k in range(neighbor.shape[1]):
             if k < n:
-                value[row, k] = total[neighbour[row, k]]
+                value[row, k] = total[neighbor[row, k]]
             else:
-                neighbour[row, k] = -1
+                neighbor[row, k] = -1
                 value[row, k] = 0.0
         for k in range(n_touched):
             total[touched[k]] = 0.0

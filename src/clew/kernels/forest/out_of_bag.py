@@ -1,4 +1,4 @@
-"""What the trees that did not draw a row say about its class."""
+"""Out-of-bag predictions: the class of a row by the trees that did not draw it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,24 @@ def add_votes(
     share_of_ones: NDArray[np.float64],
     n_votes: NDArray[np.int64],
 ) -> None:
-    """Add, tree by tree, the share of class one in the leaf of every row that was not drawn.
+    """Add, for each tree, the share of class 1 in the leaf of each row that was not drawn.
 
     Parameters
     ----------
     trees : Trees
         The forest.
     leaf, draws : ndarray of shape (n_trees, n_rows)
-        Leaf of each row, and how often each tree drew it.
+        Leaf of each row in each tree, and how often the tree drew the row.
     is_one : ndarray of shape (n_rows,)
         Class of each row, 0 or 1.
     weight, weight_of_ones : ndarray
-        Buffers, as long as the largest tree has nodes.
-    share_of_ones, n_votes : ndarray of shape (n_rows,)
-        INOUT: sum of shares, and number of trees.
+        Buffers, with an entry for each node of the largest tree.
+    share_of_ones, n_votes : ndarray of shape (n_rows,) (INOUT)
+        For each row, the sum of these shares, and the number of trees summed.
+
+    Notes
+    -----
+    Time O(n_trees·n_rows).
     """
     n_trees, n_rows = leaf.shape
     for tree in range(n_trees):

@@ -1,4 +1,4 @@
-"""Part the rows and links of a node once its cut is chosen."""
+"""Split the rows and links of a node between its children."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["split_drawn", "split_links", "split_real"]
 
 @bare_kernel
 def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Write a node's drawn rows to the other side: left ones from the start, right from the stop.
+    """Write a node's drawn rows to the other side of the sample: left rows first, then right ones.
 
-    Gives where the right ones begin.
+    Right rows are written from the end backwards. Returns where they begin.
     """
     left = node.drawn_start
     right = node.drawn_stop - 1
@@ -29,7 +29,7 @@ def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sa
 
 @bare_kernel
 def split_real(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Write a node's real rows to the other side, as `split_drawn` does."""
+    """Write a node's real rows to the other side of the sample, as `split_drawn` does."""
     left = node.start
     right = node.stop - 1
     for k in range(node.start, node.stop):
@@ -51,9 +51,10 @@ def split_links(
     stop: int,
     sample: Sample,
 ) -> tuple[int, int, int]:
-    """Regroup the links of a node: both rows left, both right; separated ones are dropped.
+    """Regroup the links of a node: first those with both rows left, then those with both right.
 
-    Gives the ends of the two groups, and how many must-links were separated.
+    Links that the cut separates are dropped. Returns the ends of the two groups, and the number of
+    separated must-links.
     """
     left = start
     n_right = 0

@@ -1,9 +1,10 @@
-"""What the path from the root to a node amounts to, in one tree.
+"""Affinities from paths: the share of the path to a leaf that two rows have in common.
 
-Each node but the root has a weight: 1 (ClustRF-Strct-Unfm) or one over its number of real rows
-(ClustRF-Strct-Adpt). The *mass* of a node is the sum of weights on its path, the *depth* their
-number. Two rows whose paths part at node ``a`` have the affinity ``mass[a]`` divided by the mass
-of the deeper of both leaves; between leaves of equal depth, of the heavier one.
+Each node except the root has a weight: 1 (ClustRF-Strct-Unfm), or one over its number of real rows
+(ClustRF-Strct-Adpt). The *depth* of a node is the number of weights on the path from the root to
+it, and its *mass* is their sum. If the paths of two rows separate at node ``a``, their affinity is
+``mass[a]`` divided by the mass of the deeper of their leaves, or of the one with more mass if both
+are equally deep.
 
 References
 ----------
@@ -32,9 +33,22 @@ def measure_paths(
     depth: NDArray[np.int32],
     mass: NDArray[np.float32],
 ) -> None:
-    """Fill parent, depth and mass of every node of the trees ``first`` to ``last - 1``.
+    """Compute parent, depth and mass of each node.
 
-    Parents are counted from the root of their tree; that of the root is -1.
+    Parameters
+    ----------
+    trees : Trees (IN)
+        The forest.
+    first, last : int
+        Trees from `first` to ``last - 1`` are processed.
+    is_adaptive : bool
+        Whether the weight of a node is one over its number of rows; otherwise it is 1.
+    parent : ndarray of shape (n_nodes,), int32 (OUT)
+        Parent, counted from the tree's root; -1 for the root.
+    depth : ndarray of shape (n_nodes,), int32 (OUT)
+        Number of edges from the root.
+    mass : ndarray of shape (n_nodes,), float32 (OUT)
+        Sum of the weights on the path from the root.
     """
     for tree in range(first, last):
         base = trees.offset[tree]
@@ -54,10 +68,10 @@ def measure_paths(
 
 @bare_kernel
 def fraction(shared: float, depth_a: int, mass_a: float, depth_b: int, mass_b: float) -> np.float32:
-    """Give the affinity of two different leaves that share a path of mass `shared`."""
+    """Return the affinity of two different leaves whose common path has the mass `shared`."""
     heavier = max(mass_a, mass_b)
     deeper = mass_a if depth_a > depth_b else mass_b
-    whole = heavier if depth_a == depth_b else deeper  # selected, not branched: this is hot
+    whole = heavier if depth_a == depth_b else deeper  # compiles to a select without branches
     return np.float32(shared / whole)
 
 
@@ -71,7 +85,7 @@ def measure_leaves(
     leaf_depth: NDArray[np.int32],
     leaf_mass: NDArray[np.float32],
 ) -> None:
-    """Fill depth and mass of the leaf at every place of the trees' `order`, (n_trees, n_rows)."""
+    """Write the depth and mass of the leaf of each entry of `order`, (n_trees, n_rows)."""
     for tree in range(first, last):
         for node in range(trees.offset[tree], trees.offset[tree + 1]):
             if trees.feature[node] < 0:
@@ -84,18 +98,22 @@ def measure_leaves(
 def route(
     trees: Trees, first: int, last: int, bins: NDArray[np.uint8], leaf: NDArray[np.int32]
 ) -> None:
-    """Lead binned rows to their leaves.
+    """Find the leaf of each row in each tree.
 
     Parameters
     ----------
-    trees : Trees
+    trees : Trees (IN)
         The forest.
     first, last : int
-        Trees ``first`` to ``last - 1`` are used.
-    bins : ndarray of shape (n_features, n_rows)
-        Bins of the rows.
-    leaf : ndarray of shape (n_trees, n_rows)
-        OUT: leaf of every row, a node counted from the root of its tree.
+        Trees from `first` to ``last - 1`` are processed.
+    bins : ndarray of shape (n_features, n_rows), uint8 (IN)
+        Bin of each row in each feature.
+    leaf : ndarray of shape (n_trees, n_rows), int32 (OUT)
+        Leaf of each row, counted from the root of its tree.
+
+    Notes
+    -----
+    Time O(depth) for each row and tree.
     """
     for tree in range(first, last):
         base = trees.offset[tree]

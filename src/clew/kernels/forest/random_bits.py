@@ -1,4 +1,4 @@
-"""SplitMix64: a random stream for each tree, whatever thread grows it.
+"""SplitMix64: one random stream for each tree, so that the result does not depend on threads.
 
 References
 ----------
@@ -20,7 +20,7 @@ State = NDArray[np.uint64]
 
 @bare_kernel
 def next_bits(state: State) -> np.uint64:
-    """Advance ``state[0]`` and give 64 random bits."""
+    """Advance ``state[0]`` and return 64 random bits."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -38,11 +38,11 @@ def seed_stream(state: State, seed: int, stream: int) -> None:
 
 @bare_kernel
 def random_below(state: State, n: int) -> int:
-    """Give an integer in ``[0, n)``, `n` under 2³²."""
+    """Return a random integer in ``[0, n)``, with `n` below 2³²."""
     return np.int64(((next_bits(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @bare_kernel
 def random_unit(state: State) -> float:
-    """Give a float in ``[0, 1)``."""
+    """Return a random float in ``[0, 1)``."""
     return np.float64(next_bits(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

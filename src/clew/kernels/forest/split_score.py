@@ -1,13 +1,13 @@
 """The best cut of one feature at one node of a two-class tree.
 
-A row has a *bin* (0..255) for the feature, a bootstrap weight and one of two classes.
-A cut at bin ``c`` sends the bins up to ``c`` left. Its score is the Gini gain relative to
-the node's Gini impurity, ``(l1·t - l·t1)² / (l·(t - l)·t1·(t - t1))``, with ``t`` the weight
-of the node, ``l`` the weight that goes left, and ``t1``, ``l1`` the same for class one:
-1 for a split into two pure children, 0 for one that tells nothing.
+A row has a *bin* (0..255) of the feature, a bootstrap weight and one of two classes. A cut at bin
+``c`` sends the bins up to ``c`` left. Its score is the Gini gain divided by the node's Gini
+impurity, ``(l1·t - l·t1)² / (l·(t - l)·t1·(t - t1))``, where ``t`` is the weight of the node, ``l``
+the weight that goes left, and ``t1`` and ``l1`` are the same for class 1. The score is 1 for two
+pure children, and 0 if both children have the class shares of the node.
 
-One rule holds on every path: the highest score wins, ties go to the lowest bin, and the
-cut lies in the middle of the bins that give the same two children.
+All functions here agree: the highest score wins, of equal scores the lowest bin, and the cut is in
+the middle of the bins with the same two children.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["best_cut_counts", "best_cut_links", "best_cut_sorted"]
 
 @bare_kernel
 def highest(score: NDArray[np.float64], n: int) -> int:
-    """Give the place of the first maximum of `n` scores, none below 0.
+    """Return the index of the first maximum of `n` scores, none of them negative.
 
-    Floats that are not negative are ordered as their bits are, and a maximum of
-    integers is vectorised where one of floats is not.
+    Scores are compared as integers: nonnegative floats have the order of their bits, and compilers
+    vectorize a maximum of integers but not of floats.
     """
     bits = score.view(np.int64)
     best = np.int64(0)
@@ -46,7 +46,7 @@ def score_prefixes(
     smallest: int,
     score: NDArray[np.float64],
 ) -> None:
-    """Score the cut after each of `n` prefixes; 0 where a child is under `smallest`."""
+    """Compute the score of the cut after each of `n` prefixes; 0 if a child is below `smallest`."""
     t = np.float64(total)
     t1 = np.float64(total_ones)
     least = np.float64(smallest)
@@ -62,9 +62,25 @@ def score_prefixes(
 def best_cut_sorted(
     keys: NDArray[np.int64], n: int, total: int, total_ones: int, smallest: int
 ) -> tuple[float, int]:
-    """Find the best cut of a handful of rows by insertion sort.
+    """Find the best cut of a few rows by insertion sort, in O(n²).
 
-    A key is ``bin << 48 | weight << 24 | weight·class``; `keys` ends up sorted.
+    Parameters
+    ----------
+    keys : ndarray, int64 (INOUT)
+        For each of `n` rows, ``bin << 48 | weight << 24 | weight·class``; sorted afterwards.
+    n : int
+        Number of rows.
+    total, total_ones : int
+        Weight of all rows, and of those of class 1.
+    smallest : int
+        Minimum weight of a child.
+
+    Returns
+    -------
+    score : float
+        0 if no cut has a gain.
+    cut : int
+        -1 then.
     """
     for i in range(1, n):
         key = keys[i]
@@ -105,9 +121,27 @@ def best_cut_counts(
     filled: NDArray[np.int64],
     score: NDArray[np.float64],
 ) -> tuple[float, int]:
-    """Find the best cut from the counts of each bin, ``weight << 24 | weight·class``.
+    """Find the best cut from the counts of each bin, in O(n_bins).
 
-    `counts` is zero again afterwards.
+    Parameters
+    ----------
+    counts : ndarray of shape (256,), int64 (INOUT)
+        Sum of ``weight << 24 | weight·class`` in each bin; zeros afterwards.
+    n_bins : int
+        Number of bins.
+    total, total_ones : int
+        Weight of all rows, and of those of class 1.
+    smallest : int
+        Minimum weight of a child.
+    prefix, filled, score : ndarray (OUT)
+        Buffers, see `layout.Scratch`.
+
+    Returns
+    -------
+    score : float
+        0 if no cut has a gain.
+    cut : int
+        -1 then.
     """
     n = 0
     running = np.int64(0)
@@ -119,7 +153,7 @@ def best_cut_counts(
     counts[:n_bins] = 0
     if n < 2:
         return 0.0, -1
-    # Up to the next full vector: what lies past n - 1 is scored too, and never looked at.
+    # Rounded up to full vectors; the scores past n - 1 are not used.
     score_prefixes(prefix, (n + 6) & ~7, total, total_ones, smallest, score)
     k = highest(score, n - 1)
     if score[k] <= 0.0:
@@ -139,11 +173,34 @@ def best_cut_links(
     prefix: NDArray[np.int64],
     score: NDArray[np.float64],
 ) -> tuple[float, int]:
-    """Find the cut with the highest sum of relative gain and reward for the links it separates.
+    """Find the cut with the highest score plus reward for the links that it separates.
 
-    `links` is a difference array: the links that the cut at bin ``b`` separates have the
-    total weight ``Σ links[:b + 1]``, negative for must-links. A cut without gain, or with a
-    sum not above 0, is none. Both `counts` and `links` are zero again afterwards.
+    Cuts without gain, or with a sum that is not positive, are not considered. Time O(n_bins).
+
+    Parameters
+    ----------
+    counts : ndarray of shape (256,), int64 (INOUT)
+        Sum of ``weight << 24 | weight·class`` in each bin; zeros afterwards.
+    links : ndarray of shape (256,), int64 (INOUT)
+        The links that a cut at bin b separates have the total weight ``links[:b + 1].sum()``,
+        negative for must-links; zeros afterwards.
+    n_bins : int
+        Number of bins.
+    total, total_ones : int
+        Weight of all rows, and of those of class 1.
+    smallest : int
+        Minimum weight of a child.
+    reward : float
+        Reward for each unit of link weight.
+    prefix, score : ndarray (OUT)
+        Buffers, see `layout.Scratch`.
+
+    Returns
+    -------
+    value : float
+        The sum; 0 if there is no such cut.
+    cut : int
+        -1 then.
     """
     running = np.int64(0)
     for b in range(n_bins):

@@ -1,4 +1,4 @@
-"""Sums of squared leaf affinities, without a matrix of rows by rows."""
+"""Sums of squared leaf affinities, without an affinity matrix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def list_leaves(
     start: NDArray[np.int64],
     member: NDArray[np.int32],
 ) -> None:
-    """List some rows by the leaf that they fall into.
+    """List some rows by their leaves.
 
     Parameters
     ----------
@@ -30,9 +30,14 @@ def list_leaves(
     rows : ndarray of shape (n_listed,), int64 (IN)
         The rows.
     start : ndarray of shape (n_nodes + 1,), int64 (OUT)
-        Where the list of each node, counted over all trees, begins and ends; 0 at first.
+        The list of a node, numbered over all trees, is ``member[start[node]:start[node + 1]]``;
+        must be 0 before.
     member : ndarray of shape (n_trees · n_listed,), int32 (OUT)
         Positions in `rows`.
+
+    Notes
+    -----
+    Time O(n_trees·n_listed + n_nodes).
     """
     n_trees, n_listed = leaf.shape[0], rows.shape[0]
     for tree in range(n_trees):
@@ -40,7 +45,7 @@ def list_leaves(
             start[trees.offset[tree] + leaf[tree, rows[k]] + 1] += 1
     for node in range(start.shape[0] - 1):
         start[node + 1] += start[node]
-    # Fill each list, which moves its start to its end; then shift all back by one.
+    # Filling a list moves its start to its end; afterwards all starts are shifted back by one.
     for tree in range(n_trees):
         for k in range(n_listed):
             node = trees.offset[tree] + leaf[tree, rows[k]]
@@ -61,7 +66,10 @@ def add_shared_leaves(
     shared: NDArray[np.int32],
     touched: NDArray[np.int32],
 ) -> int:
-    """Count in how many trees a row shares the leaf of each listed row; return how many it met."""
+    """Count the trees in which a row shares the leaf of each listed row.
+
+    Returns the number of listed rows with a count above 0, which are listed in `touched`.
+    """
     n_met = 0
     for tree in range(leaf.shape[0]):
         node = offset[tree] + leaf[tree, row]
@@ -86,7 +94,9 @@ def sum_squared_affinities(
     member: NDArray[np.int32],
     total: NDArray[np.float64],
 ) -> None:
-    """Sum over listed rows their weight times the squared share of trees with a common leaf.
+    """Sum, over listed rows, the weight times the squared affinity, for each of some rows.
+
+    The affinity of two rows is the share of trees in which they are in one leaf.
 
     Parameters
     ----------
@@ -95,15 +105,19 @@ def sum_squared_affinities(
     leaf : ndarray of shape (n_trees, n_rows), int32 (IN)
         Leaf of each row.
     first_row, last_row : int
-        Which rows to sum for.
+        Sums are computed for rows from `first_row` to ``last_row - 1``.
     rows : ndarray of shape (n_listed,), int64 (IN)
-        The listed rows; none is summed for itself.
+        The listed rows; a row is left out of its own sum.
     weight : ndarray of shape (n_listed,), float64 (IN)
-        Their weights.
-    start, member
-        See `list_leaves`.
+        Weight of each listed row.
+    start, member : ndarray (IN)
+        From `list_leaves`.
     total : ndarray of shape (n_rows,), float64 (OUT)
-        The sums, from `first_row` to `last_row`.
+        The sums; other entries are not changed.
+
+    Notes
+    -----
+    Time for each row is the number of listed rows in its leaves, summed over trees.
     """
     shared = np.zeros(rows.shape[0], np.int32)
     touched = np.empty(rows.shape[0], np.int32)

@@ -1,12 +1,11 @@
 """Grow two-class trees, each from its own random stream.
 
-A tree's bootstrap is drawn from all binned rows, real and pseudo. The first `n_rows` of them, the
-real ones, are led down to the leaves whether drawn or not. Nodes are written in preorder, so the
-left child of a node is the next node, and the real rows of any node are one slice of the tree's
-`order`.
+The bootstrap of a tree is drawn from all rows, real and pseudo. All real rows, drawn or not, are
+passed down to the leaves. Nodes are stored in preorder: the left child of a node is the next node,
+and the real rows of a node are one slice of the tree's `order`.
 
-Links between real rows steer the cuts (see `cuts.best_cut_links`): a cannot-link has a positive
-weight, a must-link a negative one, and each tree draws its own share of them.
+Links between real rows influence the cuts (see `split_score.best_cut_links`). Each tree draws its
+own share of the links.
 """
 
 from __future__ import annotations
@@ -22,12 +21,13 @@ from clew.kernels.forest.random_bits import State, random_below, random_unit, se
 
 __all__ = ["grow_trees"]
 
+#: Largest bootstrap weight of a row: 7 bits of `Sample.drawn`. Further draws are ignored.
 MAX_DRAWS_OF_A_ROW = 127
 
 
 @bare_kernel
 def draw_row(problem: Problem, state: State) -> int:
-    """Draw a row."""
+    """Draw a row, with equal or given probabilities (bisection of their cumulative sum)."""
     last = problem.cumulative.shape[0] - 1
     if last < 0:
         return random_below(state, problem.is_one.shape[0])
@@ -44,7 +44,7 @@ def draw_row(problem: Problem, state: State) -> int:
 
 @bare_kernel
 def draw_rows(problem: Problem, n_draws: int, state: State, sample: Sample) -> int:
-    """Draw the bootstrap with replacement; give the number of distinct rows."""
+    """Draw the bootstrap with replacement; return the number of different rows."""
     n_total = problem.is_one.shape[0]
     draws = sample.draws
     draws[:] = 0
@@ -63,7 +63,7 @@ def draw_rows(problem: Problem, n_draws: int, state: State, sample: Sample) -> i
 
 @bare_kernel
 def draw_links(links: Links, share: float, state: State, sample: Sample) -> int:
-    """Draw each link with probability `share`; give how many were drawn."""
+    """Draw each link with probability `share`; return the number of drawn links."""
     n = 0
     for link in range(links.weight.shape[0]):
         sample.link[n] = link
@@ -73,7 +73,7 @@ def draw_links(links: Links, share: float, state: State, sample: Sample) -> int:
 
 @bare_kernel
 def push(stack: NDArray[np.int32], height: int, node: Node, parent: int) -> int:
-    """Put a node that waits to be split on the stack; give the new height."""
+    """Put a node on the stack; return the new height. `parent` is -1 except for right children."""
     stack[height, 0] = node.drawn_start
     stack[height, 1] = node.drawn_stop
     stack[height, 2] = node.start
@@ -89,7 +89,7 @@ def push(stack: NDArray[np.int32], height: int, node: Node, parent: int) -> int:
 def pop(
     stack: NDArray[np.int32], height: int, sample: Sample, scratch: Scratch
 ) -> tuple[Node, int]:
-    """Take the top node off the stack, with its parent if it is a right child, else -1."""
+    """Take the node at a height of the stack, compute its weights, and return it and its parent."""
     side, drawn_start, drawn_stop = stack[height, 6], stack[height, 0], stack[height, 1]
     total, ones = pack(sample, side, drawn_start, drawn_stop, scratch)
     node = Node(
@@ -108,7 +108,7 @@ def start_tree(
     sample: Sample,
     state: State,
 ) -> Node:
-    """Draw links and rows, each from a stream of its own; give the root."""
+    """Draw links and rows, each from a stream of its own; return the root."""
     seed_stream(state, rules.seed, 2 * number + 1)
     n_links = draw_links(links, rules.share, state, sample)
     seed_stream(state, rules.seed, 2 * number)
@@ -134,7 +134,11 @@ def grow_tree(
     scratch: Scratch,
     state: State,
 ) -> int:
-    """Grow tree `number` at place `tree`, after the one before; give its violated links."""
+    """Grow tree `number` of the forest as tree `tree` of `trees`; return its violated links.
+
+    A drawn must-link is violated if its rows are in different leaves, a drawn cannot-link if they
+    are in one leaf.
+    """
     root = start_tree(problem, links, rules, number, sample, state)
     height = push(sample.stack, 0, root, -1)
     base = trees.offset[tree]
@@ -190,22 +194,35 @@ def grow_trees(
     scratch: Scratch,
     state: State,
 ) -> int:
-    """Grow ``leaf.shape[0]`` trees, numbered from `first_tree`.
+    """Grow the trees `first_tree`, ``first_tree + 1`` and so on of a forest.
 
     Parameters
     ----------
     problem, links, rules
-        What to grow on, and how.
+        The data, the links, and the parameters of growth.
     first_tree : int
-        Number of the first tree; with the seed it decides the random stream.
-    leaf : ndarray of shape (n_trees, n_rows)
-        OUT: leaf of every real row, a node counted from the tree's root.
-    order : ndarray of shape (n_trees, n_rows)
-        OUT: real rows, those of any node side by side.
-    n_violated : ndarray of shape (n_trees,)
-        OUT: drawn links that the tree does not honour.
-    draws : ndarray of shape (n_trees, n_rows) or (0, 0)
-        OUT: how often a real row was drawn; empty when nobody asks.
+        Number of the first tree, which determines its random stream together with the seed.
+    leaf : ndarray of shape (n_trees, n_rows), int32 (OUT)
+        Leaf of each real row, counted from the tree's root.
+    order : ndarray of shape (n_trees, n_rows), int32 (OUT)
+        Real rows in such an order that those of each node are consecutive.
+    n_violated : ndarray of shape (n_trees,), int64 (OUT)
+        Number of drawn links that each tree violates.
+    draws : ndarray of shape (n_trees, n_rows) or (0, 0), uint8 (OUT)
+        How often each real row was drawn; (0, 0) if that is not needed.
+    trees : Trees (OUT)
+        The nodes; ``trees.offset[0]`` must be 0.
+    sample, scratch, state
+        Buffers.
+
+    Returns
+    -------
+    int
+        Number of trees grown: fewer than `n_trees` if the next tree might not fit into `trees`.
+
+    Notes
+    -----
+    Time O(n·candidates) for each level of a tree of n drawn rows. Memory is that of the arguments.
     """
     n_trees, n_rows = leaf.shape
     most = 2 * min(problem.is_one.shape[0], rules.n_draws) + 1

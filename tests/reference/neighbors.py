@@ -1,4 +1,4 @@
-"""Slow, plain twins of affinities with local scales, and of how neighbours are chosen."""
+"""Slow twins of affinities with local scales, of neighbor graphs and of dominant sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def scales(D, n_neighbors):
-    """Give the mean distance of each row to its nearest rows that do not coincide with it."""
+    """Return the mean distance of each row to its nearest rows at a positive distance."""
     found = []
     for row in D:
         nearest = sorted(d for d in row if d > 0)[:n_neighbors]
@@ -17,7 +17,7 @@ def scales(D, n_neighbors):
 
 
 def local_gaussian(D, n_neighbors):
-    """Give ``exp(-d² / s²)``, pair by pair, with s the mean of the scales of both rows."""
+    """Return ``exp(-d² / s²)`` for each pair, with s the mean of the scales of both rows."""
     s = scales(D, n_neighbors)
     A = np.empty(D.shape)
     for i in range(len(D)):
@@ -26,8 +26,8 @@ def local_gaussian(D, n_neighbors):
     return A
 
 
-def neighbour_lists(A, k):
-    """List for each row the rows of its largest affinities; of equal ones the first, none of 0."""
+def neighbor_lists(A, k):
+    """List for each row the k rows of largest positive affinity; of equal ones the first."""
     n = len(A)
     return [
         sorted((j for j in range(n) if j != i and A[i, j] > 0), key=lambda j, i=i: (-A[i, j], j))[
@@ -38,7 +38,7 @@ def neighbour_lists(A, k):
 
 
 def linked(A, lists):
-    """Give the symmetric graph of some lists, dense."""
+    """Return the symmetric graph of neighbor lists as a dense matrix."""
     graph = np.zeros(A.shape)
     for i, listed in enumerate(lists):
         for j in listed:
@@ -47,8 +47,8 @@ def linked(A, lists):
 
 
 def consensus(A, k, threshold):
-    """Keep the edges that enough neighbourhoods vote for; a row left alone gets its best back."""
-    lists = neighbour_lists(A, k)
+    """Keep the edges within enough neighborhoods; an isolated row gets its best edge back."""
+    lists = neighbor_lists(A, k)
     graph = linked(A, lists)
     votes = np.zeros(A.shape)
     for i, listed in enumerate(lists):
@@ -62,7 +62,7 @@ def consensus(A, k, threshold):
 
 
 def eigenvalue_bound(A, tol, steps=100):
-    """Bound the largest eigenvalue from above by power steps."""
+    """Return an upper bound of the largest eigenvalue, by power iterations."""
     x, bound = np.ones(len(A)), 0.0
     for _ in range(steps):
         image = A @ x
@@ -75,15 +75,15 @@ def eigenvalue_bound(A, tol, steps=100):
 
 
 def with_penalty(A, margin):
-    """Give the form whose maximisers hold row 0, from affinities with an empty diagonal."""
+    """Add the penalty with which every maximum of the quadratic form contains row 0."""
     penalty = eigenvalue_bound(A[1:, 1:], margin)
     penalty = (1 + margin) * max(penalty, margin * A[0].max())
     return A - np.diag([0.0] + [penalty] * (len(A) - 1)), penalty
 
 
 def replicator_dynamics(B, steps):
-    """Climb ``x'Bx`` from equal shares: a share grows as its payoff exceeds the mean."""
-    payoffs = B - B.min()  # the same maximisers, and no payoff negative
+    """Find a local maximum of ``x'Bx`` from equal shares, by replicator dynamics."""
+    payoffs = B - B.min()  # the same maxima, without negative payoffs
     x = np.full(len(B), 1 / len(B))
     for _ in range(steps):
         x = x * (payoffs @ x)
@@ -92,7 +92,7 @@ def replicator_dynamics(B, steps):
 
 
 def maximal_cliques(adjacency):
-    """List all maximal cliques of a small graph, by trying every set of nodes."""
+    """List the maximal cliques of a small graph, by enumeration of all sets of nodes."""
     n = len(adjacency)
     cliques = [
         set(nodes)
