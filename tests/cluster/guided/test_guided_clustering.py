@@ -89,7 +89,7 @@ def test_wrong_answers_do_little_harm(wine):
 
 def test_without_answers_it_is_better_than_its_pool(wine, iris):
     for model, X, y in ((wine[None], WINE, CULTIVARS), (iris[None], IRIS, SPECIES)):
-        views = Views(model._units.inside(X), 0)
+        views = Views(model._space.transform(X), 0)
         pool = [way for way in default_members(3, len(X)) if not way.is_constrained]
         alone = [adjusted_rand_score(y, way.partition(views)) for way in pool]
         assert score(model, y) > np.mean(alone)

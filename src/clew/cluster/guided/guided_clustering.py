@@ -8,21 +8,22 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress, ProgressReport, one_library_thread
 from clew._random import RandomState, derived_seeds
-from clew._units import Units
 from clew._validation import (
     Allowed,
-    check_features,
+    check_data,
     check_n_clusters,
     check_parameters,
 )
 from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import Ensemble, Labels
 from clew.cluster.guided._explanation import Explanation, explanation
+from clew.cluster.guided._feature_space import FeatureSpace, Metric
 from clew.cluster.guided._members import Member, checked_members, default_members
 from clew.cluster.guided._n_clusters import choose_n_clusters, most_tried
 from clew.cluster.guided._progress import Counter, Step
@@ -68,9 +69,12 @@ class GuidedClustering(ConstrainedClusterer):
     pool : "default" or list of (str, estimator), default="default"
         The ways to group: names, and clusterers of features. Those that have `supports` get the
         answers, read as pairs. Rows that one leaves out (-1) are one group to it.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance of rows. "cosine" compares rows scaled to length 1: for texts and embeddings.
     standardize : bool or "auto", default="auto"
-        Whether to divide features by their standard deviations. "auto" does so where the largest
-        is more than five times the median: units differ.
+        Whether to divide features by their standard deviations. "auto" does so if the largest
+        standard deviation is more than five times the median: then the units differ. It does not
+        for sparse features, and not with ``metric="cosine"``.
     random_state : int, RandomState or None, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -128,6 +132,9 @@ class GuidedClustering(ConstrainedClusterer):
 
     Without answers, ways that need none are joined, forests foremost, and nothing is refined.
 
+    More than 256 features are reduced to their first 100 principal components, which the members
+    read; wide sparse features are never made dense.
+
     Time: about 2 s for 600 rows, 10 s for 2,000, 2 min for 20,000. Beyond 5,000 rows no matrix of
     all pairs is made.
 
@@ -153,6 +160,7 @@ class GuidedClustering(ConstrainedClusterer):
     )
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1, none=True),
+        "metric": Allowed(names=("euclidean", "cosine")),
         "standardize": (Allowed(names=("auto",)), Allowed(kind=bool)),
     }
 
@@ -165,7 +173,7 @@ class GuidedClustering(ConstrainedClusterer):
     scores_: dict[str, float]
     weights_: dict[str, float]
     _known: Constraints
-    _units: Units
+    _space: FeatureSpace
     _graph: csr_array
     _smoother: RidgeSmoother
 
@@ -174,6 +182,7 @@ class GuidedClustering(ConstrainedClusterer):
         n_clusters: int | None = None,
         *,
         pool: Literal["default"] | Sequence[tuple[str, Any]] = "default",
+        metric: Metric = "euclidean",
         standardize: bool | Literal["auto"] = "auto",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -181,10 +190,16 @@ class GuidedClustering(ConstrainedClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.pool = pool
+        self.metric = metric
         self.standardize = standardize
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @guarded_fit
     def fit(
@@ -199,7 +214,7 @@ class GuidedClustering(ConstrainedClusterer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse array of shape (n_samples, n_features)
             Features.
         y : ignored
             Present by convention.
@@ -215,33 +230,34 @@ class GuidedClustering(ConstrainedClusterer):
         """
         features, known = self._checked(X, constraints)
         seeds = derived_seeds(self.random_state, 4)
+        n_samples = known.n_samples
         with one_library_thread():
-            units = Units.standardized(features, self.standardize)
-            views = Views(units.inside(features), seeds[0], self.n_jobs)
+            space = FeatureSpace.fit(features, self.metric, self.standardize, seeds[0])
+            views = Views(space.transform(features), seeds[0], self.n_jobs)
             answers = split_answers(informative_answers(known), seeds[1])
-            count = self._counter(len(features), len(answers.folds), callback)
+            count = self._counter(n_samples, len(answers.folds), callback)
             n_clusters = self.n_clusters or choose_n_clusters(
                 views, answers.folds, seeds[2], count.step
             )
-            members = self._members(n_clusters, len(features), seeds[2])
+            members = self._members(n_clusters, n_samples, seeds[2])
             ridge = RidgeSmoother(views.X, seeds[3])
             neighbors = NeighborSmoother(views.read("neighbors", 10))
             smoothers: dict[str, Smoother] = {"neighbors": neighbors, "ridge": ridge}
             found = _solved(members, smoothers, views, answers, n_clusters, seeds[3], count.step)
             self._set_result(result_of(known, *found))
-        self._known, self._units, self._smoother = known, units, ridge
+        self._known, self._space, self._smoother = known, space, ridge
         self._graph = views.read("neighbors", 10)
         count.end()
         return self
 
     def _checked(
         self, X: ArrayLike, constraints: Constraints | None
-    ) -> tuple[NDArray[np.float64], Constraints]:
+    ) -> tuple[NDArray[np.float64] | csr_array, Constraints]:
         check_parameters(self, self._allowed)
-        features = check_features(self, X)
+        features = self._features(X)
         if self.n_clusters is not None:
-            check_n_clusters(self, len(features))
-        known = answers_for(self, constraints, len(features))
+            check_n_clusters(self, features.shape[0])
+        known = answers_for(self, constraints, features.shape[0])
         if not self._has_default_pool:
             if self.n_clusters is None:
                 raise InvalidParameterError(
@@ -250,6 +266,14 @@ class GuidedClustering(ConstrainedClusterer):
             for member in checked_members(self.pool):
                 check_honored(member.name, member.estimator, known)
         return features, known
+
+    def _features(self, X: Any, *, reset: bool = True) -> Any:
+        """Validate features, dense or sparse."""
+        checked = check_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float64,
+            ensure_min_samples=2 if reset else 1,
+        )  # fmt: skip
+        return checked if isinstance(checked, np.ndarray) else csr_array(checked)
 
     def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
         """Return a counter of the fits that may be made."""
@@ -270,7 +294,7 @@ class GuidedClustering(ConstrainedClusterer):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like or sparse array of shape (n_rows, n_features)
             Features.
 
         Returns
@@ -279,7 +303,7 @@ class GuidedClustering(ConstrainedClusterer):
             Rows add up to 1.
         """
         check_is_fitted(self, "labels_")
-        rows = self._units.inside(check_features(self, X, reset=False))
+        rows = self._space.transform(self._features(X, reset=False))
         chances = np.maximum(self._smoother.predict(self.probabilities_, rows), 0.0) + 1e-9
         return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
@@ -288,7 +312,7 @@ class GuidedClustering(ConstrainedClusterer):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like or sparse array of shape (n_rows, n_features)
             Features.
 
         Returns
