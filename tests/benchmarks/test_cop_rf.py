@@ -1,76 +1,96 @@
-"""The study of COP-RF follows the paper's protocol, goes on where it stopped, and counts right."""
+"""The study of COP-RF follows the paper's protocol, and its report shows what its log holds."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from benchmarks.papers._scores import Score
-from benchmarks.papers.cop_rf import study as study_module
-from benchmarks.papers.cop_rf.areas import Areas
-from benchmarks.papers.cop_rf.findings import findings
-from benchmarks.papers.cop_rf.improvement import relative_gain
-from benchmarks.papers.cop_rf.measures import Inputs
-from benchmarks.papers.cop_rf.methods import METHODS, Method, method_named
-from benchmarks.papers.cop_rf.parts import PARTS, Part
-from benchmarks.papers.cop_rf.protocol import TABLES, Cell, Problem, cells
-from benchmarks.papers.cop_rf.published import PUBLISHED, PUBLISHED_METHODS
-from benchmarks.papers.cop_rf.report import report, summary
-from benchmarks.papers.cop_rf.reproduction import reproduction, verdict
-from benchmarks.papers.cop_rf.study import KEY, Study, run
-from benchmarks.papers.cop_rf.which import which_report
+from benchmarks.papers.cop_rf import faces
+from benchmarks.papers.cop_rf import study as s
+from benchmarks.papers.cop_rf.command import command
+from benchmarks.papers.cop_rf.published import COLUMNS, PUBLISHED, reproduced
+from benchmarks.papers.cop_rf.report import CopRfReport, relative_gain, report
+from benchmarks.study.engine import Task, method_named, run
+from benchmarks.study.methods import Method
+from benchmarks.study.results import Results
+from benchmarks.study.scores import Score
+from click.testing import CliRunner
+from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances
 
+from benchmarks import _harness as harness
 from clew import Constraints
-from clew.exceptions import InfeasibleConstraintsError
 
-IRIS = Problem("iris")
+CLEAN, NOISY, RATES = s.TABLES
+BLOBS: NDArray[np.float64] = np.concatenate(
+    [np.random.RandomState(0).normal(center, 0.1, (20, 2)) for center in (0, 3, 6)]
+)
+ALL = (s.METHODS, s.BLOCKS, s.EXEMPLARS, s.REFERENCES, s.DOUBTS)
+
+
+def _method(name: str) -> Method:
+    return method_named(tuple(chain(*ALL)), name)
+
+
+DEFAULT, FOREST = _method("coprf"), _method("clustrf")
+
+
+@pytest.fixture(autouse=True)
+def results_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "RESULTS", tmp_path)
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
-    monkeypatch.setattr(study_module, "RESULTS", tmp_path)
-    return Study(n_trials=2, n_trees=5, sets=("iris",), stem="test")
+def study() -> s.CopRfStudy:
+    return s.CopRfStudy(n_trials=2, sets=("iris",), stem="test", n_trees=5)
 
 
-def _fill(study: Study, score: float = 0.5) -> None:
-    """Write every result of the study: the same score everywhere, but .1 more for the default."""
-    for trial in range(study.n_trials):
-        for task in study.tasks(IRIS):
-            key = dict(zip(KEY, study.key(IRIS, trial, task), strict=True))
-            ari = score + 0.1 * (task[0].name == "coprf") + 0.02 * trial
-            study.log.append(key | {"ari": ari, "seconds": 0.0, "source": "x"})
+def _fill(study: s.CopRfStudy, score: float = 0.5) -> None:
+    """Write the same score everywhere, .1 more for the default and .02 more in each trial."""
+    for task in study.tasks():
+        ari = score + 0.1 * (task.method == DEFAULT) + 0.02 * task.trial
+        study.log.append(study.key(task) | {"ari": ari, "source": "x"})
 
 
-def test_features_lie_between_minus_one_and_one() -> None:
-    assert np.allclose(IRIS.X.min(axis=0), -1)
-    assert np.allclose(IRIS.X.max(axis=0), 1)
+def _drop(study: s.CopRfStudy, is_dropped: Callable[[dict[str, Any]], bool]) -> None:
+    lines = study.log.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not is_dropped(json.loads(line))]
+    study.log.path.write_text("".join(kept), encoding="utf-8")
 
 
-def test_amounts_are_shares_of_all_pairs() -> None:
+def _parts(study: s.CopRfStudy) -> CopRfReport:
+    return CopRfReport(Results(study))
+
+
+def _rows(text: str) -> list[str]:
+    return [re.sub(" +", " ", line) for line in text.splitlines()]
+
+
+def test_features_and_numbers_of_answers_are_the_papers() -> None:
+    X = s.problem("iris").X
+    assert np.allclose(X.min(axis=0), -1)
+    assert np.allclose(X.max(axis=0), 1)
     # 150 rows have 11,175 pairs.
-    assert IRIS.amounts == (11, 22, 34, 45, 56)
-    assert Problem("digits").amounts == (250, 500, 1000, 1500, 2000)
-
-
-def test_tables_have_the_papers_points_and_share_one() -> None:
-    sizes = [len(table.cells(IRIS.amounts)) for table in TABLES]
-    assert sizes == [5, 5, 6]
-    assert len(cells(IRIS.amounts)) == 15
+    assert s.amounts("iris") == (11, 22, 34, 45, 56)
+    assert [len(table.cells("iris")) for table in s.TABLES] == [5, 5, 6]
+    # Tables III and IV share a point.
+    assert len({cell for table in s.TABLES for cell in table.cells("iris")}) == 15
 
 
 @pytest.mark.parametrize("error", [0.0, 0.15, 0.3])
-def test_an_exact_share_of_the_answers_is_wrong(error: float) -> None:
-    answers = IRIS.answers(Cell(100, error), trial=0)
-    i, j = answers.pairs.T
-    is_same = IRIS.y[i] == IRIS.y[j]
-    assert (answers.is_must_link != is_same).sum() == round(100 * error)
-
-
-def test_error_flips_answers_of_the_same_pairs() -> None:
-    clean, noisy = (IRIS.answers(Cell(50, error), trial=1) for error in (0.0, 0.3))
-    assert (clean.pairs == noisy.pairs).all()
-    assert (IRIS.answers(Cell(50, 0.0), trial=2).pairs != clean.pairs).any()
+def test_an_exact_share_of_answers_about_the_same_pairs_is_wrong(error: float) -> None:
+    y, known = s.problem("iris").y, s.answers("iris", s.Cell(100, error), 1)
+    i, j = known.pairs.T
+    assert (known.is_must_link != (y[i] == y[j])).sum() == round(100 * error)
+    assert (s.answers("iris", s.Cell(100), 1).pairs == known.pairs).all()
+    assert (s.answers("iris", s.Cell(100), 2).pairs != known.pairs).any()
 
 
 ERCE = {
@@ -93,170 +113,168 @@ def test_published_figures_add_up_to_the_papers_averages(table: str) -> None:
         assert paper is None or ours == pytest.approx(paper, abs=1e-3)
 
 
-def test_every_published_column_has_a_method_of_ours() -> None:
-    assert {method_named(name).name for name in PUBLISHED_METHODS.values()}
-
-
-def test_area_is_the_trapezoid_with_unit_spacing(study: Study) -> None:
-    _fill(study)
-    areas = Areas(study, (IRIS,))
-    default, forest = method_named("coprf"), method_named("clustrf")
-    for table, n_gaps in zip(TABLES, (4, 4, 5), strict=True):
-        assert areas.areas(IRIS, default, table)[0] == pytest.approx(0.6 * n_gaps)
-        # What sees no answers was run once, and its curve is level.
-        assert areas.areas(IRIS, forest, table)[1] == pytest.approx(0.52 * n_gaps)
-
-
-def test_incomplete_trials_are_left_out_and_told(study: Study) -> None:
-    _fill(study)
-    study.log.keep(lambda r: not (r["method"] == "coprf" and r["trial"] == 1 and r["error"] == 0))
-    areas = Areas(study, (IRIS,))
-    default = method_named("coprf")
-    assert set(areas.areas(IRIS, default, TABLES[0])) == {0}
-    assert set(areas.areas(IRIS, default, TABLES[1])) == {0, 1}
-    assert "Not complete" in report(areas, is_quick=False)
-
-
-def test_report_says_when_the_program_changed(study: Study) -> None:
-    _fill(study)
-    assert "--redo" in report(Areas(study, (IRIS,)), is_quick=False)
-
-
-def test_findings_follow_the_differences(study: Study) -> None:
-    _fill(study)
-    text = "\n".join(findings(Areas(study, (IRIS,))))
-    assert "0.400 ± 0.000; yes" in text
-    assert "iris: yes; area 0.400" in text
-
-
 @pytest.mark.parametrize(
     ("mean", "error", "paper", "expected"),
     [
         (2.0, 0.0, 2.2, "yes"),  # within a tenth
         (2.0, 0.01, 2.3, "**lower**"),
         (2.0, 0.2, 2.3, "yes"),  # within two standard errors
-        (0.04, 0.0, 0.0, "yes"),  # too small to tell
+        (0.04, 0.0, 0.0, "yes"),  # a difference of less than .05
         (0.5, float("nan"), 0.06, "higher"),
-        (float("nan"), float("nan"), 1.0, "–"),
     ],
 )
 def test_reproduction_allows_for_chance(
     mean: float, error: float, paper: float, expected: str
 ) -> None:
-    assert verdict(Score(mean, error), paper) == expected
+    assert reproduced(Score(mean, error), paper) == expected
 
 
-def test_reproduction_has_every_column_of_every_table(study: Study) -> None:
-    _fill(study, 0.82)
-    lines = reproduction(Areas(study, (IRIS,)))
-    text = "\n".join(lines)
-    assert text.count("; yes") + text.count("; higher") + text.count("; **lower**") == 18
-    # 4 x .83 is within a tenth of 3.385 and 3.067, but 5 x .83 is above 3.684.
-    assert "- COP-RF: 2 of 3 reproduce, ours is higher in 1, lower in 0." in lines
+def test_methods_have_names_and_versions_of_their_own() -> None:
+    methods = list(chain(*ALL))
+    assert len({m.name for m in methods}) == len(methods)
+    tags = {s.CopRfStudy(n_trees=n).version(m) for m in s.METHODS for n in (5, 10)}
+    # The number of trees is a parameter of forests alone.
+    n_forests = sum("COP-RF" in m.similarity or m.input == "forest" for m in s.METHODS)
+    assert len(tags) == len(s.METHODS) + n_forests
 
 
-class _Refusing:
-    """A clusterer that binds its answers, and cannot."""
-
-    def get_params(self, deep: bool = True) -> dict[str, object]:
-        return {}
-
-    def fit(self, X: object, constraints: Constraints) -> None:
-        raise InfeasibleConstraintsError("too many")
-
-
-def test_refusal_is_a_result_and_counts_as_nothing(study: Study) -> None:
-    refusing = Method("cop_kmeans", "", lambda k, t: _Refusing(), "in the clusterer")
-    found = refusing.run(Inputs(IRIS, 5, 0), 5, Constraints(150), 0)
-    assert found == {"ari": None, "failure": "InfeasibleConstraintsError"}
-    _fill(study)
-    method, cell = method_named("cop_kmeans"), Cell(IRIS.amounts[0], 0.0)
-    key = dict(zip(KEY, study.key(IRIS, 1, (method, cell)), strict=True))
-    study.log.append(key | found | {"source": "x"})
-    areas = Areas(study, (IRIS,))
-    assert areas.values(IRIS, method, cell) == {0: 0.5, 1: 0.0}
-    # One of ten points of Table II, and half of a gap of the curve.
-    assert areas.failed_share([IRIS], method, TABLES[0]) == pytest.approx(0.1)
-    assert areas.areas(IRIS, method, TABLES[0])[1] == pytest.approx(3.5 * 0.52)
-
-
-def test_contradictions_are_refused_by_hard_methods_alone() -> None:
-    known = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 1)], n_samples=150)
-    inputs = Inputs(IRIS, 5, 0)
-    for method in METHODS:
-        if method.family == "in the clusterer":
-            found = method.run(inputs, 5, known, 0)
-            assert found.get("failure") == (
-                "InconsistentConstraintsError" if method.is_hard else None
-            )
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_every_method_finds_groups_in_iris(method: Method) -> None:
-    answers = IRIS.answers(Cell(34, 0.0), 0) if method.uses_answers else None
-    found = method.run(Inputs(IRIS, 50, 0), 50, answers, 0)
+@pytest.mark.parametrize("method", s.METHODS, ids=lambda method: method.name)
+def test_every_method_finds_the_same_groups_in_iris_again(method: Method) -> None:
+    study = s.CopRfStudy(n_trees=50)
+    task = Task("iris", method, study.base(method, s.Cell(34)), 0)
+    found = study.measure(task)
     assert found.get("failure") or found["ari"] > 0.3
-    assert method.run(Inputs(IRIS, 50, 0), 50, answers, 0) == found
+    assert study.measure(task) == found
+
+
+def test_only_hard_methods_refuse_contradictions(
+    study: s.CopRfStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 1)], n_samples=150)
+    monkeypatch.setattr(s, "answers", lambda name, cell, trial: known)
+    for method in (m for m in s.METHODS if m.uses_answers and not m.similarity):
+        failure = study.measure(Task("iris", method, s.Cell(2), 0)).get("failure")
+        assert failure == ("InconsistentConstraintsError" if method in s.HARD else None)
+
+
+@pytest.mark.parametrize("block", s.BLOCKS, ids=lambda block: block.name)
+def test_affinities_are_larger_within_classes(block: Method) -> None:
+    found = s.CopRfStudy(n_trees=50).measure(Task("iris", block, s.Cell(34), 0))
+    assert 0.5 < found["auc"] <= 1
+    assert 0.5 < found["within"] <= 1
+
+
+def test_share_within_ignores_scale_and_sizes_of_classes() -> None:
+    y = np.array([0] * 5 + [1] * 2)
+    same = (y[:, None] == y).astype(float)
+    assert s.share_within(same, y) == 1
+    assert s.share_within(np.ones((7, 7)), y) == 0.5
+    assert s.share_within(7 * (same + 1), y) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("doubt", s.DOUBTS, ids=lambda doubt: doubt.name)
+def test_wrong_answers_score_higher_than_right_ones(doubt: Method) -> None:
+    found = s.CopRfStudy(n_trees=100).measure(Task("iris", doubt, s.Cell(200, s.NOISE), 0))
+    assert found["auc"] > 0.7
+    assert sorted(found["right"]) == found["right"]
+    assert found["wrong"][2] > found["right"][2]
+
+
+@pytest.mark.parametrize("n_groups", [3, 9, 12])
+def test_a_preference_is_found_for_a_number_of_groups(n_groups: int) -> None:
+    similarity = -(pairwise_distances(BLOBS) ** 2)
+    found = faces.with_n_groups(similarity, n_groups, seed=0)
+    assert found.n_groups == len(np.unique(found.labels)) == n_groups
+    assert faces.propagated(similarity, seed=0).n_groups >= 3
+
+
+@pytest.mark.parametrize("method", [*s.EXEMPLARS, *s.REFERENCES], ids=lambda method: method.name)
+def test_every_method_on_faces_finds_groups(method: Method) -> None:
+    found = s.CopRfStudy(n_trees=20).measure(Task("iris", method, s.Cell(34), 0))
+    assert found["ari"] > 0
+    assert method in s.REFERENCES or {"ari_at_k", "n_groups", "is_converged_at_k"} < set(found)
+
+
+def test_area_is_the_trapezoid_with_unit_spacing(study: s.CopRfStudy) -> None:
+    _fill(study)
+    parts = _parts(study)
+    for table, n_gaps in zip(s.TABLES, (4, 4, 5), strict=True):
+        assert parts.area(["iris"], DEFAULT, table)[0] == pytest.approx(0.6 * n_gaps)
+        # Without answers there is one result a trial, and the curve is level.
+        assert parts.area(["iris"], FOREST, table)[1] == pytest.approx(0.52 * n_gaps)
+
+
+def test_incomplete_trials_are_left_out(study: s.CopRfStudy, pictured: list[str]) -> None:
+    _fill(study)
+    _drop(study, lambda r: r["method"] == "coprf" and r["trial"] == 1 and r["error"] == 0)
+    parts = _parts(study)
+    assert list(parts.area(["iris"], DEFAULT, CLEAN).index) == [0]
+    assert list(parts.area(["iris"], DEFAULT, NOISY).index) == [0, 1]
+    assert "Not complete: 5 results are missing." in report(Results(study))
+
+
+def test_refusal_counts_as_zero(study: s.CopRfStudy) -> None:
+    _fill(study)
+    method = _method("cop_kmeans")
+    key = study.key(Task("iris", method, CLEAN.cells("iris")[0], 1))
+    study.log.append(key | {"failure": "InfeasibleConstraintsError", "source": "x"})
+    parts = _parts(study)
+    assert parts.at(["iris"], method, CLEAN, 0).to_dict() == {0: 0.5, 1: 0.0}
+    # One of ten points, and half of a gap of the curve.
+    assert parts.share_refused(["iris"], method, CLEAN) == "10%"
+    assert parts.area(["iris"], method, CLEAN)[1] == pytest.approx(3.5 * 0.52)
+
+
+def test_report_compares_methods_and_the_paper(study: s.CopRfStudy, pictured: list[str]) -> None:
+    _fill(study, 0.82)
+    text = report(Results(study))
+    rows = _rows(text)
+    claim = "COP-RF default above E2CP, Table II"
+    assert f"| {claim} | all 1 sets | +0.400 ± 0.000 | yes |" in rows
+    assert "| COP-RF default above ClustRF with 20% wrong | iris | +0.100 ± 0.000 | yes |" in rows
+    best = next(row for row in rows if row.startswith("| COP-RF default | **"))
+    assert best == "| COP-RF default |" + " **0.930 ± 0.010** | 1 |" * 3
+    # 4 x .83 is within a tenth of 3.385 and 3.067, but 5 x .83 is above 3.684.
+    assert "- COP-RF: 2 of 3 are reproduced, ours is higher in 1, lower in 0." in rows
+    cells = [cell for row in rows for cell in row.split("|")]
+    assert sum(cell.count("± 0.0") and cell.count("; ") == 2 for cell in cells) == 3 * len(COLUMNS)
+    page = (harness.RESULTS / "test_which.md").read_text(encoding="utf-8")
+    assert page in text
+    assert pictured == ["test_clean", "test_noisy", "test_error_rates", "test_improvement"]
+
+
+def test_figures_are_made_of_measured_results(
+    study: s.CopRfStudy, monkeypatch: pytest.MonkeyPatch, pictured: list[str]
+) -> None:
+    monkeypatch.setattr(s, "SHOWN_SETS", ("iris",))
+    monkeypatch.setattr(s, "FACE_SETS", ("iris",))
+    wanted = [*s.BLOCKS[:2], *s.EXEMPLARS[:2], s.DOUBTS[0]]
+    run(study, 1, methods=[m.name for m in wanted], cells=["11 ", "34 ", "no answers"])
+    text = report(Results(study))
+    assert "nan" not in text
+    assert {"test_blocks_iris", "test_faces", "test_doubts"} < set(pictured)
+    assert "### iris: 150 images of 3 people" in text
+    eucl = [row for row in _rows(text) if row.startswith("| Eucl |")]
+    assert len(eucl) == 2
+    assert eucl[1].endswith("| 3 | 0% |")
 
 
 def test_relative_gain_compares_means_over_trials() -> None:
-    gain = relative_gain({0: 0.6, 1: 0.8, 2: 0.9}, {0: 0.5, 1: 0.7, 2: 0.3, 3: 9.0})
+    theirs = pd.Series({0: 0.5, 1: 0.7, 2: 0.3, 3: 9.0})
+    gain = relative_gain(pd.Series([0.6, 0.8, 0.9]), theirs)
     ratios = [1.7 / 1.0, 1.5 / 0.8, 1.4 / 1.2]
     assert gain.mean == pytest.approx(100 * (2.3 / 1.5 - 1))
     assert gain.error == pytest.approx(100 * np.sqrt(2 * np.var(ratios)))
-    assert np.isnan(relative_gain({0: 0.5}, {0: 0.0}).mean)
+    assert not relative_gain(pd.Series([0.5]), pd.Series([0.0])).is_known
 
 
-def test_winner_is_told_by_table_and_by_set(study: Study) -> None:
-    _fill(study)
-    text = "\n".join(which_report(Areas(study, (IRIS,))))
-    row = next(line for line in text.splitlines() if line.startswith("| COP-RF default"))
-    assert [cell.strip() for cell in row.split("|")[2:8]] == ["**0.610 ± 0.010**", "1"] * 3
-    assert "COP-RF default 0.610 ± 0.010" in text
+def test_empty_log_gives_dashes(study: s.CopRfStudy, pictured: list[str]) -> None:
+    assert "nan" not in report(Results(study))
 
 
-def test_empty_log_gives_dashes(study: Study) -> None:
-    text = report(Areas(study, (IRIS,)), is_quick=True)
-    assert "nan" not in text
-    assert str(Score.of({})) == "–"
-
-
-def test_summary_holds_mean_error_and_trials(study: Study) -> None:
-    _fill(study)
-    found = summary(Areas(study, (IRIS,)))["areas"]["II"]["iris"]["coprf"]
-    assert found["trials"] == 2
-    assert found["mean"] == pytest.approx(4 * 0.61)
-    # Two trials .02 apart at each of five points, so .08 apart in area.
-    assert found["error"] == pytest.approx(0.04)
-
-
-def test_version_follows_the_parameters() -> None:
-    tags = {(method.version(n), n) for method in METHODS for n in (5, 10)}
-    # Only what looks at a forest has trees; the versions of the others stay.
-    with_trees = {"clustrf", "rf_e2cp", "rf_e2cp_paper", "coprf_hard", "coprf", "coprf_e2cp"}
-    assert len({tag for tag, _ in tags}) == len(METHODS) + len(with_trees)
-
-
-def test_names_in_the_log_are_unique() -> None:
-    names = [measure.name for part in PARTS for measure in part.measures]
-    assert len(set(names)) == len(names)
-
-
-def test_run_goes_on_where_it_stopped(
-    study: Study, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    few = [method_named(name) for name in ("ward", "constrained_linkage")]
-    part = Part("few", ("iris",), few, lambda problem, method: [Cell(11, 0.0), Cell(11, 0.15)])
-    monkeypatch.setattr(study_module, "PARTS", (part,))
-    run(study, n_jobs=1)
-    complete = study.log.read()
-    assert len(complete) == 2 * len(study.tasks(IRIS)) == 6
-    lost = [key for key in complete if key[1] == "ward" and key[4] == 1]
-    study.log.keep(lambda record: study.log.key(record) not in lost)
-    before = study.log.path.read_text(encoding="utf-8")
-    run(study, n_jobs=1)
-    after = study.log.path.read_text(encoding="utf-8")
-    assert after.startswith(before)
-    assert len(after.splitlines()) == len(before.splitlines()) + len(lost)
-    assert study.log.read()[lost[0]]["ari"] == complete[lost[0]]["ari"]
-    assert "1 (set, trial) to run" in capsys.readouterr().out
+@pytest.mark.parametrize("options", [["--fresh"], ["--fresh", "--sets", "iris"], ["--sets", "x"]])
+def test_a_report_alone_deletes_nothing(options: list[str]) -> None:
+    log = harness.RESULTS / "cop_rf.jsonl"
+    log.write_text('{"set": "iris", "ari": 0.5}\n', encoding="utf-8")
+    assert CliRunner().invoke(command, ["--report-only", *options]).exit_code == 2
+    assert log.read_text(encoding="utf-8") == '{"set": "iris", "ari": 0.5}\n'

@@ -1,4 +1,4 @@
-"""The report of the study: Table 2, the paper's claims, readings, and the pictures."""
+"""The parts of ``report.md``: Table 2, the paper's claims, readings of the paper, and pictures."""
 
 from __future__ import annotations
 
@@ -9,46 +9,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from benchmarks.papers.clustrf import study as s
-from benchmarks.study import report as parts
 from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, matrix_picture, panels
-from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, Picture, Table
+from benchmarks.study.problems import Floats
+from benchmarks.study.report import (
+    Block,
+    Claim,
+    Claims,
+    Curves,
+    Line,
+    Panel,
+    Picture,
+    Table,
+    fill,
+)  # fmt: skip
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area
 from benchmarks.study.tags import seed_of
 
 __all__ = ["ClustrfReport", "report"]
 
-NOTES = """\
-X. Zhu, C. C. Loy and S. Gong, "Constructing robust affinity graphs for spectral clustering". The
-area under the curve of the adjusted Rand index (ARI) over the size k of the neighborhood, divided
-by the range of k: the mean ARI, in hundredths, ± its standard error over trials.
-
-- The paper gives its areas without a unit, and the axis of its Figure 5 is illegible in our copy.
-  If k goes up to about a hundred there too, its 100 is an ARI of about 1. Compare the order of the
-  methods, not the values.
-- The paper's USAA and ERCe sets were not available. `pie10_32x32` has ten persons of CMU-PIE and
-  the first 100 of the 170 images of each: other persons and images than the paper's.
-- Features are scaled to [-1, 1]; the pixels of faces are then reduced to 30 principal components,
-  as in the paper. "Components stretched" scales the components to [-1, 1] as well: this changes
-  distances but not the splits of trees.
-- kNN: `AdaptiveKNN(M)`; DN: `DominantNeighbors` on it; cons-kNN: `ConsensusKNN` on it. Their graphs
-  are the same in every trial; only the starts of k-means differ. A trial of a forest has its own
-  trees.
-- Forests: `ClustRF` with its defaults. The three affinities of a trial use the same trees.
-- All graphs are cut by `SpectralClustering(K, n_neighbors=k)`. The paper cites another spectral
-  clustering, with local scales and with a rotation in place of k-means."""
-FACE_NOTES = """\
-The paper sums the affinities among images of one person and calls a larger sum better. Larger
-affinities everywhere would increase it too. The share is the part of all affinity of a person's
-images that is among themselves: a tenth if affinities were independent of the person."""
-READING_NOTES = f"""\
-The paper chose the smallest node by cross-validation on each set and does not give the result; nor
-does it say how many rows a tree draws. "Smallest child" is `min_samples_leaf`; the draws are from
-the N rows and N pseudo rows together, N by default. {s.READING_TRIALS} trials of each (all of the
-first). Differences are paired."""
 #: The areas of the paper's Table 2, in its unit: at each M, or one where there is no M.
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "segment_full": {
@@ -69,19 +50,16 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     },
 }
 SHOWN_K, SHOWN_FACES = 50, 10
-MAIN_FORESTS = tuple(s.variant(kind, s.MAIN) for kind in s.FORESTS)
+FORESTS = tuple(s.variant(kind, s.MAIN) for kind in s.FORESTS)
+FOREST_LABELS = [of.label for of in FORESTS]
 #: The methods of Figures 3 and 5: with the paper's M, and with the main reading.
-SHOWN = (*(s.variant(method, s.M[0]) for method in s.EUCLIDEAN), *MAIN_FORESTS)
+SHOWN = (*(s.variant(method, s.M[0]) for method in s.EUCLIDEAN), *FORESTS)
 COLORS = dict(zip(s.LABELS, (GREY, PINK, GREEN, ORANGE, RED, BLUE), strict=True))
 
 
 def report(results: Results[s.ClustrfStudy]) -> str:
     """Write the report."""
-    study = results.study
-    sizes = ", ".join(map(str, study.k))
-    scale = f"{study.n_trials} trials, {study.n_trees} trees, k = {sizes}."
-    title = "ClustRF: Table 2, Figures 3 to 5"
-    return parts.write(results, title, NOTES, scale, list(ClustrfReport(results).blocks()))
+    return fill(results, ClustrfReport(results), __file__)
 
 
 def percent(values: pd.Series, form: str = ".1f") -> str:
@@ -99,38 +77,7 @@ class ClustrfReport:
             for name in self.study.found_sets
         }
         self.published = [name for name in self.sets if name in s.PUBLISHED_SETS]
-
-    def blocks(self) -> Iterator[Block]:
-        """Give all parts."""
-        yield "## Table 2"
-        yield from map(self.table, self.sets)
-        yield "## The paper's claims"
-        yield "The ARI's mean over k is compared, in trials that both methods have."
-        yield Claims(list(self.claims()))
-        yield "From the best k to the largest, in hundredths:"
-        yield Table(["set", *map(s.LABELS.get, s.FORESTS)], [*map(self.decline, self.sets)])
-        yield f"## What the paper leaves open\n\n{READING_NOTES}"
-        yield from map(self.readings, self.published)
-        yield self.agreeing_readings()
-        yield "## Figure 5: ARI over k"
-        yield Curves(
-            "curves", f"ARI over k, M = {s.M[0]}", [[*map(self.panel, self.sets)]], "k",
-            options={"width": 3.6, "height": 2.9},
-        )  # fmt: skip
-        yield "## Figure 3: affinities"
-        yield f"First trial; graphs of k = {SHOWN_K}, M = {s.M[0]}."
-        for name in self.published:
-            draw = partial(self.matrices, name)
-            yield Picture(f"affinity_{name}", f"Affinities on {name}", draw)
-        if s.FACES in self.sets:
-            yield f"## Figure 4: images of one person\n\n{FACE_NOTES}"
-            yield Picture("faces", "Affinities of images of one person", self.faces)
-            first = f"sum, {SHOWN_FACES} images"
-            rows = [
-                [s.LABELS[kind], f"{shown.sum():.1f}", f"{total:.0f}", f"{share:.1%}"]
-                for kind, (shown, total, share) in self.of_one_person.items()
-            ]
-            yield Table(["affinity", first, "sum, all images", "share within the person"], rows)
+        self.sizes = ", ".join(map(str, self.study.k))
 
     def curve(self, name: str, of: s.Variant) -> pd.DataFrame:
         """Give the ARI over k, a row a trial."""
@@ -142,74 +89,76 @@ class ClustrfReport:
 
     def best(self, name: str, method: str) -> pd.Series:
         """Give the heights of a method at the M that is best on average."""
-        return max(
-            (self.height(name, s.variant(method, m)) for m in s.M),
-            key=lambda values: values.mean() if len(values) else -np.inf,
-        )
+        heights = [self.height(name, s.variant(method, m)) for m in s.M]
+        return max(heights, key=lambda values: values.mean() if len(values) else -np.inf)
 
-    def table(self, name: str) -> Table:
-        """Lay out Table 2 of a set, with the paper's areas below ours."""
-        rows: list[list[Any]] = []
-        for method, label in s.LABELS.items():
-            settings = s.M if method in s.EUCLIDEAN else (s.MAIN,)
-            heights = [self.height(name, s.variant(method, setting)) for setting in settings]
-            rows.append([label, *map(percent, heights)])
-            if name in PUBLISHED:
-                rows.append(["  the paper", *(f"{x:.1f}" for x in PUBLISHED[name][method])])
-        header = [f"{self.sets[name]} ({len(s.problem(name).y)} rows)", *(f"M = {m}" for m in s.M)]
-        return Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
+    def table_2(self) -> Iterator[Table]:
+        """Lay out Table 2 of each set, with the paper's areas below ours."""
+        for name, title in self.sets.items():
+            rows: list[list[Any]] = []
+            for method, label in s.LABELS.items():
+                settings = s.M if method in s.EUCLIDEAN else (s.MAIN,)
+                heights = [self.height(name, s.variant(method, setting)) for setting in settings]
+                rows.append([label, *map(percent, heights)])
+                if name in PUBLISHED:
+                    rows.append(["  the paper", *(f"{x:.1f}" for x in PUBLISHED[name][method])])
+            header = [f"{title} ({len(s.problem(name).y)} rows)", *(f"M = {m}" for m in s.M)]
+            yield Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
 
-    def claims(self) -> Iterator[Claim]:
-        """Give the paper's claims on the order of the methods."""
+    def claims(self) -> Claims:
+        """Judge the paper's claims on the order of the methods."""
         where = {label: name for name, label in self.sets.items()}
-        leaf, *others = MAIN_FORESTS
-        for of in others:
-            ours, theirs = (partial(self.height, of=each) for each in (of, leaf))
-            yield Claim(f"{of.label} above {leaf.label}", ours, theirs, where)
-        for of, method in product(MAIN_FORESTS, s.EUCLIDEAN):
-            text = f"{of.label} above {s.LABELS[method]} at its best M"
-            yield Claim(text, partial(self.height, of=of), partial(self.best, method=method), where)
-        for method in s.EUCLIDEAN[1:]:
-            text = f"{s.LABELS[method]} above kNN, each at its best M"
-            ours, theirs = (partial(self.best, method=each) for each in (method, s.EUCLIDEAN[0]))
-            yield Claim(text, ours, theirs, where)
+        forests = {of.label: partial(self.height, of=of) for of in FORESTS}
+        euclidean = {s.LABELS[m]: partial(self.best, method=m) for m in s.EUCLIDEAN}
+        (leaf, of_leaf), *others = forests.items()
+        (knn, of_knn), *selections = euclidean.items()
+        found = [Claim(f"{a} above {leaf}", ours, of_leaf, where) for a, ours in others]
+        for (a, ours), (b, theirs) in product(forests.items(), euclidean.items()):
+            found.append(Claim(f"{a} above {b} at its best M", ours, theirs, where))
+        for a, ours in selections:
+            found.append(Claim(f"{a} above {knn}, each at its best M", ours, of_knn, where))
+        return Claims(found)
 
-    def decline(self, name: str) -> list[str]:
+    def declines(self) -> Table:
         """Compare the largest k with the best: the paper calls only Adpt stable."""
-        means = [self.curve(name, of).dropna().mean() for of in MAIN_FORESTS]
-        known = [f"{100 * (mean.iloc[-1] - mean.max()):+.1f}" for mean in means]
-        return [self.sets[name], *(text if "nan" not in text else "–" for text in known)]
-
-    def readings(self, name: str) -> Table:
-        """Compare the readings of what the paper leaves open."""
         rows = []
-        for reading in s.READINGS:
-            leaf, *others = (self.height(name, s.variant(kind, reading)) for kind in s.FORESTS)
-            gaps = [percent(values - leaf, "+.1f") for values in others]
-            rows.append([reading, *map(percent, (leaf, *others)), *gaps])
-        return Table([name, *map(s.LABELS.get, s.FORESTS), "Unfm − Bi", "Adpt − Bi"], rows)
+        for name, title in self.sets.items():
+            means = [self.curve(name, of).dropna().mean() for of in FORESTS]
+            falls = [Score(mean.iloc[-1] - mean.max()).text("+.1f", 100) for mean in means]
+            rows.append([title, *falls])
+        return Table(["set", *FOREST_LABELS], rows)
 
-    def agreeing_readings(self) -> str:
-        """List the readings under which the paper's order of the forests holds on all its sets."""
+    def readings(self) -> Iterator[Block]:
+        """Compare the readings of what the paper leaves open."""
+        gaps: dict[str, list[float]] = {reading: [] for reading in s.READINGS}
+        for name in self.published:
+            rows = []
+            for reading in s.READINGS:
+                leaf, *others = (self.height(name, s.variant(kind, reading)) for kind in s.FORESTS)
+                signed = [percent(values - leaf, "+.1f") for values in others]
+                rows.append([reading, *map(percent, (leaf, *others)), *signed])
+                gaps[reading] += [(values - leaf).mean() for values in others]
+            yield Table([name, *FOREST_LABELS, "Unfm − Bi", "Adpt − Bi"], rows)
+        found = ", ".join(r for r, of in gaps.items() if of and min(of) > 0) or "none"
+        yield f"Readings under which both ClustRF-Strct are above ClustRF-Bi on all sets: {found}."
 
-        def agrees(reading: str) -> bool:
-            leaf, *others = (s.variant(kind, reading) for kind in s.FORESTS)
-            gaps = [
-                (self.height(name, of) - self.height(name, leaf)).mean()
-                for name, of in product(self.published, others)
-            ]
-            return bool(gaps) and min(gaps) > 0
+    def curves(self) -> Curves:
+        """Draw Figure 5."""
+        row = []
+        for name, title in self.sets.items():
+            lines = []
+            for of in SHOWN:
+                style = {"color": COLORS[of.method], "linestyle": "-" if of.is_forest else "--"}
+                lines.append(Line(of.label, self.curve(name, of), style))
+            row.append(Panel(title, self.study.k, lines))
+        options = {"width": 3.6, "height": 2.9}
+        return Curves("curves", f"ARI over k, M = {s.M[0]}", [row], "k", options=options)
 
-        found = ", ".join(filter(agrees, s.READINGS)) or "none"
-        return f"Readings under which both ClustRF-Strct are above ClustRF-Bi on all sets: {found}."
-
-    def panel(self, name: str) -> Panel:
-        """Give the curves of a set."""
-        lines = []
-        for of in SHOWN:
-            style = {"color": COLORS[of.method], "linestyle": "-" if of.is_forest else "--"}
-            lines.append(Line(of.label, self.curve(name, of), style))
-        return Panel(self.sets[name], self.study.k, lines)
+    def affinities(self) -> Iterator[Picture]:
+        """Draw Figure 3, a picture a set."""
+        for name in self.published:
+            draw = partial(self.matrices, name)
+            yield Picture(f"affinity_{name}", f"Affinities on {name}", draw)
 
     def matrices(self, name: str) -> Any:
         """Show the graphs of all methods, with the share of affinity within classes."""
@@ -226,8 +175,20 @@ class ClustrfReport:
         figure.suptitle(f"{name}: graphs of k = {SHOWN_K}, rows sorted by class", fontsize=11)
         return figure
 
+    def faces(self) -> Iterator[Block]:
+        """Draw and lay out Figure 4."""
+        if s.FACES not in self.sets:
+            return
+        yield Picture("faces", "Affinities of images of one person", self.face_picture)
+        header = ["affinity", f"sum, {SHOWN_FACES} images", "sum, all images"]
+        rows = [
+            [label, f"{shown.sum():.1f}", f"{total:.0f}", f"{share:.1%}"]
+            for label, (shown, total, share) in self.of_one_person.items()
+        ]
+        yield Table([*header, "share within the person"], rows)
+
     @cached_property
-    def of_one_person(self) -> dict[str, tuple[NDArray[np.float64], float, float]]:
+    def of_one_person(self) -> dict[str, tuple[Floats, float, float]]:
         """Affinities among images of one person, by forest, in the first trial.
 
         The affinities of the first images of the first person; the sum over pairs of images of a
@@ -235,23 +196,23 @@ class ClustrfReport:
         """
         found = {}
         y, seed = s.problem(s.FACES).y, seed_of("clustrf", s.FACES, 0)
-        for of in MAIN_FORESTS:
+        for of in FORESTS:
             between = np.array(s.affinity(s.FACES, of, self.study.n_trees, seed), dtype=np.float64)
             np.fill_diagonal(between, 0.0)
             within = [between[np.ix_(y == c, y == c)] for c in np.unique(y)]
             total = np.array([between[y == c].sum() for c in np.unique(y)])
             sums = np.array([block.sum() for block in within])
             shown = within[0][:SHOWN_FACES, :SHOWN_FACES]
-            found[of.method] = (shown, float(sums.mean()), float((sums / total).mean()))
+            found[of.label] = (shown, float(sums.mean()), float((sums / total).mean()))
         return found
 
-    def faces(self) -> Any:
+    def face_picture(self) -> Any:
         """Show the affinities of the first images of the first person."""
         top = max(float(shown.max()) for shown, *_ in self.of_one_person.values())
-        figure, grid = panels(1, len(s.FORESTS), figsize=(8.6, 3.1))
-        for panel, (kind, (first, *_)) in zip(grid[0], self.of_one_person.items(), strict=True):
+        figure, grid = panels(1, len(FORESTS), figsize=(8.6, 3.1))
+        for panel, (label, (first, *_)) in zip(grid[0], self.of_one_person.items(), strict=True):
             image = panel.imshow(first, cmap="magma", vmin=0, vmax=top)
-            panel.set_title(f"{s.LABELS[kind]} ({first.sum():.1f})", fontsize=9)
+            panel.set_title(f"{label} ({first.sum():.1f})", fontsize=9)
             panel.set_xticks([])
             panel.set_yticks([])
         figure.colorbar(image, ax=list(grid[0]), shrink=0.8)

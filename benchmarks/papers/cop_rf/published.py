@@ -1,4 +1,4 @@
-"""What the paper's tables say: areas under curves of the adjusted Rand index."""
+"""The areas of the paper's tables, and which of ours is meant to reproduce each."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["PUBLISHED", "PUBLISHED_METHODS", "published_area"]
+from benchmarks.papers.cop_rf.study import METHODS, Curve, source_of
+from benchmarks.study.engine import method_named
+from benchmarks.study.methods import Method
+from benchmarks.study.scores import Score
 
-#: The paper's columns, and our method that is to reproduce each.
-PUBLISHED_METHODS = {
-    "SPClust": "spclust",
-    "COP-Kmeans": "cop_kmeans_paper",
-    "SL": "sl_paper",
-    "E2CP": "e2cp_paper",
-    "RF+E2CP": "rf_e2cp_paper",
-    "COP-RF": "coprf_hard",
+__all__ = ["COLUMNS", "PUBLISHED", "published_area", "reproduced"]
+
+#: The paper's columns, and our method.
+COLUMNS: dict[str, Method] = {
+    column: method_named(METHODS, name)
+    for column, name in {
+        "SPClust": "spclust",
+        "COP-Kmeans": "cop_kmeans_paper",
+        "SL": "sl_paper",
+        "E2CP": "e2cp_paper",
+        "RF+E2CP": "rf_e2cp_paper",
+        "COP-RF": "coprf_hard",
+    }.items()
 }
-
 Row = tuple[float, float, float, float, float, float]
-#: Table, data set, and the areas of `PUBLISHED_METHODS`. ERCe is left out.
+#: Table, data set, and the areas of `COLUMNS`. ERCe is left out.
 PUBLISHED: dict[str, dict[str, Row]] = {
     "II": {
         "ionosphere": (0.490, 0.225, 0.063, 0.176, 3.120, 2.979),
@@ -43,12 +50,21 @@ PUBLISHED: dict[str, dict[str, Row]] = {
         "glass": (1.421, 0.343, 1.380, 1.477, 1.558, 2.020),
     },
 }
+#: A figure is reproduced within two standard errors, a tenth of it, or an area of .05.
+TOLERANCE, LEAST = 0.10, 0.05
 
 
-def published_area(table: str, column: str, sets: Sequence[str]) -> float | None:
+def published_area(table: Curve, column: str, sets: Sequence[str]) -> float | None:
     """Average a column of the paper over sets; None if it lacks one of them."""
-    rows = PUBLISHED[table]
-    if any(name not in rows for name in sets):
+    rows, place = PUBLISHED[table.name], tuple(COLUMNS).index(column)
+    if not sets or any(source_of(name) not in rows for name in sets):
         return None
-    place = tuple(PUBLISHED_METHODS).index(column)
-    return float(np.mean([rows[name][place] for name in sets]))
+    return float(np.mean([rows[source_of(name)][place] for name in sets]))
+
+
+def reproduced(score: Score, paper: float) -> str:
+    """Judge whether we reproduce a figure: "yes", or ours is "higher" or "**lower**"."""
+    gap = score.mean - paper
+    if abs(gap) <= max(2 * np.nan_to_num(score.error), TOLERANCE * abs(paper), LEAST):
+        return "yes"
+    return "higher" if gap > 0 else "**lower**"

@@ -1,151 +1,369 @@
-"""The report of the study, in Markdown, and its figures for other programs."""
+"""The parts of ``report.md`` that are made of the tables: areas, claims, and what is reproduced."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
 
-from benchmarks import _harness as harness
-from benchmarks.papers._opening import opening
-from benchmarks.papers._pictures import picture_name
-from benchmarks.papers._scores import Score
-from benchmarks.papers.cop_rf.areas import Areas
-from benchmarks.papers.cop_rf.block_figures import block_report
-from benchmarks.papers.cop_rf.doubt_figures import doubt_report
-from benchmarks.papers.cop_rf.face_figures import face_report
-from benchmarks.papers.cop_rf.findings import findings
-from benchmarks.papers.cop_rf.improvement import improvement_report
-from benchmarks.papers.cop_rf.methods import METHODS
-from benchmarks.papers.cop_rf.protocol import SETS, TABLES, Problem, Table
-from benchmarks.papers.cop_rf.published import PUBLISHED_METHODS, published_area
-from benchmarks.papers.cop_rf.reproduction import in_short, reproduction
-from benchmarks.papers.cop_rf.which import which_report
+from benchmarks.papers.cop_rf import study as s
+from benchmarks.papers.cop_rf.figures import FigureParts
+from benchmarks.papers.cop_rf.published import COLUMNS, PUBLISHED, published_area, reproduced
+from benchmarks.study import pictures as pic
+from benchmarks.study.engine import method_named
+from benchmarks.study.methods import Method
+from benchmarks.study.report import (
+    Block,
+    Claim,
+    Claims,
+    Curves,
+    Line,
+    Page,
+    Panel,
+    Picture,
+    Table,
+    fill,
+)  # fmt: skip
+from benchmarks.study.results import Results
+from benchmarks.study.scores import Score, area, averaged, in_order
 
-__all__ = ["report", "summary"]
+__all__ = ["CopRfReport", "relative_gain", "report"]
 
-NOTES = """\
-X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles". Area under the curve
-of the adjusted Rand index, trapezoid with unit spacing: at most 4 in Tables II and III, 5 in Table
-IV; mean ± standard error over trials. Features scaled to [-1, 1]; answers about random pairs, .1 to
-.5 % of all pairs (Table IV: .3 %), an exact share of them wrong; every method of a trial gets the
-same answers.
+_, _, WARD, FOREST, *_ = s.METHODS
+E2CP_PAPER, E2CP, RF_E2CP_PAPER, RF_E2CP, HARD, DEFAULT, BOTH = s.METHODS[11:]
+#: The methods that the default is compared with.
+RIVALS = (HARD, E2CP, E2CP_PAPER, RF_E2CP, method_named(s.METHODS, "constrained_linkage"))
+#: The others only reproduce the paper.
+CHOICES = tuple(m for m in s.METHODS if m not in COLUMNS.values())
+CLEAN, NOISY, RATES = s.TABLES
+#: Points of the curves.
+MOMENTS = {
+    "fewest, right": (CLEAN, 0),
+    "most, right": (CLEAN, -1),
+    "fewest, 15 % wrong": (NOISY, 0),
+    "most, 15 % wrong": (NOISY, -1),
+    "30 % wrong": (RATES, -1),
+}
+#: Figure 11: the methods compared, and the paper's averages in per cent, by share of wrong answers.
+IMPROVED = {E2CP_PAPER: {0.05: 63, 0.30: 48}, RF_E2CP_PAPER: {0.05: 2, 0.30: 8}}
+GAIN_COLORS = {HARD: pic.RED, DEFAULT: pic.BLUE}
+TICKS = (-100, -50, 0, 50, 100, 1000)
+#: By the first part of the name.
+COLORS = {
+    "spclust": pic.GREY, "ward": pic.GREEN, "clustrf": pic.ORANGE, "cop_kmeans": pic.SKY,
+    "pckmeans": pic.PINK, "mpckmeans": pic.RED, "constrained_linkage": pic.GREEN, "sl": pic.SKY,
+    "e2cp": pic.GREEN, "rf_e2cp": pic.ORANGE, "coprf": pic.BLUE, "coprf_e2cp": pic.PINK,
+}  # fmt: skip
+ROWS = {
+    "answers in the similarity": [m for m in s.METHODS if m.similarity],
+    "answers in the clusterer, or none": [DEFAULT, *(m for m in s.METHODS if not m.similarity)],
+}
 
-- The paper's ERCe set could not be had. Digits is not in the paper: it is here for its size, with
-  250, 500, 1000, 1500 and 2000 answers (Table IV: 1000), because .1 % would be 1,614. The paper's
-  averages are over its six sets; those below are over as many as they say.
-- The tenth feature of the paper's Glass is the number of the row, and its rows are sorted by class.
-  Ours has nine features; `glass_row_number` has ten, to be set beside the paper, and is in no
-  average of the tables.
-- SPClust, ClustRF and Ward see no answers: one result a trial, the same along the curve. SPClust,
-  SL and E2CP work on `AdaptiveKNN`'s Gaussian affinities, RF+E2CP on those of `ClustRF`; E2CP
-  spreads with the published α = .8. "k = N/10" is the paper's graph, without it clew's own.
-- COP-Kmeans as published goes through the rows in order, once, and gives up at a dead end;
-  `COPKMeans` looks for other ways, from ten starts. Both, and `ConstrainedLinkage` (average), keep
-  every answer or refuse them all. A refusal, or no groups found, counts as an ARI of 0, as where
-  the paper's curves end.
-- COP-RF hard, as published: `COPRF(mode="hard", trust="inconsistency", affinity="leaf")` on the
-  graph with k = N/10. Default: `SimilarityClustering(COPRF(), SpectralClustering(K))`. COP-RF+E2CP:
-  `E2CP(COPRF())`, which gets the answers in both parts."""
+
+def report(results: Results[s.CopRfStudy]) -> str:
+    """Write the report."""
+    return fill(results, CopRfReport(results), __file__)
 
 
-def report(areas: Areas, *, is_quick: bool) -> str:
-    """Write everything down.
+class CopRfReport(FigureParts):
+    """The parts of the report, made of the results."""
 
-    Parameters
-    ----------
-    areas : Areas
-        The results, complete or not: what is missing is a dash.
-    is_quick : bool
-        Whether to warn that the figures mean little.
+    def __init__(self, results: Results[s.CopRfStudy]) -> None:
+        super().__init__(results)
+        #: The sets of the tables: all but the leaky one, and those of them that the paper has.
+        self.fair = [name for name in s.TABLE_SETS if name in self.found and name != s.LEAKY]
+        self.published = [name for name in self.fair if name in PUBLISHED["II"]]
+        self.singles = {name: [name] for name in self.fair}
+        several = (of for of in (self.published, self.fair) if len(of) > 1)
+        self.averages = {f"average of {len(of)}": of for of in several}
+        self.columns = self.singles | self.averages
+        self.groups = {f"all {len(self.fair)} sets": self.fair}
+        if self.published not in ([], self.fair):
+            self.groups[f"the paper's {len(self.published)}"] = self.published
+        if s.LEAKY in self.found:
+            self.columns[s.LEAKY] = [s.LEAKY]
+            like_paper = [s.LEAKY if name == "glass" else name for name in self.published]
+            self.groups["the paper's, Glass with the row number"] = like_paper
 
-    Returns
-    -------
-    str
-        Markdown.
+    def curve(self, name: str, method: Method, table: s.Curve) -> pd.DataFrame:
+        """Give a method's curve on a set, a row a trial."""
+        return self.results.curve(name, table.cells(name), method)
+
+    def area(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
+        """Average the area over sets, by trial."""
+        return averaged([area(self.curve(name, method, table)) for name in names])
+
+    def height(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
+        """Average the mean height of the curve over sets, by trial."""
+        return self.area(names, method, table) / (len(table.cells(names[0])) - 1)
+
+    def at(self, names: Sequence[str], method: Method, table: s.Curve, place: int) -> pd.Series:
+        """Average one point of the curve over sets, by trial."""
+        cells = [(name, table.cells(name)[place]) for name in names]
+        return averaged([self.results.values(name, cell, method) for name, cell in cells])
+
+    def in_short(self) -> Iterator[Block]:
+        """Count what is reproduced, and compare averages of E2CP and COP-RF with the paper's."""
+        found = [word for column in COLUMNS for word in self.verdicts(column, self.published)]
+        yield f"Of the paper's areas on {len(self.published)} sets {counted(found)}."
+        ours = {"E2CP": (E2CP_PAPER, E2CP), "COP-RF": (HARD, DEFAULT, BOTH)}
+        header, rows = ["areas, mean over sets"], []
+        for column, methods in ours.items():
+            header += [f"paper: {column}", *(m.label for m in methods)]
+        for table, (label, names) in product(s.TABLES, self.groups.items()):
+            row: list[Any] = [f"Table {table.name}, {label}"]
+            for column, methods in ours.items():
+                row.append(published_area(table, column, names))
+                row += [self.area(names, m, table) for m in methods]
+            rows.append(row)
+        yield Table(header, rows)
+
+    def tables(self) -> Iterator[Block]:
+        """Lay out the paper's tables, ours above the paper's, and draw Figures 7, 9 and 10."""
+        for table in s.TABLES:
+            yield f"## {table.title}"
+            rows: list[list[Any]] = [
+                [m.label, *(self.area(names, m, table) for names in self.columns.values())]
+                for m in s.METHODS
+            ]
+            for c in COLUMNS:
+                areas = (published_area(table, c, names) for names in self.columns.values())
+                rows.append([f"paper: {c}", *areas])
+            yield Table(["method", *self.columns], rows)
+            rows = [
+                [m.label, *(self.share_refused(names, m, table) for names in self.columns.values())]
+                for m in s.HARD
+            ]
+            yield Table(["no groups found", *self.columns], rows)
+            yield self.curves(table)
+
+    def share_refused(self, names: Sequence[str], method: Method, table: s.Curve) -> str:
+        """Give the share of points at which a method found no groups."""
+        points = [(name, cell, method) for name in names for cell in table.cells(name)]
+        n = sum(len(self.results.values(*point)) for point in points)
+        return f"{sum(self.results.n_refused(*point) for point in points) / max(n, 1):.0%}"
+
+    def curves(self, table: s.Curve) -> Curves:
+        """Draw a column a set, a row a kind of method."""
+        rows: list[list[Panel]] = []
+        for methods in ROWS.values():
+            row = []
+            for name in self.fair:
+                of, cells = s.problem(name), table.cells(name)
+                x = [100 * c.error if table is RATES else c.amount for c in cells]
+                lines = [Line(m.label, self.curve(name, m, table), _style(m)) for m in methods]
+                title = f"{name} ({len(of.y)} rows, {of.n_classes} classes)" if not rows else ""
+                row.append(Panel(title, x, lines, [f"{value:g}" for value in x]))
+            rows.append(row)
+        title, labels = f"{table.title}; a refusal counts as 0", [f"ARI\n{kind}" for kind in ROWS]
+        options = {"width": 2.9, "height": 3.0, "sharey": "col"}
+        axis = "wrong answers, %" if table is RATES else "answers"
+        return Curves(table.stem, title, rows, axis, labels, options)
+
+    def which(self) -> Page:
+        """Give the page of the documentation: means, the best by set, and by answers."""
+        header, columns = ["method"], []
+        for table in s.TABLES:
+            header += [table.what, "sets won"]
+            columns.append([Score.of(self.height(self.fair, m, table)) for m in CHOICES])
+            won = [self.best([name], table, CHOICES)[0] for name in self.fair]
+            columns.append([won.count(m) or "" for m in CHOICES])
+        refused = {
+            m.label: ", ".join(f"{t.what} {self.share_refused(self.fair, m, t)}" for t in s.TABLES)
+            for m in s.HARD
+        }
+        rows = []
+        unconstrained = [m for m in CHOICES if not m.uses_answers]
+        for name, table in product(self.fair, s.TABLES):
+            first = self.best([name], table, CHOICES)
+            others = [m for m in CHOICES if m != first[0]]
+            found = [first, *(self.best([name], table, of) for of in (others, unconstrained))]
+            texts = [f"{m.label} {score}" if m else "–" for m, score in found]
+            rows.append([name, table.what, *texts])
+        points = [[self.at(self.fair, m, *of) for m in CHOICES] for of in MOMENTS.values()]
+        return Page(
+            "which",
+            [
+                _by_method(header, columns),
+                "Hard methods refuse answers that contradict each other; such a point counts as 0:",
+                "\n".join(f"- {label}: {shares}." for label, shares in refused.items()),
+                "### The best by set",
+                Table(["set", "answers", "best", "next", "best without answers"], rows),
+                "### By the number of answers, and how many are wrong",
+                _by_method(["method", *MOMENTS], points),
+            ],
+        )
+
+    def best(
+        self, names: Sequence[str], table: s.Curve, among: Sequence[Method]
+    ) -> tuple[Method | None, Score]:
+        """Give the method with the highest mean, and its score."""
+        scores = [(m, Score.of(self.height(names, m, table))) for m in among]
+        known = [(m, score) for m, score in scores if score.is_known]
+        return max(known, key=lambda pair: pair[1].mean, default=(None, Score()))
+
+    def claims(self) -> Claims:
+        """Compare the default with other methods."""
+        found = []
+
+        def above(other: Method, text: str, where: Any, value: Any, **at: Any) -> None:
+            ours, theirs = (partial(value, method=m, **at) for m in (DEFAULT, other))
+            text = f"{DEFAULT.label} above {other.label}{text}"
+            found.append(Claim(text, ours, theirs, where))
+
+        for other, table in product(RIVALS, s.TABLES):
+            above(other, f", Table {table.name}", self.groups, self.area, table=table)
+        above(FOREST, ", Table III", self.singles, self.area, table=NOISY)
+        most, rate = {"table": CLEAN, "place": -1}, {"table": RATES, "place": 3}
+        above(WARD, " with most answers, all right", self.singles, self.at, **most)
+        above(FOREST, f" with {s.ERRORS[3]:.0%} wrong", self.singles, self.at, **rate)
+        return Claims(found)
+
+    def by_amount(self) -> Table:
+        """Compare the default with the unconstrained forest at every number of answers."""
+        rows = []
+        for name in self.fair:
+            gaps = self.curve(name, DEFAULT, NOISY) - self.curve(name, FOREST, NOISY)
+            scores = [Score.of(gaps[column]).text("+.3f") for column in gaps]
+            label = f"{name}, {' / '.join(map(str, s.amounts(name)))}"
+            rows.append([label, self.at([name], DEFAULT, CLEAN, -1), *scores])
+        header = ["set, numbers of answers", "ARI, all right"]
+        return Table([*header, *(f"{percent} % of pairs" for percent in s.PERCENTS)], rows)
+
+    def verdict(self, table: s.Curve, name: str, column: str) -> tuple[float, Score, str]:
+        """Give an area of the paper, ours, and whether it is reproduced."""
+        ours = Score.of(self.area([name], COLUMNS[column], table))
+        paper = published_area(table, column, [name])
+        if paper is None or not ours.is_known:
+            return np.nan, ours, "–"
+        return paper, ours, reproduced(ours, paper)
+
+    def verdicts(self, column: str, names: Sequence[str]) -> list[str]:
+        """Judge a column of the paper in all tables."""
+        return [self.verdict(table, name, column)[-1] for table in s.TABLES for name in names]
+
+    @property
+    def comparable(self) -> list[str]:
+        """The sets that the paper has, Glass in both forms."""
+        return [*self.published, *(name for name in self.columns if name == s.LEAKY)]
+
+    def reproduction(self) -> Iterator[Block]:
+        """Compare every area of the paper with ours."""
+        for table in s.TABLES:
+            rows = []
+            for column in COLUMNS:
+                found = [self.verdict(table, name, column) for name in self.comparable]
+                cells = [f"{a:.3f}; {b}; {word}" if word != "–" else word for a, b, word in found]
+                rows.append([column, *cells])
+            yield Table([f"Table {table.name}", *self.comparable], rows)
+
+    def counts(self) -> str:
+        """Count what is reproduced, by column of the paper."""
+        found = {column: self.verdicts(column, self.comparable) for column in COLUMNS}
+        return "\n".join(f"- {column}: {counted(of)}." for column, of in found.items())
+
+    def orders(self) -> str:
+        """List the methods by their averages, the paper's and ours."""
+        lines = []
+        for table, (label, names) in product(s.TABLES, self.groups.items()):
+            paper = {c: published_area(table, c, names) for c in COLUMNS}
+            ours = {c: Score.of(self.area(names, m, table)) for c, m in COLUMNS.items()}
+            if None in paper.values() or not all(score.is_known for score in ours.values()):
+                continue
+            theirs = {c: Score(value) for c, value in paper.items() if value is not None}
+            means = [[score.mean for score in of.values()] for of in (theirs, ours)]
+            is_flat = any(np.ptp(of) == 0 for of in means)
+            rank = "–" if is_flat else f"{spearmanr(*means).statistic:.2f}"
+            lines.append(f"- Table {table.name}, {label}; rank correlation {rank}.")
+            lines += [f"  Paper: {in_order(theirs)}.", f"  Ours: {in_order(ours)}."]
+        return "\n".join(lines) or "Not complete."
+
+    def gain(self, names: Sequence[str], ours: Method, theirs: Method) -> list[Score]:
+        """Give the relative improvement by share of wrong answers."""
+        return [
+            relative_gain(*(self.at(names, m, RATES, place) for m in (ours, theirs)))
+            for place in range(len(s.ERRORS))
+        ]
+
+    def improvement(self) -> Iterator[Block]:
+        """Give Figure 11."""
+        groups = self.singles | self.averages
+        for theirs, paper in IMPROVED.items():
+            rows: list[list[Any]] = []
+            for (label, names), ours in product(groups.items(), GAIN_COLORS):
+                gains = [gain.text(".0f") for gain in self.gain(names, ours, theirs)]
+                rows.append([label, ours.label, *gains])
+            rows.append(["the paper's average of 6", "COP-RF", *map(paper.get, s.ERRORS)])
+            yield Table([f"over {theirs.label}", "ours", *(f"{e:.0%}" for e in s.ERRORS)], rows)
+        yield Picture("improvement", "Relative improvement by share of wrong answers", self.gains)
+
+    def gains(self) -> Any:
+        """Draw the improvement, a panel a set."""
+        figure, grid = pic.panels(1, max(len(self.fair), 1), 2.6, 2.6)
+        x = 100 * np.array(s.ERRORS)
+        for panel, name in zip(grid[0], self.fair, strict=False):
+            for (ours, color), theirs in product(GAIN_COLORS.items(), IMPROVED):
+                gains = self.gain([name], ours, theirs)
+                mean = np.array([gain.mean for gain in gains])
+                error = np.nan_to_num([gain.error for gain in gains])
+                label = " over ".join(m.label.partition(",")[0] for m in (ours, theirs))
+                style = "-" if theirs is E2CP_PAPER else "--"
+                panel.plot(x, mean, color=color, linestyle=style, label=label)
+                panel.fill_between(x, mean - error, mean + error, color=color, alpha=0.15, lw=0)
+            panel.axhline(0, color="black", linewidth=0.8)
+            # The ratio has no bound where the others are near 0: linear up to 100 %, then log.
+            panel.set_yscale("symlog", linthresh=100)
+            panel.set_ylim(-100, 3000)
+            panel.set_yticks(TICKS, [f"{tick:+d}" for tick in TICKS])
+            panel.set_title(name, fontsize=9)
+            panel.set_xlabel("wrong answers, %", fontsize=9)
+            pic.tidied(panel)
+        grid[0][0].set_ylabel("improvement of the ARI, %", fontsize=9)
+        pic.legend_beside(grid[0][-1])
+        figure.suptitle("Relative improvement of COP-RF over other propagation", fontsize=11)
+        return figure
+
+
+def relative_gain(ours: pd.Series, theirs: pd.Series) -> Score:
+    """Give by how many per cent our mean is larger, with the jackknife's error over trials.
+
+    The mean of the trials' ratios would not exist where some of theirs are near 0.
     """
-    study = areas.study
-    notes = "\n".join([NOTES, *_missing(areas)])
-    scale = f"{study.n_trials} trials, {study.n_trees} trees."
-    title = "COP-RF: Tables II to IV, Figures 6, 7, 9 to 11, 13 and 14"
-    lines = opening(
-        title, notes, scale, sources=areas.sources(), remedy="`--redo METHOD` or `--fresh`",
-        n_missing=areas.n_missing(), is_quick=is_quick,
-    )  # fmt: skip
-    lines += ["", "## In short", "", *in_short(areas)]
-    for table in TABLES:
-        lines += ["", f"## {table.title}", "", _table(areas, table), "", _failures(areas, table)]
-        lines += ["", f"![{table.title}]({picture_name(study, table.stem)})"]
-    sections = {
-        "Which method wins where": which_report(areas),
-        "What the tables say": findings(areas),
-        "What reproduces": reproduction(areas),
-        "Figure 6: affinities": block_report(areas, study.problems("blocks")),
-        "Figure 11: improvement by share of wrong answers": improvement_report(areas),
-        "Figure 13: affinity propagation on faces": face_report(areas, study.problems("faces")),
-        "Figure 14: do wrong answers stand apart?": doubt_report(areas, study.problems("doubts")),
-    }
-    for title, section in sections.items():
-        lines += ["", f"## {title}", "", *section]
-    return "\n".join(lines).rstrip() + "\n"
+    both = pd.concat([ours, theirs], axis=1).dropna().to_numpy(float)
+    n, total = len(both), both.sum(axis=0)
+    if not n or total[1] <= 0:
+        return Score()
+    gain = float(100 * (total[0] / total[1] - 1))
+    rest = total - both
+    if n < 2 or (rest[:, 1] <= 0).any():
+        return Score(gain)
+    without = 100 * (rest[:, 0] / rest[:, 1] - 1)
+    return Score(gain, float(np.sqrt((n - 1) * without.var())))
 
 
-def _missing(areas: Areas) -> list[str]:
-    """Name the sets that nobody had."""
-    had = {problem.name for problem in areas.problems}
-    missing = [name for name in SETS if name not in had and name in areas.study.sets]
-    return [f"- Could not be had, and left out: {', '.join(missing)}."] if missing else []
+def counted(verdicts: Sequence[str]) -> str:
+    """Count how many areas are reproduced."""
+    n = {word: verdicts.count(word) for word in ("yes", "higher", "**lower**")}
+    return (
+        f"{n['yes']} of {sum(n.values())} are reproduced, ours is higher in {n['higher']}, lower "
+        f"in {n['**lower**']}"
+    )
 
 
-def summary(areas: Areas) -> dict[str, Any]:
-    """Give areas for other programs: table, set and method to mean, standard error and trials.
-
-    Returns
-    -------
-    dict
-        Holds "about", "study" and "areas". Seeds and single results are in the log.
-    """
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for table in TABLES:
-        for problem in areas.problems:
-            row = found.setdefault(table.name, {}).setdefault(problem.name, {})
-            for method in METHODS:
-                values = areas.areas(problem, method, table)
-                if values:
-                    score = Score.of(values)
-                    error = None if np.isnan(score.error) else score.error
-                    row[method.name] = {"mean": score.mean, "error": error, "trials": len(values)}
-    study = {"trials": areas.study.n_trials, "trees": areas.study.n_trees}
-    return {"about": harness.provenance(), "study": study, "areas": found}
+def _by_method(header: Sequence[str], columns: Sequence[Sequence[Any]]) -> Table:
+    rows = [[m.label, *cells] for m, *cells in zip(CHOICES, *columns, strict=True)]
+    return Table(header, rows, is_marked=True)
 
 
-def _table(areas: Areas, table: Table) -> str:
-    """Lay out a row a method and a column a set; the paper's rows below."""
-    groups = _columns(areas)
-    header = ["method", *groups]
-    rows: list[list[object]] = []
-    for method in METHODS:
-        scores = [Score.of(areas.average(problems, method, table)) for problems in groups.values()]
-        rows.append([method.label, *scores])
-    for column in PUBLISHED_METHODS:
-        names = [[problem.paper_name for problem in problems] for problems in groups.values()]
-        rows.append([f"paper: {column}", *(published_area(table.name, column, n) for n in names)])
-    return harness.markdown_table(header, rows)
-
-
-def _columns(areas: Areas) -> dict[str, list[Problem]]:
-    """Give the sets one by one, those that are averaged, and those that are in no average."""
-    groups = {problem.name: [problem] for problem in areas.fair}
-    leaky = {problem.name: [problem] for problem in areas.problems if problem.is_leaky}
-    return groups | areas.averages | leaky
-
-
-def _failures(areas: Areas, table: Table) -> str:
-    """Give the share of points at which a hard method found no groups."""
-    groups = _columns(areas)
-    rows: list[list[object]] = [
-        [m.label, *(f"{areas.failed_share(p, m, table):.0%}" for p in groups.values())]
-        for m in METHODS
-        if m.is_hard
-    ]
-    return harness.markdown_table(["no groups found", *groups], rows)
+def _style(method: Method) -> dict[str, Any]:
+    """Give a color by method; dashed what is as published, dotted what has no answers."""
+    name = method.name.removesuffix("_paper").removesuffix("_hard").removesuffix("_auto")
+    is_published = method in COLUMNS.values()
+    strokes = ("--", "-") if method.uses_answers else ("-.", ":")
+    style: dict[str, Any] = {"color": COLORS[name], "linestyle": strokes[not is_published]}
+    return style | ({"linewidth": 2.0} if method == DEFAULT else {"marker": ""})

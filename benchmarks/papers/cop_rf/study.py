@@ -1,135 +1,333 @@
-"""Runs what is missing of the study, one result at a time."""
+"""What is measured: methods on sets and answers, for the paper's tables and three figures."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from typing import Any, ClassVar, NamedTuple
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.metrics import pairwise_distances, roc_auc_score
+from sklearn.preprocessing import minmax_scale
 
-from benchmarks._harness import RESULTS
-from benchmarks._result_log import ResultLog
-from benchmarks.papers._identity import seed_of
-from benchmarks.papers._running import run_missing
-from benchmarks.papers.cop_rf.measures import Inputs, Measure
-from benchmarks.papers.cop_rf.parts import ALL_SETS, PARTS, Part, problem_named
-from benchmarks.papers.cop_rf.protocol import Cell, Problem
-from clew.exceptions import DatasetNotFoundError
+from benchmarks.papers.cop_rf import faces
+from benchmarks.study.engine import Study, Task
+from benchmarks.study.methods import SIMILARITIES, Method, noted
+from benchmarks.study.problems import Floats, Ints, Problem, load
+from benchmarks.study.tags import parameters_of, seed_of, seeded, tag_of
+from clew import Constraints
+from clew.metrics import adjusted_rand_score
+from clew.similarity import AdaptiveKNN
+from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote, posterior
 
-__all__ = ["KEY", "NO_ANSWERS", "Study", "run"]
+__all__ = ["METHODS", "TABLES", "Cell", "CopRfStudy", "Curve", "amounts", "answers", "problem"]
 
-KEY = ("set", "method", "amount", "error", "trial", "version")
-NO_ANSWERS = Cell(0, 0.0)
-#: Sets that take long go first, so that no process is left with one of them at the end.
-SLOW = ("apfaces_900", "digits", "olivetti_64x64")
-Task = tuple[Measure, Cell]
+#: Glass as the paper has it: its tenth feature is the row number, and rows are in class order.
+LEAKY = "glass_row_number"
+TABLE_SETS = ("ionosphere", "iris", "segment_small", "parkinsons", "glass", "digits", LEAKY)
+#: Faces: pixels, and squared distances alone.
+PIXELS, DISTANCES = "olivetti_64x64", "apfaces_900"
+FACE_SETS = (PIXELS, DISTANCES)
+#: The sets of Figures 6 and 14.
+SHOWN_SETS = ("ionosphere", "glass")
+#: Those that take longest first.
+SETS = (DISTANCES, "digits", PIXELS, *(name for name in TABLE_SETS if name != "digits"))
+PERCENTS, MIDDLE = (0.1, 0.2, 0.3, 0.4, 0.5), 2
+#: .1 % of the pairs of digits would be 1,614 answers, more than anybody gives.
+DIGITS_AMOUNTS = (250, 500, 1000, 1500, 2000)
+NOISE = 0.15
+ERRORS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
+#: Coordinates that replace distances; variance of the pixels of an image.
+N_COORDINATES, PIXEL_VARIANCE = 60, 0.1
+#: Trees of the forest that scores answers, and the quantiles of these scores.
+N_DOUBT_TREES, QUANTILES = 500, (0.05, 0.25, 0.5, 0.75, 0.95)
+PAPER_K = ", k = N/10"
+
+METHODS = (
+    Method("spclust", f"SPClust{PAPER_K}", f"spectral{PAPER_K}", "", "nothing", "gaussian"),
+    Method("spclust_auto", "SPClust", "spectral", "", "nothing", "gaussian"),
+    Method("ward", "Ward", "Ward", "", "nothing"),
+    Method("clustrf", "ClustRF", "spectral", "", "nothing", "forest"),
+    Method("cop_kmeans_paper", "COP-Kmeans, as published", "COP-Kmeans as published"),
+    Method("cop_kmeans", "COPKMeans", "COP-Kmeans"),
+    Method("pckmeans", "PCKMeans", "PCKMeans"),
+    Method("mpckmeans", "MPCKMeans", "MPCKMeans"),
+    Method("constrained_linkage", "ConstrainedLinkage", "constrained linkage"),
+    Method("sl_paper", f"SL{PAPER_K}", "spectral", f"SL, given{PAPER_K}", input="gaussian"),
+    Method("sl", "SL", "spectral", "SL, given", input="gaussian"),
+    Method("e2cp_paper", f"E2CP{PAPER_K}", "spectral", f"E2CP, given{PAPER_K}", input="gaussian"),
+    Method("e2cp", "E2CP", "spectral", "E2CP, given", input="gaussian"),
+    Method(
+        "rf_e2cp_paper", f"RF+E2CP{PAPER_K}", "spectral", f"E2CP, given{PAPER_K}", input="forest"
+    ),
+    Method("rf_e2cp", "RF+E2CP", "spectral", "E2CP, given", input="forest"),
+    Method("coprf_hard", "COP-RF hard, as published", f"spectral{PAPER_K}", "COP-RF hard, leaf"),
+    Method("coprf", "COP-RF default", "spectral", "COP-RF"),
+    Method("coprf_e2cp", "COP-RF+E2CP", "spectral", "E2CP on COP-RF"),
+)
+#: They keep every answer, or refuse all of them.
+HARD = tuple(m for m in METHODS if "cop_kmeans" in m.name or m.name == "constrained_linkage")
+#: Figure 6: affinities.
+BLOCKS = (
+    Method("block_sl", "SL", "", f"SL, given{PAPER_K}", input="gaussian"),
+    Method("block_e2cp", "E2CP", "", f"E2CP, given{PAPER_K}", input="gaussian"),
+    Method("block_rf_e2cp", "RF+E2CP", "", f"E2CP, given{PAPER_K}", input="forest"),
+    Method("block_coprf_hard", "COP-RF hard", "", "COP-RF hard, leaf"),
+    Method("block_coprf", "COP-RF default", "", "COP-RF"),
+)
+#: Figure 13: affinity propagation.
+EXEMPLARS = (
+    Method("faces_eucl", "Eucl", answers="nothing", input="nearness"),
+    Method("faces_eucl_links", "Eucl+Links", "", "links, given", input="nearness"),
+    Method("faces_rf", "RF", answers="nothing", input="forest"),
+    Method("faces_rf_links", "RF+Links", "", "links, given", input="forest"),
+    Method("faces_coprf_hard", "COP-RF hard", "", "COP-RF hard, leaf"),
+    Method("faces_coprf", "COP-RF default", "", "COP-RF"),
+    Method("faces_knn", "AdaptiveKNN", answers="nothing", input="knn"),
+    Method("faces_sl", "SL", "", "SL, given", input="knn"),
+    Method("faces_e2cp", "E2CP", "", "E2CP, given", input="knn"),
+)
+#: Other clusterers on the faces, which are given the number of groups.
+REFERENCES = (
+    Method("faces_cop_kmeans", "COPKMeans on distances", "COP-Kmeans, given", input="distances"),
+    Method("faces_spectral", "COP-RF default, SpectralClustering", "spectral", "COP-RF"),
+)
+#: Figure 14: scores of answers, higher where wrong is more likely.
+DOUBTS = (
+    Method("doubt_inconsistency", "inconsistency (paper, eq. 11)"),
+    Method("doubt_vote", "out-of-bag vote against it"),
+    Method("doubt_posterior", "posterior p_wrong"),
+)
+
+
+class Cell(NamedTuple):
+    """A number of answers, and the share of them that is wrong."""
+
+    amount: int
+    error: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Name in frames."""
+        return f"{self.amount} answers, {self.error:.0%} wrong" if self.amount else "no answers"
+
+
+NO_ANSWERS = Cell(0)
 
 
 @dataclass(frozen=True)
-class Study:
-    """How large the study is, and where its results are kept."""
+class Curve:
+    """A table of the paper, which gives areas under curves, and the figure with the curves."""
+
+    name: str
+    title: str
+    what: str
+    stem: str
+    error: float | None = None
+    """Share of wrong answers; None: it grows along the curve, and the number is fixed."""
+
+    def cells(self, name: str) -> list[Cell]:
+        """Give the points of the curve on a set."""
+        if self.error is None:
+            return [Cell(amounts(name)[MIDDLE], error) for error in ERRORS]
+        return [Cell(amount, self.error) for amount in amounts(name)]
+
+
+TABLES = (
+    Curve("II", "Table II: all answers right", "all right", "clean", 0.0),
+    Curve("III", "Table III: exactly 15 % of the answers wrong", "15 % wrong", "noisy", NOISE),
+    Curve(
+        "IV",
+        "Table IV: 5 to 30 % of the answers wrong, their number fixed",
+        "5 to 30 % wrong",
+        "error_rates",
+    ),
+)
+
+
+def source_of(name: str) -> str:
+    """Give the name that `clew.datasets` and the paper's tables have for a set."""
+    return "glass" if name == LEAKY else name
+
+
+@lru_cache(maxsize=16)
+def problem(name: str) -> Problem:
+    """Load a set: features in [-1, 1], images of mean 0, or coordinates made of distances."""
+    if name == DISTANCES:
+        return load(name, n_coordinates=N_COORDINATES, is_squared=True)
+    found = load(source_of(name))
+    if name == PIXELS:
+        X = found.X - found.X.mean(axis=1, keepdims=True)
+        return replace(found, X=X * np.sqrt(PIXEL_VARIANCE) / X.std(axis=1, keepdims=True))
+    X = 2 * minmax_scale(found.X) - 1
+    if name == LEAKY:
+        X = np.column_stack([X, np.linspace(-1, 1, len(X))])
+    return replace(found, name=name, X=X)
+
+
+def amounts(name: str) -> tuple[int, ...]:
+    """Give the numbers of answers: .1 to .5 % of all pairs."""
+    if name == "digits":
+        return DIGITS_AMOUNTS
+    n = len(problem(name).y)
+    return tuple(round(percent / 100 * (n * (n - 1) / 2)) for percent in PERCENTS)
+
+
+def answers(name: str, cell: Cell, trial: int) -> Constraints:
+    """Draw the answers of a trial; a larger share of wrong ones is about the same pairs."""
+    seed = seed_of(source_of(name), trial, cell.amount)
+    y = problem(name).y
+    return Constraints.from_labels(y, n_pairs=cell.amount, error=cell.error, random_state=seed)
+
+
+@lru_cache(maxsize=8)
+def given(name: str, kind: str, n_trees: int, seed: int) -> NDArray[np.floating]:
+    """Give what a method is fitted on: features, or affinities that several methods share."""
+    X: Floats = problem(name).X
+    if kind == "features":
+        return X
+    if kind == "forest":
+        X = seeded(SIMILARITIES["ClustRF"](n_trees), seed).fit(X).affinity_matrix_
+    elif kind == "gaussian":
+        X = AdaptiveKNN().fit(X).affinity_matrix_
+    else:
+        known = problem(name).distances
+        X = pairwise_distances(X) if known is None else known
+    if kind == "knn":
+        X = AdaptiveKNN(metric="precomputed").fit(X).affinity_matrix_
+    return -(X**2) if kind == "nearness" else X
+
+
+def affinity(
+    name: str, method: Method, known: Constraints, n_trees: int, seed: int
+) -> NDArray[np.floating]:
+    """Learn affinities, (n_samples, n_samples)."""
+    found = given(name, method.input, n_trees, seed)
+    if method.similarity:
+        model = seeded(method.learner(n_trees), seed)
+        found = model.fit(found, constraints=known).affinity_matrix_
+    return found.toarray() if issparse(found) else found
+
+
+def share_within(between: Floats, y: Ints) -> float:
+    """Give the mean affinity within classes, as a share of it and of that between classes."""
+    i, j = np.triu_indices(len(y), 1)
+    is_same = y[i] == y[j]
+    within, other = between[i, j][is_same].mean(), between[i, j][~is_same].mean()
+    return float(within / (within + other))
+
+
+def _against_vote(X: Floats, known: Constraints, **options: Any) -> Floats:
+    vote = out_of_bag_vote(X, known, **options)
+    return np.where(known.is_must_link, 1 - vote, vote)
+
+
+def _p_wrong(X: Floats, known: Constraints, **options: Any) -> Floats:
+    return posterior(answer_evidence(X, known, **options), known).p_wrong
+
+
+SCORES: dict[Method, Callable[..., Floats]] = dict(
+    zip(DOUBTS, (constraint_inconsistency, _against_vote, _p_wrong), strict=True)
+)
+
+
+@dataclass(frozen=True)
+class CopRfStudy(Study):
+    """The study of COP-RF."""
 
     n_trials: int = 10
-    n_trees: int = 1000
-    sets: tuple[str, ...] = ALL_SETS
+    sets: tuple[str, ...] = SETS
     stem: str = "cop_rf"
+    n_trees: int = 1000
 
-    @property
-    def log(self) -> ResultLog:
-        """The file of single results."""
-        return ResultLog(RESULTS / f"{self.stem}.jsonl", KEY)
-
-    def problems(self, part: str | None = None) -> list[Problem]:
-        """Give the sets that can be had, of one part or of all."""
-        names = ALL_SETS if part is None else part_named(part).sets
-        found = [problem_named(name) for name in names if name in self.sets]
-        return [problem for problem in found if not missing(problem)]
-
-    def measures(self) -> list[Measure]:
-        """Give everything that is measured."""
-        return [measure for part in PARTS for measure in part.measures]
-
-    def tasks(self, problem: Problem) -> list[Task]:
-        """Give every measure of a set at every point; those without answers once."""
-        return [
-            (measure, cell)
-            for part in PARTS
-            if problem.name in part.sets
-            for measure in part.measures
-            for cell in (part.cells(problem, measure) if measure.uses_answers else [NO_ANSWERS])
-        ]
-
-    def key(self, problem: Problem, trial: int, task: Task) -> tuple[object, ...]:
-        """Give the key under which the log holds a result."""
-        measure, cell = task
-        version = _version(measure, self.n_trees)
-        return (problem.name, measure.name, cell.amount, cell.error, trial, version)
-
-
-@cache
-def _version(measure: Measure, n_trees: int) -> str:
-    return measure.version(n_trees)
-
-
-def part_named(name: str) -> Part:
-    """Find a part."""
-    return next(part for part in PARTS if part.name == name)
-
-
-def missing(problem: Problem) -> str:
-    """Say why a set cannot be had; nothing if it can."""
-    try:
-        return "" if problem.amounts else "no answers"
-    except DatasetNotFoundError as error:
-        return str(error)
-
-
-def run(study: Study, n_jobs: int) -> None:
-    """Run every (set, trial) that is not complete, in processes with one thread each.
-
-    Parameters
-    ----------
-    study : Study
-        What to run. Results that its log holds are not made again.
-    n_jobs : int
-        Processes.
-    """
-    run_missing(
-        study, _units, _run_unit, lambda name: missing(problem_named(name)), n_jobs,
-        what="(set, trial)",
+    key_fields: ClassVar[tuple[str, ...]] = (
+        "set", "method", "amount", "error", "trial", "version",
     )  # fmt: skip
+    refusal: ClassVar[float | None] = 0.0
 
+    def problem(self, name: str) -> Problem:
+        """Load a set."""
+        return problem(name)
 
-def _units(study: Study, done: Container[tuple[object, ...]]) -> list[tuple[str, int, list[int]]]:
-    """Give what is left of each (set, trial): positions of tasks, those that take long first."""
-    units = []
-    for problem in study.problems():
-        tasks = study.tasks(problem)
-        for trial in range(study.n_trials):
-            left = [
-                i for i, task in enumerate(tasks) if study.key(problem, trial, task) not in done
-            ]
-            if left:
-                units.append((problem.name, trial, left))
-    units.sort(key=lambda unit: (SLOW.index(unit[0]) if unit[0] in SLOW else len(SLOW), unit[1]))
-    return units
+    def points(self, name: str) -> list[tuple[Method, Cell]]:
+        """Give the methods and cells of all tables and figures that have a set."""
+        found: list[tuple[Method, Cell]] = []
+        clean, noisy, _ = (table.cells(name) for table in TABLES)
+        if name in TABLE_SETS:
+            found += product(METHODS, dict.fromkeys(c for t in TABLES for c in t.cells(name)))
+        if name in FACE_SETS:
+            found += product((*EXEMPLARS, *REFERENCES), clean)
+        if name in SHOWN_SETS:
+            found += [*product(BLOCKS, clean[::2]), *product(DOUBTS, noisy)]
+        return found
 
+    def base(self, method: Method, cell: Cell) -> Cell:
+        """Without answers all cells are one."""
+        return cell if method.uses_answers else NO_ANSWERS
 
-def _run_unit(study: Study, name: str, trial: int, positions: Sequence[int], source: str) -> str:
-    """Run some tasks of one trial on one set; the log grows with each."""
-    problem = problem_named(name)
-    tasks, log = study.tasks(problem), study.log
-    seed = seed_of("method", name, trial)
-    inputs = Inputs(problem, study.n_trees, seed)
-    with threadpool_limits(1):
-        for position in positions:
-            measure, cell = tasks[position]
-            answers = problem.answers(cell, trial) if measure.uses_answers else None
-            start = time.perf_counter()
-            found = measure.run(inputs, study.n_trees, answers, seed)
-            seconds = round(time.perf_counter() - start, 3)
-            key = dict(zip(KEY, study.key(problem, trial, tasks[position]), strict=True))
-            log.append(key | found | {"seconds": seconds, "seed": seed, "source": source})
-    return f"{name}, trial {trial}"
+    def version(self, method: Method) -> str:
+        """Hash the parameters of a method."""
+        name, trees = method.name, self.n_trees if method.input == "forest" else 0
+        if method in DOUBTS:
+            return tag_of(name, min(self.n_trees, N_DOUBT_TREES), QUANTILES)
+        if method.clusterer:
+            kind = "in the similarity" if method.similarity else "in the clusterer"
+            family = kind if method.uses_answers else "no answers"
+            model = method.model(2, self.n_trees)
+            return tag_of(name, family, method.input, trees, parameters_of(model))
+        learned = parameters_of(method.learner(self.n_trees)) if method.similarity else {}
+        search = (faces.MAX_STEPS, faces.STEADIER, N_COORDINATES) if method in EXEMPLARS else ()
+        return tag_of(name, method.input, trees, learned, *search)
+
+    def key(self, task: Task) -> dict[str, Any]:
+        """Give the fields of the log that identify a result."""
+        name, method, (amount, error), trial = task
+        fields = {"set": name, "method": method.name, "amount": amount, "error": error}
+        return fields | {"trial": trial, "version": self._version(method)}
+
+    def group(self, task: Task) -> int:
+        """All methods of a trial share affinities."""
+        return task.trial
+
+    def measure(self, task: Task) -> dict[str, Any]:
+        """Score groups by the ARI, affinities and doubts by the AUC."""
+        name, method, cell, trial = task
+        of, known, seed = problem(name), answers(name, cell, trial), self.seed(name, trial)
+        if method in DOUBTS:
+            return self._doubts(of, method, known, seed)
+        if method.clusterer:
+            return self._groups(of, method, known, seed)
+        between = affinity(name, method, known, self.n_trees, seed)
+        if method in EXEMPLARS:
+            return faces.both(between, of.y, seed)
+        i, j = np.triu_indices(len(of.y), 1)
+        auc = float(roc_auc_score(of.y[i] == of.y[j], between[i, j]))
+        return {"auc": auc, "within": share_within(between.astype(float), of.y)}
+
+    def seed(self, name: str, trial: int) -> int:
+        """Give the seed of every method in a trial."""
+        return seed_of("method", name, trial)
+
+    def _groups(self, of: Problem, method: Method, known: Constraints, seed: int) -> dict[str, Any]:
+        model = seeded(method.model(of.n_classes, self.n_trees), seed)
+        extra = {"constraints": known} if method.uses_answers else {}
+        found: dict[str, Any] = {}
+        with noted(found):
+            labels = model.fit(given(of.name, method.input, self.n_trees, seed), **extra).labels_
+            found["ari"] = float(adjusted_rand_score(of.y, labels))
+        return found
+
+    def _doubts(self, of: Problem, method: Method, known: Constraints, seed: int) -> dict[str, Any]:
+        """Give the AUC of wrong answers, and quantiles of the scores of right and wrong ones."""
+        i, j = known.pairs.T
+        is_wrong = known.is_must_link != (of.y[i] == of.y[j])
+        n_trees = min(self.n_trees, N_DOUBT_TREES)
+        score = SCORES[method](of.X, known, n_trees=n_trees, random_state=seed)
+        found: dict[str, Any] = {"auc": float(roc_auc_score(is_wrong, score))}
+        for kind, which in (("right", ~is_wrong), ("wrong", is_wrong)):
+            found[kind] = [round(float(q), 5) for q in np.quantile(score[which], QUANTILES)]
+        return found
