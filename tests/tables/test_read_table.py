@@ -107,6 +107,54 @@ def test_what_pandas_writes_is_read(read, index, tmp_path):
     assert found.frame.shape == (5, 3)
 
 
+def test_line_by_which_excel_knows_the_separator(read):
+    table = read("sep=;\r\nid;a\r\nx;1\r\ny;2\r\n")
+    assert (table.ids, table.frame["a"].tolist(), table.lines) == (["x", "y"], [1, 2], [3, 4])
+
+
+def test_numbers_between_spaces(read):
+    pd.testing.assert_frame_equal(
+        read("a b\n1 2.5\n3  -4e3\n0 .125\n").frame, ROWS, check_dtype=False
+    )
+    assert read("note\nhello world\ngood day\n").frame["note"].tolist() == [
+        "hello world",
+        "good day",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sep", "values", "numbers"),
+    [
+        (",", ['"1,000"', '"12,345.5"', "7"], [1000, 12345.5, 7]),
+        (",", ["$1.50", '"-$1,200"', ""], [1.5, -1200, np.nan]),
+        (",", ["5%", "12.5 %", "NA"], [5, 12.5, np.nan]),
+        (";", ["1.250,5 €", "€3", "0,5"], [1250.5, 3, 0.5]),
+    ],
+)
+def test_numbers_as_people_write_them(read, sep, values, numbers):
+    rows = "".join(f"{value}{sep}x\n" for value in values)
+    table = read(f"pay{sep}kind\n{rows}")
+    np.testing.assert_array_equal(table.frame["pay"], numbers)
+    assert any("is read as the number" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("values", [["1,00", "2"], ["1-2", "3"], ["$", "$5"], ["12,34", "5"]])
+def test_what_is_no_number_stays_text(read, values):
+    rows = "".join(f'"{value}",x\n' for value in values)
+    assert read(f"pay,kind\n{rows}").frame["pay"].tolist() == values
+
+
+def test_separator_at_the_end_of_each_line(read):
+    table = read("a,b,\n1,2.5,\n3,-4e3,\n0,.125,\n")
+    pd.testing.assert_frame_equal(table.frame, ROWS, check_dtype=False)
+    assert "the last column, without a name, is empty and is left out" in table.notes
+
+
+def test_title_above_the_header_is_named(read):
+    with pytest.raises(FileFormatError, match=r"line 3: 2 fields.*such as a title"):
+        read("My birds\n\na,b\n1,2\n")
+
+
 @pytest.mark.parametrize("name", ["id", "ID", " Id "])
 def test_column_named_id(read, name):
     table = read(f"a,{name},b\n1,größe 1,2.5\n3,NA,-4e3\n0,007,0.125\n")

@@ -1,4 +1,4 @@
-"""The rows to group: features and ids from arrays and tables."""
+"""The rows to group: features and ids from files of arrays and tables."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["STDIN", "Items", "read_items"]
 
 STDIN = Path("-")
 ARRAYS = (".npy", ".npz")
-TABLES = (".csv", ".tsv", ".parquet")
+TABLES = (".csv", ".tsv", ".tab", ".txt", ".parquet")
 GZIP = ".gz"
-#: How a kind of file begins, to tell what comes from the standard input.
+#: How files begin, by which those from the standard input are recognized.
 MARKS = {b"\x93NUMPY": ".npy", b"PK": ".npz", b"PAR1": ".parquet"}
 NUMBERS = "buif"
 
@@ -46,7 +46,7 @@ class Items(NamedTuple):
     columns: tuple[ColumnUse, ...]
     """What each column of the table is used as."""
     notes: list[str]
-    """What was assumed and which columns are used how, for people."""
+    """What was assumed, and how each column is used; a sentence each."""
     is_scaled: bool
     """Whether the features are on one scale already."""
 
@@ -57,7 +57,7 @@ def read_items(
     columns: Columns | None = None,
     standardize: bool | str = "auto",
 ) -> Items:
-    """Read features from a file of a known kind.
+    """Read features and ids from a file.
 
     Parameters
     ----------
@@ -184,11 +184,10 @@ def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
 def _loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:
     try:
         return read(file)
-    # Damage shows in many ways, from the zip down to a header; all of them mean the same.
+    # Damage shows in many ways, from the zip down to a header.
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
-        raise FileFormatError(
-            f"{path} cannot be read as a NumPy file of numbers: {error}"
-        ) from error
+        why = "it holds Python objects; save X.astype(float)" if "pickle" in str(error) else error
+        raise FileFormatError(f"{path} cannot be read as a NumPy file of numbers: {why}") from error
 
 
 def _as_features(path: Path, X: Any) -> NDArray[np.float64] | csr_array:

@@ -17,9 +17,11 @@ from clew.exceptions import FileFormatError
 __all__ = ["Format", "TextTable", "read_delimited"]
 
 SEPARATORS = (",", ";", "\t", "|")
+#: First line by which Excel knows the separator.
+SEPARATOR_LINE = re.compile(r"sep=(.)(?=[\r\n])")
 #: Records that decide on the separator and on the decimal mark.
 N_SAMPLED = 100
-#: What is taken for a missing value, as pandas does by default, and the question mark.
+#: Missing values: those of pandas, and the question mark.
 MISSING = (
     *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None", "?"),
     *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
@@ -30,7 +32,7 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Format:
-    """How delimited text is to be read; None is "find out"."""
+    """How delimited text is read; None is recognized from the text."""
 
     sep: str | None = None
     decimal: str | None = None
@@ -90,7 +92,7 @@ class TextTable(NamedTuple):
 
 @dataclass
 class _Lines:
-    """Lines of a text, with the number of characters that were handed out."""
+    """Lines of a text, and the number of characters that were read."""
 
     text: str
     offset: int = field(default=0, init=False)
@@ -102,14 +104,14 @@ class _Lines:
 
 
 def read_delimited(content: bytes, form: Format) -> TextTable:
-    """Find out how a text is delimited, and check that every row has as many fields.
+    """Recognize the format of a text, and check that all rows have equally many fields.
 
     Parameters
     ----------
     content : bytes
         The file.
     form : Format
-        What is known of its format.
+        What the caller says about its format.
 
     Returns
     -------
@@ -122,10 +124,11 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
         line.
     """
     text = _decoded(content, form.encoding)
+    text, sep = _without_mark(text)
     sample = _sample(text)
     if not sample.strip():
         raise FileFormatError("the file is empty; it needs one line for each row")
-    sep = form.sep or _separator(sample)
+    sep = form.sep or sep or _separator(sample)
     records = _records(sample, sep)
     decimal = form.decimal or _decimal(records, sep)
     notes = _notes(form, sep, decimal)
@@ -164,8 +167,15 @@ def _decoded(content: bytes, encoding: str | None) -> str:
         ) from error
 
 
+def _without_mark(text: str) -> tuple[str, str | None]:
+    """Return the text without the line ``sep=;`` that Excel reads, and the separator it names."""
+    mark = SEPARATOR_LINE.match(text)
+    # The line end stays, so that line numbers are those of the file.
+    return (text[mark.end() :], mark[1]) if mark else (text, None)
+
+
 def _sample(text: str) -> str:
-    """Return the first lines; a record that goes on behind them is cut."""
+    """Return the first lines; a record that continues after them is cut."""
     return "".join(line for line, _ in zip(_Lines(text), range(N_SAMPLED), strict=False))
 
 
@@ -181,7 +191,7 @@ def _records(sample: str, sep: str) -> list[list[str]]:
 def _separator(sample: str) -> str:
     """Return the candidate that splits most of the first records into equally many fields, > 1.
 
-    Where several do, the one that makes more numbers of them.
+    Of several the one whose fields are more often numbers. Spaces separate numbers only.
     """
     best, most = ",", 0.0
     for sep in SEPARATORS:
@@ -195,7 +205,17 @@ def _separator(sample: str) -> str:
         score = is_split * (widths.count(width) / len(widths) + 0.1 * n_numbers / len(fields))
         if score > most:
             best, most = sep, score
-    return best
+    return " " if most == 0 and _are_numbers_between_spaces(sample) else best
+
+
+def _are_numbers_between_spaces(sample: str) -> bool:
+    """Whether every record below the first is the same number of numbers, more than one."""
+    records = _records(sample, " ")
+    width = len(records[0])
+    return width > 1 and all(
+        len(fields) == width and all(_is_number(one, ".") or one in MISSING for one in fields)
+        for fields in records[1:]
+    )
 
 
 def _decimal(records: list[list[str]], sep: str) -> str:
@@ -209,10 +229,10 @@ def _decimal(records: list[list[str]], sep: str) -> str:
 
 
 def _notes(form: Format, sep: str, decimal: str) -> list[str]:
-    words = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    words = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
     notes = []
     if form.sep is None and sep != ",":
-        notes.append(f"fields are separated by {words[sep]}")
+        notes.append(f"fields are separated by {words.get(sep, repr(sep))}")
     if form.decimal is None and decimal == ",":
         notes.append("numbers have a decimal comma")
     return notes
@@ -227,7 +247,7 @@ def _is_number(value: str, decimal: str) -> bool:
 
 
 def _has_header(records: list[list[str]], decimal: str) -> tuple[bool, list[str]]:
-    """Tell whether the first record holds names, and what is to be said of that."""
+    """Return whether the first record holds names, and notes on that."""
     first = [value.strip() for value in records[0]]
     is_missing = [value in MISSING for value in first]
     if not all(
@@ -272,11 +292,7 @@ def _rows(
         for fields in reader:
             if fields and (len(fields) > 1 or fields[0].strip()):
                 if len(fields) != width:
-                    above = "the header" if has_header else "the first line"
-                    raise FileFormatError(
-                        f"line {line}: {len(fields)} fields, but {above} has {width}; quote "
-                        "fields that hold the separator, and leave no field out"
-                    )
+                    raise FileFormatError(_ragged(line, len(fields), width, has_header=has_header))
                 blank = not any(map(str.strip, fields))
                 is_blank.append(blank)
                 if not blank:
@@ -286,3 +302,12 @@ def _rows(
     except csv.Error as error:
         raise FileFormatError(f"line {line}: {error}") from error
     return starts, is_blank
+
+
+def _ragged(line: int, n_fields: int, width: int, *, has_header: bool) -> str:
+    """Say that a record has another number of fields than the first."""
+    above = "the header" if has_header else "the first line"
+    problem = f"line {line}: {n_fields} fields, but {above} has {width}"
+    if has_header and width == 1:
+        return f"{problem}; remove lines above the column names, such as a title"
+    return f"{problem}; quote fields that hold the separator, and leave no field out"

@@ -1,4 +1,4 @@
-"""Tables from files: which columns there are, which one holds the ids, which are left out."""
+"""Tables from files: their columns, and which of them holds the ids."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import os
 import sys
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
 from clew.tables._delimited import Format, TextTable, read_delimited
+from clew.tables._numbers import written_numbers
 from clew.tables._parquet import read_parquet
 
 __all__ = ["Columns", "Table", "check_ids", "content_of", "read_table", "table_of"]
@@ -26,7 +27,7 @@ PANDAS_INDEX = "__index_level_0__"
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table are used; None and empty leave the choice to `read_table`."""
+    """Which columns of a table are used; see `read_table`."""
 
     id_column: str | None = None
     columns: Sequence[str] | None = None
@@ -35,7 +36,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table, its ids apart from its other columns.
+    """A table with its ids separate from its other columns.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Table:
     lines : list of int or None
         Line of the file on which each row begins; None for Parquet.
     notes : tuple of str
-        What was assumed, for people.
+        What was recognized and assumed, a sentence each.
     """
 
     frame: pd.DataFrame
@@ -76,19 +77,19 @@ def read_table(
     path : str or path-like
         A file; "-" is the standard input. Parquet is recognized by its content.
     id_column : str, default=None
-        Name of the column of ids. None: the one named "id" (in capitals or not), or else a first
-        column without a name, which pandas writes for an index; if that only counts the rows from
+        Name of the column of ids. None: the one named "id" (in upper or lower case), or else a
+        first column without a name, which pandas writes for an index; if that counts the rows from
         0, it is left out.
     columns : sequence of str, default=None
         Columns to keep; None is all.
     drop : sequence of str, default=()
         Columns to leave out. A column may also be named by its position from 0.
     sep : str, default=None
-        What separates fields of text; None: comma, semicolon, tab or bar, whichever splits the
-        first 100 lines most evenly.
+        What separates the fields of text. None: comma, semicolon, tab or bar, whichever splits the
+        first 100 lines most evenly; a space between numbers.
     decimal : str, default=None
-        Decimal mark of numbers; None: a comma if the separator is none, some of the first numbers
-        have a comma in them and none has a point.
+        Decimal mark of numbers. None: a comma if commas do not separate fields, and some of the
+        first numbers have a comma but none has a point.
     header : bool, default=None
         Whether the first line holds column names. None: if some field of it is neither a number nor
         missing (empty, NA, NaN, null), or if it counts 0, 1, 2, … as pandas names columns. Columns
@@ -115,8 +116,9 @@ def read_table(
 
     Notes
     -----
-    Text is parsed by pandas: a column of which every value is a number becomes numbers. Empty
-    fields, NA, NaN, null and the like are missing. Lines without any value are skipped.
+    Text is parsed by pandas: a column in which every value is a number becomes numbers. So does one
+    in which every value is a number with commas between thousands, a currency sign or a percent
+    sign. Empty fields, NA, NaN, null and the like are missing. Lines without any value are skipped.
 
     Time and memory are linear in the size of the file; a file is read as a whole.
 
@@ -150,7 +152,7 @@ def content_of(path: str | os.PathLike[str]) -> bytes:
 
 
 def table_of(content: bytes, path: str, form: Format, wanted: Columns) -> Table:
-    """Make a table of what a file holds."""
+    """Make a table of the content of a file."""
     is_parquet = Path(path.lower().removesuffix(".gz")).suffix == ".parquet"
     try:
         if is_parquet or content.startswith(PARQUET_MARK):
@@ -166,9 +168,20 @@ def table_of(content: bytes, path: str, form: Format, wanted: Columns) -> Table:
 
 
 def _from_text(text: TextTable, wanted: Columns) -> Table:
+    at = len(text.names) - 1
+    notes = list(text.notes)
+    # A separator at the end of each line makes a last column without a name.
+    if at > 0 and not text.names[at] and text.frame([at], []).isna().all(axis=None):
+        wanted = replace(wanted, drop=(*wanted.drop, str(at)))
+        notes.append("the last column, without a name, is empty and is left out")
     id_at, kept = _chosen(text.names, wanted)
     frame = text.frame(kept, [] if id_at is None else [id_at])
-    return _table(frame, text.names, id_at, kept, text.lines, text.notes)
+    for column in kept:
+        numbers, note = written_numbers(frame[column], text.decimal)
+        if numbers is not None:
+            frame[column] = numbers
+            notes.append(f"column {text.names[column]!r}: {note}")
+    return _table(frame, text.names, id_at, kept, text.lines, notes)
 
 
 def _from_frame(frame: pd.DataFrame, wanted: Columns) -> Table:
@@ -255,9 +268,12 @@ def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None) -> None:
     for row, name in enumerate(ids):
         where = f"row {row}" + (f" (line {lines[row]})" if lines else "")
         if not name:
-            raise InvalidDataError(f"{where}: the id is empty; fill it in, or name another column")
+            raise InvalidDataError(
+                f"{where}: the id is empty; fill it in, or name another column of ids"
+            )
         if name in seen:
             raise InvalidDataError(
-                f"{where}: the id {name[:40]!r} is that of row {seen[name]} too; ids must differ"
+                f"{where}: the id {name[:40]!r} is that of row {seen[name]} too; make the ids "
+                "unique, name another column of ids, or drop this one"
             )
         seen[name] = row
