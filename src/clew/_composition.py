@@ -1,4 +1,4 @@
-"""Estimators made of other estimators: how a part is seeded and fitted, and what it must have."""
+"""Estimators made of other estimators: how a part is checked, seeded and fitted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class FittedSimilarity(Protocol):
-    """What a fitted similarity offers to others."""
+    """What other estimators read from a fitted similarity."""
 
     @property
     def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:
@@ -45,7 +45,7 @@ class FittedSimilarity(Protocol):
 
 
 class Precomputed:
-    """Affinities that were given, in the form of a fitted similarity.
+    """Given affinities, with the interface of a fitted similarity.
 
     Parameters
     ----------
@@ -65,23 +65,23 @@ class Precomputed:
 
 
 def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...] = ()) -> None:
-    """Refuse what is no estimator.
+    """Check that a parameter is an estimator.
 
     Parameters
     ----------
     owner : estimator
-        Who was given the part.
+        The estimator with the parameter.
     name : str
-        Parameter under which it was given.
+        Name of the parameter.
     part : object
-        An estimator; None is none given.
+        Its value: an estimator or None.
     names : tuple of str, default=()
-        Names that will do in place of an estimator.
+        Names that are allowed too.
 
     Raises
     ------
     InvalidParameterError
-        If it is neither.
+        If the value is anything else.
     """
     is_name = isinstance(part, str) and part in names
     if part is None or is_name or (isinstance(part, BaseEstimator) and hasattr(part, "fit")):
@@ -93,10 +93,10 @@ def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...
 
 
 def affinity_to_fitted(similarity: Any, X: NDArray[Any]) -> NDArray[np.floating]:
-    """Measure the affinity of rows to every fitted row, (n_rows, n_samples).
+    """Compute the affinity of rows to every fitted row, (n_rows, n_samples).
 
-    Similarities that learn affinities give them by `transform`; those that learn features give
-    features there, and affinities by `affinity_to_fitted`.
+    A similarity that learns features returns these from `transform`, and has `affinity_to_fitted`;
+    any other returns affinities from `transform`.
     """
     measure = getattr(similarity, "affinity_to_fitted", similarity.transform)
     affinity: NDArray[np.floating] = measure(X)
@@ -104,7 +104,7 @@ def affinity_to_fitted(similarity: Any, X: NDArray[Any]) -> NDArray[np.floating]
 
 
 def input_tags_of(part: Any) -> InputTags:
-    """Tell what a part takes; one that is not given takes features."""
+    """Return the input tags of a part; None has those of features."""
     return get_tags(part).input_tags if isinstance(part, BaseEstimator) else InputTags()
 
 
@@ -115,18 +115,18 @@ def reweighted(known: Constraints, similarity: Any) -> Constraints:
 
 
 def check_rows(owner: BaseEstimator, X: Any, part: Any, *, reset: bool = True) -> Any:
-    """Validate what goes to a part: features, or a square matrix, sparse if it takes such.
+    """Validate the input of a part: features, or a square matrix; sparse if the part allows it.
 
     Parameters
     ----------
     owner : estimator
-        Whose `fit` got `X`.
+        The estimator whose method got `X`.
     X : array-like or sparse array
-        What it got.
+        The input.
     part : estimator or None
-        Who will use it.
+        The part that will use it.
     reset : bool, default=True
-        Whether this is a fit.
+        Whether the method is `fit`.
 
     Returns
     -------
@@ -143,20 +143,20 @@ def check_rows(owner: BaseEstimator, X: Any, part: Any, *, reset: bool = True) -
 
 
 def support_of(part: Any) -> Support:
-    """Give the kinds of answers that a part honours; none where it does not say."""
+    """Return the kinds of answers that a part honors; none if it has no `supports`."""
     support: Support = getattr(part, "supports", Support())
     return support
 
 
 def seeded_part(given: Any, seed: int, *, is_seeded: bool) -> Any:
-    """Clone a part, and seed it where it has no seed and its owner has one.
+    """Clone a part, and set its seed if it has none and its owner has one.
 
     Parameters
     ----------
     given : estimator
         The part.
     seed : int
-        Seed that it may get.
+        The seed.
     is_seeded : bool
         Whether the owner has a seed.
 
@@ -172,18 +172,18 @@ def seeded_part(given: Any, seed: int, *, is_seeded: bool) -> Any:
 
 
 def fit_part(part: Any, X: NDArray[Any], known: Constraints, callback: Progress | None) -> Any:
-    """Fit a similarity, with the answers where it honours answers.
+    """Fit a similarity, with the answers if it honors any.
 
     Parameters
     ----------
     part : estimator
         The similarity.
     X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
-        What it takes.
+        Its input.
     known : Constraints
         The answers.
     callback : callable or None
-        Handed on.
+        As for its `fit`.
 
     Returns
     -------
@@ -197,10 +197,10 @@ def fit_part(part: Any, X: NDArray[Any], known: Constraints, callback: Progress 
 
 
 def has_sparse_affinity(similarity: FittedSimilarity) -> bool:
-    """Tell whether the affinity of a fitted similarity is sparse, without computing it.
+    """Return whether the affinity of a fitted similarity is sparse, without computing it.
 
-    Most similarities compute a dense affinity when it is first asked for; those that make a graph
-    store it. `LinkedAffinity` computes its own, of the type of the one beneath.
+    Similarities that make a graph store it; most others compute a dense affinity when it is read.
+    `LinkedAffinity` computes its own, sparse if that of the similarity beneath is sparse.
     """
     stored = vars(similarity).get("affinity_matrix_")
     if stored is not None:
@@ -215,16 +215,16 @@ def graph_of(similarity: FittedSimilarity, n_samples: int, n_neighbors: int) -> 
     Parameters
     ----------
     similarity : fitted similarity
-        Where affinities come from; beyond 5,000 rows never densely.
+        Source of the affinities; with more than 5,000 rows its dense matrix is not read.
     n_samples : int
         Number of fitted rows.
     n_neighbors : int
-        How many to keep in each row.
+        Number of neighbors of each row.
 
     Returns
     -------
     csr_array of shape (n_samples, n_samples), float64
-        The larger of both directions where rows disagree; nothing on the diagonal.
+        The larger one if the affinities of both directions differ; the diagonal is empty.
     """
     if n_samples <= ALL_PAIRS_ROWS:
         return nearest_graph(similarity.affinity_matrix_, n_neighbors)

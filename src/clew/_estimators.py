@@ -1,8 +1,8 @@
-"""What every estimator shares: typed base classes, and the guard around `fit`.
+"""Base classes of all estimators, with types, and the guard around `fit`.
 
-scikit-learn has no types: to mypy its classes are ``Any``, and so would be every attribute of a
-class that extends them, misspelled ones included. mypy therefore reads short declarations of
-these classes instead, and estimators declare their fitted attributes in the class body.
+scikit-learn has no types, so mypy would accept any attribute of its subclasses, misspelled ones
+too. Therefore mypy reads the short declarations below in place of scikit-learn's base classes, and
+estimators declare their fitted attributes in the class body.
 """
 
 from __future__ import annotations
@@ -67,11 +67,10 @@ else:
 
 
 def guarded_fit(fit: F) -> F:
-    """Guard `fit` or `partial_fit`: refuse answers given as `y`, and undo all if it fails.
+    """Decorate `fit` or `partial_fit`: refuse answers given as `y`, and undo changes on errors.
 
-    A call that is refused, fails or is interrupted leaves the estimator as it was, fitted or not;
-    the method may set attributes whenever it likes. `fit` starts without the attributes that an
-    earlier fit set.
+    If the call fails or is interrupted, the estimator is restored to what it was before, so the
+    method may set attributes at any time. `fit` starts without the attributes of an earlier fit.
     """
 
     @functools.wraps(fit)
@@ -93,7 +92,7 @@ def guarded_fit(fit: F) -> F:
 
 
 def _remove_fitted_attributes(estimator: Any) -> None:
-    """Remove what fits have set: what ends in an underscore, or is declared in the class body."""
+    """Remove fitted attributes: those that end in an underscore or are declared in the class."""
     declared, parameters = _declared_names(type(estimator)), estimator.get_params(deep=False)
     for name in list(vars(estimator)):
         if (name.endswith("_") or name in declared) and name not in parameters:
@@ -101,13 +100,13 @@ def _remove_fitted_attributes(estimator: Any) -> None:
 
 
 def _declared_names(cls: type) -> set[str]:
-    """Collect the names in class bodies; not scikit-learn's, which hold what is no fit's to set."""
+    """Return the names in class bodies, except those of scikit-learn's classes."""
     bodies = [base for base in cls.__mro__ if not base.__module__.startswith("sklearn")]
     return {name for base in bodies for name in (*get_annotations(base), *vars(base))}
 
 
 def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
-    """Refuse a `y` that holds answers, or that does not have one entry for each row."""
+    """Raise an error if `y` holds answers, or has not one entry for each row."""
     n_samples, n_entries = _length(X), _length(y)
     is_sequence = isinstance(y, list | tuple) or (
         isinstance(y, np.ndarray) and y.dtype == np.object_

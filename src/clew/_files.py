@@ -1,4 +1,4 @@
-"""Files that are whole or not there: nothing half-written is ever seen under the final name."""
+"""Writing files so that a file of the final name is always complete."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["atomic_write"]
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
-    r"""Open a file that takes its name, and replaces an older one, only once it is complete.
+    r"""Open a file that gets its name, and replaces an older one, only when it is complete.
 
-    What is written goes to a hidden file in the same folder. When the block ends well, that file
-    is flushed to the disk and renamed; on any error, Ctrl-C included, it is removed and an older
-    file of that name stays as it was.
+    The data is written to a hidden file in the same folder. When the block ends, that file is
+    flushed to disk and renamed. On any error, including Ctrl-C, it is removed, and an older file of
+    that name is not changed.
 
     Parameters
     ----------
     path : str or path-like
-        Where to write. A link is followed. What is there but is no regular file, such as
-        ``/dev/stdout`` or a pipe, is written to directly.
+        Target. A link is followed. A device or a pipe, such as ``/dev/stdout``, is written to
+        directly.
     mode : {"w", "wb"}, default="w"
         Text, in UTF-8 and with line ends as given, or bytes.
 
@@ -84,7 +84,7 @@ def _open(path: Path, mode: str) -> IO[Any]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself survive a power cut, where the system can do that."""
+    """Flush the folder, so that the new name survives a power cut, if the system supports it."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

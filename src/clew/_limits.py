@@ -1,6 +1,6 @@
-"""Numbers of rows from which another algorithm takes over, or the work is refused.
+"""Numbers of rows above which another algorithm is used, or an error is raised.
 
-Each constant has one meaning. Limits that belong to one method alone stay beside that method.
+Limits of a single method stand in that method's file.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ __all__ = [
     "MAX_DENSE_ROWS",
 ]
 
-#: Past so many rows, a dense matrix of all pairs is refused: `float32` needs 1.5 GiB there.
+#: Largest dense matrix of all pairs of rows; in `float32` it takes 1.5 GiB.
 MAX_DENSE_ROWS = 20_000
-#: Up to so many rows, neighbor graphs and kernels are computed from all pairs of rows; past them
-#: from the nearest rows alone, or anew for each block of rows.
+#: Up to this number of rows, neighbor graphs and kernels are computed from all pairs of rows;
+#: above it from the nearest rows only, or again for each block of rows.
 ALL_PAIRS_ROWS = 5_000
-#: Up to so many rows, all eigenvectors of a dense matrix are computed where that is needed: O(n³).
+#: Largest dense matrix whose eigenvectors are computed: O(n³).
 EIGENVECTOR_ROWS = 5_000
-#: Past so many rows, guided clustering leaves out members that take long, looks at a sample to
-#: choose the number of groups, and uses fewer folds and pivots.
+#: Above this number of rows, guided clustering leaves out slow members, chooses the number of
+#: groups on a sample, and uses fewer folds and pivots.
 MANY_ROWS = 5_000
-#: Up to so many rows, answers are propagated to all pairs unless the caller says otherwise: O(n³).
+#: Up to this number of rows, E2CP propagates answers to all pairs by default: O(n³).
 DENSE_PROPAGATION_ROWS = 2_000

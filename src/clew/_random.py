@@ -1,4 +1,4 @@
-"""Random seeds: `random_state` is resolved once, and every other seed is derived from it."""
+"""Seeds: `random_state` is read once in `fit`, and every other seed is derived from it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def derived_seeds(random_state: RandomState, n: int) -> list[int]:
     Parameters
     ----------
     random_state : int, RandomState or None
-        As scikit-learn has it. A RandomState moves on; None takes fresh randomness.
+        As in scikit-learn. A RandomState is advanced; None draws a new seed from the system.
     n : int
-        How many seeds.
+        Number of seeds.
 
     Returns
     -------

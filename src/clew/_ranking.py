@@ -1,4 +1,4 @@
-"""How well scores order two classes."""
+"""The area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ def weighted_auc(
 ) -> float:
     """Return the area under the ROC curve: how often a positive scores above a negative.
 
-    scikit-learn's `roc_auc_score` replaces the warning filters of the whole process meanwhile.
+    scikit-learn's `roc_auc_score` is not used because it replaces the warning filters of the whole
+    process while it runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Units in which features are computed with: one way to shift and scale, several ways to choose."""
+"""Shifting and scaling of features: one map, and several ways to choose its numbers."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from clew.exceptions import InvalidDataError
 __all__ = ["Units"]
 
 Floats = NDArray[np.float64]
-#: Features whose largest standard deviation exceeds so many medians are in different units.
+#: Features are in different units if their largest standard deviation exceeds the median by this
+#: factor.
 MAX_DEVIATION_RATIO = 5.0
 #: Standard deviations below this share of the largest value are rounding errors.
 LEAST_DEVIATION = 1e-12
 #: Ranges of features whose squares, and their inverses, are finite.
 MIN_RANGE, MAX_RANGE = 1e-150, 1e153
-#: Features between the inverse of the first and it need no other unit; nor another origin unless
-#: it is more than so many units away.
+#: Features need no other unit if theirs is between ``1 / LARGEST_UNIT`` and `LARGEST_UNIT`, and no
+#: other origin if it is less than `FARTHEST_ORIGIN` units away.
 LARGEST_UNIT, FARTHEST_ORIGIN = 1e50, 10.0
 
 
 class Units(NamedTuple):
     """Map features x to ``(x - origin) / unit - center``.
 
-    The class methods choose the numbers from the rows of a fit; `inside` and `outside` apply them
-    to any rows.
+    The class methods compute the numbers from the rows of a fit. `inside` maps any rows, `outside`
+    maps them back.
     """
 
     origin: Floats | float
-    """Subtracted first, one for each feature."""
+    """Subtracted first; one number for each feature."""
     unit: Any
-    """Divided by: one number, or one for each feature."""
+    """Divisor: one number, or one for each feature."""
     center: Floats | float = 0.0
-    """Subtracted last, one for each feature."""
+    """Subtracted last; one number for each feature."""
 
     @classmethod
     def around_median(cls, X: Floats) -> Self:
-        """Center on the median and divide by one length, such that no square overflows.
+        """Center on the median and divide by the largest difference from it.
 
-        Most rows are then near the origin and none is far, even where one row is an outlier.
+        No square overflows then, and most rows are near the origin even if there are outliers.
         """
         middle = np.median(X, axis=0)
         half = float(np.abs(X / 2 - middle / 2).max())
@@ -59,11 +60,11 @@ class Units(NamedTuple):
     def of_mean_variance(cls, X: Floats) -> Self:
         """Center on the mean and divide by one number, the root of the mean variance.
 
-        Features that do not vary are left out of the mean, and become 0. The number is 1 where
-        features are standardized, and where none varies.
+        Constant features are left out of that mean, and become 0. The number is 1 if features are
+        standardized, and if all are constant.
         """
         varies = (X[0] != X).any(axis=0)
-        # The mean of equal numbers is not always that number: what is left would count as variance.
+        # The mean of equal numbers may differ from them by rounding, which would count as variance.
         origin = np.where(varies, X.mean(axis=0), X[0])
         largest = float(np.abs(X - origin).max()) or 1.0
         variance = (((X - origin) / largest) ** 2).mean(axis=0)
@@ -72,10 +73,10 @@ class Units(NamedTuple):
 
     @classmethod
     def of_ranges(cls, X: Floats) -> Self:
-        """Divide each feature by its range and center on the mean, as metrics are learned.
+        """Divide each feature by its range and center on the mean; for k-means that learns metrics.
 
-        A range leaves rare values of a feature that is nearly constant their small weight, as in
-        k-means; a standard deviation would raise it. Features without a range become 0.
+        Dividing a nearly constant feature by its standard deviation would give its few other values
+        a large weight; the range does not. Constant features become 0.
 
         Raises
         ------
@@ -93,14 +94,14 @@ class Units(NamedTuple):
                 "Give the feature in other units"
             )
         unit = np.where(span > 0, span, 1.0)
-        # Lowest values first: a feature without a range becomes 0, not a rounding error.
+        # Subtracting the lowest value first makes a constant feature exactly 0.
         return cls(low, unit, ((X - low) / unit).mean(axis=0))
 
     @classmethod
     def to_unit_range(cls, X: Floats) -> Self:
-        """Map the range of each feature to [-1, 1]; features without a range become 0."""
+        """Map the range of each feature to [-1, 1]; constant features become 0."""
         low, high = X.min(axis=0), X.max(axis=0)
-        # Halves, because the range of finite numbers may not be finite.
+        # Halves, because the range of finite numbers may overflow.
         half = high / 2 - low / 2
         return cls(low / 2 + high / 2, np.where(half > 0, half, np.inf))
 
@@ -113,7 +114,7 @@ class Units(NamedTuple):
         X : ndarray of shape (n_samples, n_features)
             Features.
         standardize : bool or "auto"
-            Whether each feature is divided by its own standard deviation. "auto": where the largest
+            Whether each feature is divided by its own standard deviation. "auto": if the largest
             standard deviation exceeds five times the median of those that are not 0.
         """
         largest = np.abs(X).max(axis=0)
@@ -131,27 +132,27 @@ class Units(NamedTuple):
 
     @property
     def are_needless(self) -> bool:
-        """Whether features can be computed with as they are; only of one number `unit`."""
+        """Whether the features could be used as they are; only for a `unit` of one number."""
         is_far_off = bool(np.abs(self.origin).max() > FARTHEST_ORIGIN * self.unit)
         return bool(1 / LARGEST_UNIT < self.unit < LARGEST_UNIT) and not is_far_off
 
     def inside(self, X: Floats) -> Floats:
-        """Bring features into the units that are computed in."""
+        """Map features into these units."""
         inside = np.asarray(X - self.origin)
-        inside /= self.unit  # in place: of many rows two copies may not fit
+        inside /= self.unit  # in place: two copies of many rows may not fit in memory
         inside -= self.center
         return inside
 
     def outside(self, X: Floats) -> Floats:
-        """Bring features back into their own units."""
+        """Map features back into their own units."""
         return np.asarray((X + self.center) * self.unit + self.origin)
 
     def squared_outside(self, value: float) -> float:
-        """Bring a sum of squares back into its own units; too large a one is inf."""
+        """Convert a sum of squares into the features' own units; it may be inf."""
         return float(value * self.unit * self.unit)
 
     def metrics_outside(self, metrics: Floats) -> Floats:
-        """Bring diagonals or matrices of squared distances back into the features' own units."""
+        """Convert diagonals or matrices of squared distances into the features' own units."""
         each = metrics / self.unit
         unit = np.asarray(self.unit)
         return np.asarray(each / (unit[:, None] if metrics.ndim == 3 else unit))

@@ -1,4 +1,4 @@
-"""Checks that estimators share: allowed parameter ranges as data, and features."""
+"""Checks that all estimators use: of parameters, by ranges given as data, and of features."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
 ]
 
 
-#: Held while scikit-learn converts arrays; reentrant, as converting may call any code.
+#: Held while scikit-learn converts arrays. Reentrant, because a conversion may call any code.
 _CONVERTING = threading.RLock()
 
 
 class Allowed(NamedTuple):
-    """What a parameter may be: some names, None, a bool, or a number of a kind within a range.
+    """Allowed values of a parameter: names, None, bools, or numbers of a kind within a range.
 
-    The range is closed, unless `low_open` or `high_open` says otherwise.
+    The bounds are included, unless `low_open` or `high_open` is set.
     """
 
     names: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Allowed(NamedTuple):
     high_open: bool = False
 
     def holds(self, value: object) -> bool:
-        """Tell whether a value is allowed."""
+        """Return whether a value is allowed."""
         if value is None or isinstance(value, str):
             return self.none if value is None else value in self.names
         if self.kind is None or isinstance(value, bool | np.bool_):
@@ -73,12 +73,12 @@ class Allowed(NamedTuple):
         return " or ".join(parts)
 
 
-#: What a parameter may be: one kind of values, or several.
+#: Allowed values of a parameter: one kind of values, or several.
 AllowedValues = Allowed | tuple[Allowed, ...]
 
 
 def check_parameters(estimator: BaseEstimator, allowed: Mapping[str, AllowedValues]) -> None:
-    """Compare an estimator's parameters with the ranges that it declares.
+    """Check an estimator's parameters against the values that it declares as allowed.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def check_parameters(estimator: BaseEstimator, allowed: Mapping[str, AllowedValu
 
 
 def check_n_clusters(estimator: Any, n_samples: int) -> None:
-    """Refuse more groups than rows.
+    """Check that there are at most as many groups as rows.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def check_n_clusters(estimator: Any, n_samples: int) -> None:
 
 
 def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> NDArray[np.float64]:
-    """Validate features as scikit-learn does: finite numbers, two dimensions, two rows at least.
+    """Validate features as scikit-learn does: finite, two-dimensional, at least two rows.
 
     Returns
     -------
@@ -126,10 +126,10 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> N
 
 
 def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
-    """Call scikit-learn's `validate_data`, which also notes number and names of the columns.
+    """Call scikit-learn's `validate_data`, which also stores number and names of the columns.
 
-    It replaces the warning filters of the whole process while it converts arrays. If two threads
-    did so at once, the filters of one could stay; so they take turns.
+    It replaces the warning filters of the whole process while it converts arrays. A lock keeps two
+    threads from doing so at once: the filters of one of them could stay.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
 
 
 def check_matrix(X: ArrayLike) -> NDArray[np.float64]:
-    """Validate features that go to a function: finite numbers, two dimensions, two rows at least.
+    """Validate the features given to a function: finite, two-dimensional, at least two rows.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Warnings that name the line of the user's code, and can be silenced for a part of the work.
+"""Warnings that name a line of the user's code, and that can be silenced in one thread.
 
-Python's own way to silence warnings, `warnings.catch_warnings`, changes the filters of the whole
-process, so that fits in other threads would be silenced too, or for good.
+`warnings.catch_warnings` changes the filters of the whole process: it would silence fits in other
+threads too, and if two threads use it at once, the filters of one may stay.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from contextvars import ContextVar
 
 __all__ = ["silenced", "warn"]
 
-#: Frames of these packages are not the user's: scikit-learn's pipelines call our `fit`.
+#: Packages whose frames are skipped. scikit-learn and joblib are among them because their
+#: pipelines and threads call our `fit`.
 INNER_PACKAGES = frozenset({"clew", "sklearn", "joblib"})
 
 _is_silenced = ContextVar("clew_warnings_are_silenced", default=False)
@@ -26,7 +27,7 @@ def warn(message: str, category: type[Warning]) -> None:
     Parameters
     ----------
     message : str
-        What is wrong and what to do about it.
+        The problem, and what to do about it.
     category : type
         A subclass of `Warning`.
     """

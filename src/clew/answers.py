@@ -1,4 +1,4 @@
-"""What was asked of people, and what they said: frozen, validated records.
+"""Questions and answers: immutable, validated records.
 
 The codes of answers are the same everywhere in clew:
 
@@ -50,7 +50,7 @@ THIRD: Final = 2
 NONE_DIFFERS: Final = -1
 DONT_KNOW: Final = -2
 
-#: For each kind of question, the word of every answer and its code.
+#: For each kind of question, the words of the answers with their codes.
 ANSWER_WORDS: Final[Mapping[Kind, Mapping[str, int]]] = MappingProxyType(
     {
         "pair": MappingProxyType(
@@ -71,13 +71,13 @@ ANSWER_WORDS: Final[Mapping[Kind, Mapping[str, int]]] = MappingProxyType(
     }
 )
 
-#: For each kind of question, the codes of its answers in a fixed order, don't-know last: the order
-#: of the rows and columns of confusion matrices.
+#: For each kind of question, the codes of its answers, don't-know last. Rows and columns of
+#: confusion matrices have this order.
 CODES: Final[Mapping[Kind, tuple[int, ...]]] = MappingProxyType(
     {kind: tuple(words.values()) for kind, words in ANSWER_WORDS.items()}
 )
 
-#: For each kind of question, how many rows it is about.
+#: For each kind of question, the number of rows.
 N_ROWS: Final[Mapping[Kind, int]] = MappingProxyType({"pair": 2, "triplet": 3, "odd_one_out": 3})
 
 
@@ -96,7 +96,7 @@ def as_kind(value: object) -> Kind:
     Raises
     ------
     InvalidConstraintsError
-        If there is no such kind.
+        If the name is unknown.
     """
     word = _plain(value)
     for kind in N_ROWS:
@@ -106,12 +106,12 @@ def as_kind(value: object) -> Kind:
 
 
 def code_of_word(kind: Kind, value: object) -> int:
-    """Return the code of an answer that is given as a word.
+    """Return the code of an answer given as a word.
 
     Parameters
     ----------
     kind : {"pair", "triplet", "odd_one_out"}
-        What was asked.
+        Kind of the question.
     value : object
         A key of ``ANSWER_WORDS[kind]``; case, hyphens, spaces and apostrophes do not matter.
 
@@ -122,7 +122,7 @@ def code_of_word(kind: Kind, value: object) -> int:
     Raises
     ------
     InvalidConstraintsError
-        If it is no such word.
+        If the word is unknown.
     """
     words = ANSWER_WORDS[kind]
     word = _plain(value)
@@ -134,12 +134,12 @@ def code_of_word(kind: Kind, value: object) -> int:
 
 
 def as_answer_code(kind: Kind, value: object) -> int:
-    """Return the code of an answer that is given as a code or as a word.
+    """Return the code of an answer given as a code or as a word.
 
     Parameters
     ----------
     kind : {"pair", "triplet", "odd_one_out"}
-        What was asked.
+        Kind of the question.
     value : object
         A key or a value of ``ANSWER_WORDS[kind]``.
 
@@ -150,7 +150,7 @@ def as_answer_code(kind: Kind, value: object) -> int:
     Raises
     ------
     InvalidConstraintsError
-        If it is no answer to such a question.
+        If it is neither.
     """
     words = ANSWER_WORDS[kind]
     if isinstance(value, str):
@@ -178,10 +178,10 @@ def as_weight(value: object) -> float:
     Raises
     ------
     InvalidConstraintsError
-        If it is something else.
+        If it is anything else.
     """
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    # Compared before it is made a float: an integer may be too large for one. NaN fails too.
+    # Compared before the conversion, because a huge integer has no float. NaN fails too.
     if not is_number or not 0 <= value <= 1:  # type: ignore[operator]
         raise InvalidConstraintsError(f"weight must be a number in [0, 1], got {value!r}")
     return float(value)  # type: ignore[arg-type]
@@ -215,8 +215,8 @@ class Question:
     Raises
     ------
     InvalidConstraintsError
-        If the kind is unknown, or the rows are too few, too many, negative, repeated or no
-        integers.
+        If the kind is unknown, the number of rows is wrong, or a row is negative, repeated or not
+        an integer.
 
     Examples
     --------
@@ -246,18 +246,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one annotator said to one question.
+    """One annotator's answer to one question.
 
     Parameters
     ----------
     question : Question
-        What was asked.
+        The question.
     value : int or str
         The answer, as a code or a word of the table of `clew.answers`; stored as the code.
     annotator : str, default=""
-        Who said it.
+        Name of the annotator.
     weight : float, default=1.0
-        How far to believe it, between 0 and 1.
+        Weight of the answer, between 0 and 1.
 
     Raises
     ------
@@ -293,5 +293,5 @@ class Answer:
 
     @property
     def is_dont_know(self) -> bool:
-        """Whether the annotator could not say."""
+        """Whether the answer is don't-know."""
         return self.value == DONT_KNOW

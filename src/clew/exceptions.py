@@ -1,8 +1,7 @@
-"""Every error that clew raises on purpose, and every warning.
+"""The errors and warnings of clew.
 
-All errors descend from `ClewError`, and also from the built-in exception that a caller would
-expect, so that both ``except ClewError`` and ``except ValueError`` do what they say. All warnings
-descend from `ClewWarning`.
+All errors are subclasses of `ClewError` and of a built-in exception such as `ValueError`; either
+may be caught. All warnings are subclasses of `ClewWarning`.
 """
 
 from __future__ import annotations
@@ -28,27 +27,28 @@ __all__ = [
 
 
 class ClewError(Exception):
-    """Base class of every error that clew raises on purpose."""
+    """Base class of every error that clew raises."""
 
 
 class InvalidConstraintsError(ClewError, ValueError):
-    """An answer cannot be what anybody said: a row out of range, a repeated row, an unknown code.
+    """An answer is invalid: a row out of range, a repeated row, or an unknown code.
 
-    Also raised where constraints speak of another number of rows than the data has.
+    Also raised if constraints are about another number of rows than the data has.
     """
 
 
 class InconsistentConstraintsError(InvalidConstraintsError):
-    """Answers contradict each other, and the method takes every one of them as binding.
+    """Answers contradict each other, and the method requires that all of them hold.
 
     Parameters
     ----------
     message : str
-        What contradicts what, and what to do about it.
+        Which answers contradict each other, and what to do about it.
     chain : tuple of int, default=()
-        Rows of the shortest contradicting chain: must-links join its neighbours one by one, and
-        a cannot-link parts its ends. Where comparisons of distances contradict each other, rows
-        two by two: each two are said to be nearer than the next, and the last are the first.
+        Rows of the shortest contradictory chain: must-links join successive rows, and a
+        cannot-link separates the first from the last. If comparisons of distances contradict each
+        other, consecutive pairs of rows: each pair is said to be nearer than the next pair, and the
+        last pair is the first.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class InconsistentConstraintsError(InvalidConstraintsError):
     """
 
     def __init__(self, message: str, chain: tuple[int, ...] = ()) -> None:
-        # Both go to args, which is what pickle hands back to this constructor.
+        # pickle calls the constructor with args.
         super().__init__(message, chain)
         self.chain = chain
 
@@ -67,17 +67,16 @@ class InconsistentConstraintsError(InvalidConstraintsError):
 
 
 class InfeasibleConstraintsError(InvalidConstraintsError):
-    """No two answers contradict each other, but no grouping into so many groups keeps them all.
+    """No clustering with this number of groups satisfies all answers.
 
-    Also raised where a search found none and gave up; the message says which of the two it is.
+    Also raised if a search found none and ended; the message says which of the two happened.
 
     Parameters
     ----------
     message : str
-        What does not fit, and what to do about it.
+        Why there is none, and what to do about it.
     rows : tuple of int, default=()
-        Rows that stand in the way: rows that all have to be apart, or some of those among which
-        the search failed.
+        Rows that must all be in different groups, or some rows for which the search failed.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class InfeasibleConstraintsError(InvalidConstraintsError):
     """
 
     def __init__(self, message: str, rows: tuple[int, ...] = ()) -> None:
-        # Both go to args, which is what pickle hands back to this constructor.
+        # pickle calls the constructor with args.
         super().__init__(message, rows)
         self.rows = rows
 
@@ -96,7 +95,7 @@ class InfeasibleConstraintsError(InvalidConstraintsError):
 
 
 class UnsupportedConstraintError(ClewError, ValueError):
-    """The method does not honour this kind of constraint, and refuses it rather than drop it."""
+    """The method does not honor answers of this kind; it raises rather than ignore them."""
 
 
 class InvalidArgumentError(ClewError, TypeError):
@@ -112,11 +111,11 @@ class InvalidDataError(ClewError, ValueError):
 
 
 class FileFormatError(ClewError, ValueError):
-    """A file does not hold what its kind asks for; the message names the file and the line."""
+    """The content of a file is invalid; the message names the file and the line."""
 
 
 class DatasetNotFoundError(ClewError, FileNotFoundError):
-    """No place that clew knows of has the data set; the message says where to put it."""
+    """The data set was not found; the message says where to put it."""
 
 
 class MissingDependencyError(ClewError, ImportError):
@@ -124,19 +123,19 @@ class MissingDependencyError(ClewError, ImportError):
 
 
 class TooLargeError(ClewError, MemoryError):
-    """The dense form of a result would not fit; the message names the sparse or blocked form."""
+    """A dense result would not fit in memory; the message names the sparse form."""
 
 
 class ClewWarning(UserWarning):
-    """Base class of every warning that clew gives."""
+    """Base class of every warning of clew."""
 
 
 class DeadEndWarning(ClewWarning):
-    """The answers forbid every further merge, so there are more groups than were asked for."""
+    """Answers forbid further merges, so there are more groups than `n_clusters`."""
 
 
 class FewerGroupsWarning(ClewWarning):
-    """Fewer groups than were asked for have rows, mostly because fewer rows differ."""
+    """There are fewer groups than `n_clusters`, often because there are fewer distinct rows."""
 
 
 class IgnoredColumnsWarning(ClewWarning):

@@ -1,7 +1,7 @@
-"""Forests of two-class trees: bins, threads and memory around the kernels that grow and read them.
+"""Forests of two-class trees: bins, memory and threads for the kernels that grow and read trees.
 
-Both `clew.trust` and `clew.similarity` stand on this. Features are cut at no more than 255
-places: between the distinct values of a feature if there are few, at quantiles otherwise.
+`clew.trust` and `clew.similarity` use it. Each feature has at most 255 thresholds: midpoints of
+its distinct values if these are few, quantiles otherwise.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ __all__ = [
 
 MAX_BINS = 256
 TREES_PER_BLOCK = 25
-#: Where sorting a node's rows beats counting bins, as measured.
+#: Sorting is faster than counting bins for nodes of at most so many rows and with more than so many
+#: bins a row, as measured.
 SORTED_ROWS, BINS_PER_SORTED_ROW = 20, 2
-#: Fixed-point weight of one whole link.
+#: Fixed-point weight of a link of weight 1.
 LINK_UNIT = 1 << 20
-#: Weight of a must-link that no reward can outbid: that of four million cannot-links. The sum of
-#: two million must-links still fits an integer.
+#: Weight of a hard must-link: more than four million cannot-links together. The sum of two million
+#: of them fits an integer of 64 bits.
 NEVER = -(1 << 42)
 
 AffinityKind = Literal["adaptive", "uniform", "leaf"]
@@ -45,7 +46,7 @@ AffinityKind = Literal["adaptive", "uniform", "leaf"]
 
 @dataclass(frozen=True)
 class Growth:
-    """How a forest is grown; see `clew.kernels.forest.layout.Rules` for the kernel's view of it."""
+    """Parameters of growth; `clew.kernels.forest.layout.Rules` describes them."""
 
     n_trees: int
     n_draws: int
@@ -61,13 +62,13 @@ class Forest(NamedTuple):
 
     trees: Trees
     leaf: NDArray[np.int32]
-    """Leaf of each row in each tree, a node counted from the tree's root, (n_trees, n_rows)."""
+    """Leaf of each row in each tree, as a node number within the tree, (n_trees, n_rows)."""
     order: NDArray[np.int32]
-    """Rows of each tree, those of any node side by side, (n_trees, n_rows)."""
+    """Rows in an order in which those of each node are adjacent, (n_trees, n_rows)."""
     n_violated: NDArray[np.int64]
-    """Drawn links that each tree does not honour, (n_trees,)."""
+    """Number of drawn links that each tree violates, (n_trees,)."""
     draws: NDArray[np.uint8]
-    """How often each tree drew each row, (n_trees, n_rows); (0, 0) unless asked for."""
+    """Number of times each tree drew each row, (n_trees, n_rows); (0, 0) if not requested."""
 
     @property
     def n_trees(self) -> int:
@@ -82,7 +83,7 @@ class Forest(NamedTuple):
     def paths(
         self, kind: AffinityKind
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
-        """Measure the path to each node: parent, depth and mass, as `kind` weighs nodes."""
+        """Return the parent, depth and mass of each node; `kind` determines the mass."""
         n = len(self.trees.feature)
         parent, depth = np.empty(n, np.int32), np.empty(n, np.int32)
         mass = np.empty(n, np.float32)
@@ -90,7 +91,7 @@ class Forest(NamedTuple):
         return parent, depth, mass
 
     def leaves_of(self, bins: NDArray[np.uint8], n_jobs: int | None) -> NDArray[np.int32]:
-        """Lead binned rows to their leaves, (n_trees, n_rows)."""
+        """Return the leaves of binned rows, (n_trees, n_rows)."""
         leaf = np.empty((self.n_trees, bins.shape[1]), np.int32)
         in_threads(
             lambda block: route(self.trees, *block, bins, leaf),
@@ -101,7 +102,7 @@ class Forest(NamedTuple):
 
 
 def bin_edges(X: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Choose where each feature may be cut.
+    """Choose the thresholds of each feature.
 
     Parameters
     ----------
@@ -110,8 +111,8 @@ def bin_edges(X: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     Returns
     -------
     list of ndarray
-        For each feature at most 255 rising thresholds: a value belongs to the bin whose number is
-        the count of thresholds below it.
+        For each feature at most 255 ascending thresholds. The bin of a value is the number of
+        thresholds below it.
     """
     return [_edges_of_column(column) for column in X.T]
 
@@ -120,7 +121,7 @@ def _edges_of_column(column: NDArray[np.float64]) -> NDArray[np.float64]:
     values, counts = np.unique(column, return_counts=True)
     below, above = values[:-1], values[1:]
     if len(values) > MAX_BINS:
-        # A value that fills several bins on its own would leave few for the rest.
+        # A value that fills several bins alone would leave few for the others.
         mass = np.minimum(counts, len(column) / MAX_BINS).cumsum()
         quantiles = mass[-1] * np.arange(1, MAX_BINS) / MAX_BINS
         cut = np.unique(np.searchsorted(mass, quantiles))
@@ -131,7 +132,7 @@ def _edges_of_column(column: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bin_columns(X: NDArray[np.float64], edges: list[NDArray[np.float64]]) -> NDArray[np.uint8]:
-    """Give the bin of every value, (n_features, n_samples)."""
+    """Return the bin of every value, (n_features, n_samples)."""
     bins = np.empty(X.T.shape, np.uint8)
     for column, thresholds, out in zip(X.T, edges, bins, strict=True):
         out[:] = np.searchsorted(thresholds, column, side="left")
@@ -139,7 +140,7 @@ def bin_columns(X: NDArray[np.float64], edges: list[NDArray[np.float64]]) -> NDA
 
 
 def marginal_twin(bins: NDArray[np.uint8], random: np.random.RandomState) -> NDArray[np.uint8]:
-    """Draw as many pseudo rows as there are rows, each feature from its marginal distribution."""
+    """Draw as many pseudo rows as there are rows, each feature independently of the others."""
     n = bins.shape[1]
     return np.stack([column[random.randint(n, size=n)] for column in bins])
 
@@ -151,7 +152,7 @@ def links_of(
     *,
     is_hard: bool = False,
 ) -> Links:
-    """Translate must-links and cannot-links for the kernels.
+    """Convert must-links and cannot-links for the kernels.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def links_of(
     weight : ndarray of shape (n_must + n_cannot,), default=None
         Weight of each link, must-links first; None is 1 everywhere.
     is_hard : bool, default=False
-        Whether no reward outweighs a separated must-link.
+        Whether must-links have priority over everything else.
 
     Returns
     -------
@@ -191,7 +192,7 @@ def grow_forest(
     verbose: int = 0,
     callback: Progress | None = None,
 ) -> Forest:
-    """Grow a forest that tells class one from class zero.
+    """Grow a forest that separates class 1 from class 0.
 
     Parameters
     ----------
@@ -202,17 +203,17 @@ def grow_forest(
     is_one : ndarray of shape (n_total,)
         Class of every row, 0 or 1.
     growth : Growth
-        How to grow it.
+        Parameters of growth.
     n_rows : int
-        The first `n_rows` rows are led to the leaves.
+        The leaves of the first `n_rows` rows are returned.
     seed : int
-        Tree ``t`` depends on the seed and on ``t`` alone.
+        Seed; tree ``t`` depends on it and on ``t`` only.
     links : Links, default=None
-        What steers the cuts.
+        Must-links and cannot-links that influence the splits.
     weight : ndarray of shape (n_total,), default=None
-        The bootstrap draws rows in proportion to it.
+        Relative probability with which the bootstrap draws each row.
     wants_draws : bool
-        Whether to note which tree drew which row.
+        Whether `Forest.draws` is stored.
     n_jobs, verbose, callback
         See `clew._parallel.in_threads`.
 
@@ -261,7 +262,7 @@ def _grow_block(
     draws: NDArray[np.uint8],
     block: tuple[int, int],
 ) -> list[Trees]:
-    """Grow the trees of one block, in as many goes as their nodes need room."""
+    """Grow the trees of one block, in several calls if their nodes do not fit in one."""
     first, last = block
     n_features, n_total = problem.bins.shape
     sample = make_sample(n_total, problem.n_rows, len(links.weight), n_features)
@@ -293,7 +294,7 @@ def _trimmed(trees: Trees, n_trees: int) -> Trees:
 
 
 def _joined(parts: list[Trees], n_jobs: int | None) -> Trees:
-    """Put the trees of several parts one after the other, each column in a thread."""
+    """Concatenate the trees of several parts, each column in a thread."""
     sizes = np.concatenate([np.diff(part.offset) for part in parts])
     offset = np.concatenate([[0], sizes.cumsum()])
     columns: list[Any] = list(zip(*(part[1:] for part in parts), strict=True))

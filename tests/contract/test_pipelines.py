@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.contract import methods
 
 from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
+from clew.exceptions import InvalidArgumentError
 from clew.similarity import COPRF
 
 X, y = load_iris(return_X_y=True)
@@ -70,3 +73,33 @@ def test_a_pipeline_names_its_output():
     out = model.fit(frame, forest__constraints=ANSWERS).transform(frame)
     names = [f"coprf{row}" for row in range(150)]
     assert list(out.columns) == list(model.get_feature_names_out()) == names
+
+
+#: One of each class, with answers of a kind that it honors.
+EACH = {
+    type(method): (method, methods.ANSWERS[min(kinds)]) for method, kinds in methods.GUIDED if kinds
+}
+each = pytest.mark.parametrize(
+    ("method", "answers"), EACH.values(), ids=[cls.__name__ for cls in EACH]
+)
+
+
+@each
+def test_every_method_gets_answers_behind_a_scaler(method, answers):
+    scaled = StandardScaler().fit_transform(methods.X)
+    alone = methods.result(clone(method).fit(scaled, constraints=answers))
+    by_name = pipeline("method", clone(method)).fit(methods.X, method__constraints=answers)
+    np.testing.assert_array_equal(methods.result(by_name[-1]), alone)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = pipeline("method", clone(method).set_fit_request(constraints=True))
+        routed.fit(methods.X, constraints=answers)
+    np.testing.assert_array_equal(methods.result(routed[-1]), alone)
+
+
+@each
+def test_answers_without_the_name_of_a_step_are_refused(method, answers):
+    model = pipeline("method", clone(method))
+    with pytest.raises(ValueError, match=r"constraints.*stepname__parameter"):
+        model.fit(methods.X, constraints=answers)
+    with pytest.raises(InvalidArgumentError, match="constraints=constraints"):
+        model.fit(methods.X, answers)

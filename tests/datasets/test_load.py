@@ -148,7 +148,7 @@ def test_what_is_nowhere_says_what_to_do(folder, monkeypatch):
 
 @pytest.mark.parametrize("name", ["", "../secret", "a/b", "a\\b", "a.b", "/etc/passwd", None])
 def test_names_are_no_paths(folder, name):
-    with pytest.raises(DatasetNotFoundError, match="no name of a data set"):
+    with pytest.raises(DatasetNotFoundError, match="not a name of a data set"):
         load(name)
 
 

@@ -148,7 +148,7 @@ def test_evidence_does_not_return_to_the_row_that_it_came_from():
     np.testing.assert_allclose(found[1], [(0.8 * 8 + 0.2) / 9, (0.8 + 0.2 * 8) / 9])
     # In mean field it does return, so both rows become overconfident.
     field = prior.copy()
-    AnsweredRows(known, with_doubtful_pairs=False, is_hard=False).settle(
+    AnsweredRows(known, with_dont_know_pairs=False, is_hard=False).update_memberships(
         np.log(prior), confusion.matrices_, field, max_sweeps=100, tol=1e-12
     )
     assert field[0, 0] > 0.9

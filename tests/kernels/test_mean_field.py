@@ -61,7 +61,7 @@ def as_functions(answers, confusion):
     """Convert answers for the twin."""
     return [
         (rows, log_likelihood(said.kind, label, weight, confusion[said.kind][who]))
-        for said in answers.said
+        for said in answers.tables
         for rows, label, weight, who in zip(
             said.rows.tolist(), said.answer_index, said.weights, said.annotators, strict=True
         )
@@ -71,19 +71,19 @@ def as_functions(answers, confusion):
 @given(problems(), st.booleans())
 def test_a_sweep_is_that_of_enumeration(problem, is_hard):
     known, confusion, n_groups, rng = problem
-    answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=is_hard)
+    answers = AnsweredRows(known, with_dont_know_pairs=True, is_hard=is_hard)
     prior = rng.dirichlet(np.ones(n_groups), len(answers.rows))
     q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
     functions = as_functions(answers, confusion)
     expected = reference.swept(np.log(prior), functions, q, is_hard=is_hard)
-    answers.settle(np.log(prior), confusion, q, max_sweeps=1, tol=0.0)
+    answers.update_memberships(np.log(prior), confusion, q, max_sweeps=1, tol=0.0)
     np.testing.assert_allclose(q, np.reshape(expected, q.shape), atol=1e-12)
 
 
 @given(problems())
 def test_expected_log_likelihood_is_that_of_enumeration(problem):
     known, confusion, n_groups, rng = problem
-    answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=False)
+    answers = AnsweredRows(known, with_dont_know_pairs=True, is_hard=False)
     q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
     expected = sum(reference.expected(rows, f, q) for rows, f in as_functions(answers, confusion))
     assert answers.log_likelihood(confusion, q) == pytest.approx(expected, abs=1e-12)
@@ -92,13 +92,13 @@ def test_expected_log_likelihood_is_that_of_enumeration(problem):
 @given(problems())
 def test_no_sweep_lowers_the_bound(problem):
     known, confusion, n_groups, rng = problem
-    answers = AnsweredRows(known, with_doubtful_pairs=True, is_hard=False)
+    answers = AnsweredRows(known, with_dont_know_pairs=True, is_hard=False)
     log_prior = np.log(rng.dirichlet(np.ones(n_groups), len(answers.rows)))
     q = rng.dirichlet(np.ones(n_groups), len(answers.rows))
     functions = as_functions(answers, confusion)
     bounds = [reference.lower_bound(log_prior, functions, q)]
     for _ in range(4):
-        answers.settle(log_prior, confusion, q, max_sweeps=1, tol=0.0)
+        answers.update_memberships(log_prior, confusion, q, max_sweeps=1, tol=0.0)
         bounds.append(reference.lower_bound(log_prior, functions, q))
     assert np.diff(bounds).min() > -1e-12
 
@@ -114,10 +114,10 @@ def test_a_reliable_answer_moves_a_row_to_a_group_in_which_it_is_true(kind, rows
         true = int(TRUTH[kind](np.array([0, 1, group]), np.array([rows]))[0])
         name = {"pair": "pairs", "triplet": "triplets"}.get(kind, kind)
         known = Constraints(3, **{name: [(*rows, true)]})
-        answers = AnsweredRows(known, with_doubtful_pairs=False, is_hard=False)
+        answers = AnsweredRows(known, with_dont_know_pairs=False, is_hard=False)
         p = prior[answers.rows]
         q = p.copy()
-        answers.settle(np.log(p), confusion, q, max_sweeps=100, tol=1e-9)
+        answers.update_memberships(np.log(p), confusion, q, max_sweeps=100, tol=1e-9)
         likely = q[-1].argmax()
         assert TRUTH[kind](np.array([0, 1, likely]), np.array([rows]))[0] == true
 
@@ -125,11 +125,11 @@ def test_a_reliable_answer_moves_a_row_to_a_group_in_which_it_is_true(kind, rows
 def test_hard_rows_are_divided_among_tied_groups_by_the_prior():
     # A cannot-link excludes the other row's group; the other groups keep the ratio of the prior.
     known = Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=2)
-    answers = AnsweredRows(known, with_doubtful_pairs=False, is_hard=True)
+    answers = AnsweredRows(known, with_dont_know_pairs=False, is_hard=True)
     confusion = ConfusionMatrices.uniform(0.001).matrices_
     prior = np.array([[0.5, 0.3, 0.2], [0.5, 0.2, 0.3]])
     # Row 0 is updated first: row 1 is in group 2, so row 0 is divided between groups 0 and 1.
     q = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    answers.settle(np.log(prior), confusion, q, max_sweeps=1, tol=0.0)
+    answers.update_memberships(np.log(prior), confusion, q, max_sweeps=1, tol=0.0)
     np.testing.assert_allclose(q[0], [0.625, 0.375, 0.0])
     np.testing.assert_allclose(q[1], [0.0, 0.0, 1.0])

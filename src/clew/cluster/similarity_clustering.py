@@ -1,4 +1,4 @@
-"""Groups from any similarity and any clusterer of affinities."""
+"""Groups from any similarity and any clusterer."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ __all__ = ["SimilarityClustering"]
 #: Affinities of new rows to fitted ones that are held at a time: 64 MB of float32.
 ENTRIES_PER_BLOCK = 1 << 24
 N_NEIGHBORS = 20
-#: Neighbours of each row that are tried where answers can tell which graph is right.
+#: Numbers of neighbors that are tried if there are answers to choose by.
 GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
 SPARSE_GRAPHS_TRIED = (10, 20, 50)
-#: Log-likelihood by which another graph must beat the usual one: few answers judge poorly.
+#: Another graph replaces the usual one if its log-likelihood is higher by more than this: with few
+#: answers small differences are noise.
 PREFERENCE = 1.0
-#: Log-likelihood by which an alternative of the similarity must beat it. On 18 data sets those that
-#: won by more were hardly ever worse, and often far better.
+#: An alternative replaces the similarity if its log-likelihood is higher by more than this. On 18
+#: data sets such alternatives were rarely worse, and often much better.
 HANDICAP = 4.0
 
 
@@ -56,32 +57,27 @@ def _can_predict(estimator: SimilarityClustering) -> bool:
 
 
 class SimilarityClustering(ConstrainedClusterer):
-    """Join a similarity, which follows people's answers, and a clusterer, which makes groups of it.
+    """Learn a similarity, from answers too if it can, and cluster by it.
 
     Parameters
     ----------
     similarity : estimator, default=None
-        Learns affinities from features, and from answers where it can: has `affinity_matrix_`,
+        Learns affinities from features, and from answers if it honors any; has `affinity_matrix_`,
         `kneighbors_graph` and `transform`. None is `COPRF()`.
     clusterer : estimator, default=None
-        Finds groups from a precomputed affinity: `SpectralClustering`, or scikit-learn's
-        ``AffinityPropagation(affinity="precomputed")``; or from learned features, where the
-        similarity learns such (`SKLR`, `ITML`): `KernelKMeans`, or any of scikit-learn's. None is
-        `SpectralClustering()`, with 8 groups. Where its `n_neighbors` is "auto" and there are
-        answers, graphs of 10 and 20 neighbours and of a tenth of the rows (of 50 past 5,000 rows)
-        are tried, and one replaces the usual graph if its partition makes the answers e times as
-        likely (`clew.metrics.answer_log_likelihood`). An alternative of the similarity, as `COPRF`
-        has one, must make them e⁴ times as likely. A similarity that is a graph already, such as
-        `E2CP`, is cut as it is.
+        Clusterer of a precomputed affinity: `SpectralClustering`, or scikit-learn's
+        ``AffinityPropagation(affinity="precomputed")``. If the similarity learns features, as
+        `SKLR` and `ITML` do, also a clusterer of features: `KernelKMeans`, or any of
+        scikit-learn's. None is `SpectralClustering()`, with 8 groups.
     random_state : int, RandomState or None, default=None
-        Seeds both parts where they have no seed of their own.
+        Seeds each part that has no seed of its own.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Group of every row.
     n_violated_ : int
-        Must-links between groups and cannot-links within them.
+        Number of must-links between groups and of cannot-links within groups.
     similarity_, clusterer_ : estimator
         The fitted parts.
     n_features_in_ : int
@@ -90,18 +86,26 @@ class SimilarityClustering(ConstrainedClusterer):
     Raises
     ------
     InvalidParameterError
-        If a part is no estimator, or the clusterer does not take a precomputed affinity and the
-        similarity learns no features.
+        If a part is not an estimator, or if the clusterer needs features and the similarity learns
+        none.
     UnsupportedConstraintError
-        If there are answers that the similarity does not honour.
+        If there are answers that the similarity does not honor.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
 
     Notes
     -----
-    Honours what its similarity honours, softly: groups may part must-links. Up to 5,000 rows the
-    clusterer sees the dense affinity; beyond, `SpectralClustering` gets the graph of the nearest
-    rows and nothing is ever dense.
+    Answers have an effect through the similarity only, so groups may violate them.
+
+    If `SpectralClustering` has ``n_neighbors="auto"`` and there are answers, several graphs are
+    tried: the usual one, those of 10 and 20 neighbors, and that of a tenth of the rows (of 50
+    neighbors above 5,000 rows). Another graph replaces the usual one if the log-likelihood of the
+    answers (`clew.metrics.answer_log_likelihood`) is higher by more than 1. An alternative of the
+    similarity, which `COPRF` has, replaces it if the log-likelihood is higher by more than 4. The
+    graph of `E2CP` and of other similarities that are graphs is used as it is.
+
+    Up to 5,000 rows the clusterer gets the dense affinity. Above, `SpectralClustering` gets a
+    sparse graph of the nearest rows, and no dense matrix is made.
 
     Examples
     --------
@@ -154,13 +158,13 @@ class SimilarityClustering(ConstrainedClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            What the similarity takes: features, or affinities or distances of every two rows.
+            Input of the similarity: features, or affinities or distances of every two rows.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            The answers; None is none.
         callback : callable, default=None
-            Handed on to the similarity, which says there how far it is.
+            Passed to the similarity, which calls it with the numbers of finished and of all steps.
 
         Returns
         -------
@@ -176,23 +180,25 @@ class SimilarityClustering(ConstrainedClusterer):
         clusterer = seeded_part(given, seeds[1], is_seeded=is_seeded)
         if not _reads_affinities(clusterer) and not getattr(similarity, "learns_features", False):
             raise InvalidParameterError(
-                f"{type(similarity).__name__} learns affinities, not features: a clusterer of "
-                f'features will not do. {type(clusterer).__name__} must have affinity="precomputed"'
+                f"{type(similarity).__name__} learns affinities, not features, so the clusterer "
+                f'must use affinities: {type(clusterer).__name__} needs affinity="precomputed"'
             )
         known = answers_for(self, constraints, checked.shape[0])
         fit_part(similarity, checked, known, callback)
-        believed = reweighted(known, similarity)
-        self.similarity_, self.clusterer_ = _fit_by_answers(clusterer, similarity, believed)
+        reweighted_answers = reweighted(known, similarity)
+        self.similarity_, self.clusterer_ = _fit_clusterer(
+            clusterer, similarity, reweighted_answers
+        )
         self.labels_ = self.clusterer_.labels_
         self.n_violated_ = n_violated(self.labels_, known)
         return self
 
     @available_if(_can_predict)  # type: ignore[untyped-decorator]
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give new rows their group.
+        """Return the group of rows.
 
-        A clusterer of learned features that can predict does so. Otherwise a row gets the group
-        that has most affinity among its nearest fitted rows.
+        A clusterer of features with `predict` is used. Otherwise a row gets the group with the
+        largest total affinity among its nearest fitted rows.
 
         Parameters
         ----------
@@ -217,7 +223,7 @@ class SimilarityClustering(ConstrainedClusterer):
         return np.asarray(groups[place])
 
     def _n_neighbors(self, n_samples: int) -> int:
-        """Give the neighbours that the clusterer looks at."""
+        """Return the number of neighbors in the clusterer's graph."""
         wanted = getattr(self.clusterer_, "n_neighbors", None)
         return resolved_n_neighbors(N_NEIGHBORS if wanted is None else wanted, n_samples)
 
@@ -225,9 +231,9 @@ class SimilarityClustering(ConstrainedClusterer):
 def _votes(
     affinity: NDArray[np.floating], group: NDArray[np.int64], n_neighbors: int
 ) -> NDArray[np.float64]:
-    """Sum the affinities of the nearest fitted rows by group, (n_rows, n_groups).
+    """Return the total affinity of the nearest fitted rows by group, (n_rows, n_groups).
 
-    Of fitted rows that are equally near, the first count.
+    Among fitted rows of equal affinity, the first are used.
     """
     row, column = np.nonzero(largest_entries(affinity, n_neighbors))
     votes = np.zeros((len(affinity), group.max() + 1))
@@ -239,13 +245,13 @@ def _reads_affinities(clusterer: Any) -> bool:
     return getattr(clusterer, "affinity", None) == "precomputed"
 
 
-def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> tuple[Any, Any]:
-    """Fit the clusterer, on what explains the answers best if it may choose.
+def _fit_clusterer(clusterer: Any, similarity: Any, known: Constraints) -> tuple[Any, Any]:
+    """Fit the clusterer; spectral clustering on the graph of highest log-likelihood.
 
     Returns
     -------
     similarity, clusterer : estimator
-        The similarity or one of its alternatives, and the clusterer fitted on it.
+        The similarity or one of its alternatives, and the clusterer fitted to it.
     """
     if not isinstance(clusterer, SpectralClustering):
         reads_affinities = _reads_affinities(clusterer)
@@ -258,25 +264,25 @@ def _fit_by_answers(clusterer: Any, similarity: Any, believed: Constraints) -> t
         clusterer.set_params(n_neighbors=None)
     if clusterer.n_neighbors is None:
         return similarity, clusterer.fit(similarity.affinity_matrix_)
-    can_choose = len(believed.pairs) and hasattr(similarity, "alternatives")
+    can_choose = len(known.pairs) and hasattr(similarity, "alternatives")
     others = similarity.alternatives() if can_choose else []
     tried = [
-        (score - (0.0 if read is similarity else HANDICAP), read, fitted)
-        for read in [similarity, *others]
-        for score, fitted in _cut(clusterer, read, believed)
+        (score - (0.0 if candidate is similarity else HANDICAP), candidate, fitted)
+        for candidate in [similarity, *others]
+        for score, fitted in _scored_cuts(clusterer, candidate, known)
     ]
-    _, read, fitted = max(tried, key=itemgetter(0))
-    return read, fitted
+    _, best, fitted = max(tried, key=itemgetter(0))
+    return best, fitted
 
 
-def _cut(
-    clusterer: SpectralClustering, similarity: Any, believed: Constraints
+def _scored_cuts(
+    clusterer: SpectralClustering, similarity: Any, known: Constraints
 ) -> Iterator[tuple[float, SpectralClustering]]:
-    """Cut the graphs of a similarity that are tried, and score each cut by the answers."""
-    n = believed.n_samples
+    """Yield the log-likelihood of the answers and the fitted clusterer, for each graph tried."""
+    n = known.n_samples
     usual = resolved_n_neighbors(clusterer.n_neighbors or "auto", n)
     sizes = {usual}
-    if clusterer.n_neighbors == "auto" and len(believed.pairs):
+    if clusterer.n_neighbors == "auto" and len(known.pairs):
         tried = GRAPHS_TRIED if n <= ALL_PAIRS_ROWS else SPARSE_GRAPHS_TRIED
         sizes |= {resolved_n_neighbors(k, n) for k in tried if k == "paper" or k < n / 4}
     if n > ALL_PAIRS_ROWS:
@@ -286,11 +292,11 @@ def _cut(
     for size in sorted(sizes):
         fitted = clone(clusterer).set_params(n_neighbors=size).fit(affinity)
         preference = PREFERENCE if size == usual else 0.0
-        yield answer_log_likelihood(fitted.labels_, believed) + preference, fitted
+        yield answer_log_likelihood(fitted.labels_, known) + preference, fitted
 
 
 def _readable(affinity: Any, clusterer: Any) -> Any:
-    """Make a sparse affinity dense for a clusterer that reads dense ones alone."""
+    """Make a sparse affinity dense if the clusterer needs a dense one."""
     if isinstance(affinity, np.ndarray) or get_tags(clusterer).input_tags.sparse:
         return affinity
     check_dense_size(affinity.shape[0])

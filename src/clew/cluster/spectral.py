@@ -1,4 +1,4 @@
-"""Normalised spectral clustering on a sparse neighbour graph."""
+"""Normalized spectral clustering of a sparse neighbor graph."""
 
 from __future__ import annotations
 
@@ -27,30 +27,29 @@ from clew.graphs import (
 
 __all__ = ["SpectralClustering"]
 
-#: Below this many rows, or with more than a third as many clusters, a dense solver is safer and
-#: as fast.
-SMALL = 300
+#: Up to this number of rows, and for more groups than a third of the rows, a dense solver is as
+#: fast, and it always converges.
+DENSE_SOLVER_ROWS = 300
 
 
 class SpectralClustering(Clusterer):
-    """Cut a neighbour graph into groups that hold together.
+    """Group rows by k-means on the leading eigenvectors of a normalized neighbor graph.
 
-    The rows of the leading eigenvectors of the normalised affinity, scaled to length one, are
-    clustered by k-means.
+    The rows of the matrix of eigenvectors are scaled to length one first.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of groups.
     affinity : {"precomputed", "nearest_neighbors"}, default="precomputed"
-        What `fit` gets: affinities, or features from which Gaussian affinities on local scales
-        are made.
+        Input of `fit`: affinities, or features, from which Gaussian affinities with a local scale
+        for each row are computed.
     n_neighbors : int, "auto", "paper" or None, default="auto"
-        How many of the largest affinities of each row make the graph. "paper" is a tenth of the
-        rows, as in COP-RF; "auto" is a tenth of the rows too, but 5 at least and 20 at most. None
-        takes a precomputed affinity as it is, diagonal and all.
+        Number of largest affinities of each row that are kept in the graph. "paper" is a tenth of
+        the rows, as in COP-RF; "auto" is the same, but at least 5 and at most 20. None uses a
+        precomputed affinity as it is, including its diagonal.
     n_init : int, default=20
-        Starts of k-means.
+        Number of starts of k-means.
     random_state : int, RandomState or None, default=None
         Seed of the eigensolver's start and of k-means.
 
@@ -59,9 +58,9 @@ class SpectralClustering(Clusterer):
     labels_ : ndarray of shape (n_samples,), int64
         Group of every row.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        Rows that k-means saw.
+        Input of k-means.
     graph_ : csr_array of shape (n_samples, n_samples)
-        The neighbour graph.
+        The neighbor graph.
     n_features_in_ : int
         Number of columns given to `fit`.
 
@@ -75,7 +74,8 @@ class SpectralClustering(Clusterer):
     Notes
     -----
     Time O(n²) to read a dense affinity, otherwise O(n·k·K) for each step of the eigensolver; memory
-    O(n·k) beside the input. A sparse affinity is never made dense beyond 300 rows.
+    O(n·k) in addition to the input. A sparse affinity of more than 300 rows is not made dense,
+    unless the eigensolver does not converge or there are more groups than a third of the rows.
 
     References
     ----------
@@ -131,7 +131,8 @@ class SpectralClustering(Clusterer):
         Parameters
         ----------
         X : array-like or sparse array of shape (n_samples, n_samples) or (n_samples, n_features)
-            Affinities of every two rows, or features. Of a sparse array only stored entries count.
+            Affinities of every two rows, or features. Entries that a sparse array does not store
+            are 0.
         y : ignored
             Present by convention.
 
@@ -158,7 +159,7 @@ class SpectralClustering(Clusterer):
         return self
 
     def _graph(self, checked: Any) -> csr_array:
-        """Make the neighbour graph of affinities or of features."""
+        """Return the neighbor graph of affinities or of features."""
         is_precomputed = self.affinity == "precomputed"
         if self.n_neighbors is not None:
             k = resolved_n_neighbors(self.n_neighbors, checked.shape[0])
@@ -166,45 +167,45 @@ class SpectralClustering(Clusterer):
         if not is_precomputed:
             raise InvalidParameterError(
                 f'SpectralClustering(n_neighbors=None, affinity="{self.affinity}"): without a '
-                'number of neighbours an affinity must be given: affinity="precomputed"'
+                'number of neighbors an affinity must be given: affinity="precomputed"'
             )
         graph = csr_array(checked).astype(np.float64)
         return csr_array(graph.maximum(graph.T))
 
 
 def spectral_embedding(graph: csr_array, n_components: int, seed: int) -> NDArray[np.float64]:
-    """Give the leading eigenvectors of the normalised affinity, every row scaled to length one.
+    """Return the leading eigenvectors of the normalized affinity, each row scaled to length one.
 
     Parameters
     ----------
     graph : csr_array of shape (n, n)
         Symmetric affinities.
     n_components : int
-        How many eigenvectors.
+        Number of eigenvectors.
     seed : int
         Seed of the start vector.
 
     Returns
     -------
     ndarray of shape (n, n_components)
-        A row without affinities is zero.
+        A row without affinities is 0.
     """
     degree = graph.sum(axis=1)
     scale = diags_array(
         np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
     )
-    normalised = scale @ graph @ scale
+    normalized = scale @ graph @ scale
     n = graph.shape[0]
-    if n <= SMALL or 3 * n_components > n:
-        _, vectors = eigh(normalised.toarray(), subset_by_index=[n - n_components, n - 1])
+    if n <= DENSE_SOLVER_ROWS or 3 * n_components > n:
+        _, vectors = eigh(normalized.toarray(), subset_by_index=[n - n_components, n - 1])
     else:
-        vectors = _leading_eigenvectors(normalised, n_components, seed)
+        vectors = _leading_eigenvectors(normalized, n_components, seed)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12))
 
 
 def _leading_eigenvectors(matrix: csr_array, n_components: int, seed: int) -> NDArray[np.float64]:
-    """Iterate; where that does not converge, as in graphs of many pieces, solve all at once."""
+    """Iterate; if that does not converge, as in graphs of many components, use a dense solver."""
     n = matrix.shape[0]
     start = np.random.RandomState(seed).uniform(-1, 1, n)
     try:
@@ -213,7 +214,7 @@ def _leading_eigenvectors(matrix: csr_array, n_components: int, seed: int) -> ND
         if n > EIGENVECTOR_ROWS:
             raise InvalidDataError(
                 f"the leading eigenvectors of the graph of {n} rows were not found: it may have "
-                "fallen into many pieces; try a larger n_neighbors"
+                "many components; try a larger n_neighbors"
             ) from error
         _, vectors = eigh(matrix.toarray(), subset_by_index=[n - n_components, n - 1])
     return np.asarray(vectors)

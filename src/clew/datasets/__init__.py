@@ -1,4 +1,4 @@
-"""Collections with known classes, to measure on and to try things with."""
+"""Data sets with known classes, for examples and benchmarks."""
 
 from clew.datasets._dataset import Dataset
 from clew.datasets._generators import make_leaf_like

@@ -1,4 +1,4 @@
-"""What a data set is, wherever it comes from."""
+"""Data sets, whatever their source, and checks of their arrays."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from clew.exceptions import InvalidDataError, InvalidParameterError
 __all__ = ["Dataset", "as_distances", "as_features", "as_labels", "scaled"]
 
 Scale = Literal["standard", "minmax"]
-#: Type checkers let a value of this type pass: most data sets have features, and who loads one
-#: knows whether it has.
+#: Type checkers accept any use of it: whoever loads a data set knows whether it has features.
 MaybeNone = Any
 
 
@@ -26,17 +25,17 @@ class Dataset:
     Parameters
     ----------
     name : str
-        What `load` calls it.
+        Its name, as `load` takes it.
     X : ndarray of shape (n_samples, n_features), float64, or None
-        Features, where there are any.
+        Features; None if there are none.
     D : ndarray of shape (n_samples, n_samples), float64, or None
-        Distances, where there are any: symmetric, with zeros on the diagonal.
+        Distances, symmetric, with zeros on the diagonal; None if there are none.
     y : ndarray of shape (n_samples,), int64
         The class of each item, as a position in `class_names`.
     class_names : tuple of str
-        What the classes are called.
+        Names of the classes.
     source : str
-        Where it was found.
+        Where it was loaded from.
 
     Examples
     --------
@@ -65,7 +64,7 @@ class Dataset:
 
 
 def scaled(dataset: Dataset, how: Scale | None) -> Dataset:
-    """Bring features to one scale; a constant feature becomes 0."""
+    """Scale the features; constant ones become 0."""
     if how is None:
         return dataset
     if how not in ("standard", "minmax"):
@@ -110,7 +109,7 @@ def _as_finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
 def as_labels(
     values: ArrayLike, class_names: ArrayLike | None, n_samples: int
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Check labels; number them where they come without names of their classes."""
+    """Check labels; without names of classes, number the distinct values."""
     labels = np.asarray(values)
     if labels.shape != (n_samples,):
         raise InvalidDataError(f"y must have shape ({n_samples},), got {labels.shape}")

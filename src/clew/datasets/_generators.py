@@ -1,4 +1,4 @@
-"""Data sets made up to be like real ones."""
+"""Generated data sets that resemble real ones."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def make_leaf_like(
     noise: float = 0.55,
     random_state: int | RandomState | None = None,
 ) -> Dataset:
-    """Make up items like photographs of leaves: many small, uneven classes and a few outliers.
+    """Generate items that resemble photographs of leaves: many small classes and some outliers.
 
-    Classes differ in size and in spread, one item in twelve lies far out, and the distances
-    leave out the fifth of the features that agrees least, as matching of outlines does; they
-    need not obey the triangle inequality.
+    Classes differ in size and in standard deviation, and one item in twelve is an outlier. The
+    distance of two items ignores the fifth of the features in which they differ most, as distances
+    of matched outlines do, so it may violate the triangle inequality.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def make_leaf_like(
     n_features : int, default=12
         Number of features.
     class_size : int, default=15
-        Mean size of a class; every class has at least three items.
+        Mean size of the classes; each has at least three items.
     noise : float, default=0.55
-        Spread within classes, where their centres have a spread of 1.
+        Standard deviation within classes; that of the centers is 1.
     random_state : int, RandomState or None, default=None
         Seed.
 
@@ -75,26 +75,26 @@ def make_leaf_like(
     share = rng.uniform(0.2, 1.8, n_classes)
     sizes = 3 + rng.multinomial(n_samples - 3 * n_classes, share / share.sum())
     y = rng.permutation(np.repeat(np.arange(n_classes), sizes))
-    spread = noise * rng.uniform(0.6, 1.4, n_classes)[y]
-    spread[rng.random_sample(n_samples) < 1 / 12] *= 1.8
-    centres = rng.standard_normal((n_classes, n_features))
-    X = centres[y] + spread[:, None] * rng.standard_normal((n_samples, n_features))
+    deviation = noise * rng.uniform(0.6, 1.4, n_classes)[y]
+    deviation[rng.random_sample(n_samples) < 1 / 12] *= 1.8
+    centers = rng.standard_normal((n_classes, n_features))
+    X = centers[y] + deviation[:, None] * rng.standard_normal((n_samples, n_features))
     return Dataset(
         name="leaf_like",
         X=X,
         D=_distances_without_worst(X, n_kept=max(1, round(0.8 * n_features))),
         y=y.astype(np.int64),
         class_names=tuple(f"species {label}" for label in range(n_classes)),
-        source="made up",
+        source="generated",
     )
 
 
 def _distances_without_worst(X: NDArray[np.float64], n_kept: int) -> NDArray[np.float64]:
-    """Root of the sum of the `n_kept` smallest squared differences, row by row."""
+    """Return the root of the sum of the `n_kept` smallest squared differences, for all pairs."""
     D = np.empty((len(X), len(X)))
     for row, x in zip(D, X, strict=True):
         differences = np.square(X - x)
         differences.partition(n_kept - 1, axis=1)
         np.sqrt(differences[:, :n_kept].sum(axis=1), out=row)
-    # Partitioning may add in another order, so that both halves differ in the last digit.
+    # Partitioning changes the order of summation, so both halves may differ in the last digit.
     return np.asarray((D + D.T) / 2)

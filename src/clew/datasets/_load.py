@@ -1,4 +1,4 @@
-"""Finds a data set by its name."""
+"""Loads a data set by its name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BUNDLED = ("iris", "wine", "digits", "breast_cancer")
 
 
 def load(name: str, *, scale: Scale | None = None) -> Dataset:
-    """Load a data set: scikit-learn's own, then from the folder `CLEW_DATA`, then from OpenML.
+    """Load a data set from scikit-learn, from the folder `CLEW_DATA`, or from OpenML.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def load(name: str, *, scale: Scale | None = None) -> Dataset:
         "iris", "wine", "digits" and "breast_cancer" come with scikit-learn. Any other name means
         the file ``<name>.npz`` in the folder that the environment variable ``CLEW_DATA`` names.
         It holds ``X`` (n_samples, n_features) or ``D`` (n_samples, n_samples), ``y``
-        (n_samples,) and, where y holds numbers of classes, ``class_names``. Sets known to
-        OpenML are fetched from there if the folder does not have them, and kept in
-        scikit-learn's cache.
+        (n_samples,) and, if y holds positions in it, ``class_names``. Some
+        sets of OpenML, such as "ionosphere" and "glass", are fetched from there if the folder does
+        not have them, and kept in scikit-learn's cache.
     scale : {"standard", "minmax"} or None, default=None
         "standard": each feature to mean 0 and variance 1. "minmax": to the range from 0 to 1.
 
@@ -51,9 +51,9 @@ def load(name: str, *, scale: Scale | None = None) -> Dataset:
     Raises
     ------
     DatasetNotFoundError
-        If no place has it; the message says what to do.
+        If it is in none of these places; the message says what to do.
     FileFormatError
-        If the file is damaged or does not hold what it should.
+        If the file is damaged, or arrays are missing or invalid.
     InvalidParameterError
         If `scale` is unknown, or the set has distances only.
 
@@ -73,7 +73,7 @@ def _find(name: str) -> Dataset:
     # A name, not a path: nothing outside the folder is ever opened.
     if not isinstance(name, str) or not name.replace("_", "").replace("-", "").isalnum():
         raise DatasetNotFoundError(
-            f"{name!r} is no name of a data set: use letters, digits, - and _ alone"
+            f"{name!r} is not a name of a data set: use letters, digits, - and _ only"
         )
     folder = os.environ.get("CLEW_DATA")
     path = Path(folder) / f"{name}.npz" if folder else None
@@ -103,7 +103,7 @@ def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
             if not isinstance(stored, np.lib.npyio.NpzFile):
                 raise ValueError("it holds a single array without a name")
             return {key: stored[key] for key in ("X", "D", "y", "class_names") if key in stored}
-    # Damage shows in many ways, from the zip down to a header; all of them mean the same.
+    # Damage raises many errors, from the zip archive down to the headers of arrays.
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, KeyError) as error:
         raise FileFormatError(f"{path} cannot be read as an .npz file: {error}") from error
 

@@ -1,4 +1,4 @@
-"""The data sets that OpenML has, each by its number there and with the shape it should have."""
+"""Data sets of OpenML, with their numbers there and their expected shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["OPENML", "Entry", "fetch"]
 
 
 class Entry(NamedTuple):
-    """Where OpenML has a set, and what of it is meant."""
+    """Number of a set on OpenML, its expected shape, and the classes that are used."""
 
     data_id: int
     shape: tuple[int, int]
@@ -56,7 +56,7 @@ def fetch(name: str) -> Dataset:
     Raises
     ------
     DatasetNotFoundError
-        If OpenML cannot be reached, or what it has is not the set that was meant.
+        If OpenML cannot be reached, or its set has another shape than expected.
     """
     entry = OPENML[name]
     advice = (
@@ -65,7 +65,7 @@ def fetch(name: str) -> Dataset:
     )
     try:
         bunch = fetch_openml(data_id=entry.data_id, as_frame=False, parser="liac-arff", n_retries=1)
-    # Without a network: OSError. With a proxy or a broken server also the others.
+    # OSError without a network; the others with proxies and broken servers.
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise DatasetNotFoundError(
             f"{name} could not be fetched from OpenML ({error}). {advice}"

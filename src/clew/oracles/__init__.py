@@ -1,4 +1,4 @@
-"""Oracles: what answers questions about rows."""
+"""Oracles, which answer questions about rows."""
 
 from clew.oracles._simulated import Oracle, SimulatedOracle
 

@@ -19,7 +19,7 @@ __all__ = ["Oracle", "SimulatedOracle"]
 
 
 class Oracle(Protocol):
-    """What answers questions: a person, a file of answers or a simulation."""
+    """Answers questions: a person, a file of answers or a simulation."""
 
     def answer(self, question: Question, annotator: str | None = None) -> Answer:
         """Answer one question as the given annotator, or as any."""

@@ -13,15 +13,15 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import DCRC
-from clew.cluster.dcrc._objective import Penalties, Seen, negative_objective
+from clew.cluster.dcrc._objective import Penalties, TrainingRows, negative_objective
 from clew.cluster.dcrc._selection import (
     DEFAULT_LAM,
     DEFAULT_TAU,
     LAMS,
     TAUS,
     Choice,
-    n_judging,
-    share_right,
+    agreement,
+    n_scorable,
 )
 from clew.exceptions import (
     FewerGroupsWarning,
@@ -58,7 +58,7 @@ def test_gradient_against_finite_differences(penalties, n_answered):
     n, k = 12, 3
     features = np.vstack([rng.normal(size=(2, n)), np.ones(n)])
     share = rng.dirichlet(np.ones(n))
-    seen, q = Seen(features, n_answered, share, 4), rng.dirichlet(np.ones(k), n_answered).T
+    seen, q = TrainingRows(features, n_answered, share, 4), rng.dirichlet(np.ones(k), n_answered).T
     q = q.reshape(k, n_answered)
     weights = rng.normal(size=k * 3)
     _, gradient = negative_objective(weights, seen, q, Penalties(*penalties))
@@ -84,7 +84,7 @@ def test_objective_by_the_papers_formula():
     size = p.mean(axis=0)
     expected = (q * np.log(p[:a])).sum() / m - lam * (weights[:, :2] ** 2).sum()
     expected += tau * (-(size * np.log(size)).sum() - np.mean(entropy[a:]))
-    seen = Seen(np.ascontiguousarray(rows.T), a, np.full(n, 1 / n), m)
+    seen = TrainingRows(np.ascontiguousarray(rows.T), a, np.full(n, 1 / n), m)
     value, _ = negative_objective(weights.ravel(), seen, q.T, Penalties.of(tau, lam, balance=True))
     assert -value == pytest.approx(expected)
 
@@ -162,7 +162,7 @@ def test_answers_of_weight_0_are_as_absent_where_settings_are_chosen():
 
 def test_a_score_is_judged_by_the_answers_that_say_something():
     doubtful = Constraints.from_pairs(dont_know=[(0, 1), (2, 3)], n_samples=len(X))
-    assert n_judging(doubtful + answers(n_triplets=7)) == 7
+    assert n_scorable(doubtful + answers(n_triplets=7)) == 7
     better, worse = (Choice(1.0, 0.1, {(1.0, 0.1): score}) for score in (0.6, 0.5))
     # Half a standard error of 0.5 is 0.079 for 10 answers, and 0.112 for 5.
     assert better.is_clearly_above(worse, 10)
@@ -284,7 +284,7 @@ def test_settings_are_chosen_by_answers_held_out():
     assert (few.tau_, few.lam_, few.cv_scores_) == (DEFAULT_TAU, DEFAULT_LAM, {})
 
 
-def test_share_right_by_hand():
+def test_agreement_by_hand():
     held = Constraints(
         4,
         pairs=[(0, 1, 1), (0, 2, 1), (0, 3, -2)],
@@ -292,8 +292,8 @@ def test_share_right_by_hand():
         odd_one_out=[(0, 1, 2, 2)],
         pair_weights=[1.0, 0.5, 1.0],
     )
-    assert share_right(np.array([0, 0, 1, 1]), held) == pytest.approx(2 / 3.5)
-    assert share_right(np.zeros(4, int), Constraints(4)) == 0.5
+    assert agreement(np.array([0, 0, 1, 1]), held) == pytest.approx(2 / 3.5)
+    assert agreement(np.zeros(4, int), Constraints(4)) == 0.5
 
 
 def test_a_sample_stands_for_many_rows():

@@ -71,8 +71,8 @@ def test_an_answer_does_not_vouch_for_itself(kind):
     model = ConfusionMatrices.uniform(0.2)
     prior = Q[:size]
     q = prior.copy()
-    answers = AnsweredRows(known, with_doubtful_pairs=False, is_hard=False)
-    answers.settle(np.log(prior), model.matrices_, q, max_sweeps=1000, tol=1e-15)
+    answers = AnsweredRows(known, with_dont_know_pairs=False, is_hard=False)
+    answers.update_memberships(np.log(prior), model.matrices_, q, max_sweeps=1000, tol=1e-15)
     assert np.abs(q - prior).max() > 0.01
     (own,) = getattr(answer_posterior(known, q, model), FIELDS[kind])
     assert own == pytest.approx(by_bayes(kind, range(size), 1, prior), abs=1e-9)

@@ -1,4 +1,4 @@
-"""DCRC's variational EM: memberships of answered rows, confusion matrices and weights in turn."""
+"""DCRC's variational EM: updates memberships, confusion matrices and weights in turn."""
 
 from __future__ import annotations
 
@@ -9,38 +9,36 @@ from numpy.typing import NDArray
 
 from clew.answers import KINDS, Kind
 from clew.cluster.dcrc._answers import AnsweredRows
-from clew.cluster.dcrc._objective import Penalties, Seen, ascend, log_chances
+from clew.cluster.dcrc._objective import Penalties, TrainingRows, ascend, log_probabilities
 from clew.constraints import Constraints
 from clew.trust.groups._shrinkage import Prior, shrink, uniform_matrix
 
-__all__ = ["Errors", "Found", "Steps", "run_em"]
+__all__ = ["Errors", "Solution", "Steps", "run_em"]
 
-#: In place of an error rate of 0, of which there is no logarithm: it tells which memberships go
-#: with most answers, and how far.
+#: Error rate in place of 0, whose logarithm is infinite.
 HARD_EPSILON = 1e-3
-#: The least chance of which a logarithm is taken.
+#: Least probability whose logarithm is taken.
 TINY = 1e-300
 
 
 class Errors(NamedTuple):
-    """What is believed of annotators' errors."""
+    """Assumptions about the errors of annotators."""
 
     epsilon: float
-    """Share of wrong answers of all, at first or for good."""
+    """Share of wrong answers; the initial one if matrices are estimated."""
     prior: Prior | None
-    """None: that share is fixed; otherwise matrices are estimated for each annotator."""
+    """Prior of each annotator's confusion matrix; None if the error rate is fixed."""
     n_annotators: int
 
-    def answers_in(self, known: Constraints) -> AnsweredRows:
-        """Collect the answers that say something."""
-        with_doubtful_pairs = self.prior is not None
+    def informative_answers(self, known: Constraints) -> AnsweredRows:
+        """Select the answers that are informative under these assumptions."""
         return AnsweredRows(
-            known, with_doubtful_pairs=with_doubtful_pairs, is_hard=self.epsilon == 0
+            known, with_dont_know_pairs=self.prior is not None, is_hard=self.epsilon == 0
         )
 
 
 class Steps(NamedTuple):
-    """How long to go on."""
+    """Limits and tolerances of the iterations."""
 
     max_iter: int
     tol: float
@@ -49,8 +47,8 @@ class Steps(NamedTuple):
     max_ascent: int
 
 
-class Found(NamedTuple):
-    """Where a start led."""
+class Solution(NamedTuple):
+    """The result of EM from one start."""
 
     weights: NDArray[np.float64]
     """(n_groups, n_features + 1); the last column is the bias."""
@@ -60,49 +58,53 @@ class Found(NamedTuple):
     """For each kind (n_annotators, n_cases, n_labels)."""
     bounds: list[float]
     """The lower bound after each round."""
-    n_alike: int
-    """How many of these rounds took all to err alike."""
+    n_shared: int
+    """Number of rounds in which all annotators had the same error rate."""
 
     @property
-    def merit(self) -> float:
-        """The bound by which starts compare: matrices can make up for bad groups."""
-        return self.bounds[self.n_alike - 1]
+    def score(self) -> float:
+        """The lower bound with one error rate for all, by which starts are compared.
+
+        With estimated matrices, bad groups may have a high bound: right answers count as errors.
+        """
+        return self.bounds[self.n_shared - 1]
 
 
 def run_em(
-    seen: Seen,
+    rows: TrainingRows,
     answers: AnsweredRows,
     weights: NDArray[np.float64],
     errors: Errors,
     penalties: Penalties,
     steps: Steps,
-) -> Found:
-    """Raise the lower bound from given weights until it no longer rises.
+) -> Solution:
+    """Increase the lower bound, from given weights, until it converges.
 
-    Where matrices are estimated, the first rounds, until they no longer raise the bound, believe
-    that all err alike: answers would else be explained away as errors while groups are bad.
+    If confusion matrices are estimated, the first rounds use one error rate for all annotators,
+    until the bound converges. Estimated from the start, while groups are still bad, the matrices
+    would explain right answers as errors.
     """
-    beliefs = _Beliefs(answers, errors)
-    prior = _log_prior(weights, seen)
-    q, bounds, n_alike = np.exp(prior), [-np.inf], 0
+    model = _ErrorModel(answers, errors)
+    log_prior = _log_prior(weights, rows)
+    q, bounds, n_shared = np.exp(log_prior), [-np.inf], 0
     for _ in range(steps.max_iter):
-        answers.settle(
-            prior, beliefs.confusion, q, max_sweeps=steps.max_sweeps, tol=steps.sweep_tol
+        answers.update_memberships(
+            log_prior, model.confusion, q, max_sweeps=steps.max_sweeps, tol=steps.sweep_tol
         )
-        beliefs.update(q)
-        n_alike += beliefs.are_alike
-        weights, value = ascend(weights, seen, q.T, penalties, steps.max_ascent)
-        told = answers.log_likelihood(beliefs.confusion, q) + beliefs.penalty + _entropy(q)
-        bounds.append(value + told / seen.mass)
-        rises = bounds[-1] - bounds[-2] >= steps.tol * (1 + abs(bounds[-1]))
-        if not rises and not beliefs.begin(q):
+        model.update(q)
+        n_shared += model.is_shared
+        weights, value = ascend(weights, rows, q.T, penalties, steps.max_ascent)
+        of_answers = answers.log_likelihood(model.confusion, q) + model.log_prior + _entropy(q)
+        bounds.append(value + of_answers / rows.n_effective_answers)
+        is_rising = bounds[-1] - bounds[-2] >= steps.tol * (1 + abs(bounds[-1]))
+        if not is_rising and not model.start_estimating(q):
             break
-        prior = _log_prior(weights, seen)
-    return Found(weights, q, beliefs.confusion, bounds[1:], n_alike)
+        log_prior = _log_prior(weights, rows)
+    return Solution(weights, q, model.confusion, bounds[1:], n_shared)
 
 
-class _Beliefs:
-    """Who errs how: all alike at first, and once that has begun, each in a way of their own."""
+class _ErrorModel:
+    """Confusion matrices: one error rate for all annotators, later one matrix for each."""
 
     def __init__(self, answers: AnsweredRows, errors: Errors) -> None:
         self._answers, self._errors = answers, errors
@@ -111,33 +113,36 @@ class _Beliefs:
             {kind: uniform_matrix(kind, errors.epsilon or HARD_EPSILON) for kind in KINDS},
             errors.n_annotators,
         )
-        self.penalty = 0.0
+        self.log_prior = 0.0
 
     @property
-    def are_alike(self) -> bool:
-        """Whether all are taken to err alike."""
+    def is_shared(self) -> bool:
+        """Whether all annotators have the same error rate."""
         return self._pooled is None
 
-    def begin(self, q: NDArray[np.float64]) -> bool:
-        """Begin to estimate matrices, and tell whether that is something new.
+    def start_estimating(self, q: NDArray[np.float64]) -> bool:
+        """Estimate matrices from now on; return False if they are estimated already, or never.
 
-        They are drawn to what is pooled here, all through, so that the bound never falls; and
-        for the same reason not to what is pooled, if that explains the answers worse.
+        The matrices are shrunk to a pooled one that is computed here, once: if it changed between
+        rounds, the bound might decrease. For the same reason the error rate of all annotators
+        replaces the pooled matrix if it explains the answers better.
         """
         if self._errors.prior is None or self._pooled is not None or not self._answers.n_answers:
             return False
-        alike = {kind: matrices[0] for kind, matrices in self.confusion.items()}
+        uniform = {kind: matrices[0] for kind, matrices in self.confusion.items()}
         pooled = {
             kind: shrink(kind, counts, self._errors.prior).pooled
             for kind, counts in self._answers.counts(q, self._errors.n_annotators).items()
         }
         repeated = _repeated(pooled, self._errors.n_annotators)
-        explained = [self._answers.log_likelihood(c, q) for c in (self.confusion, repeated)]
-        self._pooled = pooled if explained[1] >= explained[0] else alike
+        before, after = (
+            self._answers.log_likelihood(confusion, q) for confusion in (self.confusion, repeated)
+        )
+        self._pooled = pooled if after >= before else uniform
         return True
 
     def update(self, q: NDArray[np.float64]) -> None:
-        """Estimate the matrices anew, once that has begun."""
+        """Update the matrices, if they are estimated."""
         if self._errors.prior is None or self._pooled is None:
             return
         found = {
@@ -145,13 +150,13 @@ class _Beliefs:
             for kind, counts in self._answers.counts(q, self._errors.n_annotators).items()
         }
         self.confusion = {kind: of.matrices for kind, of in found.items()}
-        self.penalty = sum(of.penalty for of in found.values())
+        self.log_prior = sum(of.penalty for of in found.values())
 
 
-def _log_prior(weights: NDArray[np.float64], seen: Seen) -> NDArray[np.float64]:
-    """Give the logarithm of answered rows' chances by their features, (n_answered, n_groups)."""
-    answered = seen.features[:, : seen.n_answered]
-    return np.ascontiguousarray(log_chances(weights, answered).T)
+def _log_prior(weights: NDArray[np.float64], rows: TrainingRows) -> NDArray[np.float64]:
+    """Return answered rows' log-probabilities given their features, (n_answered, n_groups)."""
+    answered = rows.features[:, : rows.n_answered]
+    return np.ascontiguousarray(log_probabilities(weights, answered).T)
 
 
 def _repeated(

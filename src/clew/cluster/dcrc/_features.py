@@ -1,4 +1,4 @@
-"""What DCRC sees of the data: features around their mean, or those of a kernel; and which rows."""
+"""DCRC's features, given or of a kernel, and the rows that the model is fitted to."""
 
 from __future__ import annotations
 
@@ -9,23 +9,34 @@ from numpy.typing import NDArray
 
 from clew._units import Units
 from clew.cluster.dcrc._answers import AnsweredRows
-from clew.cluster.dcrc._objective import Seen, log_chances
+from clew.cluster.dcrc._objective import TrainingRows, log_probabilities
 from clew.constraints import Constraints
 
-__all__ = ["GivenFeatures", "Lengthened", "Transform", "View", "chances_of", "rows_seen", "seen_by"]
+__all__ = [
+    "GivenFeatures",
+    "Problem",
+    "ScaledFeatures",
+    "Transform",
+    "group_probabilities",
+    "sampled_rows",
+    "training_rows",
+    "with_ones",
+]
 
 BLOCK_OF_ROWS = 65_536
+#: Rows have length 1 in a kernel, and length √d with d standardized features. The same penalty on
+#: weights is right for both if kernel features are as long as so many standardized ones.
 N_FEATURES_OF_KERNEL = 32
-#: Fewer answers than these weigh less than in the paper: a handful of must-links would else be
-#: worth having one group alone.
-MIN_MASS = 50
+#: Fewer answers count less than in the paper: with the paper's mean, a handful of must-links makes
+#: a single group the best solution.
+MIN_EFFECTIVE_ANSWERS = 50
 
 
 class Transform(Protocol):
-    """Features that groups are told apart by."""
+    """Computes the features of the logistic model."""
 
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give them for any rows."""
+        """Compute them for any rows."""
 
 
 class GivenFeatures:
@@ -34,100 +45,101 @@ class GivenFeatures:
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-        Rows to learn the mean and the number from.
+        Rows that determine the mean and the number.
     """
 
     def __init__(self, X: NDArray[np.float64]) -> None:
         self._units = Units.of_mean_variance(X)
 
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring rows into the units that are computed in."""
+        """Center and divide rows."""
         return self._units.inside(X)
 
 
-class Lengthened:
-    """Features of a kernel, as long as those of so many standardised features.
-
-    Rows have length 1 in a kernel: the same price of weights would hold the model back more.
+class ScaledFeatures:
+    """Features of a kernel, scaled to the length of `N_FEATURES_OF_KERNEL` standardized features.
 
     Parameters
     ----------
     map_ : object with ``transform``
-        Gives the features of the kernel.
+        Computes the features of the kernel.
     """
 
     def __init__(self, map_: Transform) -> None:
         self._map = map_
 
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give the features of rows."""
+        """Compute the features of rows."""
         return np.asarray(self._map.transform(X) * N_FEATURES_OF_KERNEL**0.5)
 
 
-class View(NamedTuple):
-    """The rows that a fit looks at, numbered from 0."""
+class Problem(NamedTuple):
+    """The sampled rows, numbered from 0, and the answers about them."""
 
     features: NDArray[np.float64]
-    """(n_seen, n_features + 1), the last one 1."""
+    """(n_rows, n_features + 1); the last feature is 1."""
     known: Constraints
-    """The answers, about these rows."""
+    """The answers about these rows."""
     n_samples: int
-    """How many rows they stand for."""
+    """Number of rows that the sample represents."""
 
 
-def rows_seen(known: Constraints, max_unanswered: int, seed: int) -> NDArray[np.int64]:
-    """Choose the rows to look at: all that answers speak of, and so many others at random."""
+def sampled_rows(known: Constraints, max_unanswered: int, seed: int) -> NDArray[np.int64]:
+    """Return the rows with answers and at most `max_unanswered` random others, ascending."""
     rows = (known.pairs.ravel(), known.triplets.ravel(), known.odd_one_out.ravel())
-    lone = np.ones(known.n_samples, bool)
-    lone[np.concatenate(rows)] = False
-    others = np.flatnonzero(lone)
+    is_unanswered = np.ones(known.n_samples, bool)
+    is_unanswered[np.concatenate(rows)] = False
+    others = np.flatnonzero(is_unanswered)
     if len(others) > max_unanswered:
         random = np.random.RandomState(seed)
         others = random.choice(others, max_unanswered, replace=False)
-    return np.sort(np.concatenate([np.flatnonzero(~lone), others]))
+    return np.sort(np.concatenate([np.flatnonzero(~is_unanswered), others]))
 
 
-def seen_by(view: View, answers: AnsweredRows, max_unanswered: int, seed: int) -> Seen:
-    """Put the rows with answers first, and others, or a sample of them, behind.
+def training_rows(
+    problem: Problem, answers: AnsweredRows, max_unanswered: int, seed: int
+) -> TrainingRows:
+    """Return the rows with answers, followed by all others or a sample of them.
 
     Parameters
     ----------
-    view : View
-        What a fit looks at.
+    problem : Problem
+        Features of all sampled rows.
     answers : AnsweredRows
-        The answers that are learned from.
+        The answers that the model is fitted to.
     max_unanswered : int
-        How many rows without answers are taken at most.
+        Largest number of rows without answers.
     seed : int
-        Draws them, if there are more.
+        Seed of the sample, if there are more.
 
     Returns
     -------
-    Seen
+    TrainingRows
     """
-    n = len(view.features)
-    lone = np.setdiff1d(np.arange(n), answers.rows, assume_unique=True)
-    if len(lone) > max_unanswered:
+    n = len(problem.features)
+    unanswered = np.setdiff1d(np.arange(n), answers.rows, assume_unique=True)
+    if len(unanswered) > max_unanswered:
         random = np.random.RandomState(seed)
-        lone = np.sort(random.choice(lone, max_unanswered, replace=False))
-    order = np.concatenate([answers.rows, lone])
-    share = np.full(len(order), 1.0 / view.n_samples)
-    share[len(answers.rows) :] = (1.0 - len(answers.rows) / view.n_samples) / max(len(lone), 1)
-    features = np.ascontiguousarray(view.features[order].T)
-    return Seen(features, len(answers.rows), share, max(answers.n_answers, MIN_MASS))
+        unanswered = np.sort(random.choice(unanswered, max_unanswered, replace=False))
+    order = np.concatenate([answers.rows, unanswered])
+    n_answered = len(answers.rows)
+    share = np.full(len(order), 1.0 / problem.n_samples)
+    share[n_answered:] = (1.0 - n_answered / problem.n_samples) / max(len(unanswered), 1)
+    features = np.ascontiguousarray(problem.features[order].T)
+    return TrainingRows(features, n_answered, share, max(answers.n_answers, MIN_EFFECTIVE_ANSWERS))
 
 
-def chances_of(
+def group_probabilities(
     X: NDArray[np.float64], map_: Transform, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give the chance of each group for any rows, block by block, (n_rows, n_groups)."""
-    chances = np.empty((len(X), len(weights)))
+    """Return the probability of each group for any rows, (n_rows, n_groups), block by block."""
+    probabilities = np.empty((len(X), len(weights)))
     for start in range(0, len(X), BLOCK_OF_ROWS):
         block = with_ones(map_.transform(X[start : start + BLOCK_OF_ROWS]))
-        chances[start : start + BLOCK_OF_ROWS] = np.exp(log_chances(weights, block.T)).T
-    return chances
+        probabilities[start : start + BLOCK_OF_ROWS] = np.exp(log_probabilities(weights, block.T)).T
+    return probabilities
 
 
 def with_ones(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add a feature that is 1: its weight is the bias."""
+    """Append a feature that is 1; its weight is the bias."""
     return np.column_stack([features, np.ones(len(features))])

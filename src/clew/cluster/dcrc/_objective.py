@@ -1,4 +1,4 @@
-"""DCRC's objective in the weights of the multinomial logistic model, its gradient, its ascent."""
+"""DCRC's objective as a function of the logistic model's weights: value, gradient, ascent."""
 
 from __future__ import annotations
 
@@ -10,57 +10,59 @@ from scipy.optimize import minimize
 
 from clew._parallel import stop_if_abandoned
 
-__all__ = ["Penalties", "Seen", "ascend", "log_chances", "negative_objective"]
+__all__ = ["Penalties", "TrainingRows", "ascend", "log_probabilities", "negative_objective"]
 
 TINY = 1e-300
 
 
-class Seen(NamedTuple):
-    """The rows that the model is fitted on: those with answers first, then a sample of others.
+class TrainingRows(NamedTuple):
+    """The rows that the weights are fitted to: those with answers first, then a sample of others.
 
     Parameters
     ----------
-    features : ndarray of shape (n_features + 1, n_seen), float64
-        The rows as columns, a 1 below each.
+    features : ndarray of shape (n_features + 1, n_rows), float64
+        One column for each row; the last entry of each column is 1.
     n_answered : int
-        How many of them bear answers.
-    share : ndarray of shape (n_seen,)
-        What part of all rows each stands for; adds up to 1.
-    mass : float
-        What the log-likelihood of the answers is divided by.
+        Number of rows with answers.
+    share : ndarray of shape (n_rows,)
+        The share of all rows that each of these represents; adds up to 1.
+    n_effective_answers : float
+        Divisor of the log-likelihood of the answers.
     """
 
     features: NDArray[np.float64]
     n_answered: int
     share: NDArray[np.float64]
-    mass: float
+    n_effective_answers: float
 
 
 class Penalties(NamedTuple):
-    """What the objective weighs beside the answers."""
+    """Factors of the terms of the objective beside the log-likelihood of the answers."""
 
     tau: float
-    """Price of the mean entropy of rows without answers."""
+    """Penalty on the mean entropy of rows without answers."""
     balance: float
-    """Worth of the entropy of the sizes of groups."""
+    """Reward for the entropy of the sizes of groups."""
     lam: float
-    """Price of squared weights."""
+    """Penalty on squared weights."""
 
     @classmethod
     def of(cls, tau: float, lam: float, *, balance: bool) -> Self:
-        """Hold groups in balance by as much as they are held apart, or not at all."""
+        """Reward balance by `tau` too, as the paper does, or not at all."""
         return cls(tau, tau if balance else 0.0, lam)
 
 
-def log_chances(weights: NDArray[np.float64], features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the logarithm of each row's chance of each group.
+def log_probabilities(
+    weights: NDArray[np.float64], features: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the logarithm of each row's probability of each group.
 
     Parameters
     ----------
     weights : ndarray of shape (n_groups, n_features + 1)
         The last column is the bias.
     features : ndarray of shape (n_features + 1, n_rows)
-        Rows as columns, a 1 below each.
+        One column for each row; the last entry of each column is 1.
 
     Returns
     -------
@@ -74,22 +76,22 @@ def log_chances(weights: NDArray[np.float64], features: NDArray[np.float64]) -> 
 
 def negative_objective(
     flat: NDArray[np.float64],
-    seen: Seen,
+    rows: TrainingRows,
     q: NDArray[np.float64],
     penalties: Penalties,
 ) -> tuple[float, NDArray[np.float64]]:
-    """Give the negative of what the M-step raises, and its gradient.
+    """Return the negative of the objective of the M-step, and its gradient.
 
     Parameters
     ----------
     flat : ndarray of shape (n_groups * (n_features + 1),)
         The weights.
-    seen : Seen
+    rows : TrainingRows
         The rows.
     q : ndarray of shape (n_groups, n_answered)
-        Memberships of the rows that bear answers.
+        Memberships of the rows with answers.
     penalties : Penalties
-        What else counts.
+        Factors of the other terms.
 
     Returns
     -------
@@ -97,29 +99,29 @@ def negative_objective(
     """
     stop_if_abandoned()
     weights = flat.reshape(len(q), -1)
-    log_p = log_chances(weights, seen.features)
+    log_p = log_probabilities(weights, rows.features)
     p = np.exp(log_p)
-    a, m = seen.n_answered, seen.mass
+    a, m = rows.n_answered, rows.n_effective_answers
     value = float(np.vdot(q, log_p[:, :a])) / m
     by_logit = np.zeros_like(p)
     if penalties.balance:
-        size = p @ seen.share
+        size = p @ rows.share
         log_size = np.log(np.maximum(size, TINY))
         value -= penalties.balance * float(size @ log_size)
         by_logit -= log_size[:, None]
         by_logit += log_size @ p
-        by_logit *= penalties.balance * seen.share
+        by_logit *= penalties.balance * rows.share
     if penalties.tau and a < p.shape[1]:
-        lone, n_lone = log_p[:, a:], p.shape[1] - a
-        negentropy = np.einsum("kn,kn->n", p[:, a:], lone)
-        price = penalties.tau / n_lone
-        value += price * float(negentropy.sum())
-        lone -= negentropy
-        lone *= price
-        by_logit[:, a:] += lone
+        unanswered = log_p[:, a:]
+        negative_entropy = np.einsum("kn,kn->n", p[:, a:], unanswered)
+        factor = penalties.tau / unanswered.shape[1]
+        value += factor * float(negative_entropy.sum())
+        unanswered -= negative_entropy
+        unanswered *= factor
+        by_logit[:, a:] += unanswered
     by_logit *= p
     by_logit[:, :a] += (q - p[:, :a]) / m
-    gradient = by_logit @ seen.features.T
+    gradient = by_logit @ rows.features.T
     slopes = weights[:, :-1]
     value -= penalties.lam * float(np.vdot(slopes, slopes))
     gradient[:, :-1] -= 2 * penalties.lam * slopes
@@ -128,12 +130,12 @@ def negative_objective(
 
 def ascend(
     weights: NDArray[np.float64],
-    seen: Seen,
+    rows: TrainingRows,
     q: NDArray[np.float64],
     penalties: Penalties,
     max_iter: int,
 ) -> tuple[NDArray[np.float64], float]:
-    """Raise the objective by some steps of L-BFGS; it never falls.
+    """Increase the objective by at most `max_iter` steps of L-BFGS; it never decreases.
 
     Returns
     -------
@@ -144,7 +146,7 @@ def ascend(
     found = minimize(
         negative_objective,
         weights.ravel(),
-        (seen, q, penalties),
+        (rows, q, penalties),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_iter},

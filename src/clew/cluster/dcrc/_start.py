@@ -1,4 +1,4 @@
-"""Where DCRC starts: a logistic model of groups that others find; and which start is kept."""
+"""Starts of DCRC: logistic models fitted to groups of k-means or of SKLR, and the best solution."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from numpy.typing import NDArray
 from clew._parallel import Progress, in_threads
 from clew.cluster._kmeans import kmeans
 from clew.cluster.dcrc._answers import AnsweredRows
-from clew.cluster.dcrc._em import Errors, Found, Steps, run_em
-from clew.cluster.dcrc._features import View, rows_seen, seen_by
-from clew.cluster.dcrc._objective import Penalties, Seen, ascend
+from clew.cluster.dcrc._em import Errors, Solution, Steps, run_em
+from clew.cluster.dcrc._features import Problem, sampled_rows, training_rows
+from clew.cluster.dcrc._objective import Penalties, TrainingRows, ascend
 from clew.constraints import Constraints
 from clew.similarity import SKLR
 
-__all__ = ["Fit", "Groups", "best_of", "groups_by_sklr", "starts_by"]
+__all__ = ["BestSolution", "Groups", "best_solution", "groups_by_sklr", "initial_weights"]
 
-#: Rows without answers that SKLR sees at most: its groups are only a start.
+#: Largest number of rows without answers that SKLR is fitted to; its groups are only a start.
 MAX_ROWS_OF_SKLR = 3_000
-MAX_ITER = 100
-PENALTY = 1e-3
+#: The logistic model of given groups.
+MAX_ITER, RIDGE = 100, Penalties(tau=0.0, balance=0.0, lam=1e-3)
 
 
-class Fit(NamedTuple):
-    """The start that was kept, the answers that were learned from, and where it led."""
+class BestSolution(NamedTuple):
+    """The best solution, the name of its start, and the answers that it was fitted to."""
 
     start: str
     answers: AnsweredRows
-    found: Found
+    solution: Solution
 
 
 class Groups(NamedTuple):
-    """Groups of some of the rows that a fit looks at."""
+    """Groups of some of the sampled rows."""
 
     rows: NDArray[np.int64]
     group: NDArray[np.int64]
@@ -48,38 +48,38 @@ def groups_by_sklr(
     Parameters
     ----------
     known : Constraints
-        The answers about the rows that the fit looks at.
-    X : ndarray of shape (n_seen, n_features)
-        These rows as given.
+        The answers about the sampled rows.
+    X : ndarray of shape (n_rows, n_features)
+        The sampled rows, as given.
     n_clusters, n_init : int
         Number of groups, and of starts of k-means.
     seed : int
-        Of SKLR, of k-means, and of the rows without answers that SKLR sees.
+        Seed of SKLR, of k-means, and of the rows without answers that SKLR is fitted to.
 
     Returns
     -------
     Groups
     """
-    rows = rows_seen(known, MAX_ROWS_OF_SKLR, seed)
+    rows = sampled_rows(known, MAX_ROWS_OF_SKLR, seed)
     space = SKLR(random_state=seed).fit(X[rows], constraints=known.subset(rows))
     return Groups(rows, _kmeans(space.embedding_, n_clusters, n_init, seed))
 
 
-def starts_by(
-    init: str, view: View, by_sklr: Groups | None, n_clusters: int, n_init: int, seed: int
+def initial_weights(
+    init: str, problem: Problem, by_sklr: Groups | None, n_clusters: int, n_init: int, seed: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Give the weights to start from, by name.
+    """Return the weights of each start, by name.
 
     Parameters
     ----------
     init : {"best", "kmeans", "sklr"}
-        "best" is both.
-    view : View
-        What the fit looks at.
+        The starts; "best" is both.
+    problem : Problem
+        Rows and answers.
     by_sklr : Groups or None
-        What SKLR found; None where there are no answers or it was not asked.
+        Groups from SKLR; None without answers, and if `init` is "kmeans".
     n_clusters, n_init, seed : int
-        Number of groups, and of starts of k-means, and their seed.
+        Number of groups, number of starts of k-means, and their seed.
 
     Returns
     -------
@@ -87,34 +87,35 @@ def starts_by(
     """
     starts = {}
     if init != "sklr" or by_sklr is None:
-        group = _kmeans(view.features[:, :-1], n_clusters, n_init, seed)
-        starts["kmeans"] = _fitted(view.features, group, n_clusters)
+        group = _kmeans(problem.features[:, :-1], n_clusters, n_init, seed)
+        starts["kmeans"] = _logistic_model(problem.features, group, n_clusters)
     if by_sklr is not None:
-        starts["sklr"] = _fitted(view.features[by_sklr.rows], by_sklr.group, n_clusters)
+        features = problem.features[by_sklr.rows]
+        starts["sklr"] = _logistic_model(features, by_sklr.group, n_clusters)
     return starts
 
 
-def best_of(
+def best_solution(
     starts: Mapping[str, NDArray[np.float64]],
-    view: View,
+    problem: Problem,
     errors: Errors,
     penalties: Penalties,
     steps: Steps,
     n_jobs: int | None,
     callback: Progress | None,
-) -> Fit:
-    """Go on from each start to the end, and keep the one of highest `Found.merit`."""
-    answers = errors.answers_in(view.known)
-    seen = seen_by(view, answers, len(view.features), 0)
-    found = in_threads(
-        lambda weights: run_em(seen, answers, weights, errors, penalties, steps),
+) -> BestSolution:
+    """Run EM from each start, and return the solution of highest `Solution.score`."""
+    answers = errors.informative_answers(problem.known)
+    rows = training_rows(problem, answers, len(problem.features), 0)
+    solutions = in_threads(
+        lambda weights: run_em(rows, answers, weights, errors, penalties, steps),
         list(starts.values()),
         n_jobs=n_jobs,
         what="starts",
         callback=callback,
     )
-    name, best = max(zip(starts, found, strict=True), key=lambda item: item[1].merit)
-    return Fit(name, answers, best)
+    name, best = max(zip(starts, solutions, strict=True), key=lambda item: item[1].score)
+    return BestSolution(name, answers, best)
 
 
 def _kmeans(
@@ -124,13 +125,11 @@ def _kmeans(
     return kmeans(features, k, n_init=n_init, random_state=seed).labels
 
 
-def _fitted(
+def _logistic_model(
     features: NDArray[np.float64], group: NDArray[np.int64], n_clusters: int
 ) -> NDArray[np.float64]:
+    """Fit the weights to given groups by ridge regression."""
     n = len(features)
-    seen = Seen(np.ascontiguousarray(features.T), n, np.full(n, 1.0 / n), n)
+    rows = TrainingRows(np.ascontiguousarray(features.T), n, np.full(n, 1.0 / n), n)
     weights = np.zeros((n_clusters, features.shape[1]))
-    return ascend(weights, seen, np.eye(n_clusters)[:, group], _RIDGE, MAX_ITER)[0]
-
-
-_RIDGE = Penalties(tau=0.0, balance=0.0, lam=PENALTY)
+    return ascend(weights, rows, np.eye(n_clusters)[:, group], RIDGE, MAX_ITER)[0]

@@ -1,4 +1,4 @@
-"""DCRC: a logistic model of groups, fitted to answers and to gaps in the data."""
+"""DCRC: a logistic model of groups, fitted to answers and to unanswered rows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from clew._validation import (
 )
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.cluster.dcrc._em import Errors, Steps
-from clew.cluster.dcrc._features import Transform, chances_of, rows_seen
+from clew.cluster.dcrc._features import Transform, group_probabilities, sampled_rows
 from clew.cluster.dcrc._objective import Penalties
-from clew.cluster.dcrc._start import Fit, best_of
+from clew.cluster.dcrc._start import BestSolution, best_solution
 from clew.cluster.dcrc._trial import Trial, best_trial
 from clew.constraints import Conflict, Constraints, Support
 from clew.constraints._support import answers_for, of_some_weight, refuse_contradictions
@@ -30,53 +30,54 @@ from clew.trust import ConfusionMatrices
 
 __all__ = ["DCRC"]
 
-#: Ascents of the weights in each round: few, as answered rows move on in the next.
+#: Limits of each round. The weights take few steps, since the memberships change in the next round.
 MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT = 100, 1e-4, 10
 ANNOTATORS = "annotators"
-#: Answers that weigh as much as what is expected: with fewer, groups go astray now and then where
-#: all err alike.
+#: Number of answers that the prior of a confusion matrix counts as much as. With less, groups were
+#: sometimes wrong when all annotators had the same error rate.
 PRIOR_STRENGTH = 50.0
 
 
 class DCRC(ConstrainedClusterer):
-    """Fit a logistic model of groups to answers of all kinds, and to gaps in the data.
+    """Fit a logistic model of groups to answers of all kinds and to the unanswered rows.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of groups at most.
+        Largest number of groups.
     epsilon : float in [0, 2/3] or "annotators", default=0.05
-        Share of answers that are expected to be wrong. 0 takes all for right: each row goes with
-        most of its answers, and contradictions are refused. "annotators" estimates a confusion
-        matrix for each annotator, see `ConfusionMatrices`.
+        Expected share of wrong answers. With 0, a row may be only in groups that agree with most of
+        its answers, and contradictions are refused. "annotators" estimates a confusion matrix for
+        each annotator, see `ConfusionMatrices`.
     tau : float or "cv", default="cv"
-        Worth of groups that are far apart, and, with `balance`, of like size. "cv" chooses from
-        .1, .5, 1 and 1.5 by answers held out.
+        Factor of the penalty on uncertain groups of unanswered rows, and, with `balance`, of the
+        reward for groups of equal size. "cv" chooses from .1, .5, 1 and 1.5 by cross-validation.
     lam : float or "cv", default="cv"
-        Price of squared weights. "cv" chooses from 2⁻¹⁰, 2⁻⁸, …, 2⁻² by answers held out. Weights
-        are for features that are divided by the root of their mean variance.
+        Penalty on squared weights. "cv" chooses from 2⁻¹⁰, 2⁻⁸, …, 2⁻² by cross-validation.
+        Features are divided by the root of their mean variance first.
     balance : bool, default=True
-        Whether groups of like size are preferred. Without it, and with few answers, groups vanish.
+        Whether groups of equal size are rewarded. If not, and answers are few, groups may be lost.
     kernel : "cv", "adaptive" or None, default="cv"
-        "adaptive" takes the features of a Gaussian kernel whose width follows the density, so that
-        groups need not be parted by planes. None takes the features as given. "cv" takes the
-        kernel where groups give more of the answers held out, by half a standard error; of more
-        than 200,000 rows it does not try.
+        "adaptive" uses features of a Gaussian kernel whose width follows the density, for groups
+        that no plane separates. None uses the features as given. "cv" uses the kernel if held-out
+        answers agree better with its groups by half a standard error; with more than 200,000 rows
+        it does not try.
     rank : int, default=100
-        How many of those features.
+        Number of kernel features.
     init : {"best", "kmeans", "sklr"}, default="best"
-        Whose groups to start from: those of k-means on the features, or of k-means in the space
-        that soft `SKLR` learns from the answers. "best" goes on from both, and keeps the higher
-        lower bound; with "annotators" that before matrices are estimated, which can make up for
-        bad groups.
+        Initial groups: from k-means on the features, or from k-means in the space that soft `SKLR`
+        learns from the answers. "best" runs both and keeps the one of higher lower bound. With
+        "annotators" the bounds are compared before matrices are estimated, because with matrices
+        bad groups may have a high bound.
     max_unanswered : int, default=20_000
-        Of more rows without answers than these a sample is looked at, the same all through.
+        Largest number of rows without answers that the model is fitted to. With more, a random
+        sample is used in all rounds.
     n_init : int, default=10
         Number of starts of k-means.
     max_iter : int, default=100
-        Rounds of EM at most.
+        Largest number of rounds of EM.
     tol : float, default=1e-5
-        Stop where a round raises the lower bound by less than this share of it.
+        EM ends when a round increases the lower bound by less than this share of it.
     random_state : int, RandomState or None, default=None
         Seed of the starts, the samples and the folds.
     n_jobs : int or None, default=None
@@ -85,35 +86,34 @@ class DCRC(ConstrainedClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        The likeliest group of each row by its features, as `predict` gives it.
+        Most probable group of each row given its features; the same as ``predict(X)``.
     probabilities_ : ndarray of shape (n_samples, n_clusters)
-        Chance of each group by the row's features, as `predict_proba` gives it.
+        Probability of each group given the features; the same as ``predict_proba(X)``.
     memberships_ : ndarray of shape (n_samples, n_clusters)
-        The same, but for rows with answers the chance by features and answers.
+        Probability of each group given the features and, for rows with answers, the answers.
     confusion_ : ConfusionMatrices
-        Who errs how.
+        The confusion matrix of each annotator.
     n_violated_ : int
-        Answers that `labels_` go against, of all kinds and whatever their weights.
+        Number of answers of all kinds that `labels_` violate, whatever their weight.
     conflicts_ : list of Conflict
-        The answers, read as pairs (`Constraints.as_pairs`), that contradict others, each with its
-        chain of must-links. None of weight 0 is among them.
+        Answers of positive weight, as pairs (`Constraints.as_pairs`), that contradict others, each
+        with its chain of must-links.
     lower_bound_ : ndarray of shape (n_rounds,)
-        What is raised, after each round; see Notes.
+        Lower bound of the objective after each round; see Notes.
     n_iter_ : int
         Rounds of the start that was kept.
     init_ : {"kmeans", "sklr"}
         The start that was kept.
     tau_, lam_ : float
-        Those given or chosen.
+        The given or chosen values.
     kernel_ : "adaptive" or None
-        That given or chosen.
+        The given or chosen kernel.
     cv_scores_ : dict of (float, float) to float
-        For each setting of tau and lam that was tried with it, the share of held-out answers that
-        the groups give; settings that did badly on the first two folds were not tried on the
-        others. Empty where nothing was tried.
+        For each tried setting of tau and lam, the share of held-out answers that follow from the
+        groups. All settings are tried on two of five folds, the best six on the others. Empty if
+        nothing was tried.
     coef_, intercept_ : ndarray of shape (n_clusters, n_components) and (n_clusters,)
-        Weights of the logistic model for the features that are computed in: those given, shifted
-        to mean 0 and divided by one number; or those of the kernel.
+        Weights of the logistic model, of the centered and divided features or of the kernel's.
     n_features_in_ : int
         Number of features.
 
@@ -124,39 +124,38 @@ class DCRC(ConstrainedClusterer):
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     InconsistentConstraintsError
-        For `epsilon` 0, if answers, read as pairs, contradict each other; it names the chain.
+        With `epsilon` 0, if answers, as pairs, contradict each other; it names the chain.
 
     Warns
     -----
     FewerGroupsWarning
-        If groups are left without rows.
+        If groups have no rows.
 
     Notes
     -----
-    Standardise features first: groups, the penalty and k-means take a feature of larger numbers
-    for more.
+    Standardize features first: larger features have more influence on groups, penalty and k-means.
 
-    Pairs, triplets and odd-one-out answers enter one model. An answer's true form follows from the
-    groups of its rows: a pair is the same or different; of a triplet a is with b alone, with c
-    alone, or neither; of three rows one is odd, or all are the same, or all differ. What is said
-    follows from that by a confusion matrix. So don't-know about three rows tells that no row
-    stands out; don't-know about a pair tells nothing, unless an annotator says it more often about
-    one kind of pairs. The weight of an answer multiplies its log-likelihood; one of weight 0 says
-    nothing. Contradictions are weighed, but for `epsilon` 0.
+    Pairs, triplets and odd-one-out answers have one model. The groups of the rows determine the
+    true case: a pair is the same or different; in a triplet a is with b only, with c only, or with
+    neither or both; of three rows one is odd, or all are the same, or all differ. The answer is
+    drawn from the row of this case in a confusion matrix. So don't-know about three rows is
+    evidence that no row stands out. Don't-know about a pair is evidence only if an annotator's
+    matrix has it more often in one of the two cases. The weight of an answer multiplies its
+    log-likelihood. Contradictions are allowed unless `epsilon` is 0.
 
-    The objective is the mean log-likelihood of answers, of which fewer than 50 count as 50, less
-    ``lam`` times the squared weights, plus ``tau`` times the entropy of the sizes of groups
-    (`balance`) less the mean entropy of rows without answers. Variational EM raises a lower bound
-    of it: memberships of rows with answers are updated in turn, then weights by L-BFGS. It never
-    falls for ``epsilon > 0``. For 0, of which there is no logarithm, it is that of an error rate
-    of .001, and may fall.
+    The objective is the mean log-likelihood of the answers (fewer than 50 are divided by 50), minus
+    ``lam`` times the squared weights, plus ``tau`` times the entropy of the group sizes (`balance`)
+    minus the mean entropy of unanswered rows. Variational EM increases a lower bound of it: it
+    updates the memberships of answered rows one by one, then the weights by L-BFGS. The bound never
+    decreases for ``epsilon > 0``. For 0 it is that of an error rate of .001, and may decrease.
 
-    "cv" holds out a fifth of the answers at a time, goes on from the more promising start with the
-    others for six rounds, and counts the held-out answers that groups give as well. With fewer
-    than 25 answers, don't-knows about pairs aside, tau is 1, lam 2⁻⁸, and there is no kernel.
+    Cross-validation has five folds of answers. It starts from the weights with the higher bound,
+    runs six rounds on the training answers, and counts the held-out answers that follow from the
+    groups. With fewer than 25 answers, not counting don't-knows about pairs, tau is 1, lam is 2⁻⁸,
+    and there is no kernel.
 
-    Time O(N·d·K) for each step of L-BFGS, 10 in a round at most, and O(A·K) for each sweep over A
-    answers; N counts the rows looked at. Memory O(N·(d + K)).
+    Time O(N·d·K) for each step of L-BFGS, at most 10 a round, and O(A·K) for each update of the
+    memberships, for N sampled rows, d features, K groups and A answers. Memory O(N·(d + K)).
 
     References
     ----------
@@ -256,13 +255,13 @@ class DCRC(ConstrainedClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Features, standardised.
+            Standardized features.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            The answers; None is none.
         callback : callable, default=None
-            Called after each start with the number of starts done and of all.
+            Called after each start with the numbers of finished and of all starts.
 
         Returns
         -------
@@ -273,23 +272,25 @@ class DCRC(ConstrainedClusterer):
         n = len(features)
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
-        heard = of_some_weight(known)
+        weighted = of_some_weight(known)
         if self.epsilon == 0:
-            refuse_contradictions(heard.as_pairs())
+            refuse_contradictions(weighted.as_pairs())
         seeds = derived_seeds(self.random_state, 4)
-        rows = rows_seen(heard, self.max_unanswered, seeds[0])
+        rows = sampled_rows(weighted, self.max_unanswered, seeds[0])
         errors = self._errors(len(known.annotators))
-        trial = best_trial(self, features[rows], heard.subset(rows), n, errors, seeds[1:])
+        trial = best_trial(self, features[rows], weighted.subset(rows), n, errors, seeds[1:])
         choice = trial.choice
         penalties = Penalties.of(choice.tau, choice.lam, balance=self.balance)
         steps = Steps(self.max_iter, self.tol, MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT)
-        fit = best_of(trial.starts, trial.view, errors, penalties, steps, self.n_jobs, callback)
-        self._set(features, known, rows, trial, fit)
+        best = best_solution(
+            trial.starts, trial.problem, errors, penalties, steps, self.n_jobs, callback
+        )
+        self._set_result(features, known, rows, trial, best)
         warn_of_fewer_groups(self, np.unique(self.labels_, return_inverse=True)[1], features)
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the chance of each group.
+        """Return the probability of each group.
 
         Parameters
         ----------
@@ -303,10 +304,10 @@ class DCRC(ConstrainedClusterer):
         """
         check_is_fitted(self, "labels_")
         rows = check_features(self, X, reset=False)
-        return chances_of(rows, self._map, np.column_stack([self.coef_, self.intercept_]))
+        return group_probabilities(rows, self._map, np.column_stack([self.coef_, self.intercept_]))
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Give the likeliest group.
+        """Return the most probable group.
 
         Parameters
         ----------
@@ -321,7 +322,7 @@ class DCRC(ConstrainedClusterer):
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
     def _matrices(self) -> ConfusionMatrices:
-        """Draw matrices to each other more than where groups are known."""
+        """Return the estimator of the matrices: it shrinks more than for known groups."""
         return ConfusionMatrices(prior_strength=PRIOR_STRENGTH, pooling_strength=PRIOR_STRENGTH)
 
     def _errors(self, n_annotators: int) -> Errors:
@@ -331,29 +332,27 @@ class DCRC(ConstrainedClusterer):
             return Errors(matrices.prior_error, matrices._prior, n)
         return Errors(float(self.epsilon), None, n)
 
-    def _set(
+    def _set_result(
         self,
         X: NDArray[np.float64],
         known: Constraints,
         rows: NDArray[np.int64],
         trial: Trial,
-        fit: Fit,
+        best: BestSolution,
     ) -> None:
-        """Set the fitted attributes."""
-        chances = chances_of(X, trial.map_, fit.found.weights)
-        memberships = chances.copy()
-        memberships[rows[fit.answers.rows]] = fit.found.q
+        solution = best.solution
+        self.probabilities_ = group_probabilities(X, trial.map_, solution.weights)
+        self.memberships_ = self.probabilities_.copy()
+        self.memberships_[rows[best.answers.rows]] = solution.q
         if self.epsilon == ANNOTATORS:
-            confusion = self._matrices().fit(known, memberships)
+            self.confusion_ = self._matrices().fit(known, self.memberships_)
         else:
-            confusion = ConfusionMatrices.uniform(float(self.epsilon), known.annotators)
-        labels = np.asarray(chances.argmax(axis=1), dtype=np.int64)
-        self.labels_, self.n_violated_ = labels, n_violated(labels, known)
-        self.probabilities_, self.memberships_ = chances, memberships
-        self.confusion_ = confusion
+            self.confusion_ = ConfusionMatrices.uniform(float(self.epsilon), known.annotators)
+        self.labels_ = np.asarray(self.probabilities_.argmax(axis=1), dtype=np.int64)
+        self.n_violated_ = n_violated(self.labels_, known)
         self.conflicts_ = of_some_weight(known).as_pairs().conflicts()
-        self.lower_bound_, self.n_iter_ = np.array(fit.found.bounds), len(fit.found.bounds)
-        self.init_, self.kernel_ = fit.start, trial.kernel
+        self.lower_bound_, self.n_iter_ = np.array(solution.bounds), len(solution.bounds)
+        self.init_, self.kernel_ = best.start, trial.kernel
         self.tau_, self.lam_, self.cv_scores_ = trial.choice
-        self.coef_, self.intercept_ = fit.found.weights[:, :-1], fit.found.weights[:, -1]
+        self.coef_, self.intercept_ = solution.weights[:, :-1], solution.weights[:, -1]
         self._map = trial.map_
