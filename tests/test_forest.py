@@ -82,7 +82,7 @@ def test_few_values_have_a_bin_each_in_their_order(values):
 
 
 @pytest.mark.parametrize("start", [0.0, 1.0, -1.0, 1e-310, 1e300, np.finfo(float).max / 2])
-def test_neighbouring_floats_have_bins_of_their_own(start):
+def test_neighboring_floats_have_bins_of_their_own(start):
     values = [start]
     for _ in range(9):
         values.append(np.nextafter(values[-1], np.inf))
@@ -113,7 +113,7 @@ def test_many_values_share_bins_of_about_equal_weight(shape):
     assert len(np.unique(bins)) > 200
 
 
-def test_new_values_fall_into_the_bins_of_their_neighbours():
+def test_new_values_fall_into_the_bins_of_their_neighbors():
     X = np.array([[0.0], [1.0], [4.0]])
     new = np.array([[-9.0], [0.4], [0.6], [2.4], [2.6], [99.0]])
     assert bin_columns(new, bin_edges(X))[0].tolist() == [0, 0, 1, 1, 2, 2]

@@ -1,4 +1,4 @@
-"""clew groups a collection the way people see it, from data and small, sometimes wrong, answers."""
+"""Clustering guided by answers of people, some of which may be wrong."""
 
 import importlib
 from importlib.metadata import version

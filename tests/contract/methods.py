@@ -1,4 +1,4 @@
-"""Every public estimator, with the kinds of answers that it honours."""
+"""Every public estimator, with the kinds of answers that it honors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ X, y = make_blobs(40, 3, centers=2, random_state=0)
 N = len(X)
 
 ALL = ("pairs", "triplets", "odd_one_out", "dont_know")
-#: Methods that take answers, each with the kinds that it honours.
+#: Methods that take answers, each with the kinds that it honors.
 GUIDED = [
     (COPRF(n_trees=8, random_state=0), {"pairs", "dont_know"}),
     (COPRF(n_trees=8, mode="hard", random_state=0), {"pairs", "dont_know"}),
@@ -100,7 +100,7 @@ ANSWERS = {
 }
 
 guided = pytest.mark.parametrize(
-    ("method", "honoured"), GUIDED, ids=[f"{type(m).__name__}-{len(k)}" for m, k in GUIDED]
+    ("method", "honored"), GUIDED, ids=[f"{type(m).__name__}-{len(k)}" for m, k in GUIDED]
 )
 every = pytest.mark.parametrize("method", [m for m, _ in GUIDED] + UNGUIDED)
 

@@ -52,8 +52,8 @@ def test_labels_as_second_argument_are_ignored(method, labels):
 
 
 @guided
-def test_fit_predict_and_fit_transform_take_answers(method, honoured):
-    kind = next(iter(sorted(honoured)), None)
+def test_fit_predict_and_fit_transform_take_answers(method, honored):
+    kind = next(iter(sorted(honored)), None)
     given = {"constraints": ANSWERS[kind] if kind else None}
     model = clone(method).fit(X, **given)
     if hasattr(model, "labels_"):

@@ -1,4 +1,4 @@
-"""Every method × every kind of answer: honoured, or refused aloud."""
+"""Every method × every kind of answer: honored, or refused aloud."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ FUNCTIONS = [
     clew.trust.out_of_bag_vote,
     clew.trust.answer_evidence,
 ]
-HONOURING = [m for m, kinds in GUIDED if "pairs" in kinds]
-FORESTS = HONOURING[:3]
-honouring = pytest.mark.parametrize("method", HONOURING)
+HONORING = [m for m, kinds in GUIDED if "pairs" in kinds]
+FORESTS = HONORING[:3]
+honoring = pytest.mark.parametrize("method", HONORING)
 with_forests = pytest.mark.parametrize("method", FORESTS, ids=["soft", "hard", "joined"])
-hard = pytest.mark.parametrize("method", [m for m in HONOURING if type(m) in HARD])
+hard = pytest.mark.parametrize("method", [m for m in HONORING if type(m) in HARD])
 
 
 def test_every_public_estimator_is_held_to_this():
@@ -70,9 +70,9 @@ def test_every_public_estimator_is_held_to_this():
 
 @guided
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_answers_are_honoured_or_refused(method, honoured, kind):
+def test_answers_are_honored_or_refused(method, honored, kind):
     model = clone(method)
-    if kind in honoured:
+    if kind in honored:
         assert len(result(model.fit(X, constraints=ANSWERS[kind]))) == N
         return
     with pytest.raises(UnsupportedConstraintError) as caught:
@@ -98,7 +98,7 @@ def test_methods_without_answers_take_none(method):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_trust_honours_pairs_or_refuses(function):
+def test_trust_honors_pairs_or_refuses(function):
     for kind in ("pairs", "dont_know"):
         assert len(function(X, ANSWERS[kind], n_trees=8, random_state=0)) == len(ANSWERS[kind])
     for kind in ("triplets", "odd_one_out"):
@@ -107,7 +107,7 @@ def test_trust_honours_pairs_or_refuses(function):
 
 
 @guided
-def test_answers_about_another_number_of_rows_are_refused(method, honoured):
+def test_answers_about_another_number_of_rows_are_refused(method, honored):
     for n_samples in (N - 1, N + 1):
         c = Constraints.from_pairs(must_link=[(0, 1)], n_samples=n_samples)
         with pytest.raises(InvalidConstraintsError, match=rf"{n_samples} rows.* {N}"):
@@ -141,7 +141,7 @@ def test_a_refused_refit_leaves_the_model_that_there_was(method):
 
 @guided
 @pytest.mark.parametrize("wrong", [[(0, 1)], np.eye(N), {"must_link": [(0, 1)]}, "answers.csv"])
-def test_what_is_no_constraints_is_refused(method, honoured, wrong):
+def test_what_is_no_constraints_is_refused(method, honored, wrong):
     with pytest.raises(TypeError, match=rf"{type(method).__name__} wants .* clew\.Constraints"):
         clone(method).fit(X, constraints=wrong)
 
@@ -153,7 +153,7 @@ def test_trust_refuses_what_is_no_constraints(function):
 
 
 @guided
-def test_no_answers_equal_none(method, honoured):
+def test_no_answers_equal_none(method, honored):
     empty, none = Constraints(N), None
     a, b = (result(clone(method).fit(X, constraints=c)) for c in (empty, none))
     np.testing.assert_array_equal(a, b)

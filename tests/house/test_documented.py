@@ -137,7 +137,7 @@ def test_estimator_is_in_the_readme_table(estimator: str) -> None:
 
 
 @pytest.mark.parametrize("estimator", _estimators())
-def test_readme_table_says_what_the_estimator_honours(estimator: str) -> None:
+def test_readme_table_says_what_the_estimator_honors(estimator: str) -> None:
     (cls,) = {
         getattr(importlib.import_module(module), name)
         for module, name in _public_names()

@@ -1,4 +1,4 @@
-"""Groups from features or from a similarity; one method a file."""
+"""Clusterers of features, similarities and answers; one method a file."""
 
 from clew.cluster.dcrc.dcrc import DCRC
 from clew.cluster.guided import GuidedClustering

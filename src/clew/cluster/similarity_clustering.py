@@ -141,7 +141,7 @@ class SimilarityClustering(ConstrainedClusterer):
 
     @property
     def supports(self) -> Support:
-        """Kinds of answers that the similarity honours."""
+        """Kinds of answers that the similarity honors."""
         return support_of(COPRF if self.similarity is None else self.similarity)
 
     @guarded_fit
