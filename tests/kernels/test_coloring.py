@@ -69,6 +69,25 @@ def test_search_finds_a_coloring_if_and_only_if_one_exists(graph):
     assert not found or tuple(labels) in valid
 
 
+@given(graphs(most=9))
+def test_the_coloring_is_that_of_the_twin(graph):
+    n, edges, _, cost = graph
+    labels = np.full(n, -1)
+    found, _ = color_connected(np.arange(n), cost, *lists(n, edges), 10**6, labels)
+    expected = reference.dsatur(n, cost.tolist(), edges)
+    assert found == (expected is not None)
+    assert not found or labels.tolist() == expected
+
+
+def test_a_part_of_a_graph_is_colored_and_the_rest_left():
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    labels = np.full(5, -1)
+    found, _ = color_connected(np.array([3, 1, 2]), np.zeros((5, 2)), *lists(5, edges), 9, labels)
+    assert found == 1
+    # Nodes 1, 2 and 3 have two neighbors each: 3 is first, then 2, which it leaves one color.
+    assert labels.tolist() == [-1, 0, 1, 0, -1]
+
+
 @given(graphs(), st.integers(0, 6))
 def test_search_stops_after_max_steps(graph, max_steps):
     n, edges, _, cost = graph

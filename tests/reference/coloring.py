@@ -33,6 +33,29 @@ def placed(order, cost, edges, labels):
     return len(order)
 
 
+def dsatur(n_nodes, cost, edges):
+    """Color by DSATUR with backtracking; return the colors, or None if no coloring exists."""
+    labels = [-1] * n_nodes
+
+    def allowed(node):
+        taken = {labels[other] for other in neighbors(node, edges)}
+        return [color for color in range(len(cost[0])) if color not in taken]
+
+    def color_rest():
+        left = [node for node in range(n_nodes) if labels[node] < 0]
+        if not left:
+            return True
+        node = min(left, key=lambda n: (len(allowed(n)), -len(neighbors(n, edges))))
+        for color in sorted(allowed(node), key=lambda color: cost[node][color]):
+            labels[node] = color
+            if color_rest():
+                return True
+            labels[node] = -1
+        return False
+
+    return labels if color_rest() else None
+
+
 def swapped(cost, edges, labels):
     """Swap two colors along a chain as long as that lowers the cost."""
     labels = list(labels)

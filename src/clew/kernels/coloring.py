@@ -13,6 +13,9 @@ from clew.kernels._jit import bare_kernel, kernel
 
 __all__ = ["color_connected", "peeling_rounds", "place_in_order"]
 
+#: Sort key of colored nodes, behind all others.
+COLORED = np.iinfo(np.int64).max
+
 
 @kernel
 def peeling_rounds(
@@ -65,6 +68,32 @@ def peeling_rounds(
 
 
 @bare_kernel
+def set_leaf(least: NDArray[np.int64], at: int, value: int) -> None:
+    """Set a leaf of a binary tree in which each inner node is the smaller of its two children.
+
+    The root is ``least[1]``, and the children of entry k are the entries 2·k and 2·k + 1.
+    """
+    at += least.shape[0] // 2
+    least[at] = value
+    while at > 1:
+        at //= 2
+        smaller = min(least[2 * at], least[2 * at + 1])
+        if least[at] == smaller:
+            break
+        least[at] = smaller
+
+
+@bare_kernel
+def sort_key(node: int, n_open: int, place: int, m: int, indptr: NDArray[np.int64]) -> int:
+    """Return the sort key of an uncolored node: by allowed colors, neighbors, and place.
+
+    The node with the lowest key is colored next. Its place among the `m` nodes is ``key % m``.
+    """
+    degree = indptr[node + 1] - indptr[node]
+    return np.int64((n_open * indptr.shape[0] - degree) * m + place)
+
+
+@bare_kernel
 def paint(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int64],
@@ -73,6 +102,9 @@ def paint(
     step: int,
     n_blocking: NDArray[np.int32],
     n_open: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    place: NDArray[np.int64],
+    least: NDArray[np.int64],
 ) -> None:
     """Forbid a node's color to its neighbors (`step` 1), or undo that (`step` -1)."""
     for at in range(indptr[node], indptr[node + 1]):
@@ -80,7 +112,11 @@ def paint(
         was_open = n_blocking[other, color] == 0
         n_blocking[other, color] += step
         is_open = n_blocking[other, color] == 0
-        n_open[other] += np.int64(is_open) - np.int64(was_open)
+        if is_open != was_open:
+            n_open[other] += np.int64(is_open) - np.int64(was_open)
+            if labels[other] < 0 and place[other] >= 0:
+                key = sort_key(other, n_open[other], place[other], least.shape[0] // 2, indptr)
+                set_leaf(least, place[other], key)
 
 
 @kernel
@@ -125,28 +161,6 @@ def place_in_order(
             return k
         labels[node] = best
     return order.shape[0]
-
-
-@bare_kernel
-def hardest(
-    nodes: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    n_open: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-) -> int:
-    """Choose the uncolored node with the fewest allowed colors, then with the most neighbors."""
-    best = -1
-    least = np.int64(0)
-    for k in range(nodes.shape[0]):
-        node = nodes[k]
-        if labels[node] >= 0:
-            continue
-        degree = indptr[node + 1] - indptr[node]
-        rank = n_open[node] * indptr.shape[0] - degree
-        if best < 0 or rank < least:
-            best = node
-            least = rank
-    return best
 
 
 @bare_kernel
@@ -201,28 +215,37 @@ def color_connected(
 
     Notes
     -----
-    Time O(m + degree) for each step; memory O((n_nodes + m)·n_colors).
+    Time O(degree·log m + n_colors) for each step; memory O((n_nodes + m)·n_colors).
 
     References
     ----------
     D. Brélaz, "New methods to color the vertices of a graph", Communications of the ACM 22, 1979.
     """
     n, n_colors = cost.shape
+    m = nodes.shape[0]
     n_blocking = np.zeros((n, n_colors), dtype=np.int32)
     n_open = np.full(n, n_colors)
     n_used = np.zeros(n_colors, dtype=np.int64)
-    stack = np.empty(nodes.shape[0], dtype=np.int64)
-    tried = np.zeros((nodes.shape[0], n_colors), dtype=np.bool_)
-    was_fresh = np.zeros(nodes.shape[0], dtype=np.bool_)
+    stack = np.empty(m, dtype=np.int64)
+    tried = np.zeros((m, n_colors), dtype=np.bool_)
+    was_fresh = np.zeros(m, dtype=np.bool_)
+    place = np.full(n, -1)
+    least = np.full(2 * m, COLORED)
+    for k in range(m):
+        place[nodes[k]] = k
+        set_leaf(least, k, sort_key(nodes[k], n_colors, k, m, indptr))
     depth = 0
     n_steps = 0
-    stack[0] = hardest(nodes, labels, n_open, indptr)
+    stack[0] = nodes[least[1] % m]
     while depth >= 0:
         node = stack[depth]
         if labels[node] >= 0:
-            paint(indptr, indices, node, labels[node], -1, n_blocking, n_open)
-            n_used[labels[node]] -= 1
+            color = labels[node]
+            n_used[color] -= 1
             labels[node] = -1
+            key = sort_key(node, n_open[node], place[node], m, indptr)
+            set_leaf(least, place[node], key)
+            paint(indptr, indices, node, color, -1, n_blocking, n_open, labels, place, least)
         color = next_color(cost, n_blocking, n_used, tried[depth], node, was_fresh[depth])
         if color < 0:
             depth -= 1
@@ -235,11 +258,12 @@ def color_connected(
         was_fresh[depth] |= n_used[color] == 0
         labels[node] = color
         n_used[color] += 1
-        paint(indptr, indices, node, color, 1, n_blocking, n_open)
+        set_leaf(least, place[node], COLORED)
+        paint(indptr, indices, node, color, 1, n_blocking, n_open, labels, place, least)
         depth += 1
-        if depth == nodes.shape[0]:
+        if depth == m:
             return 1, n_steps
-        stack[depth] = hardest(nodes, labels, n_open, indptr)
+        stack[depth] = nodes[least[1] % m]
         tried[depth] = False
         was_fresh[depth] = False
     return 0, n_steps

@@ -2,7 +2,7 @@
 
 A condensed matrix contains the distance of each pair of n rows once, in the order of SciPy's
 ``pdist``. The distances of a cluster are stored at one of its rows, its *slot*. An infinite
-distance forbids two clusters to merge.
+distance forbids the merge of two clusters.
 """
 
 from __future__ import annotations

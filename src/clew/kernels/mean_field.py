@@ -29,8 +29,8 @@ class Messages(NamedTuple):
     first, second : ndarray of shape (n_messages,), int64
         The other rows a and b of each answer; `second` is -1 for a pair.
     by_first, by_second, by_both : ndarray of shape (n_messages,), float64
-        Change of the log-likelihood if the row is in the group of a, of b, and in addition if it
-        is in that of both.
+        Changes of the log-likelihood if the row is in the group of a (`by_first`) or of b
+        (`by_second`). If it is in the group of both, `by_both` is added to these two.
     """
 
     start: NDArray[np.int64]

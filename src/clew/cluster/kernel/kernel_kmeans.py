@@ -121,7 +121,6 @@ class KernelKMeans(Clusterer):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import make_circles
-    >>> from sklearn.metrics.pairwise import polynomial_kernel
     >>> from clew.cluster import KernelKMeans
     >>> X, y = make_circles(100, factor=0.3, noise=0.02, random_state=0)
     >>> model = KernelKMeans(

@@ -22,7 +22,7 @@ from clew.kernels.soft_groups import PairLists, iterated_conditional_modes
 
 __all__ = ["CannotLinkGraph"]
 
-#: The search of a part of the core gives up after this many colors tried, plus one for each node.
+#: Maximum number of colors tried in a connected part of the core, beyond one for each node.
 MAX_STEPS = 100_000
 #: The longest chain of components whose groups are swapped, and the maximum number of sweeps.
 MAX_CHAIN, MAX_SWEEPS = 30, 20

@@ -40,7 +40,7 @@ class WeightedPairs(NamedTuple):
 
 
 class CostModel(Protocol):
-    """Distances and penalties of a method; a method may learn them in each iteration."""
+    """The distances and penalties of a method, which it may update in each iteration."""
 
     def distances(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the cost of each row in each group without answers, (n_samples, n_groups)."""

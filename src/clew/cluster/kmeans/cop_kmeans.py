@@ -97,7 +97,7 @@ class COPKMeans(ConstrainedClusterer):
 
     See Also
     --------
-    PCKMeans : Soft answers: violated at a penalty.
+    PCKMeans : Soft answers: each violated answer adds a penalty.
     ConstrainedLinkage : Hard answers in agglomerative clustering.
 
     Notes
@@ -113,9 +113,9 @@ class COPKMeans(ConstrainedClusterer):
     its nearest allowed group first. Then pairs of groups are swapped along chains of cannot-links
     as long as that lowers the inertia. With means as centers, the inertia never rises.
 
-    Time O(N·d·K) for each iteration, O(L·K) for L components with cannot-links, and at most
-    100,000 search steps in each connected part of the core. Memory O(N·(d + K)); must-links with
-    precomputed distances need as much memory again as the distances.
+    Time O(N·d·K) for each iteration, O(L·K + A·log L) for A cannot-links between L components, and
+    at most 100,000 search steps in each connected part of the core. Memory O(N·(d + K)); must-links
+    with precomputed distances need as much memory again as the distances.
 
     References
     ----------

@@ -104,7 +104,7 @@ class MPCKMeans(ConstrainedClusterer):
     cannot-link shrinks with it.
 
     Features are divided by their ranges first, so results do not depend on their units. An outlier
-    in a feature enlarges its range, and thereby lowers its influence.
+    enlarges the range of a feature, and so lowers the influence of that feature.
 
     The largest squared distance, from which the penalty of a cannot-link is measured, is found
     approximately: from a row far from the mean, the search steps four times to the row farthest

@@ -37,8 +37,8 @@ __all__ = ["SSSVaD"]
 class SSSVaD(ConstrainedClusterer):
     """K-means in which each group weighs the features (spatially variant dissimilarity).
 
-    A group gives high weight to features in which its rows vary little, and weights under which
-    distances from its rows agree with triplets and odd-one-out answers.
+    The weights of a group are high for features in which its rows vary little, and are adjusted so
+    that distances from its rows agree with triplets and odd-one-out answers.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Affinities of some rows to all fitted rows, summed over trees.
 
-The leaves of a tree are numbered in preorder. For each leaf, the lowest common ancestor with the
-leaf before it is stored: its *fork*. The lowest common ancestor of any two leaves is the smallest
-fork after the first of them up to the second, because node numbers are in preorder. So the
-affinities of one leaf to all others follow from two running minima.
+The leaves of a tree are numbered in preorder. The *fork* of a leaf is its lowest common ancestor
+with the leaf before it. The lowest common ancestor of leaves i < j is the smallest of the forks of
+leaves i + 1 to j, because nodes are numbered in preorder too. So the affinities of one leaf to all
+others follow from two running minima.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ N_PLACES = 264
 
 
 class Problem(NamedTuple):
-    """The data: real rows, followed by pseudo rows of the other class."""
+    """The data: real rows; in a clustering forest, pseudo rows of the other class follow."""
 
     bins: NDArray[np.uint8]
     """Bin of each row in each feature, (n_features, n_total)."""
