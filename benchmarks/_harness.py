@@ -22,12 +22,6 @@ import numpy as np
 import clew
 from clew._files import atomic_write
 
-__all__ = [
-    "RESULTS", "ROOT", "alternated", "described", "markdown_table", "mean_and_error",
-    "memory_now", "memory_peak", "provenance", "reset_memory_peak", "source_tag", "timed",
-    "write_json", "write_text",
-]  # fmt: skip
-
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("clew", "numpy", "scipy", "scikit-learn", "numba", "joblib")

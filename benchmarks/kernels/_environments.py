@@ -11,8 +11,6 @@ from typing import Any
 
 from benchmarks._harness import ROOT
 
-__all__ = ["PACKAGES", "PackageError", "called", "run_in_environment"]
-
 FOLDER = ROOT / ".venv-peers"
 SCRIPT = Path(__file__).with_name("_in_environment.py")
 SECONDS_TO_INSTALL, SECONDS_TO_RUN = 600.0, 900.0

@@ -18,8 +18,6 @@ from benchmarks import _harness as harness
 from benchmarks.kernels._environments import PackageError, run_in_environment
 from benchmarks.kernels._problems import Problem
 
-__all__ = ["Case", "Row", "Run", "apart", "fit", "measured"]
-
 Row = dict[str, Any]
 #: Trees that a quick run grows.
 FEW_TREES = 100
@@ -69,20 +67,11 @@ class Case(NamedTuple):
 
 
 def measured(case: Case, clock: str) -> Row:
-    """Measure a case and its peers.
+    """Measure a case and its peers; ratios compare the seconds of `clock`, "cpu_s" or "wall_s".
 
-    Parameters
-    ----------
-    case : Case
-    clock : {"cpu_s", "wall_s"}
-        Which seconds the ratios compare.
-
-    Returns
-    -------
-    dict
-        "label", "problem", "options", "goals"; "ours" and, by name, "peers": medians "cpu_s" and
-        "wall_s", all seconds, "growth_mib" and "peak_mib" where they were asked for, "ratio" of
-        the seconds of a peer to ours, what the judge returned, and "reason" if a peer failed.
+    Returns "label", "problem", "options", "goals"; "ours" and, by name, "peers": medians "cpu_s"
+    and "wall_s", all seconds, "growth_mib" and "peak_mib" where they were asked for, "ratio" of the
+    seconds of a peer to ours, what the judge returned, and "reason" if a peer failed.
     """
     ours, peers = _apart(case) if case.is_apart else _in_turns(case)
     for peer in peers.values():
@@ -108,12 +97,10 @@ def _in_turns(case: Case) -> tuple[Row, dict[str, Row]]:
         _work(case.ours, case.problem.few())()  # compiles the kernels
         runs = {name: _work(run, case.problem) for name, run in here.items()}
         seconds, found = harness.alternated(runs, {name: here[name].repeats for name in here})
-    rows = {
-        name: {"options": _plain(run.options)}
-        | _seconds(seconds[name], run.scale)
-        | ({"growth_mib": _growth(run, case.problem)} if case.is_weighed else {})
-        for name, run in here.items()
-    }
+    rows = {}
+    for name, run in here.items():
+        growth = {"growth_mib": _growth(run, case.problem)} if case.is_weighed else {}
+        rows[name] = _seconds(seconds[name], run.scale) | growth | {"options": _plain(run.options)}
     for run in case.peers:
         if isinstance(run.task, float):
             rows[run.name] = _seconds([(run.task, run.task)])
@@ -121,9 +108,8 @@ def _in_turns(case: Case) -> tuple[Row, dict[str, Row]]:
             rows[run.name], found[run.name] = _in_environment(run, case.problem)
     for name, result in found.items():
         if case.judge and result is not None:
-            rows[name] |= case.judge(
-                case.problem, result, found["ours"] if name != "ours" else None
-            )
+            ours = found["ours"] if name != "ours" else None
+            rows[name] |= case.judge(case.problem, result, ours)
     return rows.pop("ours"), rows
 
 
@@ -132,8 +118,7 @@ def _plain(options: Mapping[str, Any]) -> Row:
 
 
 def _work(run: Run, problem: Problem) -> Callable[[], Any]:
-    assert callable(run.task)
-    return run.task(problem.prepared(), **run.options)
+    return run.task(problem.prepared(), **run.options)  # type: ignore[operator]
 
 
 def fit(

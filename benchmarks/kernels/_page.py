@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from benchmarks import _harness as harness
 from benchmarks.kernels._measure import Case, Row, measured
 
-__all__ = ["Page", "Table", "carry_out", "laid_out", "markdown"]
-
 UNITS = {"ratio": "×", "cpu_s": " s", "wall_s": " s", "growth_mib": " MiB", "peak_mib": " MiB"}
 PAGES = Path(__file__).parent / "pages"
 #: How values are shown, by the last key of their path.

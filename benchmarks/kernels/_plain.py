@@ -14,11 +14,6 @@ from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.kernels._problems import Problem
 
-__all__ = [
-    "adaptive_affinity", "adaptive_graph", "average_linkage", "consensus_knn",
-    "dominant_neighbors", "e2cp", "linked_affinity", "spectral_learning",
-]  # fmt: skip
-
 ALPHA, SCALE_NEIGHBORS, N_NEIGHBORS, SHARE_OF_VOTES = 0.8, 20, 20, 0.15
 #: Of replicator dynamics: where a step ends them, how many there are at most, and what is left of
 #: rows that leave the set slowly.

@@ -16,8 +16,6 @@ from clew import Constraints, datasets
 from clew.exceptions import DatasetNotFoundError
 from clew.similarity import AdaptiveKNN
 
-__all__ = ["Problem", "gaussian_mixture"]
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 #: Standard deviation of the noise on rows that are drawn with replacement from a data set.

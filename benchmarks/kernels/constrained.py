@@ -22,8 +22,6 @@ from clew.similarity import (
     SpectralLearning,
 )
 
-__all__ = ["PAGE"]
-
 DIGITS = Problem("digits", 1797, 64, 10, n_answers=200)
 LARGE = Problem("mixture", 10_000, n_answers=2_000)
 

@@ -15,8 +15,6 @@ from clew.cluster import DCRC, GuidedClustering, KernelKMeans
 from clew.metrics import adjusted_rand_score, n_violated
 from clew.similarity import SKLR
 
-__all__ = ["GUIDED", "RELATIVE", "agreement"]
-
 #: Rows in a mini-batch of k-means on the embedding of many rows.
 BATCH, MANY_ROWS = 4_096, 20_000
 

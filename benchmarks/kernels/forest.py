@@ -13,8 +13,6 @@ from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from clew.similarity import COPRF, ClustRF
 
-__all__ = ["PAGE"]
-
 
 def grow_peer(problem: Problem, *, kind: Any, n_trees: int) -> Callable[[], Any]:
     """Fit a forest of scikit-learn to rows and pseudo rows that are already drawn."""

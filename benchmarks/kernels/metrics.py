@@ -14,8 +14,6 @@ from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from clew.similarity import ITML, LSML, MMC
 
-__all__ = ["METHODS", "PAGE", "Method", "judged"]
-
 Floats = NDArray[np.float64]
 #: Share of an objective by which clew's may be larger than the package's and count as no worse.
 SLACK = 1e-5

@@ -1,6 +1,6 @@
 """Our own questions, each a study: ``python -m benchmarks.studies NAME``.
 
-A study is a folder here (or in ``benchmarks/papers``), found by its ``command.py``:
+A study is a folder here (or in ``benchmarks/papers``), found by its ``report.py``:
 
 ``study.py``
     Methods (`benchmarks.study.methods.Method`: a row of the tables, named by entries of the
@@ -17,12 +17,13 @@ A study is a folder here (or in ``benchmarks/papers``), found by its ``command.p
       answers.
 
     All draws are seeded by `benchmarks.study.tags.seed_of`: set, trial and cell give the seed.
-``report.py``
-    A function of `benchmarks.study.results.Results` that returns
-    ``write(results, title, notes, scale, blocks)``. Blocks are Markdown, or declarations of
-    `benchmarks.study.report`: `Table`, `Claim` in `Claims`, `Curves`, `Picture`, `Page`.
-``command.py``
-    ``command = study_command(...)``: options, a small form for ``--quick``.
+``report.md`` and ``report.py``
+    The report with its places in braces, and a class with a method for each place, filled in by
+    `benchmarks.study.report.fill`. A method returns Markdown, or declarations of
+    `benchmarks.study.report`: `Table`, `Claim` in `Claims`, `Curves`, `Picture`, `Page`. It reads a
+    `benchmarks.study.results.Results`: `values` and `curve` by trial, `mean` over sets and cells
+    on points that all compared methods have, `score`. ``command = study_command(...)``: the study,
+    the report, a small form for ``--quick``.
 
 The engine does the rest: it measures what the log ``results/NAME.jsonl`` lacks, averages over
 common trials, and writes ``results/NAME.md`` with its pictures. ``--check N`` measures N random

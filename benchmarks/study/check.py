@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
@@ -10,11 +9,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks import _harness as harness
-from benchmarks.study.engine import is_wanted
+from benchmarks.study.engine import EVERYTHING, Wanted, is_wanted
 from benchmarks.study.log import Record
 from benchmarks.study.results import Results
-
-__all__ = ["Row", "check", "compared", "laid_out"]
 
 #: Point, field, logged value, value of today, difference.
 Row = tuple[str, str, Any, Any, float]
@@ -22,46 +19,34 @@ Row = tuple[str, str, Any, Any, float]
 IGNORED = ("seconds", "fit_seconds", "warnings")
 
 
-def check(
-    results: Results[Any], n: int, seed: int = 0, wanted: Collection[Collection[str]] = ((), (), ())
+def measured_again(
+    results: Results[Any], n: int, seed: int, wanted: Wanted = EVERYTHING, tolerance: float = 1e-6
 ) -> list[Row]:
-    """Measure results of the log again, and compare.
+    """Measure `n` random results of the log again, and compare.
 
-    Parameters
-    ----------
-    results : Results
-        What the report is made of.
-    n : int
-        How many results are drawn, at random and without replacement.
-    seed : int, default=0
-        Of the draw.
-    wanted : (sets, methods, cells), default=((), (), ())
-        Draw from these only, see `is_wanted`.
-
-    Returns
-    -------
-    list of Row
-        For each result, the field that differs most.
+    Returns for each result all fields that differ by more than `tolerance`, the largest difference
+    first; or one field.
     """
-    tasks = [task for task in results.records if is_wanted(task, *wanted)]
+    tasks = [task for task in results.records if is_wanted(task, wanted)]
     drawn = np.random.RandomState(seed).permutation(len(tasks))[:n]
     rows = []
     with threadpool_limits(1):
         for task in (tasks[i] for i in drawn):
             point = f"{task.set}, {task.cell.name}, {task.method.name}, trial {task.trial}"
-            row = (point, *compared(results.records[task], results.study.measure(task)))
-            print(*row, sep="; ", flush=True)
-            rows.append(row)
+            now = results.study.measure(task)
+            found = [(point, *row) for row in compared(results.records[task], now, tolerance)]
+            print(*found, sep="\n", flush=True)
+            rows += found
     return rows
 
 
-def compared(logged: Record, now: Record) -> tuple[str, Any, Any, float]:
-    """Find the field that differs most; a field that only one of both has differs infinitely."""
+def compared(logged: Record, now: Record, tolerance: float) -> list[tuple[str, Any, Any, float]]:
+    """Find the fields that differ; a field that only one of both has differs infinitely."""
     measured = {k for k, v in logged.items() if k == "failure" or isinstance(v, float)}
     known = sorted((measured | set(now)) - set(IGNORED))
-    gaps = {name: _gap(logged.get(name), now.get(name)) for name in known}
-    most = max(gaps, key=lambda name: gaps[name])
-    return most, logged.get(most), now.get(most), gaps[most]
+    rows = [(k, logged.get(k), now.get(k), _gap(logged.get(k), now.get(k))) for k in known]
+    rows.sort(key=lambda row: -row[-1])
+    return [row for row in rows if row[-1] > tolerance] or rows[:1]
 
 
 def _gap(logged: Any, now: Any) -> float:

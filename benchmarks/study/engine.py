@@ -12,12 +12,10 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks import _harness as harness
+from benchmarks.study.fits import version
 from benchmarks.study.log import ResultLog
-from benchmarks.study.methods import Method
 from benchmarks.study.problems import Problem
 from clew.exceptions import DatasetNotFoundError
-
-__all__ = ["Cell", "Study", "Task", "is_wanted", "run"]
 
 
 class Cell(Protocol):
@@ -41,16 +39,7 @@ class Task(NamedTuple):
 class Study:
     """Which methods are measured on which sets at which points; each study says so in a subclass.
 
-    Parameters
-    ----------
-    n_trials : int
-        Trials of every point.
-    sets : tuple of str
-        Data sets.
-    stem : str
-        Beginning of the names of all files.
-    is_quick : bool
-        Whether this is a short run, to see that everything works.
+    `stem` begins the names of all files; a quick study only shows that everything works.
     """
 
     n_trials: int
@@ -61,6 +50,10 @@ class Study:
     #: Fields that identify a result in the log, and those of them that identify a method.
     key_fields: ClassVar[tuple[str, ...]] = ("set", "cell", "method", "trial", "version")
     method_fields: ClassVar[tuple[str, ...]] = ("method",)
+    #: The cell that is measured for methods without answers, in place of all others.
+    no_answers: ClassVar[Any] = None
+    #: Trees of forests.
+    n_trees: int = 0
     #: What a refusal counts as; None: it has no score.
     refusal: ClassVar[float | None] = None
 
@@ -74,11 +67,11 @@ class Study:
 
     def base(self, method: Any, cell: Any) -> Any:
         """Give the cell in which a method is measured: without answers all cells are one."""
-        return cell
+        return cell if self.no_answers is None or method.uses_answers else self.no_answers
 
     def version(self, method: Any) -> str:
         """Hash the parameters of a method; results of another version are measured again."""
-        raise NotImplementedError
+        return version(method, self.n_trees)
 
     def measure(self, task: Task) -> dict[str, Any]:
         """Measure one result."""
@@ -144,10 +137,14 @@ def _cached_version(study: Study, method: Any) -> str:
     return study.version(method)
 
 
-def is_wanted(
-    task: Task, sets: Collection[str], methods: Collection[str], cells: Collection[str]
-) -> bool:
-    """Whether a result is of these sets, methods and cells; of cells a part of the name will do."""
+#: Sets, methods and parts of the names of cells; none: all of them.
+Wanted = tuple[Collection[str], Collection[str], Collection[str]]
+EVERYTHING: Wanted = ((), (), ())
+
+
+def is_wanted(task: Task, wanted: Wanted) -> bool:
+    """Whether a result is of these sets, methods and cells."""
+    sets, methods, cells = wanted
     return (
         (not sets or task.set in sets)
         and (not methods or task.method.name in methods)
@@ -155,27 +152,11 @@ def is_wanted(
     )
 
 
-def run(
-    study: Study,
-    n_jobs: int,
-    *,
-    sets: Collection[str] = (),
-    methods: Collection[str] = (),
-    cells: Collection[str] = (),
-    is_fresh: bool = False,
-) -> None:
-    """Measure what the log does not hold, in processes with one thread each.
+def run(study: Study, n_jobs: int, wanted: Wanted = EVERYTHING, *, is_fresh: bool = False) -> None:
+    """Measure what the log does not hold, in `n_jobs` processes with one thread each.
 
-    Parameters
-    ----------
-    study : Study
-        What to measure.
-    n_jobs : int
-        Processes.
-    sets, methods, cells : collection of str, optional
-        Only these, see `is_wanted`.
-    is_fresh : bool, default=False
-        Measure again what the log holds. Old results stay in it until a new one has the same key.
+    `is_fresh` measures again what the log holds; old results stay in it until a new one has the
+    same key.
     """
     for name in study.absent_sets:
         print(f"left out: {study.why_missing(name)}")
@@ -183,7 +164,7 @@ def run(
     groups: dict[Hashable, list[Task]] = {}
     for task in study.tasks():
         is_done = tuple(study.key(task).values()) in done
-        if is_wanted(task, sets, methods, cells) and not is_done:
+        if is_wanted(task, wanted) and not is_done:
             groups.setdefault((task.set, study.group(task)), []).append(task)
     n_left = sum(map(len, groups.values()))
     print(f"{n_left} results to measure, {len(done)} found", flush=True)
@@ -206,6 +187,6 @@ def _run_group(study: Study, tasks: Sequence[Task], source: str) -> str:
     return f"{tasks[0].set}, {tasks[0].cell.name}, trial {tasks[0].trial}"
 
 
-def method_named(methods: Sequence[Method], name: str) -> Method:
+def method_named(methods: Sequence[Any], name: str) -> Any:
     """Find a method by its name in the log."""
     return next(method for method in methods if method.name == name)

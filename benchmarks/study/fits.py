@@ -18,8 +18,6 @@ from clew import Constraints
 from clew.constraints._folds import held_out_folds
 from clew.similarity._comparisons import inequalities_of
 
-__all__ = ["Outcome", "k_means", "run_method", "version"]
-
 N_FOLDS = 5
 
 
@@ -55,27 +53,10 @@ def run_method(
     seed: int,
     n_trees: int = 0,
 ) -> Outcome:
-    """Find groups, for each number of them.
+    """Find groups, for each number of them; an outcome without labels: the answers were refused.
 
-    Parameters
-    ----------
-    method : Method
-        How.
-    X : ndarray of shape (n_samples, n_features)
-        Features.
-    known : Constraints or None
-        All answers; the method gets those that it can use.
-    n_clusters : sequence of int
-        Numbers of groups; learned features are the same for all.
-    seed : int
-        Of every fit.
-    n_trees : int, default=0
-        Of forests.
-
-    Returns
-    -------
-    Outcome
-        Without labels if the method refused the answers.
+    Of the answers `known` the method gets those that it can use. Learned features are the same for
+    all numbers of groups. Every fit has the same seed.
     """
     found = Outcome()
     extra = {}

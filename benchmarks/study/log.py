@@ -8,23 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Record", "ResultLog"]
-
 Record = dict[str, Any]
 
 
 class ResultLog:
-    """A file of JSON lines; some fields of a line are its key.
+    """A file of JSON lines; some fields of a line are its key, and the last line with a key counts.
 
-    Parameters
-    ----------
-    path : Path
-        The file. It is created by the first `append`.
-    key_fields : sequence of str
-        Fields that identify a result. The last line with a key is the valid one.
-
-    Notes
-    -----
     Several processes may append at once: a line is one write to a file opened for appending. A line
     that was cut short is skipped. Nothing is ever removed: a result that is measured again is
     appended again.

@@ -48,8 +48,6 @@ from clew.similarity import (
     SpectralLearning,
 )
 
-__all__ = ["CLUSTERERS", "SIMILARITIES", "Answers", "ChosenTau", "Method", "noted", "selected"]
-
 GIVEN: Literal["precomputed"] = "precomputed"
 HARD: dict[str, Any] = {"mode": "hard", "trust": "inconsistency"}
 #: To the optimum LSML would take minutes on 256 features, and the groups are no better there.
@@ -167,13 +165,8 @@ class Method:
 def selected(known: Constraints, answers: Answers) -> Constraints:
     """Select the answers that a method gets.
 
-    Parameters
-    ----------
-    known : Constraints
-        All answers.
-    answers : str
-        "all"; "pairs", "triplets" or "odd_one_out" alone; "yes_no": triplets without don't-knows;
-        "as_pairs": pairs that all answers imply; "comparisons": neither pairs nor "none differs".
+    "all"; "pairs", "triplets" or "odd_one_out" alone; "yes_no": triplets without don't-knows;
+    "as_pairs": pairs that all answers imply; "comparisons": neither pairs nor "none differs".
     """
     if answers == "all":
         return known
@@ -191,13 +184,7 @@ def selected(known: Constraints, answers: Answers) -> Constraints:
 
 @contextmanager
 def noted(notes: dict[str, Any]) -> Iterator[None]:
-    """Note warnings, and a refusal of the answers, which ends the block.
-
-    Parameters
-    ----------
-    notes : dict
-        Gets "failure" (the error's class) and "warnings", where there are any.
-    """
+    """Note "warnings", and a refusal of the answers as "failure", which ends the block."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
@@ -211,14 +198,8 @@ def noted(notes: dict[str, Any]) -> Iterator[None]:
 class ChosenTau(BaseEstimator):  # type: ignore[misc]
     """DCRC with the `tau`, of several, under which most held-out answers are right.
 
-    Parameters
-    ----------
-    model : DCRC
-        Chooses its own `lam` in that way.
-    taus : sequence of float
-        Values to choose from; the middle one if there are too few answers to choose.
-    random_state : int, default=None
-        Used for every fit.
+    The model chooses its own `lam` in that way. If there are too few answers to choose, the middle
+    value is used.
     """
 
     def __init__(

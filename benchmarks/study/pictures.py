@@ -10,22 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PINK",
-    "RED",
-    "SKY",
-    "legend_beside",
-    "line",
-    "matrix_picture",
-    "panels",
-    "save",
-    "tidied",
-]
-
 #: Colours that colour-blind readers can tell apart (Okabe and Ito).
 BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 RED, PINK, GREY = "#D55E00", "#CC79A7", "#888888"

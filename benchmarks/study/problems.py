@@ -13,8 +13,6 @@ from sklearn.decomposition import PCA
 from clew import datasets
 from clew.exceptions import DatasetNotFoundError
 
-__all__ = ["Floats", "Ints", "Problem", "Scale", "classical_scaling", "load", "missing", "permuted"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scale = Literal["standard", "range", "largest"]
@@ -55,19 +53,11 @@ def load(
         As `clew.datasets.load` has it.
     scale : {"standard", "range", "largest"}, optional
         Mean 0 and variance 1, the range [-1, 1], or division by the largest value of all.
-    per_class : int, optional
-        Use the first rows of each class only.
-    n_components : int, optional
-        Replace the scaled features by this many principal components, if there are more features.
-    n_coordinates : int, default=30
-        Coordinates made by classical scaling where a set has distances alone.
-    is_squared : bool, default=False
-        Whether such a set holds squared distances.
-
-    Returns
-    -------
-    Problem
-        The set.
+    per_class, n_components : int, optional
+        Use the first rows of each class only; replace the scaled features by principal components.
+    n_coordinates, is_squared : int and bool
+        Of a set that has distances alone: coordinates made by classical scaling, and whether its
+        distances are squared.
     """
     data = datasets.load(name, scale="standard" if scale == "standard" else None)
     rows = _first_rows(data.y, per_class)

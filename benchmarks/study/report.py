@@ -15,21 +15,6 @@ from benchmarks.study import pictures
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, Values, paired, standing, verdict
 
-__all__ = [
-    "Block",
-    "Claim",
-    "Claims",
-    "Curves",
-    "Line",
-    "Page",
-    "Panel",
-    "Picture",
-    "Table",
-    "counted",
-    "fill",
-    "write",
-]
-
 
 @dataclass(frozen=True)
 class Table:
@@ -209,32 +194,6 @@ class Page:
 Block = str | Table | Claims | Curves | Picture | Page
 
 
-def write(
-    results: Results[Any], title: str, notes: str, scale: str, blocks: Sequence[Block]
-) -> str:
-    """Write the report of a study, with its pictures, into the folder of results.
-
-    Parameters
-    ----------
-    results : Results
-        Complete or not: what is missing is a dash.
-    title, notes, scale : str
-        What the study is, and how large.
-    blocks : sequence of Block
-        Parts of the report.
-
-    Returns
-    -------
-    str
-        The report, in Markdown.
-    """
-    stem = results.study.stem
-    text = "\n".join([*_opening(results, title, notes, scale), *_rendered(stem, blocks)])
-    text = text.rstrip() + "\n"
-    harness.write_text(harness.RESULTS / f"{stem}.md", text)
-    return text
-
-
 class _Places(dict[str, Any]):
     """Attributes of the parts of a report; what a method returns is laid out."""
 
@@ -266,11 +225,6 @@ def fill(results: Results[Any], parts: Any, page: str | Path) -> str:
         The page, or the module beside it, "report.py" beside "report.md". Its places are in braces.
         ``{about}`` is where the report was made and what is wrong with the results, ``{study}``
         the study; all others are attributes of `parts`.
-
-    Returns
-    -------
-    str
-        The report, in Markdown.
     """
     template = Path(page).with_suffix(".md").read_text(encoding="utf-8")
     text = template.format_map(_Places(parts, results)).rstrip() + "\n"
@@ -294,11 +248,6 @@ def _rendered(stem: str, blocks: Sequence[Block]) -> list[str]:
         else:
             lines += ["", block if isinstance(block, str) else block.markdown()]
     return lines
-
-
-def _opening(results: Results[Any], title: str, notes: str, scale: str) -> list[str]:
-    """Begin a report: what the study is, and what its results are."""
-    return [f"# {title}", "", notes, "", scale, "", *_about(results)]
 
 
 def _about(results: Results[Any]) -> list[str]:

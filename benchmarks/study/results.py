@@ -15,8 +15,6 @@ from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import Record
 from benchmarks.study.scores import Score
 
-__all__ = ["Results"]
-
 S = TypeVar("S", bound=Study)
 POINT = ["set", "cell", "method"]
 
@@ -24,13 +22,6 @@ POINT = ["set", "cell", "method"]
 class Results(Generic[S]):
     """What the log holds of a study.
 
-    Parameters
-    ----------
-    study : Study
-        The study.
-
-    Notes
-    -----
     Results of a method count if they were measured with today's parameters. If the log has none,
     the newest others stand in, and the report says so.
     """
@@ -141,20 +132,9 @@ class Results(Generic[S]):
         beside: Sequence[Any] = (),
         field: str = "ari",
     ) -> pd.Series:
-        """Average over sets and cells, by trial.
+        """Average over sets and cells, by trial, on points that all methods in `beside` have too.
 
-        Parameters
-        ----------
-        names : iterable of str
-            Sets.
-        cells : iterable of Cell
-            Cells.
-        method : Method
-            The method.
-        beside : sequence of Method, default=()
-            Only points that all of these have count, so that all are averaged over the same ones.
-        field : str, default="ari"
-            The field.
+        So all of these methods are averaged over the same points.
         """
         wide = self._wide(field)
         wanted = [method.name, *(other.name for other in beside)]

@@ -12,18 +12,6 @@ from scipy.stats import t as student
 from benchmarks._harness import mean_and_error
 from clew.metrics import area_under_curve
 
-__all__ = [
-    "Score",
-    "Values",
-    "area",
-    "averaged",
-    "difference",
-    "in_order",
-    "paired",
-    "standing",
-    "verdict",
-]
-
 #: One value a trial, or one column for each point of a curve.
 Values = pd.Series | pd.DataFrame
 #: Mean differences up to this count as level.
@@ -89,20 +77,7 @@ def area(curve: pd.DataFrame) -> pd.Series:
 
 
 def paired(ours: Values, theirs: Values | Mapping[str, Values]) -> dict[str, Score]:
-    """Subtract others' results from ours.
-
-    Parameters
-    ----------
-    ours : Series or DataFrame
-        Values by trial; of a curve one column for each point.
-    theirs : Series, DataFrame or mapping of str to either
-        Of one method, or of several by name.
-
-    Returns
-    -------
-    dict of str to Score
-        By name of the other method and point of the curve.
-    """
+    """Subtract results of one method or of several by name from ours, at each point of a curve."""
     others = theirs if isinstance(theirs, Mapping) else {"": theirs}
     if isinstance(ours, pd.Series):
         return {name: difference(ours, values) for name, values in others.items()}

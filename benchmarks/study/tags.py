@@ -6,8 +6,6 @@ import hashlib
 import zlib
 from typing import Any
 
-__all__ = ["parameters_of", "seed_of", "seeded", "tag_of"]
-
 
 def seed_of(*parts: object) -> int:
     """Derive a seed from names and numbers; the same on every machine."""

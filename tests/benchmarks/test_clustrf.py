@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.papers.clustrf import report as report_module
 from benchmarks.papers.clustrf import study as s
-from benchmarks.papers.clustrf.command import command
+from benchmarks.papers.clustrf.report import command
 from benchmarks.study import problems
 from benchmarks.study.engine import run
 from benchmarks.study.results import Results

@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 from benchmarks.papers.cop_rf import faces
 from benchmarks.papers.cop_rf import study as s
-from benchmarks.papers.cop_rf.command import command
 from benchmarks.papers.cop_rf.published import COLUMNS, PUBLISHED, reproduced
-from benchmarks.papers.cop_rf.report import CopRfReport, relative_gain, report
+from benchmarks.papers.cop_rf.report import CopRfReport, command, relative_gain, report
 from benchmarks.study.engine import Task, method_named, run
 from benchmarks.study.methods import Method
 from benchmarks.study.results import Results

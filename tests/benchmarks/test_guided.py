@@ -122,7 +122,7 @@ def test_methods_differ_and_every_part_has_guided_clustering(small: GuidedStudy)
 
 def test_a_tiny_study_runs() -> None:
     tiny = GuidedStudy(1, ("iris",), "tiny", amounts=("N",), errors=(0.15,))
-    run(tiny, 1, cells=[ASKED.name, NO_ANSWERS.name], methods=[m.name for m in METHODS])
+    run(tiny, 1, ([], [m.name for m in METHODS], [ASKED.name, NO_ANSWERS.name]))
     results = Results(tiny)
     for method in METHODS:
         # Mean shift finds the number of groups itself, and finds too few.
@@ -218,10 +218,10 @@ def _fill(small: GuidedStudy, lead: float) -> None:
 @pytest.mark.parametrize(("lead", "words"), [(0.1, "(reached; sought"), (-0.1, "**not reached**")])
 def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words: str) -> None:
     _fill(small, lead)
-    lines = list(GuidedReport(Results(small)).findings())
+    lines = GuidedReport(Results(small)).in_short().splitlines()
     assert f"Lead {lead:+.3f} ± 0.000" in lines[0]
     assert words in lines[0]
-    assert lines[-1].startswith("Of the other methods that run on all sets the best is ")
+    assert lines[-1].startswith("- Of the other methods that run on all sets the best is ")
     n_behind = 0 if lead > 0 else 2
     assert f"{n_behind} of 2 ({n_behind} of 2) at 30 %" in lines[2]
     assert ("in 3 of 3 cells" in lines[1]) == (lead > 0)

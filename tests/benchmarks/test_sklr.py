@@ -99,7 +99,7 @@ def test_odd_ones_out_are_of_another_class_and_at_any_position() -> None:
 
 
 def test_more_answers_than_exist_cannot_be_drawn() -> None:
-    with pytest.raises(ValueError, match="hardly 30"):
+    with pytest.raises(ValueError, match="fewer than 30"):
         draws.must_links(Y, np.arange(8), 30, RandomState(0))
 
 

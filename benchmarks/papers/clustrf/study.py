@@ -19,8 +19,6 @@ from clew.cluster import SpectralClustering
 from clew.graphs import nearest_graph
 from clew.metrics import adjusted_rand_score
 
-__all__ = ["VARIANTS", "ClustrfStudy", "Variant", "affinity", "graph", "problem", "variant"]
-
 SEGMENTS, FACES = "segment_full", "pie10_32x32"
 #: The faces once more, with all principal components scaled to the same range.
 STRETCHED = "pie10_stretched"

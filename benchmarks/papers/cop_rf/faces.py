@@ -13,8 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.study.problems import Ints
 from clew.metrics import adjusted_rand_score
 
-__all__ = ["both", "propagated", "with_n_groups"]
-
 MAX_STEPS = 7
 #: With the usual damping, .5, messages often oscillate where the preference is low.
 STEADIER = ({"damping": 0.7, "max_iter": 200}, {"damping": 0.9, "max_iter": 400})

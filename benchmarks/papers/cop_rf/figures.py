@@ -17,8 +17,6 @@ from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, P
 from benchmarks.study.results import Results
 from benchmarks.study.scores import averaged
 
-__all__ = ["FigureParts"]
-
 #: Ends of field names, and what they mean.
 ENDS = {"": "median preference", "_at_k": "as many groups as people"}
 FACE_COLORS = dict(

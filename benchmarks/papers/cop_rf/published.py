@@ -11,8 +11,6 @@ from benchmarks.study.engine import method_named
 from benchmarks.study.methods import Method
 from benchmarks.study.scores import Score
 
-__all__ = ["COLUMNS", "PUBLISHED", "published_area", "reproduced"]
-
 #: The paper's columns, and our method.
 COLUMNS: dict[str, Method] = {
     column: method_named(METHODS, name)

@@ -15,6 +15,7 @@ from benchmarks.papers.cop_rf import study as s
 from benchmarks.papers.cop_rf.figures import FigureParts
 from benchmarks.papers.cop_rf.published import COLUMNS, PUBLISHED, published_area, reproduced
 from benchmarks.study import pictures as pic
+from benchmarks.study.command import study_command
 from benchmarks.study.engine import method_named
 from benchmarks.study.methods import Method
 from benchmarks.study.report import (
@@ -31,8 +32,6 @@ from benchmarks.study.report import (
 )  # fmt: skip
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area, averaged, in_order
-
-__all__ = ["CopRfReport", "relative_gain", "report"]
 
 _, _, WARD, FOREST, *_ = s.METHODS
 E2CP_PAPER, E2CP, RF_E2CP_PAPER, RF_E2CP, HARD, DEFAULT, BOTH = s.METHODS[11:]
@@ -367,3 +366,7 @@ def _style(method: Method) -> dict[str, Any]:
     strokes = ("--", "-") if method.uses_answers else ("-.", ":")
     style: dict[str, Any] = {"color": COLORS[name], "linestyle": strokes[not is_published]}
     return style | ({"linewidth": 2.0} if method == DEFAULT else {"marker": ""})
+
+
+QUICK = s.CopRfStudy(2, ("iris", "glass"), "cop_rf_quick", True, n_trees=200)
+command = study_command(s.CopRfStudy(), report, QUICK, "Two trials, 200 trees, two small sets")

@@ -24,8 +24,6 @@ from clew.metrics import adjusted_rand_score
 from clew.similarity import AdaptiveKNN
 from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote, posterior
 
-__all__ = ["METHODS", "TABLES", "Cell", "CopRfStudy", "Curve", "amounts", "answers", "problem"]
-
 #: Glass as the paper has it: its tenth feature is the row number, and rows are in class order.
 LEAKY = "glass_row_number"
 TABLE_SETS = ("ionosphere", "iris", "segment_small", "parkinsons", "glass", "digits", LEAKY)

@@ -16,8 +16,6 @@ from clew import Constraints
 from clew.cluster import DCRC
 from clew.constraints._meanings import TRUTH
 
-__all__ = ["EPSILONS", "N_DRAWS", "WIDTHS", "draw", "fitted", "plane", "shares"]
-
 ROWS_PER_GROUP = 50
 N_TRIPLETS = 500
 #: Share of the rows that are asked about: those whose two nearest centres are about equally far.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.study.engine import Study, Task
-from benchmarks.study.fits import run_method, version
+from benchmarks.study.fits import run_method
 from benchmarks.study.methods import Answers, Method
 from benchmarks.study.problems import Floats, Problem, load
 from benchmarks.study.tags import seed_of
@@ -18,8 +18,6 @@ from clew import Constraints, Question
 from clew.answers import Kind
 from clew.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_f_score
 from clew.oracles import SimulatedOracle
-
-__all__ = ["METHODS", "NO_ANSWERS", "Cell", "DcrcStudy", "answers"]
 
 BIRDS, LETTERS, DIGITS = "hja_birdsong", "letters_ijlt", "digits389"
 #: Those that take longest first.
@@ -152,6 +150,7 @@ class DcrcStudy(Study):
     n_trials: int = 20
     sets: tuple[str, ...] = SETS
     stem: str = "dcrc"
+    no_answers = NO_ANSWERS
     shares: tuple[float, ...] = SHARES
 
     @property
@@ -160,23 +159,13 @@ class DcrcStudy(Study):
         return [Cell("truth", share) for share in self.shares]
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
-        """Give every method with every cell of a set, those that take longest first."""
         found = [(m, cell) for cell in self.curve[::-1] for m in METHODS]
         people = [ONE, MORE] * (name == BIRDS) + [SIX] * (name in PEOPLE_SETS)
         found += [(m, cell) for cell in people for m in (*BY_PEOPLE[cell], KMEANS)]
         return found + [(m, NO_ANSWERS) for m in (KMEANS, DEFAULT, LINEAR, FREE, KERNEL)]
 
-    def base(self, method: Method, cell: Cell) -> Cell:
-        """Without answers all cells are one."""
-        return cell if method.uses_answers else NO_ANSWERS
-
     def problem(self, name: str) -> Problem:
-        """Load a set, standardised."""
         return load(name, "standard")
-
-    def version(self, method: Method) -> str:
-        """Hash the parameters of a method."""
-        return version(method)
 
     def measure(self, task: Task) -> dict[str, Any]:
         """Score the groups of a method: pairwise F, ARI and NMI."""

@@ -10,18 +10,6 @@ from numpy.typing import NDArray
 
 from clew.answers import DIFFERENT, FIRST, NONE_DIFFERS, SAME, SECOND, THIRD
 
-__all__ = [
-    "ODD_CODES",
-    "PAIR_CODES",
-    "all_must_links",
-    "cannot_links",
-    "equalities",
-    "labelled_rows",
-    "must_links",
-    "odd_ones_out",
-    "with_wrong",
-]
-
 Ints = NDArray[np.int64]
 PAIR_CODES = (SAME, DIFFERENT)
 ODD_CODES = (FIRST, SECOND, THIRD)
@@ -66,11 +54,6 @@ def odd_ones_out(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
     """Draw two rows of a class and one of another, in any order, with the position of the latter.
 
     Every class gives the two rows as often as others; no answer is drawn twice.
-
-    Returns
-    -------
-    ndarray of shape (count, 4)
-        Three rows and the answer.
     """
 
     def draw(n: int) -> Ints:
@@ -89,11 +72,6 @@ def equalities(y: Ints, count: int, random: RandomState, *, with_apart: bool) ->
     """Draw three rows of one class, or (every other time, by chance) of three classes.
 
     Both are "none differs", the latter in SKLR's sense alone.
-
-    Returns
-    -------
-    ndarray of shape (count, 4)
-        Three rows and the answer.
     """
     everywhere = np.arange(len(y))
     alike, _ = _of_one_class(y, everywhere, 3, count, random)
@@ -106,16 +84,7 @@ def equalities(y: Ints, count: int, random: RandomState, *, with_apart: bool) ->
 def with_wrong(answers: Ints, share: float, codes: Sequence[int], seed: int) -> Ints:
     """Make an exact share of answers wrong; a larger share of one seed makes the same and more.
 
-    Parameters
-    ----------
-    answers : ndarray of shape (n, n_rows + 1)
-        Rows and the answer, one of `codes`.
-    share : float
-        In [0, 1].
-    codes : sequence of int
-        What may be said.
-    seed : int
-        Of the mistakes.
+    A row of `answers` is rows and the answer, one of `codes`.
     """
     random = RandomState(seed)
     order = random.permutation(len(answers))
@@ -139,7 +108,7 @@ def _different(draw: Callable[[int], Ints], count: int) -> Ints:
         if len(found) >= count:
             return found[:count]
         found = np.concatenate([found, draw(count)])
-    raise ValueError(f"there are hardly {count} different answers to draw, found {len(found)}")
+    raise ValueError(f"fewer than {count} different answers can be drawn")
 
 
 def _of_one_class(

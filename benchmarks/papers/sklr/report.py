@@ -10,34 +10,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 from sklearn.manifold import TSNE
 
-from benchmarks.papers.sklr import study as of_study
-from benchmarks.papers.sklr.study import (
-    ALL,
-    COMPARATORS,
-    E2CP,
-    EQUALITIES,
-    FIRST_ANSWERS,
-    HARD,
-    ITML,
-    KERNEL_KMEANS,
-    LABELLED,
-    METHODS,
-    NEW_STARTS,
-    PUBLISHED,
-    SKKM,
-    SOFT,
-    USPS,
-    WRONG,
-    WRONG_SIZE,
-    Cell,
-    SklrStudy,
-    paper_source,
-)
+from benchmarks.papers.sklr import study as s
+from benchmarks.study.command import study_command
 from benchmarks.study.fits import run_method
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, panels
 from benchmarks.study.report import (
-    Block,
     Claim,
     Claims,
     Curves,
@@ -46,338 +24,239 @@ from benchmarks.study.report import (
     Picture,
     Table,
     counted,
-    write,
+    fill,
 )
 from benchmarks.study.results import Results
 from benchmarks.study.scores import in_order
 
-__all__ = ["SklrReport", "report"]
-
-NOTES = """\
-E. Amid, A. Gionis and A. Ukkonen, "A kernel-learning approach to semi-supervised clustering with
-relative distance comparisons". Adjusted Rand index (ARI), mean ± standard error over trials; the
-best of each column in bold.
-
-- Data: `vehicle`, `scene8_outdoor` (119 features, not the paper's GIST), `usps_11000`, and digits,
-  which the paper does not have. Except for vehicle, a trial uses 100 random rows of each class.
-  Features of vehicle and scenes are standardised; pixels are not.
-- The two groups of the binary setting: vans and the rest, natural and man-made scenes, even and odd
-  digits.
-- s labelled rows of each class give all must-links among them, as many cannot-links, and as many
-  odd-one-out answers as both together (two rows of one class, one of another). **The paper draws
-  the odd-one-out answers from all rows, but the pairs from the labelled rows only.** The tables
-  have both; rows with * follow the paper. "Mixed" answers are half of those about two groups and
-  half of those about all classes; both groupings are then looked for in the same features.
-- SKLR, SKkm (SKMS) and kernel k-means without answers use the same adaptive Gaussian kernel, then
-  k-means (ten starts, true number of groups) on the learned features. SKLR: clew's default, with
-  slack. Hard: `slack="none"`. As published: `algorithm="paper"` as well, which stops at the first
-  point that satisfies all answers. E2CP (pairs, spectral clustering) is not in the paper.
-- The paper does not give the settings of its ITML, SKMS and LSML; here they have clew's defaults.
-- A method that refuses contradictory answers has no score; refusals are counted in brackets."""
-WRONG_NOTES = f"""\
-All classes, s = {WRONG_SIZE}, answers drawn as in the paper. An exact share of them is wrong: a
-pair has the opposite answer, an odd-one-out answer names another row. The paper has none."""
-UNSEEN_NOTES = f"""\
-Features are learned from the sample, then all rows of the set are grouped in them ({NEW_STARTS}
-starts). ARI of the rows outside the sample."""
-EQUAL_NOTES = f"""\
-All classes; {", ".join(f"{name} {n}" for name, n in FIRST_ANSWERS.items())} odd-one-out answers,
-then "none differs" for three rows of one class; or, as the paper draws them, for three rows of one
-class or (half of them) of three classes. Three rows of three classes are "none differs" only in the
-paper's sense that all their distances are equal; people asked for groups would not say so."""
-
+PAPER = "as the paper draws"
 #: The rows that answers are drawn from, by name: as in the paper more rows for odd-one-out answers
 #: than for pairs; or for both the few labelled rows, or all rows.
-SAMPLINGS = {
-    "as the paper draws": None,
-    "all from the labelled rows": LABELLED,
-    "all from all rows": ALL,
-}
-PAPER = "as the paper draws"
+SAMPLINGS = {PAPER: None, "all from the labelled rows": s.LABELLED, "all from all rows": s.ALL}
 STEMS = dict(zip(SAMPLINGS, ("curves", "curves_labelled", "curves_all"), strict=True))
-COLORS = dict(zip(METHODS, (GREY, BLUE, SKY, PINK, GREEN, ORANGE, RED, "black"), strict=True))
+COLORS = dict(zip(s.METHODS, (GREY, BLUE, SKY, PINK, GREEN, ORANGE, RED, "black"), strict=True))
+SOFT_AND_PUBLISHED = (s.SOFT, s.PUBLISHED)
 
 
 class Column(NamedTuple):
     """A column of Figure 1: the setting of the answers, and the groups that are looked for."""
 
-    letter: str
+    title: str
     setting: str
     target: str
 
-    @property
-    def title(self) -> str:
-        """Name in tables and pictures."""
-        names = {"binary": "two groups", "multi": "all classes"}
-        asked = "mixed answers, " if self.setting == "mixed" else ""
-        return f"({self.letter}) {asked}{names[self.target]}"
-
 
 COLUMNS = (
-    Column("a", "binary", "binary"),
-    Column("b", "multi", "multi"),
-    Column("c", "mixed", "binary"),
-    Column("d", "mixed", "multi"),
+    Column("(a) two groups", "binary", "binary"),
+    Column("(b) all classes", "multi", "multi"),
+    Column("(c) mixed answers, two groups", "mixed", "binary"),
+    Column("(d) mixed answers, all classes", "mixed", "multi"),
 )
 
 
-def report(results: Results[SklrStudy]) -> str:
+def report(results: Results[s.SklrStudy]) -> str:
     """Write the report."""
-    study = results.study
-    scale = f"{study.n_trials} trials, s = {', '.join(map(str, study.sizes))}."
-    return write(results, "SKLR: Figures 1 to 4", NOTES, scale, SklrReport(results).blocks())
+    return fill(results, SklrReport(results), __file__)
 
 
 class SklrReport:
     """The parts of the report, made of the results."""
 
-    def __init__(self, results: Results[SklrStudy]) -> None:
+    def __init__(self, results: Results[s.SklrStudy]) -> None:
         self.results, self.study = results, results.study
-        self.sets = self.study.found_sets
-        self.unseen = [s for s in self.sets if len(self.new(KERNEL_KMEANS, COLUMNS[0])(s).dropna())]
-
-    def blocks(self) -> Iterator[Block]:
-        """Give all parts."""
-        yield "## In short"
-        main = {
-            (method, sampling): [self.above(method, sampling, column) for column in COLUMNS]
-            for method, sampling in product((SOFT, PUBLISHED), SAMPLINGS)
+        self.sets, self.sizes = self.study.found_sets, ", ".join(map(str, self.study.sizes))
+        new = self.new(s.KERNEL_KMEANS, COLUMNS[0])
+        self.unseen = [name for name in self.sets if len(new(name).dropna())]
+        self.main = {
+            (m, sampling): [self.above(m, sampling, column) for column in COLUMNS]
+            for m, sampling in product(SOFT_AND_PUBLISHED, SAMPLINGS)
         }
-        yield "\n".join(
-            f"- {method.label}, {sampling}, beside the comparators: {counted(claims)}."
-            for (method, sampling), claims in main.items()
-        )
-        yield "## Figure 1"
-        for sampling in SAMPLINGS:
-            yield self.figure_1(sampling)
-        yield from self.tables_1()
-        if USPS in self.sets:
-            yield "## Figure 2: USPS digits"
-            yield Picture("tsne", "Figure 2", self.figure_2)
-        yield f"## Figure 3: rows outside the sample\n\n{UNSEEN_NOTES}"
-        yield from self.tables_3()
-        yield f"## Figure 4: equalities\n\n{EQUAL_NOTES}"
-        yield from self.figure_4()
-        yield f"## Wrong answers\n\n{WRONG_NOTES}"
-        yield from self.wrong_answers()
-        yield "## The paper's claims"
-        yield Claims([claim for claims in main.values() for claim in claims])
-        yield Claims(list(self.claims()))
-        yield "### Methods in order at the largest size"
-        yield "The paper: SKLR first, then SKkm, ITML and LSML in changing order, then no answers."
-        yield "\n".join(self.orders())
+
+    def cells(self, method: Method, column: Column, sampling: str = PAPER) -> list[s.Cell]:
+        """Give the cells of a method's curve over s."""
+        return self.study.curve(column.setting, SAMPLINGS[sampling] or s.paper_source(method))
 
     def curve(
         self, method: Method, column: Column, sampling: str = PAPER, field: str = ""
     ) -> partial[pd.DataFrame]:
         """Give a method's curve over s, for a set."""
-        cells = self.study.curve(column.setting, SAMPLINGS[sampling] or paper_source(method))
-        return partial(
-            self.results.curve,
-            cells=cells,
-            method=method,
-            field=field or column.target,
-            x=self.study.sizes,
-        )
+        points = {"cells": self.cells(method, column, sampling), "x": self.study.sizes}
+        return partial(self.results.curve, method=method, field=field or column.target, **points)
 
     def new(self, method: Method, column: Column) -> partial[pd.DataFrame]:
         """Give its curve on rows outside the sample."""
         return self.curve(method, column, field=f"new {column.target}")
 
+    def wrong(self, method: Method) -> partial[pd.DataFrame]:
+        """Give a method's curve over the share of wrong answers, for a set."""
+        points = {"cells": self.study.wrong_cells(method), "x": (0.0, *s.WRONG)}
+        return partial(self.results.curve, method=method, field="multi", **points)
+
+    def row(self, label: str, name: str, cells: list[s.Cell], method: Method, field: str) -> Any:
+        """Give a row of a table."""
+        return [label, *(self.results.score(name, cell, method, field) for cell in cells)]
+
+    def claim(self, text: str, ours: Any, theirs: Any, at: Any = None, **more: Any) -> Claim:
+        """Compare curves on all sets, or their values at a point, or at one point each."""
+        first, last = at if isinstance(at, tuple) else (at, at)
+        if at is not None:
+            of_ours, of_theirs = ours, theirs
+            ours, theirs = (lambda name: of_ours(name)[first]), (lambda name: of_theirs(name)[last])
+        return Claim(text, ours, theirs, more.pop("where", self.sets), **more)
+
     def above(self, method: Method, sampling: str, column: Column) -> Claim:
         """Compare a form of SKLR with the paper's comparators."""
-        others = {m.label: self.curve(m, column, sampling) for m in COMPARATORS}
-        return Claim(
-            f"{method.label} above SKkm, ITML and LSML at every s, {column.title}, {sampling}",
-            self.curve(method, column, sampling),
-            lambda name: {label: curve(name) for label, curve in others.items()},
-            self.sets,
+        text = f"{method.label} above SKkm, ITML and LSML at every s, {column.title}, {sampling}"
+        others = {m.label: self.curve(m, column, sampling) for m in s.COMPARATORS}
+        return self.claim(text, self.curve(method, column, sampling), _each(others))
+
+    def in_short(self) -> str:
+        """Count the comparisons of both forms of SKLR with the comparators."""
+        return "\n".join(
+            f"- {method.label}, {sampling}, beside the comparators: {counted(claims)}."
+            for (method, sampling), claims in self.main.items()
         )
 
-    def claims(self) -> Iterator[Claim]:
-        """Give the other claims."""
-        for other, column in product((HARD, PUBLISHED, E2CP), COLUMNS):
-            yield Claim(
-                f"SKLR above {other.label} at every s, {column.title}, {PAPER}",
-                self.curve(SOFT, column),
-                self.curve(other, column),
-                self.sets,
-            )
-        yield from self._mixed_claims()
-        first, last = self.study.sizes[0], self.study.sizes[-1]
-        itml = self.curve(ITML, COLUMNS[1])
-        yield Claim(
-            f"{COLUMNS[1].title}: ITML with s = {last} below ITML with s = {first}",
-            lambda name: itml(name)[last],
-            lambda name: itml(name)[first],
-            self.sets,
-            is_below=True,
-        )
-        for column, ours in product(COLUMNS, (SOFT, PUBLISHED)):
-            others = {m.label: self.new(m, column) for m in COMPARATORS}
-            yield Claim(
-                f"{ours.label} above the others outside the sample, {column.title}",
-                self.new(ours, column),
-                lambda name, others=others: {label: of(name) for label, of in others.items()},
-                self.unseen,
-            )
-        for ours, with_apart in product((SOFT, PUBLISHED), (False, True)):
-            yield self._equalities_help(ours, with_apart=with_apart)
-        yield Claim(
-            f"SKLR above kernel k-means with {WRONG[-1]:.0%} of the answers wrong",
-            lambda name: self.wrong_curve(name, SOFT)[WRONG[-1]],
-            lambda name: self.wrong_curve(name, KERNEL_KMEANS)[WRONG[-1]],
-            self.sets,
-        )
+    def above_comparators(self) -> Claims:
+        """Compare both forms of SKLR with the comparators."""
+        return Claims([claim for claims in self.main.values() for claim in claims])
 
-    def _mixed_claims(self) -> Iterator[Claim]:
-        last = self.study.sizes[-1]
-        for column, others, is_below in (
-            (COLUMNS[2], COMPARATORS, False),
-            (COLUMNS[3], (SKKM, ITML), True),
+    def other_claims(self) -> Claims:
+        """Give all other claims."""
+        return Claims(list(self._claims()))
+
+    def _claims(self) -> Iterator[Claim]:
+        for other, column in product((s.HARD, s.PUBLISHED, s.E2CP), COLUMNS):
+            text = f"SKLR above {other.label} at every s, {column.title}, {PAPER}"
+            yield self.claim(text, self.curve(s.SOFT, column), self.curve(other, column))
+        first, *_, last = self.study.sizes
+        for column, m, word in (
+            *((COLUMNS[2], m, "above") for m in s.COMPARATORS),
+            *((COLUMNS[3], m, "below") for m in (s.SKKM, s.ITML)),
         ):
-            base = self.curve(KERNEL_KMEANS, column)
-            for method in others:
-                curve = self.curve(method, column)
-                yield Claim(
-                    f"{column.title}: {method.label} {'below' if is_below else 'above'} kernel "
-                    f"k-means at s = {last}",
-                    lambda name, curve=curve: curve(name)[last],
-                    lambda name, base=base: base(name)[last],
-                    self.sets,
-                    is_below,
-                )
+            text = f"{column.title}: {m.label} {word} kernel k-means at s = {last}"
+            pair = self.curve(m, column), self.curve(s.KERNEL_KMEANS, column)
+            yield self.claim(text, *pair, last, is_below=word == "below")
+        text = f"{COLUMNS[1].title}: ITML with s = {last} below ITML with s = {first}"
+        itml = self.curve(s.ITML, COLUMNS[1])
+        yield self.claim(text, itml, itml, (last, first), is_below=True)
+        for column, m in product(COLUMNS, SOFT_AND_PUBLISHED):
+            text = f"{m.label} above the others outside the sample, {column.title}"
+            others = _each({other.label: self.new(other, column) for other in s.COMPARATORS})
+            yield self.claim(text, self.new(m, column), others, where=self.unseen)
+        for m, with_apart in product(SOFT_AND_PUBLISHED, (False, True)):
+            none, *_, most = self.study.equal_cells(with_apart=with_apart)
+            kind = "of one class or of three" if with_apart else "of one class"
+            text = f"{m.label} with {most.n_equal} equalities {kind} above without"
+            value = partial(self.results.values, method=m, field="multi")
+            yield self.claim(text, partial(value, cell=most), partial(value, cell=none))
+        text = f"SKLR above kernel k-means with {s.WRONG[-1]:.0%} of the answers wrong"
+        yield self.claim(text, self.wrong(s.SOFT), self.wrong(s.KERNEL_KMEANS), s.WRONG[-1])
 
-    def _equalities_help(self, ours: Method, *, with_apart: bool) -> Claim:
-        first, *_, last = self.study.equal_cells(with_apart=with_apart)
-        kind = "of one class or of three" if with_apart else "of one class"
-        value = partial(self.results.values, method=ours, field="multi")
-        return Claim(
-            f"{ours.label} with {last.n_equal} equalities {kind} above without",
-            partial(value, cell=last),
-            partial(value, cell=first),
-            self.sets,
-        )
-
-    def orders(self) -> Iterator[str]:
+    def orders(self) -> str:
         """List the methods by their means at the largest size."""
+        lines = []
         for sampling, name, column in product(SAMPLINGS, self.sets, COLUMNS):
-            scores = {}
-            for method in METHODS:
-                cell = self._cells(method, column, sampling)[-1]
-                scores[method.label] = self.results.score(name, cell, method, column.target)
-            yield f"- {sampling}, {name}, {column.title}: {in_order(scores)}."
+            scores = {
+                m.label: self.results.score(
+                    name, self.cells(m, column, sampling)[-1], m, column.target
+                )
+                for m in s.METHODS
+            }
+            lines.append(f"- {sampling}, {name}, {column.title}: {in_order(scores)}.")
         for name in self.sets:
             scores = {
                 m.label: self.results.score(name, self.study.wrong_cells(m)[-1], m, "multi")
-                for m in (SOFT, HARD, *COMPARATORS)
+                for m in (s.SOFT, s.HARD, *s.COMPARATORS)
             }
-            yield f"- {name}, {WRONG[-1]:.0%} wrong: {in_order(scores)}."
-
-    def _cells(self, method: Method, column: Column, sampling: str) -> list[Cell]:
-        return self.study.curve(column.setting, SAMPLINGS[sampling] or paper_source(method))
+            lines.append(f"- {name}, {s.WRONG[-1]:.0%} wrong: {in_order(scores)}.")
+        return "\n".join(lines)
 
     def tables_1(self) -> Iterator[Table]:
         """Give a table for each set and column, with both samplings."""
         for name, column in product(self.sets, COLUMNS):
-            rows: list[list[Any]] = []
-            for method in METHODS:
-                for source in (LABELLED, ALL) if method.uses_answers else ("",):
-                    star = " *" if source == paper_source(method) else ""
-                    label = f"{method.label}, {source}{star}" if source else method.label
-                    cells = self.study.curve(column.setting, source or ALL)
-                    rows.append([label, *self._scores(name, cells, method, column.target)])
-            yield Table([f"{name} {column.title}", *self._sizes], rows, is_marked=True)
+            rows = []
+            for m in s.METHODS:
+                for source in (s.LABELLED, s.ALL) if m.uses_answers else ("",):
+                    star = " *" if source == s.paper_source(m) else ""
+                    label = f"{m.label}, {source}{star}" if source else m.label
+                    cells = self.study.curve(column.setting, source or s.ALL)
+                    rows.append(self.row(label, name, cells, m, column.target))
+            yield self._over_sizes(name, column, rows)
 
     def tables_3(self) -> Iterator[Table]:
         """Give a table for each set and column, of rows outside the sample."""
-        learned = [method for method in METHODS if not method.clusterer]
+        learned = [m for m in s.METHODS if not m.clusterer]
         for name, column in product(self.unseen, COLUMNS):
             field = f"new {column.target}"
-            rows = [
-                [m.label, *self._scores(name, self._cells(m, column, PAPER), m, field)]
-                for m in learned
-            ]
-            yield Table([f"{name} {column.title}", *self._sizes], rows, is_marked=True)
+            rows = [self.row(m.label, name, self.cells(m, column), m, field) for m in learned]
+            yield self._over_sizes(name, column, rows)
 
-    def _scores(self, name: str, cells: list[Cell], method: Method, field: str) -> list[Any]:
-        return [self.results.score(name, cell, method, field) for cell in cells]
+    def _over_sizes(self, name: str, column: Column, rows: list[Any]) -> Table:
+        header = [f"{name} {column.title}", *(f"s = {size}" for size in self.study.sizes)]
+        return Table(header, rows, is_marked=True)
 
-    @property
-    def _sizes(self) -> list[str]:
-        return [f"s = {size}" for size in self.study.sizes]
-
-    def figure_1(self, sampling: str) -> Curves:
+    def figure_1(self) -> Iterator[Curves]:
         """Draw a row for each set, a column for each setting."""
-        rows = [
-            [
-                Panel(
-                    f"{name} {column.title}",
-                    self.study.sizes,
-                    [_line(m, self.curve(m, column, sampling)(name)) for m in METHODS],
-                )
-                for column in COLUMNS
+        for sampling, stem in STEMS.items():
+            rows = [
+                [
+                    Panel(
+                        f"{name} {column.title}",
+                        self.study.sizes,
+                        [_line(m, self.curve(m, column, sampling)(name)) for m in s.METHODS],
+                    )
+                    for column in COLUMNS
+                ]
+                for name in self.sets
             ]
-            for name in self.sets
-        ]
-        return Curves(STEMS[sampling], f"Answers {sampling}", rows, "labelled rows of each class")
+            yield Curves(stem, f"Answers {sampling}", rows, "labelled rows of each class")
 
-    def figure_2(self) -> Any:
+    def figure_2(self) -> Picture | str:
         """Show the digits as given, and in features learned from the largest mixed answers."""
-        of = of_study.sample(USPS, 0)
+        return Picture("tsne", "Figure 2", self._maps) if s.USPS in self.sets else "No data."
+
+    def _maps(self) -> Any:
+        of = s.sample(s.USPS, 0)
         figure, grid = panels(1, 3)
         _map(grid[0, 0], of.X, of.y, "as given")
-        for place, (method, source) in zip(
-            grid[0, 1:], ((SKKM, LABELLED), (SOFT, ALL)), strict=True
-        ):
-            known = of_study.answers(USPS, Cell("mixed", self.study.sizes[-1], source), 0)
-            found = run_method(method, of.X, known, (2,), 0)
+        for place, m, source in ((grid[0, 1], s.SKKM, s.LABELLED), (grid[0, 2], s.SOFT, s.ALL)):
+            known = s.answers(s.USPS, s.Cell("mixed", self.study.sizes[-1], source), 0)
+            found = run_method(m, of.X, known, (2,), 0)
             if found.embedding is not None:
-                _map(place, found.embedding, of.y, method.label)
-        figure.suptitle("USPS digits, t-SNE: a colour a digit; dots even, crosses odd", fontsize=11)
+                _map(place, found.embedding, of.y, m.label)
+        figure.suptitle("USPS digits, t-SNE: a color a digit; dots even, crosses odd", fontsize=11)
         return figure
 
-    def figure_4(self) -> Iterator[Block]:
+    def figure_4(self) -> list[Curves | Table]:
         """Draw and list the effect of equalities."""
-        kinds = {
-            (m, with_apart): f"{m.label}, {'one class or three' if with_apart else 'one class'}"
-            for m in (SOFT, PUBLISHED)
-            for with_apart in (False, True)
-        }
         row, tables = [], []
         for name in self.sets:
             lines, rows = [], []
-            for (m, with_apart), label in kinds.items():
+            for m, with_apart in product(SOFT_AND_PUBLISHED, (False, True)):
                 cells = self.study.equal_cells(with_apart=with_apart)
+                label = f"{m.label}, {'one class or three' if with_apart else 'one class'}"
                 style = {"color": COLORS[m], "linestyle": "--" if with_apart else "-"}
                 lines.append(Line(label, self.results.curve(name, cells, m, "multi"), style))
-                rows.append([label, *self._scores(name, cells, m, "multi")])
-            row.append(Panel(name, EQUALITIES, lines))
-            tables.append(Table([name, *map(str, EQUALITIES)], rows, is_marked=True))
-        yield Curves("equalities", "Figure 4", [row], "equalities")
-        yield from tables
+                rows.append(self.row(label, name, cells, m, "multi"))
+            row.append(Panel(name, s.EQUALITIES, lines))
+            tables.append(Table([name, *map(str, s.EQUALITIES)], rows, is_marked=True))
+        return [Curves("equalities", "Figure 4", [row], "equalities"), *tables]
 
-    def wrong_curve(self, name: str, method: Method) -> pd.DataFrame:
-        """Give a method's curve over the share of wrong answers."""
-        cells = self.study.wrong_cells(method)
-        return self.results.curve(name, cells, method, "multi", (0.0, *WRONG))
-
-    def wrong_answers(self) -> Iterator[Block]:
+    def wrong_answers(self) -> list[Curves | Table]:
         """Draw and list the effect of wrong answers."""
-        methods = (KERNEL_KMEANS, SOFT, HARD, *COMPARATORS)
-        x = [100 * share for share in (0.0, *WRONG)]
-        row = [
-            Panel(name, x, [_line(m, self.wrong_curve(name, m)) for m in methods])
-            for name in self.sets
-        ]
-        yield Curves("wrong", "Wrong answers", [row], "wrong answers, %")
-        shares = [f"{share:.0%} wrong" for share in (0.0, *WRONG)]
+        methods, shares = (s.KERNEL_KMEANS, s.SOFT, s.HARD, *s.COMPARATORS), (0.0, *s.WRONG)
+        x, row, tables = [100 * share for share in shares], [], []
         for name in self.sets:
-            rows = [
-                [m.label, *self._scores(name, self.study.wrong_cells(m), m, "multi")]
-                for m in methods
-            ]
-            yield Table([name, *shares], rows, is_marked=True)
+            row.append(Panel(name, x, [_line(m, self.wrong(m)(name)) for m in methods]))
+            rows = [self.row(m.label, name, self.study.wrong_cells(m), m, "multi") for m in methods]
+            header = [name, *(f"{share:.0%} wrong" for share in shares)]
+            tables.append(Table(header, rows, is_marked=True))
+        return [Curves("wrong", "Wrong answers", [row], "wrong answers, %"), *tables]
+
+
+def _each(curves: dict[str, partial[pd.DataFrame]]) -> Any:
+    return lambda name: {label: curve(name) for label, curve in curves.items()}
 
 
 def _line(method: Method, curve: pd.DataFrame) -> Line:
@@ -394,3 +273,10 @@ def _map(place: Any, Z: Any, y: dict[str, Any], title: str) -> None:
     place.set_title(title, fontsize=9)
     place.set_xticks([])
     place.set_yticks([])
+
+
+QUICK = s.SklrStudy(1, (s.VEHICLE,), "sklr_quick", True, sizes=(5, 13))
+ALL_SIZES = ("5, 7, ... 19 labelled rows a class.", {"sizes": s.ALL_SIZES})
+command = study_command(
+    s.SklrStudy(), report, QUICK, "One trial, vehicle, two sizes", {"all-sizes": ALL_SIZES}
+)

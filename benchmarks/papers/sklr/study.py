@@ -11,14 +11,12 @@ from numpy.random import RandomState
 
 from benchmarks.papers.sklr import draws
 from benchmarks.study.engine import Study, Task
-from benchmarks.study.fits import k_means, run_method, version
+from benchmarks.study.fits import k_means, run_method
 from benchmarks.study.methods import Method
 from benchmarks.study.problems import Floats, Ints, Problem, load
 from benchmarks.study.tags import seed_of
 from clew import Constraints
 from clew.metrics import adjusted_rand_score
-
-__all__ = ["METHODS", "NO_ANSWERS", "Cell", "SklrStudy", "answers", "paper_source", "sample"]
 
 VEHICLE, SCENE, USPS, DIGITS = "vehicle", "scene8_outdoor", "usps_11000", "digits"
 SETS = (VEHICLE, SCENE, USPS, DIGITS)
@@ -195,6 +193,8 @@ class SklrStudy(Study):
     n_trials: int = 6
     sets: tuple[str, ...] = SETS
     stem: str = "sklr"
+    no_answers = NO_ANSWERS
+    problem = staticmethod(problem)
     sizes: tuple[int, ...] = SIZES
 
     def curve(self, setting: str, source: str) -> list[Cell]:
@@ -220,7 +220,6 @@ class SklrStudy(Study):
         return list(dict.fromkeys([*wrong, *equal, *curves]))
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
-        """Give every method with every cell."""
         return [(method, cell) for cell in self.cells() for method in self._methods_at(cell)]
 
     def _methods_at(self, cell: Cell) -> list[Method]:
@@ -230,18 +229,6 @@ class SklrStudy(Study):
             return list(METHODS)
         found = [m for m in METHODS if m.uses_answers and m not in (PUBLISHED, E2CP)]
         return [KERNEL_KMEANS, *(m for m in found if paper_source(m) == cell.source)]
-
-    def base(self, method: Method, cell: Cell) -> Cell:
-        """Without answers all cells are one."""
-        return cell if method.uses_answers else NO_ANSWERS
-
-    def problem(self, name: str) -> Problem:
-        """Load a set."""
-        return problem(name)
-
-    def version(self, method: Method) -> str:
-        """Hash the parameters of a method."""
-        return version(method)
 
     def measure(self, task: Task) -> dict[str, Any]:
         """Score groups: the ARI of each target, and "new " + target of rows outside the sample."""

@@ -37,8 +37,6 @@ from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 
-__all__ = ["ABLATIONS", "ALIKE", "Ablation", "mean_field_refined", "messages_of"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -13,98 +13,34 @@ import pandas as pd
 from benchmarks.studies.guided import study as s
 from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE
 from benchmarks.study import pictures
-from benchmarks.study import report as parts
+from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
-from benchmarks.study.report import Block, Curves, Line, Panel, Picture, Table
+from benchmarks.study.report import Curves, Line, Panel, Picture, Table, fill
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, averaged, difference
 
-__all__ = ["GuidedReport", "report"]
-
-NOTES = f"""\
-Adjusted Rand index (ARI), mean ± standard error over trials; the best of each column in bold.
-
-- All sets of fewer than 2,500 rows. Features are standardized; those of pictures are not (digits as
-  they are, 50 principal components of olivetti_64x64, 30 of pie10_32x32 with the first 100 pictures
-  of each person). apfaces_900 has distances alone: its features are 30 coordinates of classical
-  scaling. Every method gets the same features; GuidedClustering has `standardize=False`.
-- Random pairs, an exact share of them answered wrong: a quarter, one and two for each row (N/4, N,
-  2N), and .1 % and .5 % of all pairs. The number of groups is the true one.
-- Comparators: E2CP, soft and hard COP-RF, RF+E2CP, ITML, constrained linkage, Ward and Euclidean
-  spectral clustering. Hard COP-RF is as published, without the answers that its inconsistency calls
-  wrong. Forests of comparators have {s.N_TREES} trees.
-- A method that refuses contradictory answers, or finds no groups, counts with Ward's groups.
-- Methods without answers are run once for each trial. LSML, SparseLP and SSSVaD take no pairs: they
-  are in the tables of kinds."""
-TIME_NOTES = "CPU seconds of a fit, on one thread; SKLR's and DCRC's within their limits."
-KIND_NOTES = """\
-The same number of questions, random ones: the answer to many about three rows is don't-know. E2CP,
-COP-RF and ITML get the pairs that the answers imply; LSML, SparseLP and SSSVaD get comparisons
-only: no pairs, and no "none differs"."""
-PEOPLE_NOTES = f"""\
-Pairs, asked of people in turn. Wrong answers of four people:
-{", ".join(f"{name} {100 * rate:g} %" for name, rate in s.PEOPLE["four people"].items())}; of two
-good people 3 %. "Alike at first": names are known, but the constrained members weight all people
-alike. Of comparators the better of names known and dropped."""
-ABLATION_NOTES = """\
-One step left out, or replaced. Means over eight sets of fewer than 900 rows; N/4, N, 2N answers."""
 #: What is to be reached: lead over the comparators, area under the curve, loss by wrong answers.
 LEAD, AUC, LOSS = 0.05, 0.85, 0.02
 SLOW = ("guided", "e2cp", "coprf", "coprf_hard", "itml", "sklr", "dcrc")
 COLORS = (BLUE, RED, GREEN, ORANGE, PINK, SKY, GREY)
-STEPS = (s.GUIDED, *ABLATIONS)
+STEPS = {s.GUIDED: "all steps"} | {m: m.label for m in ABLATIONS}
 ROUNDING = 1e-9
 Cells = Sequence[s.Cell]
 
 
 def report(results: Results[s.GuidedStudy]) -> str:
     """Write the report."""
-    study = results.study
-    title = "Guided clustering against the other methods"
-    scale = f"{study.n_trials} trials, {len(study.found_sets)} sets."
-    return parts.write(results, title, NOTES, scale, list(GuidedReport(results).blocks()))
+    return fill(results, GuidedReport(results), __file__)
 
 
 class GuidedReport:
     """The parts of the report, made of the results."""
 
     def __init__(self, results: Results[s.GuidedStudy]) -> None:
-        self.results, self.study = results, results.study
+        self.results, self.study, self.over = results, results.study, results.mean
         self.sets, self.errors = self.study.found_sets, self.study.errors
-        self.over = results.mean
-        self.all = self.main()
-
-    def blocks(self) -> Iterator[Block]:
-        """Give all parts."""
-        yield "## In short"
-        yield "\n".join(f"- {line}" for line in self.findings())
-        yield "## By the number of answers\n\nMeans over sets."
-        yield self.curves()
-        yield from map(self.by_amount, self.errors)
-        yield self.over_all()
-        yield "Methods that take too long for all, on what they are run on:"
-        yield self.limited()
-        yield "## By set\n\nMeans over the numbers of answers."
-        yield from map(self.by_set, self.errors)
-        yield "## Estimates about the answers"
-        yield self.about_answers()
-        yield "## Beside no answers at all"
-        yield self.beside_no_answers(max(self.errors))
-        yield f"## Time\n\n{TIME_NOTES}"
-        yield self.seconds()
-        yield f"## Kinds of answers\n\n{KIND_NOTES}"
-        amounts = self.study.amounts
-        for amount, error in product(("N/4", "N"), (0.0, 0.15)):
-            if amount in amounts and error in self.errors:
-                yield self.kinds(amount, error)
-        yield f"## Annotators who differ\n\n{PEOPLE_NOTES}"
-        for people, amount in product(s.PEOPLE, ("N", "2N")):
-            if amount in amounts:
-                yield self.people(people, amount)
-        yield f"## Ablations\n\n{ABLATION_NOTES}"
-        yield Picture("ablations", "Ablations", self.bars)
-        yield self.ablations()
+        self.n_sets, self.all = len(self.sets), self.main()
 
     def main(self, *errors: float) -> list[s.Cell]:
         """Give the cells of the main part, of some shares of wrong answers or of all."""
@@ -119,15 +55,16 @@ class GuidedReport:
         """Average over all sets, on points that all methods have."""
         return Score.of(self.over(self.sets, cells, method, s.EVERYWHERE))
 
-    def lead(self, cells: Cells, other: Method) -> Score:
-        """Compare guided clustering with another method, on the same points as `mean`."""
-        ours, theirs = (self.over(self.sets, cells, m, s.EVERYWHERE) for m in (s.GUIDED, other))
-        return difference(ours, theirs)
+    def gap(
+        self, names: Sequence[str], cells: Cells, other: Method, beside: Sequence[Method] = ()
+    ) -> Score:
+        """Compare guided clustering with another method, on points that both have, and others."""
+        both = (s.GUIDED, other)
+        return difference(*(self.over(names, cells, m, (*both, *beside)) for m in both))
 
-    def gap(self, names: Iterable[str], cells: Cells, other: Method) -> Score:
-        """Compare guided clustering with another method, on points that both have."""
-        both, names = (s.GUIDED, other), list(names)
-        return difference(*(self.over(names, cells, m, both) for m in both))
+    def lead(self, cells: Cells, other: Method) -> Score:
+        """Compare guided clustering with another method, on the points of `mean`."""
+        return self.gap(self.sets, cells, other, s.EVERYWHERE)
 
     def rival(self, name: str, cells: Cells) -> tuple[str, Score, Score]:
         """Give the best comparator on a set, its score, and the lead of guided clustering."""
@@ -138,8 +75,20 @@ class GuidedReport:
         """Average what guided clustering estimates about answers."""
         return Score.of(self.over(self.sets, cells, s.GUIDED, field=field))
 
-    def findings(self) -> Iterator[str]:
+    def gain(self, names: Sequence[str], cell: s.Cell) -> Score:
+        """Compare guided clustering with and without answers."""
+        with_answers, without = (
+            [self.results.values(name, of, s.GUIDED) for name in names]
+            for of in (cell, s.NO_ANSWERS)
+        )
+        return difference(averaged(with_answers), averaged(without))
+
+    def in_short(self) -> str:
         """Compare the results with what was to be reached."""
+        parts = (self._over_all, self._by_cell, self._about_answers, self._others)
+        return "\n".join(f"- {line}" for part in parts for line in part())
+
+    def _over_all(self) -> Iterator[str]:
         best, score = _best(partial(self.mean, self.all))
         if best is None:
             yield "The main part is not measured."
@@ -150,34 +99,26 @@ class GuidedReport:
             f"{best.label} with {score}. Lead {lead} ({_reached(lead.mean >= LEAD)}; "
             f"sought {LEAD})."
         )
-        bests = {cell.name: _best(partial(self.mean, [cell])) for cell in self.all}
-        leads = {
-            cell.name: self.mean([cell], s.GUIDED).mean - bests[cell.name][1].mean
-            for cell in self.all
-            if bests[cell.name][0]
-        }
-        least, n_above = (
-            min(leads, key=lambda name: leads[name]),
-            sum(lead >= 0 for lead in leads.values()),
-        )
+
+    def _by_cell(self) -> Iterator[str]:
+        leads = []
+        for cell in self.all:
+            best, score = _best(partial(self.mean, [cell]))
+            if best:
+                lead = self.mean([cell], s.GUIDED).mean - score.mean
+                leads.append((lead, f"{cell.name}: {lead:+.3f} beside {best.label}"))
+        if not leads:
+            return
+        n_above = sum(lead >= 0 for lead, _ in leads)
         yield (
             f"At or above every comparator on the mean in {n_above} of {len(leads)} cells "
-            f"({_reached(n_above == len(leads))}); least {least}: {leads[least]:+.3f} beside "
-            f"{bests[least][0].label}."
+            f"({_reached(n_above == len(leads))}); least {min(leads)[1]}."
         )
         counts = ", ".join(map(self._n_below, self.errors))
         yield (
             "More than a standard error below the best comparator of a set, over its amounts (and "
             f"at single amounts): {counts}."
         )
-        yield from self._about_answers()
-        others = [m for m in s.EVERYWHERE if m not in (s.GUIDED, *s.COMPARATORS)]
-        best, score = _best(partial(self.mean, self.all), others)
-        if best:
-            yield (
-                f"Of the other methods that run on all sets the best is {best.label} with "
-                f"{score}: {self.lead(self.all, best)}."
-            )
 
     def _n_below(self, error: float) -> str:
         cells, texts = self.main(error), []
@@ -190,42 +131,63 @@ class GuidedReport:
 
     def _about_answers(self) -> Iterator[str]:
         for error in self.errors:
-            cells = self.main(error)
-            auc, rate, held = (
-                self.estimate(cells, field) for field in ("auc", "error_rate", "is_held")
-            )
-            if error:
-                is_judged = error == 0.15 and auc.is_known
-                verdict = f" ({_reached(auc.mean >= AUC)}; sought {AUC})" if is_judged else ""
-                yield f"Wrong answers found at {100 * error:g} %: AUC {auc}{verdict}."
-            held_text = f"; its interval holds the true share with frequency {held}" * bool(error)
-            yield f"Error rate at {100 * error:g} %: estimated {rate}{held_text}."
+            of = partial(self.estimate, self.main(error))
+            text = f"Error rate at {100 * error:g} %: estimated {of('error_rate')}"
+            if not error:
+                yield f"{text}."
+                continue
+            auc = of("auc")
+            is_sought = error == 0.15 and auc.is_known
+            goal = f" ({_reached(auc.mean >= AUC)}; sought {AUC})" if is_sought else ""
+            yield f"Wrong answers found at {100 * error:g} %: AUC {auc}{goal}."
+            yield f"{text}; its interval holds the true share with frequency {of('is_held')}."
         worst = max(self.errors)
-        gains = [(n, c.amount, self.gain([n], c).mean) for n in self.sets for c in self.main(worst)]
-        losses = sorted((of for of in gains if of[2] < -LOSS), key=lambda of: of[2])
-        text = "; ".join(f"{name}, {amount} {gain:+.3f}" for name, amount, gain in losses[:5])
+        points = product(self.sets, self.main(worst))
+        gains = [(self.gain([name], c).mean, f"{name}, {c.amount}") for name, c in points]
+        losses = sorted(gain for gain in gains if gain[0] < -LOSS)
+        text = "; ".join(f"{place} {gain:+.3f}" for gain, place in losses[:5])
         yield (
             f"With {100 * worst:g} % wrong, more than {LOSS} below no answers at {len(losses)} "
             f"sets and amounts ({_reached(not losses)})" + (f": {text}." if text else ".")
         )
 
-    def gain(self, names: Sequence[str], cell: s.Cell) -> Score:
-        """Compare guided clustering with and without answers."""
-        of, without = self.results.values, s.NO_ANSWERS
-        gains = [of(name, cell, s.GUIDED) - of(name, without, s.GUIDED) for name in names]
-        score = Score.of(averaged([gain.dropna() for gain in gains if gain.count()]))
-        return Score(score.mean, score.error, is_gap=True)
+    def _others(self) -> Iterator[str]:
+        others = [m for m in s.EVERYWHERE if m not in (s.GUIDED, *s.COMPARATORS)]
+        best, score = _best(partial(self.mean, self.all), others)
+        if best:
+            yield (
+                f"Of the other methods that run on all sets the best is {best.label} with "
+                f"{score}: {self.lead(self.all, best)}."
+            )
 
-    def by_amount(self, error: float) -> Table:
+    def curves(self) -> Curves:
+        """Draw guided clustering and the best others."""
+        means = {m: self.mean(self.all, m).mean for m in s.EVERYWHERE}
+        others = [m for m in means if m != s.GUIDED and not np.isnan(means[m])]
+        shown = [s.GUIDED, *sorted(others, key=lambda m: -means[m])]
+        row = []
+        for error in self.errors:
+            cells, lines = self.main(error), []
+            for m, color in zip(shown, COLORS, strict=False):
+                columns = [self.over(self.sets, [cell], m, s.EVERYWHERE) for cell in cells]
+                style = {"color": color, "linewidth": 2.2 if m == s.GUIDED else 1.1}
+                lines.append(Line(m.label, pd.concat(columns, axis=1), style))
+            ticks = [cell.amount for cell in cells]
+            row.append(Panel(_wrong(error), range(len(cells)), lines, ticks))
+        title = "ARI by the number of answers"
+        return Curves("curves", title, [row], "answers", ["mean ARI over sets"])
+
+    def by_amount(self) -> Iterator[Table]:
         """Give a row for each method, and a column for each amount."""
-        cells = self.main(error)
-        columns = [*([cell] for cell in cells), cells]
-        rows = [[m.label, *(self.mean(of, m) for of in columns)] for m in s.EVERYWHERE]
-        bests = [_best(partial(self.mean, of))[0] for of in columns]
-        rows.append(["best comparator", *(best.label if best else "–" for best in bests)])
-        leads = [self.lead(of, m) if m else "–" for of, m in zip(columns, bests, strict=True)]
-        rows.append(["guided ahead by", *leads])
-        return Table([_wrong(error), *(c.amount for c in cells), "mean"], rows, is_marked=True)
+        for error in self.errors:
+            columns = [*([cell] for cell in self.main(error)), self.main(error)]
+            rows = [[m.label, *(self.mean(of, m) for of in columns)] for m in s.EVERYWHERE]
+            bests = [_best(partial(self.mean, of))[0] for of in columns]
+            leads = [self.lead(of, m) if m else "–" for of, m in zip(columns, bests, strict=True)]
+            rows.append(["best comparator", *(best.label if best else "–" for best in bests)])
+            rows.append(["guided ahead by", *leads])
+            amounts = [cell.amount for cell in self.main(error)]
+            yield Table([_wrong(error), *amounts, "mean"], rows, is_marked=True)
 
     def over_all(self) -> Table:
         """Give the mean of each method over everything, the best first."""
@@ -242,32 +204,37 @@ class GuidedReport:
             rows.append([m.label, f"{m.max_rows:,} rows{most}", *gaps])
         return Table(["guided ahead of", "run up to", *map(_wrong, self.errors)], rows)
 
-    def by_set(self, error: float) -> Table:
+    def by_set(self) -> Iterator[Table]:
         """Compare guided clustering, without answers too, with the best comparator of each set."""
-        cells, rows = self.main(error), []
-        for name in self.sets:
-            ours = self.over([name], cells, s.GUIDED)
-            without = self.results.values(name, s.NO_ANSWERS, s.GUIDED)
-            rows.append([name, ours, without, *self.rival(name, cells)])
-        header = [_wrong(error), "guided", "no answers", "best comparator", "its", "gap"]
-        return Table(header, rows)
+        columns = ["guided", "no answers", "best comparator", "its", "gap"]
+        for error in self.errors:
+            cells, rows = self.main(error), []
+            for name in self.sets:
+                ours = self.over([name], cells, s.GUIDED)
+                without = self.results.values(name, s.NO_ANSWERS, s.GUIDED)
+                rows.append([name, ours, without, *self.rival(name, cells)])
+            yield Table([_wrong(error), *columns], rows)
 
     def about_answers(self) -> Table:
         """Give how well wrong answers are found, and how well their share is estimated."""
-        fields = ("auc", "error_rate", "true_error", "is_held")
+        fields = {
+            "AUC": "auc",
+            "estimated share": "error_rate",
+            "true share": "true_error",
+            "interval holds it": "is_held",
+        }
         rows = [
-            [cell.name.removeprefix("pairs, "), *(self.estimate([cell], of) for of in fields)]
-            for cell in self.all
+            [c.name.removeprefix("pairs, "), *(self.estimate([c], of) for of in fields.values())]
+            for c in self.all
         ]
-        names = ("AUC", "estimated share", "true share", "interval holds it")
-        return Table(["mean over sets", *names], rows)
+        return Table(["mean over sets", *fields], rows)
 
-    def beside_no_answers(self, error: float) -> Table:
-        """Give what wrong answers gain or lose."""
-        cells = self.main(error)
+    def beside_no_answers(self) -> Table:
+        """Give what the largest share of wrong answers gains or loses."""
+        worst = max(self.errors)
         where = {name: [name] for name in self.sets} | {"mean": self.sets}
-        rows = [[label, *(self.gain(of, cell) for cell in cells)] for label, of in where.items()]
-        return Table([_wrong(error), *(cell.amount for cell in cells)], rows)
+        rows = [[k, *(self.gain(of, cell) for cell in self.main(worst))] for k, of in where.items()]
+        return Table([_wrong(worst), *(cell.amount for cell in self.main(worst))], rows)
 
     def seconds(self) -> Table:
         """Give CPU seconds of a fit, the mean over the cells that each method is run on."""
@@ -280,69 +247,56 @@ class GuidedReport:
             rows.append([name, *(f"{of.mean():.2f}" if of.count() else "–" for of in spent)])
         return Table(["mean over cells", *(m.label for m in methods)], rows)
 
-    def kinds(self, amount: str, error: float) -> Table:
+    def kinds(self) -> Iterator[Table]:
         """Give a row for each method, and a column for each kind of answers."""
-        names, cells = self.sets_of("kinds"), [[s.Cell(of, amount, error)] for of in s.KINDS]
-        common = [m for m in s.KIND_METHODS if m in s.EVERYWHERE]
-        rows = [[m.label, *(self.over(names, of, m, common) for of in cells)] for m in common]
-        rows += [
-            [f"guided ahead of {m.label}", *(self.gap(names, of, m) for of in cells)]
-            for m in (*s.KIND_METHODS, *s.COMPARING)
-            if m not in common
-        ]
-        return Table([f"{amount}, {_wrong(error)}", *s.KINDS], rows, is_marked=True)
+        names, common = self.sets_of("kinds"), [m for m in s.KIND_METHODS if m in s.EVERYWHERE]
+        others = [m for m in (*s.KIND_METHODS, *s.COMPARING) if m not in common]
+        kinds = self.study.cells("kinds")
+        for amount, error in dict.fromkeys((cell.amount, cell.error) for cell in kinds):
+            cells = [[s.Cell(kind, amount, error)] for kind in s.KINDS]
+            rows = [[m.label, *(self.over(names, of, m, common) for of in cells)] for m in common]
+            for m in others:
+                gaps = [self.gap(names, of, m) for of in cells]
+                rows.append([f"guided ahead of {m.label}", *gaps])
+            yield Table([f"{amount}, {_wrong(error)}", *s.KINDS], rows, is_marked=True)
 
-    def people(self, people: str, amount: str) -> Table:
+    def people(self) -> Iterator[Table]:
         """Compare names known, names dropped, and the better of both of the best comparator."""
-        named, dropped = (s.Cell(people, amount, 0.0, is_named) for is_named in (True, False))
-        sets, rows = self.sets_of("people"), []
-
-        def better(of: list[str], method: Method) -> Score:
-            scores = [Score.of(self.over(of, [c], method, s.COMPARATORS)) for c in (named, dropped)]
-            return max(scores, key=lambda score: np.nan_to_num(score.mean, nan=-9.0))
-
-        for label, of in ({name: [name] for name in sets} | {"mean": sets}).items():
-            best, theirs = _best(partial(better, of))
-            ours = ((named, s.GUIDED), (named, ALIKE), (dropped, s.GUIDED))
-            rows.append([label, *(self.over(of, [c], m) for c, m in ours)])
-            rows[-1] += [best.label if best else "–", theirs]
         columns = ["names known", "alike at first", "names dropped", "best comparator", "its"]
-        return Table([f"{people}, {amount}", *columns], rows)
+        sets, cells = self.sets_of("people"), self.study.cells("people")
+        for named, dropped in zip(cells[::2], cells[1::2], strict=True):
+            rows = []
+            for label, of in ({name: [name] for name in sets} | {"mean": sets}).items():
+                best, theirs = _best(partial(self._better, of, (named, dropped)))
+                ours = ((named, s.GUIDED), (named, ALIKE), (dropped, s.GUIDED))
+                scores = [self.over(of, [c], m) for c, m in ours]
+                rows.append([label, *scores, best.label if best else "–", theirs])
+            yield Table([named.name, *columns], rows)
+
+    def _better(self, names: Sequence[str], cells: Cells, method: Method) -> Score:
+        scores = [Score.of(self.over(names, [c], method, s.COMPARATORS)) for c in cells]
+        return max(scores, key=lambda score: np.nan_to_num(score.mean, nan=-9.0))
 
     def ablated(self, method: Method, *errors: float, field: str = "ari") -> pd.Series:
         """Average a variant over sets and amounts."""
         cells = [c for c in self.study.cells("ablation") if c.error in (errors or self.errors)]
-        return self.over(self.sets_of("ablation"), cells, method, STEPS, field)
+        return self.over(self.sets_of("ablation"), cells, method, tuple(STEPS), field)
 
     def ablations(self) -> Table:
         """Give a row for each step that is left out."""
         rows = []
-        for m in STEPS:
+        for m, label in STEPS.items():
             seconds = Score.of(self.ablated(m, field="fit_seconds"))
             gap = difference(self.ablated(m), self.ablated(s.GUIDED)) if m in ABLATIONS else ""
-            row = [_step(m), *(self.ablated(m, error) for error in self.errors), gap]
+            row = [label, *(self.ablated(m, error) for error in self.errors), gap]
             rows.append([*row, f"{seconds.mean:.2f}" if seconds.is_known else "–"])
         return Table(["", *map(_wrong, self.errors), "beside all steps", "s"], rows)
 
-    def curves(self) -> Curves:
-        """Draw guided clustering and the best others."""
-        means = {m: self.mean(self.all, m).mean for m in s.EVERYWHERE}
-        others = [m for m in means if m != s.GUIDED and not np.isnan(means[m])]
-        shown = [s.GUIDED, *sorted(others, key=lambda m: -means[m])][: len(COLORS)]
-        row = []
-        for error in self.errors:
-            cells, lines = self.main(error), []
-            for m, color in zip(shown, COLORS, strict=False):
-                columns = [self.over(self.sets, [cell], m, s.EVERYWHERE) for cell in cells]
-                style = {"color": color, "linewidth": 2.2 if m == s.GUIDED else 1.1}
-                lines.append(Line(m.label, pd.concat(columns, axis=1), style))
-            ticks = [cell.amount for cell in cells]
-            row.append(Panel(_wrong(error), range(len(cells)), lines, ticks))
-        title = "ARI by the number of answers"
-        return Curves("curves", title, [row], "answers", ["mean ARI over sets"])
-
-    def bars(self) -> Any:
+    def bars(self) -> Picture:
         """Draw the ablations."""
+        return Picture("ablations", "Ablations", self._bars)
+
+    def _bars(self) -> Any:
         figure, grid = pictures.panels(1, 1, figsize=(7.5, 3.6))
         panel, rows = grid[0, 0], np.arange(len(STEPS))
         height = 0.8 / len(self.errors)
@@ -351,7 +305,7 @@ class GuidedReport:
             mean, deviation = np.nan_to_num([(of.mean, of.error) for of in scores]).T
             style = {"color": color, "label": _wrong(error), "xerr": deviation}
             panel.barh(rows + i * height, mean, height, **style)
-        panel.set_yticks(rows + 0.4 - height / 2, [_step(m) for m in STEPS])
+        panel.set_yticks(rows + 0.4 - height / 2, list(STEPS.values()))
         panel.invert_yaxis()
         panel.set_xlabel("mean ARI", fontsize=8)
         pictures.tidied(panel)
@@ -371,9 +325,9 @@ def _wrong(error: float) -> str:
     return f"{100 * error:g} % wrong"
 
 
-def _step(method: Method) -> str:
-    return "all steps" if method == s.GUIDED else method.label
-
-
 def _reached(is_so: bool) -> str:
     return "reached" if is_so else "**not reached**"
+
+
+QUICK = s.GuidedStudy(1, ("glass", "iris"), "guided_quick", True, amounts=("N",))
+command = study_command(s.GuidedStudy(), report, QUICK, "One trial, two small sets, one amount")

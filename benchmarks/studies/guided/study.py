@@ -14,16 +14,14 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE
 from benchmarks.study.engine import Study, Task
-from benchmarks.study.fits import run_method, version
-from benchmarks.study.methods import Method
+from benchmarks.study.fits import run_method
+from benchmarks.study.methods import Answers, Method
 from benchmarks.study.problems import Floats, Problem, load
 from benchmarks.study.tags import seed_of
 from clew import Constraints, Question
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
 from clew.similarity import ClustRF
-
-__all__ = ["GUIDED", "METHODS", "NO_ANSWERS", "PARTS", "Cell", "GuidedStudy", "answers"]
 
 #: All sets of fewer than 2,500 rows, the largest first.
 SETS = (
@@ -32,7 +30,6 @@ SETS = (
     "uci_leaf", "glass", "segment_small", "wine", "iris",
 )  # fmt: skip
 FEW_SETS = ("digits", "vehicle", "olivetti_64x64", "ionosphere", "glass", "iris")
-PEOPLE_SETS = (*FEW_SETS, "segment_small", "wine")
 ABLATION_SETS = (
     "vehicle", "balance_scale", "olivetti_64x64", "ionosphere", "uci_leaf", "glass", "wine", "iris",
 )  # fmt: skip
@@ -57,58 +54,48 @@ PEOPLE = {
 N_TREES = 500
 
 
-def _pairs(name: str, label: str, clusterer: str, similarity: str = "", **more: Any) -> Method:
-    """Give all answers as the pairs that they imply."""
-    return Method(name, label, clusterer, similarity, "as_pairs", **more)
-
-
-def _nothing(name: str, label: str, clusterer: str, similarity: str = "", **more: Any) -> Method:
-    return Method(name, label, clusterer, similarity, "nothing", **more)
-
-
-def _comparisons(name: str, label: str, clusterer: str, similarity: str = "") -> Method:
-    return Method(name, label, clusterer, similarity, "comparisons")
-
+PAIRS: Answers = "as_pairs"
+NOTHING: Answers = "nothing"
 
 GUIDED = Method("guided", "GuidedClustering", "guided")
-E2CP = _pairs("e2cp", "E2CP", "spectral", "E2CP")
-COPRF = _pairs("coprf", "soft COP-RF", "spectral", "COP-RF")
-ITML = _pairs("itml", "ITML", "k-means", "ITML")
+E2CP = Method("e2cp", "E2CP", "spectral", "E2CP", PAIRS)
+COPRF = Method("coprf", "soft COP-RF", "spectral", "COP-RF", PAIRS)
+ITML = Method("itml", "ITML", "k-means", "ITML", PAIRS)
 SKLR = Method("sklr", "SKLR", "kernel k-means", "SKLR", max_rows=1000)
 DCRC = Method("dcrc", "DCRC", "DCRC", max_rows=1000, max_answers=1000)
+HARD = Method("coprf_hard", "hard COP-RF", "spectral, k = N/10", "COP-RF hard", PAIRS)
+FOREST_E2CP = Method("rf_e2cp", "RF+E2CP", "spectral", "E2CP, given", PAIRS, "forest")
+LINKAGE = Method("constrained_linkage", "constrained linkage", "constrained linkage", "", PAIRS)
+WARD = Method("ward", "Ward", "Ward", "", NOTHING)
+SPECTRAL = Method("spectral", "Euclidean spectral", "spectral", "adaptive kNN", NOTHING)
+#: The methods that guided clustering is compared with set by set.
+COMPARATORS = (E2CP, COPRF, HARD, FOREST_E2CP, ITML, LINKAGE, WARD, SPECTRAL)
 METHODS = (
     GUIDED,
     E2CP,
     COPRF,
-    _pairs("coprf_hard", "hard COP-RF", "spectral, k = N/10", "COP-RF hard"),
-    _pairs("rf_e2cp", "RF+E2CP", "spectral", "E2CP, given", input="forest"),
-    _pairs("coprf_e2cp", "COP-RF+E2CP", "spectral", "E2CP on COP-RF"),
+    HARD,
+    FOREST_E2CP,
+    Method("coprf_e2cp", "COP-RF+E2CP", "spectral", "E2CP on COP-RF", PAIRS),
     ITML,
-    _pairs("constrained_linkage", "constrained linkage", "constrained linkage"),
-    _pairs("mmc", "MMC diagonal", "k-means", "MMC diagonal"),
-    _pairs("mmc_full", "MMC", "k-means", "MMC"),
-    _pairs("skms", "SKMS", "kernel k-means", "SKMS", max_rows=1000),
-    _pairs("skms_shift", "SKMS, mean shift", "mean shift", "SKMS", max_rows=1000),
+    LINKAGE,
+    Method("mmc", "MMC diagonal", "k-means", "MMC diagonal", PAIRS),
+    Method("mmc_full", "MMC", "k-means", "MMC", PAIRS),
+    Method("skms", "SKMS", "kernel k-means", "SKMS", PAIRS, max_rows=1000),
+    Method("skms_shift", "SKMS, mean shift", "mean shift", "SKMS", PAIRS, max_rows=1000),
     SKLR,
     DCRC,
-    _pairs("linked", "LinkedAffinity", "spectral", "links"),
-    _pairs("spectral_learning", "SpectralLearning", "spectral", "SL"),
-    _pairs("pckmeans", "PCKMeans", "PCKMeans"),
-    _pairs("mpckmeans", "MPCKMeans", "MPCKMeans"),
-    _pairs("cop_kmeans", "COPKMeans", "COP-Kmeans"),
-    _nothing("ward", "Ward", "Ward"),
-    _nothing("kmeans", "k-means", "k-means"),
-    _nothing("spectral", "Euclidean spectral", "spectral", "adaptive kNN"),
-    _nothing("clustrf", "ClustRF", "spectral", input="forest"),
-    _nothing("consensus_knn", "ConsensusKNN", "spectral", "consensus kNN"),
-    _nothing("dominant_neighbors", "DominantNeighbors", "spectral", "dominant neighbors"),
-)
-#: The methods that guided clustering is compared with set by set.
-COMPARATORS = tuple(
-    m
-    for m in METHODS
-    if m.name
-    in ("e2cp", "coprf", "coprf_hard", "rf_e2cp", "itml", "constrained_linkage", "ward", "spectral")
+    Method("linked", "LinkedAffinity", "spectral", "links", PAIRS),
+    Method("spectral_learning", "SpectralLearning", "spectral", "SL", PAIRS),
+    Method("pckmeans", "PCKMeans", "PCKMeans", "", PAIRS),
+    Method("mpckmeans", "MPCKMeans", "MPCKMeans", "", PAIRS),
+    Method("cop_kmeans", "COPKMeans", "COP-Kmeans", "", PAIRS),
+    WARD,
+    Method("kmeans", "k-means", "k-means", "", NOTHING),
+    SPECTRAL,
+    Method("clustrf", "ClustRF", "spectral", "", NOTHING, "forest"),
+    Method("consensus_knn", "ConsensusKNN", "spectral", "consensus kNN", NOTHING),
+    Method("dominant_neighbors", "DominantNeighbors", "spectral", "dominant neighbors", NOTHING),
 )
 #: Methods measured without answers.
 WITHOUT = (GUIDED, *(m for m in METHODS if not m.uses_answers))
@@ -118,9 +105,9 @@ LIMITED = tuple(m for m in METHODS if m not in EVERYWHERE)
 #: Methods measured on all kinds of answers, and those that take no pairs.
 KIND_METHODS = (GUIDED, E2CP, COPRF, ITML, SKLR, DCRC)
 COMPARING = (
-    _comparisons("lsml", "LSML", "k-means", "LSML"),
-    _comparisons("sparse_lp", "SparseLP", "k-means", "SparseLP"),
-    _comparisons("sssvad", "SSSVaD", "SSSVaD"),
+    Method("lsml", "LSML", "k-means", "LSML", "comparisons"),
+    Method("sparse_lp", "SparseLP", "k-means", "SparseLP", "comparisons"),
+    Method("sssvad", "SSSVaD", "SSSVaD", "", "comparisons"),
 )
 
 
@@ -158,86 +145,30 @@ class Part(NamedTuple):
     methods: Callable[[Cell], Sequence[Method]]
 
 
-def _pair_cells(amounts: Sequence[str]) -> tuple[Cell, ...]:
-    return tuple(Cell("pairs", *of) for of in product(amounts, ERRORS))
+def _cells(kinds: Any, amounts: Any, *more: Any) -> tuple[Cell, ...]:
+    return tuple(Cell(*of) for of in product(kinds, amounts, *more))
 
 
 PARTS = {
     "main": Part(
         SETS,
-        (NO_ANSWERS, *_pair_cells(AMOUNTS)),
+        (NO_ANSWERS, *_cells(["pairs"], AMOUNTS, ERRORS)),
         lambda cell: [m for m in METHODS if cell != NO_ANSWERS or m in WITHOUT],
     ),
     "kinds": Part(
         FEW_SETS,
-        tuple(Cell(*of) for of in product(KINDS, ("N/4", "N"), (0.0, 0.15))),
+        _cells(KINDS, ("N/4", "N"), (0.0, 0.15)),
         lambda cell: KIND_METHODS if cell.kind == "pairs" else (*KIND_METHODS, *COMPARING),
     ),
     "people": Part(
-        PEOPLE_SETS,
-        tuple(
-            Cell(who, n, 0.0, is_named)
-            for who, n, is_named in product(PEOPLE, ("N", "2N"), (True, False))
-        ),
+        (*FEW_SETS, "segment_small", "wine"),
+        _cells(PEOPLE, ("N", "2N"), (0.0,), (True, False)),
         lambda cell: (GUIDED, *[ALIKE][: cell.is_named], *COMPARATORS),
     ),
-    "ablation": Part(ABLATION_SETS, _pair_cells(tuple(PER_ROW)), lambda cell: (GUIDED, *ABLATIONS)),
+    "ablation": Part(
+        ABLATION_SETS, _cells(["pairs"], PER_ROW, ERRORS), lambda cell: (GUIDED, *ABLATIONS)
+    ),
 }
-
-
-@dataclass(frozen=True)
-class GuidedStudy(Study):
-    """The study of guided clustering."""
-
-    n_trials: int = 3
-    sets: tuple[str, ...] = SETS
-    stem: str = "guided"
-    amounts: tuple[str, ...] = AMOUNTS
-    errors: tuple[float, ...] = ERRORS
-
-    def cells(self, part: str) -> list[Cell]:
-        """Give the cells of a part."""
-        return [
-            cell
-            for cell in PARTS[part].cells
-            if cell == NO_ANSWERS or (cell.amount in self.amounts and cell.error in self.errors)
-        ]
-
-    def points(self, name: str) -> list[tuple[Method, Cell]]:
-        """Give every method with every cell, those with most answers first."""
-        found = {
-            (method, cell): n_answers(name, cell.amount)
-            for part, of in PARTS.items()
-            if name in of.sets
-            for cell in self.cells(part)
-            for method in of.methods(cell)
-            if method.is_run(n_rows(name), n_answers(name, cell.amount))
-        }
-        return sorted(found, key=lambda point: (-found[point], point[1].name))
-
-    def base(self, method: Method, cell: Cell) -> Cell:
-        """Without answers all cells are one."""
-        return cell if method.uses_answers else NO_ANSWERS
-
-    def problem(self, name: str) -> Problem:
-        """Load a set."""
-        return problem(name)
-
-    def version(self, method: Method) -> str:
-        """Hash the parameters of a method."""
-        return version(method, N_TREES)
-
-    def measure(self, task: Task) -> dict[str, Any]:
-        """Score the groups of a method, or those of Ward if it refused the answers: "ari"."""
-        name, method, cell, trial = task
-        of, seed = problem(name), seed_of("method", name, trial)
-        X = forest(name, seed) if method.input == "forest" else of.X
-        known = None if cell == NO_ANSWERS else answers(name, cell, trial)
-        found = run_method(method, X, known, (of.n_classes,), seed, N_TREES)
-        if not found.labels:
-            found.labels = {of.n_classes: AgglomerativeClustering(of.n_classes).fit_predict(of.X)}
-        ari = float(adjusted_rand_score(of.y, found.labels[of.n_classes]))
-        return {"ari": ari} | found.notes | _of_answers(of, known, found.model)
 
 
 def problem(name: str) -> Problem:
@@ -309,9 +240,53 @@ def _of_answers(of: Problem, known: Constraints | None, model: Any) -> dict[str,
     wrong = is_wrong(of.y, known)
     low, high = model.error_interval_
     share, rate = float(wrong.mean()), float(model.error_rate_)
-    found = {"true_error": share, "error_rate": rate, "error_low": float(low)}
-    found["error_high"] = float(high)
+    found = {"true_error": share, "error_rate": rate, "error_low": low, "error_high": high}
     if 0 < share < 1:
-        found["is_held"] = float(low <= share <= high)
-        found["auc"] = float(roc_auc_score(wrong, model.answer_posterior_.pairs))
-    return found
+        found["is_held"] = low <= share <= high
+        found["auc"] = roc_auc_score(wrong, model.answer_posterior_.pairs)
+    return {field: float(value) for field, value in found.items()}
+
+
+@dataclass(frozen=True)
+class GuidedStudy(Study):
+    """The study of guided clustering."""
+
+    n_trials: int = 3
+    sets: tuple[str, ...] = SETS
+    stem: str = "guided"
+    n_trees: int = N_TREES
+    no_answers = NO_ANSWERS
+    problem = staticmethod(problem)
+    amounts: tuple[str, ...] = AMOUNTS
+    errors: tuple[float, ...] = ERRORS
+
+    def cells(self, part: str) -> list[Cell]:
+        """Give the cells of a part."""
+        return [
+            cell
+            for cell in PARTS[part].cells
+            if cell == NO_ANSWERS or (cell.amount in self.amounts and cell.error in self.errors)
+        ]
+
+    def points(self, name: str) -> list[tuple[Method, Cell]]:
+        found = {
+            (method, cell): n_answers(name, cell.amount)
+            for part, of in PARTS.items()
+            if name in of.sets
+            for cell in self.cells(part)
+            for method in of.methods(cell)
+            if method.is_run(n_rows(name), n_answers(name, cell.amount))
+        }
+        return sorted(found, key=lambda point: (-found[point], point[1].name))
+
+    def measure(self, task: Task) -> dict[str, Any]:
+        """Score the groups of a method, or those of Ward if it refused the answers: "ari"."""
+        name, method, cell, trial = task
+        of, seed = problem(name), seed_of("method", name, trial)
+        X = forest(name, seed) if method.input == "forest" else of.X
+        known = None if cell == NO_ANSWERS else answers(name, cell, trial)
+        found = run_method(method, X, known, (of.n_classes,), seed, self.n_trees)
+        if not found.labels:
+            found.labels = {of.n_classes: AgglomerativeClustering(of.n_classes).fit_predict(of.X)}
+        ari = float(adjusted_rand_score(of.y, found.labels[of.n_classes]))
+        return {"ari": ari} | found.notes | _of_answers(of, known, found.model)
