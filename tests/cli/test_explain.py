@@ -133,7 +133,7 @@ def test_a_result_holds_all_that_explains(tmp_path):
         assert ours.p_together == pytest.approx(theirs.p_together)
         assert (ours.chain, ours.neighbors) == (theirs.chain, theirs.neighbors)
         # As text: a probability may be NaN, which is not equal to itself.
-        assert repr(ours.said) == repr(theirs.said)
+        assert repr(ours.answers) == repr(theirs.answers)
 
 
 def test_only_guided_saves(tmp_path, monkeypatch):

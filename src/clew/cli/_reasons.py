@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from clew.cluster.guided._explanation import Explanation, Heard
+from clew.cluster.guided._explanation import Explanation, GivenAnswer
 
 __all__ = ["Name", "explain_text", "reasons"]
 
@@ -31,13 +31,13 @@ def reasons(found: Explanation, name: Name, *, skip: Sequence[int] = ()) -> list
     name : callable
         Returns the id of a row.
     skip : sequence of int, default=()
-        Positions in ``found.said`` of answers that are left out.
+        Positions in ``found.answers`` of answers that are left out.
 
     Returns
     -------
     list of str
     """
-    answers = [_answer(one, name) for at, one in enumerate(found.said) if at not in skip]
+    answers = [_answer(one, name) for at, one in enumerate(found.answers) if at not in skip]
     if len(answers) > MOST_NAMED:
         answers = [*answers[:MOST_NAMED], f"and {len(answers) - MOST_NAMED} more answers"]
     if not answers:
@@ -57,7 +57,7 @@ def _verdict(found: Explanation, name: Name) -> str:
     )
 
 
-def _answer(heard: Heard, name: Name) -> str:
+def _answer(heard: GivenAnswer, name: Name) -> str:
     text = f"answer{f' of {heard.annotator}' if heard.annotator else ''}: "
     text += heard.answer.replace("_", " ")
     if len(heard.rows) > 2:

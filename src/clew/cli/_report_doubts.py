@@ -114,6 +114,6 @@ def _why(one: Doubted, rows: list[int], model: Any, groups: Groups, items: Items
         implied = model.answer_posterior_.alternatives[KINDS.index(one.kind)][one.at]
         return [first, f"the groups imply: {_words(one.kind)[int(implied)]}"]
     found = model.explain(*rows)
-    at = next((at for at, each in enumerate(found.said) if each.p_wrong == one.p_wrong), -1)
+    at = next((at for at, each in enumerate(found.answers) if each.p_wrong == one.p_wrong), -1)
     first += f", together with probability {found.p_together:.2f}"
     return [first, *reasons(found, lambda row: cell(items.ids[row]), skip=(at,))]

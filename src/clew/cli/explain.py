@@ -80,7 +80,7 @@ def _record(found: Explanation, ids: list[str]) -> dict[str, Any]:
             "annotator": heard.annotator,
             "p_wrong": None if math.isnan(heard.p_wrong) else round(heard.p_wrong, 4),
         }
-        for heard in found.said
+        for heard in found.answers
     ]
     return {
         "ids": [ids[row] for row in found.rows],

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from clew import Constraints
-from clew.cluster.guided._explanation import explanation
+from clew.cluster.guided._explanation import explanation, row_number
 from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerDoubts
 
@@ -40,22 +40,24 @@ def test_a_direct_answer():
     assert found.chain == (1, 0)
     assert found.parted_at == -1
     assert found.p_together == pytest.approx(0.9 * 0.9 + 0.1 * 0.1)
-    assert [(of.rows, of.answer, of.annotator) for of in found.said] == [((0, 1), "same", "ann")]
-    assert found.said[0].p_wrong == pytest.approx(0.1)
+    assert [(of.rows, of.answer, of.annotator) for of in found.answers] == [((0, 1), "same", "ann")]
+    assert found.answers[0].p_wrong == pytest.approx(0.1)
     text = str(found)
-    assert text.startswith("rows 1 and 0 are together in group 0; chance of being together 0.82")
-    assert "ann said 'same' of rows 0, 1 (wrong with probability 0.10)" in text
-    assert "by answers" not in text
+    assert text.startswith(
+        "row 1 and row 0 are together in group 0; probability of being together 0.82"
+    )
+    assert "ann answered 'same' about 0, 1 (wrong with probability 0.10)" in text
+    assert "imply" not in text
 
 
 def test_a_chain_of_same():
     known = Constraints.from_pairs(must_link=[(0, 1), (2, 1), (2, 3), (5, 6)], n_samples=8)
     found = explained(0, 3, known)
-    assert found.said == []
+    assert found.answers == []
     assert found.chain == (0, 1, 2, 3)
     assert found.parted_at == -1
-    assert "- nobody was asked about both" in str(found)
-    assert "- by answers that are not doubted, 0 = 1 = 2 = 3" in str(found)
+    assert "- there is no answer about both" in str(found)
+    assert "- answers that are not doubted imply 0 = 1 = 2 = 3" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_where_no_chain_leads(known, rows):
     found = explained(*rows, known)
     assert found.chain == ()
     assert found.parted_at == -1
-    assert "by answers" not in str(found)
+    assert "imply" not in str(found)
 
 
 def test_doubted_answers_and_those_of_weight_0_are_no_part_of_chains():
@@ -113,7 +115,7 @@ def test_doubted_answers_and_those_of_weight_0_are_no_part_of_chains():
     assert explained(0, 2, known, doubted=[1, 3]).chain == ()
     # What was said is told in any case.
     found = explained(0, 1, known, doubted=[0, 4])
-    assert found.said[0].p_wrong == 0.9
+    assert found.answers[0].p_wrong == 0.9
     assert found.chain == ()
 
 
@@ -124,7 +126,7 @@ def test_answers_about_three_rows():
         odd_one_out=[(1, 4, 2, 1), (0, 1, 2, -1)],
     )
     found = explained(0, 1, known)
-    assert [(of.kind, of.rows, of.answer) for of in found.said] == [
+    assert [(of.kind, of.rows, of.answer) for of in found.answers] == [
         ("triplet", (0, 1, 5), "first"),
         ("odd_one_out", (0, 1, 2), "none"),
     ]
@@ -137,8 +139,8 @@ def test_answers_about_three_rows():
 def test_who_is_not_named_is_somebody():
     known = Constraints(8, pairs=[(0, 1, -2)])
     found = explained(0, 1, known)
-    assert "somebody said 'dont know' of rows 0, 1\n" in str(found) + "\n"
-    assert np.isnan(found.said[0].p_wrong)
+    assert "somebody answered 'dont know' about 0, 1\n" in str(found) + "\n"
+    assert np.isnan(found.answers[0].p_wrong)
 
 
 def test_the_rows_around_each():
@@ -146,13 +148,44 @@ def test_the_rows_around_each():
     assert found.neighbors == ([1, 7], [5, 3])
     assert found.neighbors_in_own == (1, 1)
     assert found.neighbors_in_other == (1, 1)
-    assert "- of the 2 nearest rows of 4, 1 are in its group and 1 in the other" in str(found)
+    assert "- of the 2 rows nearest to row 4, 1 are in its group and 1 in the other" in str(found)
     found = explained(1, 2, Constraints(8))
     assert found.neighbors_in_own == (2, 2)
-    assert "- of the 2 nearest rows of 1, 2 are in its group" in str(found).splitlines()
+    assert "- of the 2 rows nearest to row 1, 2 are in its group" in str(found).splitlines()
 
 
 @pytest.mark.parametrize("rows", [(0, 0), (0, 8), (-1, 2), (0.5, 1), ("0", 1), (True, 2)])
 def test_what_is_no_two_rows_is_refused(rows):
     with pytest.raises(InvalidParameterError, match=r"two different rows in \[0, 7\]"):
         explained(*rows, Constraints(8))
+
+
+def test_rows_are_named_by_their_ids():
+    names = [f"wine_{row:03}" for row in range(8)]
+    known = Constraints(
+        ids=names, pairs=[(names[0], names[1], 1), (names[1], names[2], 1)], pair_annotators="ann"
+    )
+    found = explained(row_number(known, "wine_000"), row_number(known, "wine_002"), known)
+    assert found.rows == (0, 2)
+    lines = str(found).splitlines()
+    assert lines[0].startswith("wine_000 and wine_002 are together in group 0")
+    assert "- answers that are not doubted imply wine_000 = wine_001 = wine_002" in lines
+    assert "- of the 2 rows nearest to wine_000, 1 are in its group" in lines
+    (given,) = explained(0, 1, known).answers
+    assert str(given).startswith("ann answered 'same' about wine_000, wine_001 (wrong")
+
+
+def test_a_number_is_a_row_unless_ids_are_integers():
+    assert row_number(Constraints(8), 3) == 3
+    assert row_number(Constraints(ids=["a", "b", "c"]), np.int64(2)) == 2
+    by_number = Constraints(ids=[12, 11, 10])
+    assert row_number(by_number, 10) == 2
+    for known, row, words in (
+        (by_number, 1, "an id like 12"),
+        (Constraints(8), 8, r"a row number in \[0, 7\]"),
+        (Constraints(8), "wine_000", r"a row number in \[0, 7\]"),
+        (Constraints(8), True, r"a row number in \[0, 7\]"),
+        (Constraints(ids=["a", "b"]), "c", "an id like 'a'"),
+    ):
+        with pytest.raises(InvalidParameterError, match=words):
+            row_number(known, row)

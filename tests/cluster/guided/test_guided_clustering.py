@@ -143,8 +143,8 @@ def test_explanations_speak_of_fitted_rows(wine):
     i, j = known.pairs[0]
     found = wine[0.0].explain(int(i), int(j))
     assert found.are_together == (wine[0.0].labels_[i] == wine[0.0].labels_[j])
-    assert found.said
-    assert f"rows {i} and {j}" in str(found)
+    assert found.answers
+    assert f"row {i} and row {j}" in str(found)
     assert len(found.neighbors[0]) >= 1
     with pytest.raises(InvalidParameterError, match="two different rows"):
         wine[0.0].explain(3, 3)

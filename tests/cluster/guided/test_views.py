@@ -1,6 +1,8 @@
-"""What ways to group read: each made once, and shared where answers do not matter."""
+"""Views: each is computed once, and unconstrained ones are shared by all folds."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -8,13 +10,15 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster.guided import _views as module
+from clew.cluster.guided._members import default_members
 from clew.cluster.guided._views import CONSTRAINED_VIEWS, VIEWS, Views
 from clew.exceptions import InvalidParameterError
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
+from clew.similarity.graphs import Propagation
 
 X, Y = make_blobs(50, 15, centers=3, cluster_std=3.0, random_state=0)
 KNOWN = Constraints.from_labels(Y, 60, random_state=0)
-UNLED = [view for view in VIEWS if view not in CONSTRAINED_VIEWS]
+UNCONSTRAINED_VIEWS = [view for view in VIEWS if view not in CONSTRAINED_VIEWS]
 
 
 @pytest.fixture
@@ -39,19 +43,19 @@ def fits(monkeypatch):
 
 def test_each_similarity_is_fitted_once(fits):
     views = Views(X, 0)
-    led = views.constrained_by(KNOWN)
+    constrained = views.constrained_by(KNOWN)
     for _ in range(2):
         for n_neighbors in (5, 10):
             for view in VIEWS:
-                led.read(view, n_neighbors)
-            for view in UNLED:
+                constrained.read(view, n_neighbors)
+            for view in UNCONSTRAINED_VIEWS:
                 views.read(view, n_neighbors)
     assert sorted(fits, key=str) == sorted(
         [("AdaptiveKNN", None), ("ClustRF", None), ("COPRF", None), ("COPRF", KNOWN)], key=str
     )
 
 
-@pytest.mark.parametrize("view", UNLED)
+@pytest.mark.parametrize("view", UNCONSTRAINED_VIEWS)
 def test_views_without_answers_are_shared(fits, view):
     views = Views(X, 0)
     first, second = views.constrained_by(KNOWN), views.constrained_by(Constraints(50))
@@ -70,7 +74,7 @@ def test_views_with_answers_are_not(fits, view):
     assert np.abs((first.read(view, 5) - second.read(view, 5)).toarray()).max() > 0.01
 
 
-def test_graphs_are_of_neighbours(fits):
+def test_graphs_are_of_neighbors(fits):
     views = Views(X, 0)
     for view in ("neighbors", "trees", "forest"):
         graph = views.read(view, 5)
@@ -102,3 +106,22 @@ def test_features_and_their_components():
 def test_what_is_no_view_is_refused(view, n_neighbors, words):
     with pytest.raises(InvalidParameterError, match=words):
         Views(np.arange(20.0).reshape(10, 2), 0).read(view, n_neighbors)
+
+
+def test_a_fit_factorizes_each_unconstrained_graph_once_for_all_folds(monkeypatch):
+    graphs = Counter()
+    original = Propagation._system
+
+    def counted(self):
+        graphs[self.alpha, self.graph.data.tobytes()] += 1
+        return original(self)
+
+    monkeypatch.setattr(Propagation, "_system", counted)
+    views = Views(X, 0)
+    parts = [views.constrained_by(part) for part in (KNOWN, KNOWN, KNOWN, KNOWN)]
+    for part in parts:
+        for member in default_members(3, len(X)):
+            if member.alpha is not None and member.view not in CONSTRAINED_VIEWS:
+                member.partition(part)
+    assert len(graphs) == 4  # neighbors with 20 and with 10, trees, forest
+    assert set(graphs.values()) == {1}

@@ -1,8 +1,8 @@
-"""Guided clustering: all that clew knows of grouping, joined by what answers say of it."""
+"""Guided clustering: a consensus of many clusterings, weighted by held-out answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from clew._validation import (
 )
 from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import Ensemble, Labels
-from clew.cluster.guided._explanation import Explanation, explanation
+from clew.cluster.guided._explanation import Explanation, explanation, row_number
 from clew.cluster.guided._feature_space import FeatureSpace, Metric
 from clew.cluster.guided._members import Member, checked_members, default_members
 from clew.cluster.guided._n_clusters import choose_n_clusters, most_tried
@@ -43,6 +43,7 @@ from clew.cluster.guided._steps import (
     unconstrained_consensus,
     weighted_by_annotator,
 )
+from clew.cluster.guided._summary import summary
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -53,95 +54,106 @@ __all__ = ["GuidedClustering"]
 
 
 class GuidedClustering(ConstrainedClusterer):
-    """Group rows the way people see them: many ways to group, joined by what answers say of them.
+    """Cluster rows by a consensus of many clusterings, weighted by people's answers.
 
-    A pool of ways to group, most of them led by the answers, is fitted to all answers and to parts
-    of them. Those that give the answers held out count most in a consensus. The consensus is
-    refined, so that groups agree with the rows around each row and with the answers, as far as
-    these can be believed; and what comes of that is joined once more.
+    A pool of base clusterings (members) is fitted: some to the features alone, some to the answers
+    as well. Held-out answers score each member, and the members that predict them best get the
+    largest weights in a consensus. The consensus is refined, so that groups agree with the nearest
+    rows and with the answers, except those that are probably wrong.
+
+    Use it if no method is known to suit the data. It chooses the number of groups, tolerates wrong
+    answers, and estimates which answers are wrong and how often each annotator errs.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups. None: the one of the largest silhouette, or another one where answers held
-        out are clearly better foretold with it; from 2 to half of the rows, 100 at most, and 1 of
-        fewer than 4 rows. A pool of one's own needs the number.
+        Number of groups. None chooses it, from 2 to half of the rows and 100 at most: the number
+        with the largest silhouette, unless another one predicts held-out answers clearly better.
+        A pool of your own needs a number.
     pool : "default" or list of (str, estimator), default="default"
-        The ways to group: names, and clusterers of features. Those that have `supports` get the
-        answers, read as pairs. Rows that one leaves out (-1) are one group to it.
+        The members: names, and clusterers of features from scikit-learn or clew. Members that
+        honor answers get them; triplets and odd-one-out answers are converted to pairs where a
+        member honors pairs only. Rows labeled -1 count as one group.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        Distance of rows. "cosine" compares rows scaled to length 1: for texts and embeddings.
+        Distance between rows. "cosine" compares rows scaled to length 1: use it for texts and
+        embeddings.
     standardize : bool or "auto", default="auto"
-        Whether to divide features by their standard deviations. "auto" does so if the largest
-        standard deviation is more than five times the median: then the units differ. It does not
-        for sparse features, and not with ``metric="cosine"``.
+        Whether to divide each feature by its standard deviation. "auto" does so if the largest
+        standard deviation is more than five times the median, because units then differ; never
+        for sparse features or ``metric="cosine"``.
     random_state : int, RandomState or None, default=None
-        Seed.
+        Seed. The same seed gives the same result.
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        Number of threads. The result does not depend on it.
     verbose : int, default=0
         1 logs progress to the logger "clew" every few seconds, 2 logs each step.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int64
-        Group of every row, from 0.
+        Group of each row, from 0.
     probabilities_ : ndarray of shape (n_samples, n_clusters)
-        Chance of each group.
+        Probability of each group for each row.
     n_clusters_ : int
-        Number of groups that was given or chosen.
+        Number of groups, given or chosen.
     error_rate_ : float
-        Estimated share of wrong answers, those about three rows counted as the pairs that they
-        say; NaN without answers.
+        Estimated share of wrong answers, in [0, 1]. Answers about three rows count as the pairs
+        that they imply. NaN without answers.
     error_interval_ : tuple of float
-        Bounds between which it lies with probability 0.95.
+        Interval that holds the true share with probability 0.95.
     confusion_ : ConfusionMatrices
-        Who errs how.
+        Error rates and confusion matrices of the annotators.
     answer_posterior_ : AnswerDoubts
-        How likely each answer is wrong, by kind; NaN for a don't-know and for weight 0.
+        Probability that each answer is wrong, by kind; NaN for a don't-know and for weight 0.
+        `to_frame` lists the answers, the most doubtful first.
     scores_ : dict of str to float
-        Mean log-likelihood of the answers held out, for each way to group, for the first consensus
-        ("consensus") and for what came of refining it. Ways that were hopelessly behind after some
-        parts of the answers went no further. NaN without answers.
+        Mean log-likelihood of the held-out answers, in nats an answer, for each member and for the
+        clusterings of the second consensus. Pruned members are scored by the folds before they
+        were pruned. NaN without answers.
     weights_ : dict of str to float
-        How much each counted in the consensus that it went into, the most 1.
+        Weight of each of these in its consensus; the largest is 1, pruned members have 0.
     n_violated_ : int
-        Answers that `labels_` go against; those of weight 0 are not counted.
+        Number of answers of positive weight that `labels_` violate.
     n_features_in_ : int
         Number of features.
 
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, or there are more groups than rows.
+        If a parameter is outside its range, there are more groups than rows, or a member of the
+        pool cannot get the answers.
     InvalidConstraintsError
-        If the constraints are about another number of rows than `X` has.
+        If the answers are about another number of rows than `X` has.
 
     See Also
     --------
     SimilarityClustering : One similarity and one clusterer.
-    DCRC : A logistic model of groups, led by answers of all kinds.
+    DCRC : A logistic model of groups, fitted to answers of all kinds.
+    ConstrainedLinkage : Satisfies every answer.
 
     Notes
     -----
-    Honours pairs, triplets and odd-one-out answers, softly, each by its weight. In the refinement
-    they have one likelihood: what is said follows from the groups of an answer's rows by its
-    annotator's confusion matrix. Don't-know about three rows tells that none stands out; about a
-    pair it tells nothing. Ways to group get triplets and odd-one-out answers read as pairs, and the
-    answers of an annotator who errs more than others with less weight.
+    Pairs, triplets and odd-one-out answers are honored softly, each by its weight. In the
+    refinement an answer's likelihood follows from the groups of its rows and its annotator's
+    confusion matrix. Don't-know about three rows is evidence that none stands out; about a pair
+    it is ignored. Members get the answers of annotators who err more with less weight.
 
-    Without answers, ways that need none are joined, forests foremost, and nothing is refined.
+    If no clustering that follows the answers predicts held-out answers clearly better than the
+    consensus of those that do not, that consensus is returned. So random answers do little harm.
+    Without answers the result is the consensus of the members that need none.
 
-    More than 256 features are reduced to their first 100 principal components, which the members
-    read; wide sparse features are never made dense.
+    More than 256 features are reduced to their first 100 principal components; sparse ones are
+    not made dense.
 
-    Time: about 2 s for 600 rows, 10 s for 2,000, 2 min for 20,000. Beyond 5,000 rows no matrix of
-    all pairs is made.
+    On one core, 600 rows of 64 features take about 2 s, 2,000 rows 10 s, 20,000 rows 2 min and
+    1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
 
     References
     ----------
-    The parts are published: see `COPRF`, `E2CP`, `ITML` and
-    `consensus <clew.cluster.guided.consensus>`. How they are joined is clew's own.
+    Z. Lu and H. H. S. Ip, "Constrained spectral clustering via exhaustive and efficient constraint
+    propagation", ECCV 2010; J. V. Davis et al., "Information-theoretic metric learning", ICML
+    2007; X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles", TNNLS
+    2016; A. Strehl and J. Ghosh, "Cluster ensembles", JMLR 2002. The combination is clew's own.
 
     Examples
     --------
@@ -149,10 +161,12 @@ class GuidedClustering(ConstrainedClusterer):
     >>> from clew import Constraints
     >>> from clew.cluster import GuidedClustering
     >>> X, y = load_iris(return_X_y=True)
-    >>> c = Constraints.from_labels(y, n_pairs=150, error=0.1, random_state=0)
-    >>> model = GuidedClustering(3, random_state=0).fit(X, constraints=c)
+    >>> answers = Constraints.from_labels(y, n_pairs=150, error=0.1, random_state=0)
+    >>> model = GuidedClustering(3, random_state=0).fit(X, constraints=answers)
     >>> model.labels_.shape
     (150,)
+    >>> print(model.summary().splitlines()[0])
+    GuidedClustering: 150 rows in 3 groups (number given) of 49 to 51 rows
     """
 
     supports: ClassVar[Support] = Support(
@@ -219,18 +233,17 @@ class GuidedClustering(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            What people said; None is nothing.
+            The answers; None if there are none.
         callback : callable, default=None
-            Called after each grouping that was made with the number of those that are done and of
-            all; those that are not needed are done at the end.
+            Called after each fit of a member with the number of finished fits and of all fits;
+            at the end pruned fits count as finished.
 
         Returns
         -------
         self
         """
         features, known = self._checked(X, constraints)
-        seeds = derived_seeds(self.random_state, 4)
-        n_samples = known.n_samples
+        n_samples, seeds = known.n_samples, derived_seeds(self.random_state, 4)
         with one_library_thread():
             space = FeatureSpace.fit(features, self.metric, self.standardize, seeds[0])
             views = Views(space.transform(features), seeds[0], self.n_jobs)
@@ -240,13 +253,14 @@ class GuidedClustering(ConstrainedClusterer):
                 views, answers.folds, seeds[2], count.step
             )
             members = self._members(n_clusters, n_samples, seeds[2])
+            graph = views.read("neighbors", 10)
             ridge = RidgeSmoother(views.X, seeds[3])
-            neighbors = NeighborSmoother(views.read("neighbors", 10))
-            smoothers: dict[str, Smoother] = {"neighbors": neighbors, "ridge": ridge}
-            found = _solved(members, smoothers, views, answers, n_clusters, seeds[3], count.step)
-            self._set_result(result_of(known, *found))
-        self._known, self._space, self._smoother = known, space, ridge
-        self._graph = views.read("neighbors", 10)
+            smoothers: dict[str, Smoother] = {"neighbors": NeighborSmoother(graph), "ridge": ridge}
+            first, last = _solve(
+                members, smoothers, views, answers, n_clusters, seeds[3], count.step
+            )
+            self._set_result(result_of(known, first, last))
+        self._known, self._space, self._smoother, self._graph = known, space, ridge, graph
         count.end()
         return self
 
@@ -261,7 +275,8 @@ class GuidedClustering(ConstrainedClusterer):
         if not self._has_default_pool:
             if self.n_clusters is None:
                 raise InvalidParameterError(
-                    "GuidedClustering chooses n_clusters for the default pool only; give it"
+                    "GuidedClustering chooses the number of groups for pool='default' only; with a "
+                    "pool of your own give n_clusters"
                 )
             for member in checked_members(self.pool):
                 check_honored(member.name, member.estimator, known)
@@ -290,7 +305,7 @@ class GuidedClustering(ConstrainedClusterer):
         return Counter(n_steps, report)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Give the chance of each group, by the rows that were fitted.
+        """Predict the probability of each group from the features.
 
         Parameters
         ----------
@@ -304,11 +319,11 @@ class GuidedClustering(ConstrainedClusterer):
         """
         check_is_fitted(self, "labels_")
         rows = self._space.transform(self._features(X, reset=False))
-        chances = np.maximum(self._smoother.predict(self.probabilities_, rows), 0.0) + 1e-9
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+        found = np.maximum(self._smoother.predict(self.probabilities_, rows), 0.0) + 1e-9
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Give rows their likeliest group, by the rows that were fitted.
+        """Predict the group of each row from the features.
 
         Parameters
         ----------
@@ -318,22 +333,24 @@ class GuidedClustering(ConstrainedClusterer):
         Returns
         -------
         ndarray of shape (n_rows,), int64
-            For fitted rows `labels_` may differ, as these follow answers too.
+            May differ from `labels_` for fitted rows, because those follow the answers too.
         """
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
-    def explain(self, i: int, j: int) -> Explanation:
-        """Say why two fitted rows are together or apart.
+    def explain(self, i: Hashable, j: Hashable) -> Explanation:
+        """Explain why two fitted rows are together or apart.
 
         Parameters
         ----------
-        i, j : int
-            Two rows.
+        i, j : hashable
+            Two rows: their ids if the constraints have ids, or their numbers. An integer is an id
+            if any of the ids is an integer.
 
         Returns
         -------
         Explanation
-            Print it to read it.
+            Print it to read it: the answers about both rows, the shortest chain of other answers
+            that joins or separates them, and the groups of the nearest rows.
 
         Raises
         ------
@@ -341,9 +358,21 @@ class GuidedClustering(ConstrainedClusterer):
             If they are not two different fitted rows.
         """
         check_is_fitted(self, "labels_")
+        rows = row_number(self._known, i), row_number(self._known, j)
         return explanation(
-            (i, j), self.probabilities_, self._known, self.answer_posterior_, self._graph
+            rows, self.probabilities_, self._known, self.answer_posterior_, self._graph
         )
+
+    def summary(self) -> str:
+        """Describe the fit as text: groups, answers, annotators, members and their weights.
+
+        Returns
+        -------
+        str
+            Print it to read it.
+        """
+        check_is_fitted(self, "labels_")
+        return summary(self, self._known)
 
     @property
     def _has_default_pool(self) -> bool:
@@ -366,7 +395,7 @@ class GuidedClustering(ConstrainedClusterer):
         self.n_violated_ = result.n_violated
 
 
-def _solved(
+def _solve(
     members: Sequence[Member],
     smoothers: Mapping[str, Smoother],
     views: Views,
@@ -376,12 +405,13 @@ def _solved(
     step: Step,
 ) -> tuple[Consensus, Consensus]:
     """Return the first consensus and the last; without answers they are the same."""
-    # Members. Those that follow no answers are fitted once; their consensus is the baseline.
+    # Members that follow no answers: fitted once, and their consensus is the baseline.
     unconstrained = unconstrained_clusterings(members, views, answers)
     if not answers.folds:
         only = consensus_of(Ensemble.of(unconstrained, [], step), answers, n_clusters, seed)
         return only, only
     baseline = unconstrained_consensus(unconstrained, answers, n_clusters, seed)
+    # Members that follow answers: those of annotators who err more have less weight.
     weighted = weighted_by_annotator(answers, unconstrained)
     clusterings = member_clusterings(members, unconstrained, views, weighted)
     # Scores: held-out answers judge each member.
@@ -392,5 +422,5 @@ def _solved(
     refined = refinements(first, baseline, answers, smoothers)
     rescored = Ensemble.of(refined, weighted.folds, step)
     last = consensus_of(rescored, answers, n_clusters, seed)
-    # Result: the baseline, where answers do not clearly prefer another.
+    # Result: the baseline, unless held-out answers clearly prefer another.
     return first, guarded(last, baseline)

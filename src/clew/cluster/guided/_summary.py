@@ -1,0 +1,150 @@
+"""What a fit of guided clustering did and found, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clew.cluster.guided._members import AGAIN, REFINED_BY, UNCONSTRAINED
+from clew.constraints import Constraints
+from clew.trust.groups.posterior import DOUBT
+
+if TYPE_CHECKING:
+    from clew.cluster.guided.guided_clustering import GuidedClustering
+
+__all__ = ["summary"]
+
+KINDS = ("pair", "triplet", "odd-one-out answer")
+#: Annotators that are listed, those with the highest error rates.
+MAX_LISTED = 10
+#: A row whose most probable group has a lower probability is unsure.
+UNSURE = 0.5
+
+
+def summary(model: GuidedClustering, known: Constraints) -> str:
+    """Describe a fitted model.
+
+    Parameters
+    ----------
+    model : GuidedClustering
+        Fitted.
+    known : Constraints
+        The answers that it was fitted to.
+
+    Returns
+    -------
+    str
+        Lines of text: groups, answers, annotators, members.
+    """
+    has_answers = np.isfinite(model.error_rate_)
+    lines = [*_groups(model), *_answers(model, known)]
+    if has_answers:
+        lines += [*_errors(model), *_annotators(model)]
+    return "\n".join([*lines, "", *_members(model, has_answers=bool(has_answers))])
+
+
+def _groups(model: GuidedClustering) -> list[str]:
+    sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
+    how = "chosen" if model.n_clusters is None else "given"
+    probability = model.probabilities_.max(axis=1)
+    return [
+        f"{type(model).__name__}: {_counted(len(model.labels_), 'row')} in "
+        f"{_counted(model.n_clusters_, 'group')} (number {how}) of {sizes.min():,} to "
+        f"{_counted(int(sizes.max()), 'row')}",
+        f"Probability of a row's group: {probability.mean():.2f} on average, below {UNSURE} for "
+        f"{_counted(int((probability < UNSURE).sum()), 'row')}",
+    ]
+
+
+def _answers(model: GuidedClustering, known: Constraints) -> list[str]:
+    counts = [
+        _counted(len(table), kind)
+        for table, kind in zip(known.tables, KINDS, strict=True)
+        if len(table)
+    ]
+    if not counts:
+        return ["No answers"]
+    lines = [
+        f"Answers: {', '.join(counts)}, of {_counted(len(known.annotators), 'annotator')}; the "
+        f"groups violate {model.n_violated_:,}"
+    ]
+    if not np.isfinite(model.error_rate_):
+        lines.append("No answer is informative: the groups are those without answers")
+    elif not any(model.weights_[name] > 0 for name in _second(model) if name != UNCONSTRAINED):
+        lines.append(
+            "Groups that follow the answers do not predict held-out answers clearly better: the "
+            "groups are those without answers"
+        )
+    return lines
+
+
+def _errors(model: GuidedClustering) -> list[str]:
+    low, high = model.error_interval_
+    n_doubted = sum(int((p_wrong >= DOUBT).sum()) for p_wrong in model.answer_posterior_)
+    return [
+        f"Error rate of the answers: {model.error_rate_:.1%}, between {low:.1%} and {high:.1%} "
+        f"with probability 0.95; {n_doubted:,} {'is' if n_doubted == 1 else 'are'} probably wrong"
+    ]
+
+
+def _annotators(model: GuidedClustering) -> list[str]:
+    confusion = model.confusion_
+    if len(confusion.annotators_) < 2:
+        return []
+    order = np.argsort(-confusion.error_rates_, kind="stable")
+    rows = [
+        (
+            confusion.annotators_[at] or "(no name)",
+            f"{confusion.error_rates_[at]:.1%}",
+            "{:.1%} to {:.1%}".format(*confusion.error_intervals_[at]),
+            f"{confusion.n_answers_[at]:,}",
+        )
+        for at in order[:MAX_LISTED]
+    ]
+    lines = ["", *_table(("annotator", "error rate", "95 % interval", "answers"), rows)]
+    if len(order) > MAX_LISTED:
+        lines.append(f"and {len(order) - MAX_LISTED:,} with lower error rates")
+    return lines
+
+
+def _members(model: GuidedClustering, *, has_answers: bool) -> list[str]:
+    second = _second(model)
+    first = [name for name in model.weights_ if name not in second]
+    if not has_answers:
+        return _weights(model, "member", first)
+    return [
+        *_weights(model, "member of the first consensus", first),
+        "",
+        *_weights(model, "member of the second consensus", second),
+    ]
+
+
+def _second(model: GuidedClustering) -> list[str]:
+    """Return the names of the clusterings in the second consensus."""
+    names = ("consensus", AGAIN, UNCONSTRAINED)
+    return [name for name in model.weights_ if name in names or name.startswith(REFINED_BY)]
+
+
+def _weights(model: GuidedClustering, heading: str, names: Sequence[str]) -> list[str]:
+    order = sorted(names, key=lambda name: -model.weights_[name])
+    rows = [(name, f"{model.weights_[name]:.2f}", f"{model.scores_[name]:.3f}") for name in order]
+    return _table((heading, "weight", "score"), rows)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Align columns: the first to the left, numbers to the right."""
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
