@@ -27,7 +27,7 @@ BUILT_IN = {
 }
 
 
-WARNINGS = {"DeadEndWarning", "FewerGroupsWarning", "IgnoredColumnsWarning"}
+WARNINGS = {"DeadEndWarning", "FewerGroupsWarning", "IgnoredColumnsWarning", "NoGroupsWarning"}
 
 
 def test_every_error_is_listed_here():

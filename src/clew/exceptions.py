@@ -21,6 +21,7 @@ __all__ = [
     "InvalidDataError",
     "InvalidParameterError",
     "MissingDependencyError",
+    "NoGroupsWarning",
     "TooLargeError",
     "UnsupportedConstraintError",
 ]
@@ -140,3 +141,7 @@ class FewerGroupsWarning(ClewWarning):
 
 class IgnoredColumnsWarning(ClewWarning):
     """A table of answers has columns that `Constraints` does not read; the message names them."""
+
+
+class NoGroupsWarning(ClewWarning):
+    """Neither features nor answers show groups, so the number of groups means little."""

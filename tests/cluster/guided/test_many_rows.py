@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from clew import Constraints
 from clew._limits import MANY_ROWS
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._n_clusters import choose_n_clusters, rows_of_many
+from clew.cluster.guided._n_clusters import choose_n_clusters, sampled_rows
 from clew.cluster.guided._steps import split_answers
 from clew.cluster.guided._views import Views
 
@@ -50,16 +50,16 @@ def test_answers_lead_many_rows_too(fitted):
 def test_answers_about_some_of_many_rows_tell_how_many_groups_there_are():
     known = Constraints.from_labels(Y, 800, n_triplets=200, error=0.1, random_state=0)
     views = Views(X, 0)
-    assert choose_n_clusters(views, [], 0) < 4  # far groups of near ones
-    assert choose_n_clusters(views, split_answers(known, 0).folds, 0) == 4
+    assert choose_n_clusters(views, [], 0).n_clusters < 4  # far groups of near ones
+    assert choose_n_clusters(views, split_answers(known, 0).folds, 0).n_clusters == 4
 
 
 def test_rows_that_answers_are_about_are_among_those():
     few, many = (Constraints.from_labels(Y, n, n_triplets=n, random_state=0) for n in (300, 8_000))
-    rows = rows_of_many(split_answers(few, 0).folds, N_ROWS, 0)
+    rows = sampled_rows(split_answers(few, 0).folds, N_ROWS, 0)
     assert len(np.unique(rows)) == MANY_ROWS
     assert len(few.subset(rows).triplets) == len(few.subset(rows).pairs) == 300
-    left = many.subset(rows_of_many(split_answers(many, 0).folds, N_ROWS, 0))
+    left = many.subset(sampled_rows(split_answers(many, 0).folds, N_ROWS, 0))
     # Of rows taken at random it would be 3,125 pairs and 1,953 triplets.
     assert len(left.pairs) > 3_500
     assert len(left.triplets) > 2_300

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
-from clew.exceptions import InvalidParameterError
+from clew.exceptions import FewerGroupsWarning, InvalidParameterError, NoGroupsWarning
 
 
 def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
@@ -57,13 +57,34 @@ def test_three_rows(fitted, n_clusters):
 def test_fewer_different_rows_than_groups(fitted, n_clusters):
     known = Constraints.from_labels(np.repeat([0, 1], 10), 20, random_state=0)
     X = np.repeat([[0.0], [n_clusters - 2.0]], 10, axis=0)
+    n_different = n_clusters - 1
     for answers in (None, known):
-        model = fitted(X, answers, n_clusters=n_clusters)
+        with pytest.warns(FewerGroupsWarning, match=f"only {n_different} different rows"):
+            model = fitted(X, answers, n_clusters=n_clusters)
+        assert model.n_clusters_ == (n_different if answers is None else n_clusters)
         assert np.isfinite(model.probabilities_).all()
         # Groups may be split, but hold no rows of both kinds.
         for group in np.unique(model.labels_):
             assert len(np.unique(X[model.labels_ == group])) == 1
         assert set(model.predict(X)) <= set(range(n_clusters))
+
+
+@pytest.mark.parametrize("n_features", [2, 10])
+def test_noise_has_few_groups_of_low_probability(fitted, n_features):
+    X = np.random.default_rng(0).uniform(size=(200, n_features))
+    with pytest.warns(NoGroupsWarning, match="look like data without groups"):
+        model = fitted(X, n_clusters=None)
+    assert model.n_clusters_ == 2
+    assert len(np.unique(model.labels_)) == 2
+    assert model.probabilities_.max(axis=1).mean() < 0.75
+    np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1)
+
+
+def test_equal_rows_are_one_group(fitted):
+    with pytest.warns(NoGroupsWarning, match="all rows are equal"):
+        model = fitted(np.ones((60, 3)), n_clusters=None)
+    assert model.n_clusters_ == 1
+    assert set(model.labels_) == {0}
 
 
 def test_units_of_features_do_not_matter(fitted, blobs):
@@ -138,6 +159,7 @@ def test_an_interrupted_fit_leaves_the_model_from_before(fitted, blobs, at):
     assert model.scores_ == before.scores_
 
 
+@pytest.mark.filterwarnings("ignore::clew.exceptions.NoGroupsWarning")
 @pytest.mark.parametrize("n_clusters", [None, 3])
 @pytest.mark.parametrize("n_answers", [0, 40])
 def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers):

@@ -1,19 +1,21 @@
-"""How many groups there are, by how far groups are apart, and by answers held out."""
+"""The number of groups: chosen by silhouettes and held-out answers, or the one that was given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
-from scipy.linalg import qr
+from scipy.linalg import qr, svd
 from scipy.sparse import csr_array
 from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.preprocessing import normalize
 
 from clew._limits import MANY_ROWS
+from clew._warnings import warn
 from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._answer_errors import weighted_folds
 from clew.cluster.guided._ensemble import Clustering, Fold, Labels, held_out_log_likelihood
@@ -21,89 +23,196 @@ from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._views import Views
 from clew.cluster.spectral import spectral_embedding
 from clew.constraints import Constraints
+from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
 from clew.similarity import E2CP
 from clew.trust.groups._outcomes import informative_tables
 
-__all__ = ["choose_n_clusters", "most_tried", "rows_of_many"]
+__all__ = ["NumberOfGroups", "choose_n_clusters", "max_steps", "number_of_groups", "sampled_rows"]
 
-#: Numbers that are tried first; then those between the best and its neighbours.
-FEWEST, MOST, STEP = 2, 100, 1.4
+Floats = NDArray[np.float64]
+
+#: The numbers 2, 3, 4, 5, 8, ... 100 are tried first, then those around the best of them.
+FEWEST, MOST, RATIO = 2, 100, 1.4
 MAX_TRIED_BETWEEN = 6
-#: Rows that tell how far groups are apart.
+#: Silhouettes are means over at most so many rows.
 SAMPLE_ROWS = 1_000
-#: By how much a number must foretell answers held out better than the one of groups that are
-#: farthest apart, as a logarithm: the best of many numbers is ahead by some of that on guesses.
+#: Answers decide the number of groups if they raise the held-out log-likelihood by this much over
+#: the number of the largest silhouette: the largest of many log-likelihoods of random answers is
+#: above the others by less.
 LEAST_LEAD = 4.0
+#: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
+#: that is more; beyond `CLEAR_GAP` one draw of such data is enough.
+LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
+#: Draws of data without groups, for up to 300 rows and for more; for fewer rows there is no test.
+N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
+LEAST_ROWS = 20
+#: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
+CERTAINTY = (0.05, 0.5)
 
 
-def choose_n_clusters(views: Views, folds: Sequence[Fold], seed: int, step: Step = no_step) -> int:
+class NumberOfGroups(NamedTuple):
+    """A number of groups, and how far data support it."""
+
+    n_clusters: int
+    certainty: float = 1.0
+    """1, or in [0.05, 0.5] if neither features nor answers show groups."""
+
+    def shrunk(self, probabilities: Floats) -> Floats:
+        """Shrink probabilities of groups toward ``1 / n_clusters`` where certainty is low."""
+        even = 1 / probabilities.shape[1]
+        return np.asarray(even + self.certainty * (probabilities - even))
+
+
+def number_of_groups(
+    given: int | None, views: Views, folds: Sequence[Fold], seed: int, step: Step = no_step
+) -> NumberOfGroups:
+    """Check the given number of groups, or choose one.
+
+    Parameters
+    ----------
+    given : int or None
+        The parameter `n_clusters`.
+    views : Views
+        Features and graphs.
+    folds : sequence of Fold
+        See `choose_n_clusters`.
+    seed : int
+        See `choose_n_clusters`.
+    step : callable
+        See `choose_n_clusters`.
+
+    Returns
+    -------
+    NumberOfGroups
+
+    Warns
+    -----
+    FewerGroupsWarning
+        If fewer rows differ than groups are wanted. Without answers, there are then as many groups
+        as different rows.
+    NoGroupsWarning
+        If the number was chosen, and neither features nor answers show groups.
+    """
+    if given is None:
+        chosen = choose_n_clusters(views, folds, seed, step)
+        if chosen.certainty < 1:
+            why = (
+                "all rows are equal"
+                if chosen.n_clusters == 1
+                else f"features look like data without groups, and answers do not show any; the "
+                f"{chosen.n_clusters} groups of the result have low probabilities"
+            )
+            warn(
+                f"GuidedClustering(n_clusters=None) found no groups: {why}. Use other features, "
+                "add answers, or give n_clusters",
+                NoGroupsWarning,
+            )
+        return chosen
+    n_different = n_different_rows(views.X, given)
+    if n_different == given:
+        return NumberOfGroups(given)
+    warn(
+        f"GuidedClustering(n_clusters={given}): there are only {n_different} different rows",
+        FewerGroupsWarning,
+    )
+    return NumberOfGroups(given if folds else n_different)
+
+
+def n_different_rows(X: Floats, at_most: int) -> int:
+    """Count different rows, up to `at_most`."""
+    n_rows = max(SAMPLE_ROWS, at_most)
+    while True:
+        n_different = len(np.unique(X[:n_rows], axis=0))
+        if n_different >= at_most or n_rows >= len(X):
+            return min(n_different, at_most)
+        n_rows *= 4
+
+
+def choose_n_clusters(
+    views: Views, folds: Sequence[Fold], seed: int, step: Step = no_step
+) -> NumberOfGroups:
     """Choose the number of groups.
 
     Parameters
     ----------
     views : Views
-        What there is to read.
+        Features and graphs.
     folds : sequence of Fold
-        Answers to learn from and answers held out; none where there are no answers.
+        Answers; none where there are no answers.
     seed : int
-        Seed of eigenvectors, and of the rows that take part.
+        Seed of eigenvectors, of sampled rows and of data without groups.
     step : callable
-        Called after each number that was tried, `most_tried` times at most.
+        Called after each number that was tried, at most `max_steps` times.
 
     Returns
     -------
-    int
+    NumberOfGroups
 
     Notes
     -----
-    Without answers, the number of the largest mean silhouette: of Ward's groups and of a spectral
-    cut of the neighbours' graph. With answers, another one if these and a cut that is led by
-    answers foretell those held out clearly better with it. Annotators count as far as all these
-    groups, which saw no answers, have them believed.
+    Rows are clustered by Ward's linkage and by spectral clustering of the neighbor graph. The
+    number of the largest mean silhouette is chosen, if that silhouette exceeds those of data
+    without groups by .03 (by .7/√n for n < 544 rows): uniform and normal samples with the ranges,
+    or the variances, of the principal components, in as many clusters. Tibshirani, Walther and
+    Hastie compare with the uniform ones. Otherwise the number is 2, and the difference determines
+    the certainty.
 
-    Of many rows 5,000 take part: those that random answers are about, then any.
+    With answers, spectral clusterings that follow the training answers are added, and the number of
+    the largest held-out log-likelihood is chosen if it exceeds that of the first number by 4.
+    Answers are weighted by annotator, judged by all clusterings that saw no answers.
 
-    All cuts of a graph share their eigenvectors. k-means starts at the rows that QR with pivoting
-    puts first: one start is as good as several random ones, and takes half of the time.
+    If there are more than 5,000 rows, 5,000 take part: those that random answers name, then any.
+    All spectral clusterings of a graph share their eigenvectors. k-means starts at the rows that QR
+    with pivoting puts first, which is as good as several random starts.
+
+    Time O(n²) for n rows; silhouettes of data without groups are computed of 1,000 rows at most.
 
     References
     ----------
     A. Damle, V. Minden and L. Ying, "Simple, direct, and efficient multi-way spectral clustering",
     Information and Inference 8, 2019.
+
+    R. Tibshirani, G. Walther and T. Hastie, "Estimating the number of clusters in a data set via
+    the gap statistic", Journal of the Royal Statistical Society B 63, 2001.
     """
-    coarse = _coarse(len(views.X))
-    if not coarse:
-        return 1
+    numbers = _first_tried(len(views.X))
+    if not numbers:
+        return NumberOfGroups(1)
     if len(views.X) > MANY_ROWS:
-        rows = rows_of_many(folds, len(views.X), seed)
+        rows = sampled_rows(folds, len(views.X), seed)
         views = Views(views.X[rows], seed)
         folds = [Fold(*(part.subset(rows) for part in fold)) for fold in folds]
-    tried = _Tried(views, coarse[-1], seed)
-    apart = _best(tried.silhouette, coarse, step)
+    n_different = n_different_rows(views.X, numbers[-1])
+    if n_different < FEWEST:
+        return NumberOfGroups(1, CERTAINTY[0])
+    numbers = [k for k in numbers if k <= n_different]
+    unconstrained = _Unconstrained(views, numbers[-1], seed)
+    largest = _best(unconstrained.silhouette, numbers, step)
+    by_features = _checked_against_no_groups(unconstrained, largest, seed)
     if not folds:
-        return apart
-    judged = _Judged(tried, tried.believed(folds))
-    told = _best(judged.log_likelihood, coarse, step)
-    lead = judged.log_likelihood(told) - judged.log_likelihood(apart)
-    return told if lead >= LEAST_LEAD else apart
+        return by_features
+    held_out = _HeldOut(unconstrained, unconstrained.weighted(folds))
+    by_answers = _best(held_out.log_likelihood, numbers, step)
+    lead = held_out.log_likelihood(by_answers) - held_out.log_likelihood(by_features.n_clusters)
+    return NumberOfGroups(by_answers) if lead >= LEAST_LEAD else by_features
 
 
-def most_tried(n_samples: int, n_folds: int) -> int:
-    """Give the most numbers that are tried, those that answers judge twice."""
-    return (len(_coarse(n_samples)) + MAX_TRIED_BETWEEN) * (2 if n_folds else 1)
+def max_steps(n_samples: int, n_folds: int) -> int:
+    """Return how many numbers may be tried; with answers, each counts twice."""
+    return (len(_first_tried(n_samples)) + MAX_TRIED_BETWEEN) * (2 if n_folds else 1)
 
 
-def rows_of_many(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.int64]:
-    """Choose 5,000 of more rows: those that random answers are about, then any.
+def sampled_rows(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.int64]:
+    """Sample 5,000 rows: those that random answers name, then any.
 
     Parameters
     ----------
     folds : sequence of Fold
-        All answers, or nothing.
+        All answers; may be empty.
     n_rows : int
-        How many rows there are.
+        Number of rows.
     seed : int
-        Seed of the choice.
+        Seed of the sample.
 
     Returns
     -------
@@ -111,74 +220,74 @@ def rows_of_many(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.in
         Ascending.
     """
     random = np.random.RandomState(seed)
-    listed = [random.permutation(n_rows)]
+    candidates = [random.permutation(n_rows)]
     if folds:
-        answers = informative_tables(folds[0].kept + folds[0].held, with_dont_know_pairs=False)
-        ends = [said.rows[:, [0, 1, -1]] for said in answers]  # the last of a pair's two twice
-        listed.insert(0, random.permutation(np.concatenate(ends)).ravel())
-    rows, first = np.unique(np.concatenate(listed), return_index=True)
+        tables = informative_tables(folds[0].kept + folds[0].held, with_dont_know_pairs=False)
+        named = [table.rows[:, [0, 1, -1]] for table in tables]  # pairs repeat their second row
+        candidates.insert(0, random.permutation(np.concatenate(named)).ravel())
+    rows, first = np.unique(np.concatenate(candidates), return_index=True)
     return np.sort(rows[np.argsort(first)[:MANY_ROWS]])
 
 
-def _coarse(n_samples: int) -> list[int]:
-    """Give the numbers that are tried first; none of too few rows."""
+def _first_tried(n_samples: int) -> list[int]:
+    """Return the numbers that are tried first; none if there are fewer than 4 rows."""
     most = min(MOST, n_samples // 2)
-    numbers = np.round(FEWEST * STEP ** np.arange(40))
+    numbers = np.round(FEWEST * RATIO ** np.arange(40))
     return np.unique(np.minimum(numbers, most)).astype(int).tolist() if most >= FEWEST else []
 
 
-def _best(merit: Callable[[int], float], coarse: Sequence[int], step: Step) -> int:
-    """Give the number of the largest merit, the smallest of these."""
-    found: dict[int, float] = {}
+def _best(score: Callable[[int], float], numbers: Sequence[int], step: Step) -> int:
+    """Return the number of the highest score; the smallest of these in a tie."""
+    scores: dict[int, float] = {}
 
-    def try_all(numbers: Sequence[int]) -> int:
-        for k in numbers:
-            if k not in found:
-                found[k] = merit(k)
+    def best_with(more: Sequence[int]) -> int:
+        for k in more:
+            if k not in scores:
+                scores[k] = score(k)
                 step()
-        return max(found, key=lambda k: (found[k], -k))
+        return max(scores, key=lambda k: (scores[k], -k))
 
-    best = try_all(coarse)
-    at = coarse.index(best)
-    low, high = coarse[max(at - 1, 0)], coarse[min(at + 1, len(coarse) - 1)]
+    best = best_with(numbers)
+    at = numbers.index(best)
+    low, high = numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]
     between = np.unique(np.round(np.linspace(low, high, MAX_TRIED_BETWEEN + 2)).astype(int))
-    return try_all(between.tolist())
+    return best_with(between.tolist())
 
 
-class _Tried:
-    """Groups that saw no answers, by their number, and how far they are apart."""
+class _Unconstrained:
+    """Clusterings that follow no answers, by number of groups, and their silhouettes."""
 
     def __init__(self, views: Views, most: int, seed: int) -> None:
         self.views = views
         self._most, self._seed = most, seed
-        self._cut = self.cuts(views.read("neighbors", 20))
-        self._made: dict[int, list[Labels]] = {}
+        self._spectral = self.spectral(views.read("neighbors", 20))
+        self._labels: dict[int, list[Labels]] = {}
 
     def partitions(self, n_clusters: int) -> list[Labels]:
-        """Group in so many groups, in two ways."""
-        if n_clusters not in self._made:
-            self._made[n_clusters] = [self._by_distance(n_clusters), self._cut(n_clusters)]
-        return self._made[n_clusters]
+        """Return the labels of Ward's linkage and of spectral clustering."""
+        if n_clusters not in self._labels:
+            self._labels[n_clusters] = [self._ward(n_clusters), self._spectral(n_clusters)]
+        return self._labels[n_clusters]
 
-    def cuts(self, graph: csr_array) -> Callable[[int], Labels]:
-        """Find the eigenvectors of a graph, once for all numbers of groups.
+    def spectral(self, graph: csr_array) -> Callable[[int], Labels]:
+        """Compute the eigenvectors of a graph once, for all numbers of groups.
 
         Returns
         -------
         callable
-            Gives spectral groups for a number of groups.
+            Maps a number of groups to labels.
         """
         embedding = spectral_embedding(graph, self._most, self._seed)
 
-        def cut(n_clusters: int) -> Labels:
+        def labels(n_clusters: int) -> Labels:
             rows = normalize(embedding[:, -n_clusters:])
-            start = rows[_far_apart(rows)]
+            start = rows[_pivots(rows)]
             return kmeans(rows, n_clusters, n_init=1, random_state=0, init=start).labels
 
-        return cut
+        return labels
 
     def silhouette(self, n_clusters: int) -> float:
-        """Give the larger mean silhouette of a sample of rows."""
+        """Return the larger mean silhouette of the two clusterings."""
         rows, distances = self._sample
         found = [-1.0]
         for labels in self.partitions(n_clusters):
@@ -186,19 +295,24 @@ class _Tried:
                 found.append(silhouette_score(distances, labels[rows], metric="precomputed"))
         return float(max(found))
 
-    def believed(self, folds: Sequence[Fold]) -> list[Fold]:
-        """Weigh answers by annotators, as far as all groups so far tell these apart."""
+    def weighted(self, folds: Sequence[Fold]) -> list[Fold]:
+        """Weigh answers by annotator, judged by all clusterings so far."""
         if len(folds[0].held.annotators) < 2:
             return list(folds)
-        ways = [
+        clusterings = [
             Clustering(f"{k}, {at}", lambda _, labels=labels: labels)  # type: ignore[misc]
-            for k, made in self._made.items()
-            for at, labels in enumerate(made)
+            for k, partitions in self._labels.items()
+            for at, labels in enumerate(partitions)
         ]
-        return weighted_folds(folds, ways)[0]
+        return weighted_folds(folds, clusterings)[0]
+
+    @property
+    def sampled_features(self) -> Floats:
+        """Features of the rows whose silhouettes are computed."""
+        return np.asarray(self.views.X[self._sample[0]])
 
     @cached_property
-    def _sample(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def _sample(self) -> tuple[NDArray[np.intp], Floats]:
         n = len(self.views.X)
         rows = np.arange(n)
         if n > SAMPLE_ROWS:
@@ -206,39 +320,70 @@ class _Tried:
         return rows, pairwise_distances(self.views.X[rows])
 
     @cached_property
-    def _tree(self) -> NDArray[np.float64]:
+    def _tree(self) -> Floats:
         return np.asarray(ward(self.views.X))
 
-    def _by_distance(self, n_clusters: int) -> Labels:
+    def _ward(self, n_clusters: int) -> Labels:
         return np.asarray(fcluster(self._tree, n_clusters, "maxclust"), dtype=np.int64)
 
 
-def _far_apart(rows: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Give as many rows as there are columns, each as far as can be from what those before span."""
+def _pivots(rows: Floats) -> NDArray[np.intp]:
+    """Return as many rows as there are columns, chosen by QR with pivoting."""
     _, order = qr(rows.T, mode="r", pivoting=True, check_finite=False)
     return np.asarray(order[: rows.shape[1]])
 
 
-class _Judged:
-    """How well so many groups foretell answers held out."""
+def _checked_against_no_groups(
+    unconstrained: _Unconstrained, n_clusters: int, seed: int
+) -> NumberOfGroups:
+    """Compare the silhouette with those of data without groups."""
+    X = unconstrained.sampled_features
+    if len(X) < LEAST_ROWS:
+        return NumberOfGroups(n_clusters)
+    is_whole = len(X) == len(unconstrained.views.X)
+    own = unconstrained.silhouette(n_clusters) if is_whole else _silhouette(X, n_clusters, seed)
+    centered = X - X.mean(axis=0)
+    components, size, _ = svd(centered, full_matrices=False, check_finite=False)
+    components *= size
+    random, gap = np.random.RandomState(seed), np.inf
+    least = max(LEAST_GAP, GAP_OF_ONE_ROW / np.sqrt(len(X)))
+    for _ in range(N_DRAWS if len(X) <= FEW_ROWS else N_DRAWS_OF_MANY):
+        for drawn in (
+            random.uniform(components.min(axis=0), components.max(axis=0), components.shape),
+            random.normal(scale=components.std(axis=0), size=components.shape),
+        ):
+            gap = min(gap, own - _silhouette(drawn, n_clusters, seed))
+        if not least <= gap <= CLEAR_GAP:
+            break
+    if gap >= least:
+        return NumberOfGroups(n_clusters)
+    return NumberOfGroups(FEWEST, float(np.interp(gap, (0.0, least), CERTAINTY)))
 
-    def __init__(self, tried: _Tried, folds: Sequence[Fold]) -> None:
-        self._tried, self._folds = tried, folds
-        self._led = [self._led_by(fold.kept.as_pairs()) for fold in folds]
-        self._found: dict[int, float] = {}
+
+def _silhouette(X: Floats, n_clusters: int, seed: int) -> float:
+    return _Unconstrained(Views(X, seed), n_clusters, seed).silhouette(n_clusters)
+
+
+class _HeldOut:
+    """Held-out log-likelihood by number of groups."""
+
+    def __init__(self, unconstrained: _Unconstrained, folds: Sequence[Fold]) -> None:
+        self._unconstrained, self._folds = unconstrained, folds
+        self._constrained = [self._propagated(fold.kept.as_pairs()) for fold in folds]
+        self._scores: dict[int, float] = {}
 
     def log_likelihood(self, n_clusters: int) -> float:
-        """Give that of the best way to group."""
-        if n_clusters not in self._found:
-            unled = self._tried.partitions(n_clusters)
-            made = [[labels] * len(self._folds) for labels in unled]
-            made.append([cut(n_clusters) for cut in self._led])
-            told = [held_out_log_likelihood(partitions, self._folds) for partitions in made]
-            self._found[n_clusters] = max(likelihood for likelihood, _ in told)
-        return self._found[n_clusters]
+        """Return that of the best clustering."""
+        if n_clusters not in self._scores:
+            unconstrained = self._unconstrained.partitions(n_clusters)
+            of_folds = [[labels] * len(self._folds) for labels in unconstrained]
+            of_folds.append([spectral(n_clusters) for spectral in self._constrained])
+            found = [held_out_log_likelihood(partitions, self._folds) for partitions in of_folds]
+            self._scores[n_clusters] = max(total for total, _ in found)
+        return self._scores[n_clusters]
 
-    def _led_by(self, answers: Constraints) -> Callable[[int], Labels]:
-        """Spread answers over the neighbours' graph, to be cut."""
-        spread = E2CP("precomputed", n_neighbors=None, form="sparse")
-        graph = self._tried.views.read("neighbors", 20)
-        return self._tried.cuts(spread.fit(graph, constraints=answers).affinity_matrix_)
+    def _propagated(self, answers: Constraints) -> Callable[[int], Labels]:
+        """Propagate answers over the neighbor graph, for spectral clustering."""
+        e2cp = E2CP("precomputed", n_neighbors=None, form="sparse")
+        graph = self._unconstrained.views.read("neighbors", 20)
+        return self._unconstrained.spectral(e2cp.fit(graph, constraints=answers).affinity_matrix_)

@@ -25,7 +25,7 @@ from clew.cluster.guided._ensemble import Ensemble, Labels
 from clew.cluster.guided._explanation import Explanation, explanation, row_number
 from clew.cluster.guided._feature_space import FeatureSpace, Metric
 from clew.cluster.guided._members import Member, checked_members, default_members
-from clew.cluster.guided._n_clusters import choose_n_clusters, most_tried
+from clew.cluster.guided._n_clusters import max_steps, number_of_groups
 from clew.cluster.guided._progress import Counter, Step
 from clew.cluster.guided._result import Result, result_of
 from clew.cluster.guided._routing import check_honored
@@ -69,7 +69,8 @@ class GuidedClustering(ConstrainedClusterer):
     n_clusters : int or None, default=None
         Number of groups. None chooses it, from 2 to half of the rows and 100 at most: the number
         with the largest silhouette, unless another one predicts held-out answers clearly better.
-        A pool of your own needs a number.
+        If neither features nor answers show groups, it is 2 (1 if all rows are equal), and
+        probabilities are low. A pool of your own needs a number.
     pool : "default" or list of (str, estimator), default="default"
         The members: names, and clusterers of features from scikit-learn or clew. Members that
         honor answers get them; triplets and odd-one-out answers are converted to pairs where a
@@ -124,6 +125,13 @@ class GuidedClustering(ConstrainedClusterer):
         pool cannot get the answers.
     InvalidConstraintsError
         If the answers are about another number of rows than `X` has.
+
+    Warns
+    -----
+    NoGroupsWarning
+        If `n_clusters` is None, and neither features nor answers show groups.
+    FewerGroupsWarning
+        If fewer rows differ than groups are wanted.
 
     See Also
     --------
@@ -249,9 +257,8 @@ class GuidedClustering(ConstrainedClusterer):
             views = Views(space.transform(features), seeds[0], self.n_jobs)
             answers = split_answers(informative_answers(known), seeds[1])
             count = self._counter(n_samples, len(answers.folds), callback)
-            n_clusters = self.n_clusters or choose_n_clusters(
-                views, answers.folds, seeds[2], count.step
-            )
+            chosen = number_of_groups(self.n_clusters, views, answers.folds, seeds[2], count.step)
+            n_clusters = chosen.n_clusters
             members = self._members(n_clusters, n_samples, seeds[2])
             graph = views.read("neighbors", 10)
             ridge = RidgeSmoother(views.X, seeds[3])
@@ -259,7 +266,8 @@ class GuidedClustering(ConstrainedClusterer):
             first, last = _solve(
                 members, smoothers, views, answers, n_clusters, seeds[3], count.step
             )
-            self._set_result(result_of(known, first, last))
+            result = result_of(known, first, last)
+            self._set_result(result._replace(probabilities=chosen.shrunk(result.probabilities)))
         self._known, self._space, self._smoother, self._graph = known, space, ridge, graph
         count.end()
         return self
@@ -292,7 +300,7 @@ class GuidedClustering(ConstrainedClusterer):
 
     def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
         """Return a counter of the fits that may be made."""
-        n_tried = 0 if self.n_clusters else most_tried(n_samples, n_folds)
+        n_tried = 0 if self.n_clusters else max_steps(n_samples, n_folds)
         members = self._members(1, n_samples, 0)
         n_unconstrained = sum(not member.is_constrained for member in members)
         if not n_unconstrained and not n_folds:
