@@ -1,4 +1,4 @@
-"""What to ask next, and what an answer is worth."""
+"""The information in the answer to a question."""
 
 from clew.questions.information import (
     odd_one_out_information,

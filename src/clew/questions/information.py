@@ -1,4 +1,4 @@
-"""How much an answer tells about the groups of its rows, before anything is known."""
+"""Mutual information of an answer and the groups of its rows, with a uniform prior."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ __all__ = ["odd_one_out_information", "pair_information", "triplet_information"]
 
 
 def pair_information(n_clusters: ArrayLike) -> NDArray[np.float64]:
-    """Measure what the true answer about a pair tells about the groups of its two rows.
+    """Return the mutual information of the true answer about a pair and the groups of its rows.
 
     Parameters
     ----------
     n_clusters : int or array-like of int
-        Number of groups, of which each row is in any with equal chance.
+        Number of groups. Each row is in each group with the same probability.
 
     Returns
     -------
     ndarray of the shape of `n_clusters`
-        Mutual information in nats.
+        In nats.
 
     Raises
     ------
     InvalidParameterError
-        If a number is none, or below 1.
+        If a number is not an integer, or below 1.
 
     Notes
     -----
-    Equation 4: ``log K - P(different)·log(K - 1)``. As the groups settle the answer, this is the
-    entropy of the answer.
+    Equation 4: ``log K - P(different)·log(K - 1)``. The groups determine the answer, so this is
+    the entropy of the answer.
 
     References
     ----------
@@ -51,30 +51,30 @@ def pair_information(n_clusters: ArrayLike) -> NDArray[np.float64]:
 
 
 def triplet_information(n_clusters: ArrayLike, *, dont_know: bool = True) -> NDArray[np.float64]:
-    """Measure what the true answer about a triplet tells about the groups of its three rows.
+    """Return the mutual information of the true answer to a triplet and the groups of its rows.
 
     Parameters
     ----------
     n_clusters : int or array-like of int
-        Number of groups, of which each row is in any with equal chance.
+        Number of groups. Each row is in each group with the same probability.
     dont_know : bool, default=True
-        Whether don't-know, which is the true answer where neither or both of b and c are with a,
-        is listened to.
+        Whether don't-know is used as an answer. It is the true one if neither or both of b and c
+        are in the group of a.
 
     Returns
     -------
     ndarray of the shape of `n_clusters`
-        Mutual information in nats.
+        In nats.
 
     Raises
     ------
     InvalidParameterError
-        If a number is none, or below 1.
+        If a number is not an integer, or below 1.
 
     Notes
     -----
-    Equations 3 and 5. As the groups settle the answer, what is told is the entropy of the answer;
-    without don't-know, of its terms those of the two other answers.
+    Equations 3 and 5. The groups determine the answer, so this is the entropy of the answer;
+    without don't-know, the sum of the terms of the two other answers.
 
     References
     ----------
@@ -91,36 +91,36 @@ def triplet_information(n_clusters: ArrayLike, *, dont_know: bool = True) -> NDA
     """
     k = _as_numbers(n_clusters)
     first = (k - 1) / k**2
-    settled = 2 * entr(first)
-    return np.asarray(settled + entr(1 - 2 * first) if dont_know else settled)
+    known = 2 * entr(first)
+    return np.asarray(known + entr(1 - 2 * first) if dont_know else known)
 
 
 def odd_one_out_information(
     n_clusters: ArrayLike, *, dont_know: bool = True
 ) -> NDArray[np.float64]:
-    """Measure what the true odd-one-out answer tells about the groups of its three rows.
+    """Return the mutual information of the true odd-one-out answer and the groups of its rows.
 
     Parameters
     ----------
     n_clusters : int or array-like of int
-        Number of groups, of which each row is in any with equal chance.
+        Number of groups. Each row is in each group with the same probability.
     dont_know : bool, default=True
-        Whether don't-know, which is the true answer where all three differ, is listened to.
+        Whether don't-know is used as an answer. It is the true one if all three rows differ.
 
     Returns
     -------
     ndarray of the shape of `n_clusters`
-        Mutual information in nats.
+        In nats.
 
     Raises
     ------
     InvalidParameterError
-        If a number is none, or below 1.
+        If a number is not an integer, or below 1.
 
     Notes
     -----
-    Not in the paper; derived like equations 3 and 5. Each row is the odd one with chance
-    ``(K - 1)/K²``, none is with chance ``1/K²``.
+    Not in the paper; derived like equations 3 and 5. The probability that a given row is the odd
+    one is ``(K - 1)/K²``, that of "none differs" is ``1/K²``.
 
     Examples
     --------
@@ -130,10 +130,10 @@ def odd_one_out_information(
     """
     k = _as_numbers(n_clusters)
     odd, none = (k - 1) / k**2, 1 / k**2
-    settled = 3 * entr(odd) + entr(none)
-    # (K - 1)(K - 2)/K², and never a hair below nil.
+    known = 3 * entr(odd) + entr(none)
+    # In this form it is never negative by rounding.
     different = (k - 1) * (k - 2) / k**2
-    return np.asarray(settled + entr(different) if dont_know else settled)
+    return np.asarray(known + entr(different) if dont_know else known)
 
 
 def _as_numbers(n_clusters: ArrayLike) -> NDArray[np.float64]:

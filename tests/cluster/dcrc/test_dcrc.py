@@ -105,11 +105,11 @@ def test_the_lower_bound_never_falls(kind, epsilon, balance):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, "annotators"])
-def test_each_kind_of_answer_leads(kind, epsilon):
+def test_each_kind_of_answer_improves_the_groups(kind, epsilon):
     model = clone(QUICK).set_params(n_clusters=2, epsilon=epsilon, init="best")
     alone = adjusted_rand_score(TWO, model.fit(X).labels_)
-    led = clone(model).fit(X, constraints=answers(**KINDS[kind]))
-    assert adjusted_rand_score(TWO, led.labels_) > max(0.5, alone + 0.1)
+    fitted = clone(model).fit(X, constraints=answers(**KINDS[kind]))
+    assert adjusted_rand_score(TWO, fitted.labels_) > max(0.5, alone + 0.1)
 
 
 def test_dont_knows_tell_something_about_three_rows_and_nothing_about_two():
@@ -395,5 +395,5 @@ def test_iris_by_answers_of_all_kinds():
     features = StandardScaler().fit_transform(features)
     c = answers(y, **KINDS["all"], error=0.1)
     model = clone(QUICK).set_params(n_clusters=3, epsilon="annotators")
-    led = adjusted_rand_score(y, model.fit(features, constraints=c).labels_)
-    assert led > adjusted_rand_score(y, clone(model).fit(features).labels_) + 0.15
+    score = adjusted_rand_score(y, model.fit(features, constraints=c).labels_)
+    assert score > adjusted_rand_score(y, clone(model).fit(features).labels_) + 0.15
