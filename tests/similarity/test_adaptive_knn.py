@@ -15,7 +15,7 @@ from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 from clew.metrics import adjusted_rand_score
-from clew.similarity import E2CP, AdaptiveKNN, ConsensusKNN, SpectralLearning
+from clew.similarity import E2CP, AdaptiveKNN, ConsensusKNN, SpectralLearning, adaptive_knn
 
 X, y = make_blobs(60, 4, centers=3, random_state=0)
 D = pairwise_distances(X)
@@ -220,3 +220,14 @@ def test_similarities_on_its_graph_take_sparse_features():
 def test_sparse_distances_are_refused():
     with pytest.raises(TypeError, match="dense"):
         AdaptiveKNN(metric="precomputed").fit(csr_array(D))
+
+
+def test_scales_of_distances_are_computed_in_blocks(monkeypatch):
+    distance = np.random.default_rng(0).random((40, 40))
+    distance = distance + distance.T
+    np.fill_diagonal(distance, 0.0)
+    whole = AdaptiveKNN(5, metric="precomputed").fit(distance)
+    monkeypatch.setattr(adaptive_knn, "ROWS_PER_BLOCK", 7)
+    blocks = AdaptiveKNN(5, metric="precomputed").fit(distance)
+    np.testing.assert_array_equal(blocks.scale_, whole.scale_)
+    np.testing.assert_array_equal(blocks.transform(distance), whole.affinity_matrix_)
