@@ -34,7 +34,9 @@ def measured_again(
         for task in (tasks[i] for i in drawn):
             point = f"{task.set}, {task.cell.name}, {task.method.name}, trial {task.trial}"
             now = results.study.measure(task)
-            found = [(point, *row) for row in compared(results.records[task], now, tolerance)]
+            keys = results.study.key_fields
+            logged = {k: v for k, v in results.records[task].items() if k not in keys}
+            found = [(point, *row) for row in compared(logged, now, tolerance)]
             print(*found, sep="\n", flush=True)
             rows += found
     return rows

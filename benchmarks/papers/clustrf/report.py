@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,24 +31,7 @@ from benchmarks.study.scores import Score, area
 from benchmarks.study.tags import seed_of
 
 #: The areas of the paper's Table 2, in its unit: at each M, or one where there is no M.
-PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
-    "segment_full": {
-        "knn": (34.8, 36.2, 37.6, 37.8, 37.9),
-        "dominant": (38.3, 29.1, 34.7, 37.2, 37.2),
-        "consensus": (34.9, 36.8, 35.8, 36.8, 35.9),
-        "leaf": (39.5,),
-        "uniform": (40.7,),
-        "adaptive": (41.8,),
-    },
-    "pie10_32x32": {
-        "knn": (4.4, 4.4, 4.9, 4.8, 4.7),
-        "dominant": (3.0, 2.3, 2.4, 3.0, 3.5),
-        "consensus": (4.0, 4.4, 4.3, 4.3, 4.2),
-        "leaf": (19.8,),
-        "uniform": (22.9,),
-        "adaptive": (20.5,),
-    },
-}
+PUBLISHED = pd.read_csv(Path(__file__).with_name("published.csv"), index_col=["set", "method"])
 SHOWN_K, SHOWN_FACES = 50, 10
 FORESTS = tuple(s.variant(kind, s.MAIN) for kind in s.FORESTS)
 FOREST_LABELS = [of.label for of in FORESTS]
@@ -99,8 +83,9 @@ class ClustrfReport:
                 settings = s.M if method in s.EUCLIDEAN else (s.MAIN,)
                 heights = [self.height(name, s.variant(method, setting)) for setting in settings]
                 rows.append([label, *map(percent, heights)])
-                if name in PUBLISHED:
-                    rows.append(["  the paper", *(f"{x:.1f}" for x in PUBLISHED[name][method])])
+                if name in self.published:
+                    paper = PUBLISHED.loc[(name, method)].dropna()
+                    rows.append(["  the paper", *(f"{x:.1f}" for x in paper)])
             header = [f"{title} ({len(s.problem(name).y)} rows)", *(f"M = {m}" for m in s.M)]
             yield Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
 
@@ -142,7 +127,6 @@ class ClustrfReport:
         yield f"Readings under which both ClustRF-Strct are above ClustRF-Bi on all sets: {found}."
 
     def curves(self) -> Curves:
-        """Draw Figure 5."""
         row = []
         for name, title in self.sets.items():
             lines = []

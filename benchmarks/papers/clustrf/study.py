@@ -64,22 +64,18 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Name in frames."""
         return f"{self.method}, {self.setting}"
 
     @property
     def label(self) -> str:
-        """Name of the method in tables."""
         return LABELS[self.method]
 
     @property
     def is_forest(self) -> bool:
-        """Whether the affinities are those of a forest."""
         return self.method in FORESTS
 
     @property
     def is_main(self) -> bool:
-        """Whether Table 2 has it."""
         return not self.is_forest or self.setting == MAIN
 
     def similarity(self, n_rows: int, n_trees: int) -> Any:
@@ -101,7 +97,6 @@ class Variant:
         return model.set_params(similarity="precomputed", n_neighbors=n_neighbors)
 
     def version(self, n_trees: int) -> str:
-        """Hash the parameters."""
         parts = [part for part in (self.similarity(100, n_trees), self.selection(2)) if part]
         return tag_of(self.method, self.setting, *map(parameters_of, parts))
 
@@ -124,7 +119,6 @@ class Size(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name in frames."""
         return f"k = {self.k}"
 
 
@@ -171,11 +165,9 @@ class ClustrfStudy(Study):
     method_fields: ClassVar[tuple[str, ...]] = ("method", "setting")
 
     def problem(self, name: str) -> Problem:
-        """Load a set."""
         return problem(name)
 
     def points(self, name: str) -> list[tuple[Variant, Size]]:
-        """Give every variant with every size."""
         return [(v, Size(k)) for v in VARIANTS if self.trials_of(name, v) for k in self.k]
 
     def trials_of(self, name: str, method: Variant) -> int:
@@ -185,11 +177,9 @@ class ClustrfStudy(Study):
         return min(READING_TRIALS, self.n_trials) if name in PUBLISHED_SETS else 0
 
     def version(self, method: Variant) -> str:
-        """Hash the parameters of a variant."""
         return method.version(self.n_trees)
 
     def key(self, task: Task) -> dict[str, Any]:
-        """Give the fields of the log that identify a result."""
         name, of, size, trial = task
         fields = {"set": name, "method": of.method, "setting": of.setting, "k": size.k}
         return fields | {"trial": trial, "version": self._version(of)}
@@ -200,7 +190,6 @@ class ClustrfStudy(Study):
         return f"trial {task.trial}" if of.is_forest else f"M = {of.setting}"
 
     def measure(self, task: Task) -> dict[str, Any]:
-        """Score the spectral cut of a graph."""
         name, of, size, trial = task
         seed, y = seed_of("clustrf", name, trial), problem(name).y
         edges = graph(name, of, size.k, self.n_trees, seed if of.is_forest else 0)

@@ -40,7 +40,6 @@ class FigureParts:
         self.face_sets = [name for name in s.FACE_SETS if name in self.found]
 
     def affinities(self) -> Iterator[Block]:
-        """Give Figure 6."""
         fields = {"AUC": "auc", "within": "within"}
         for name in self.shown:
             points = list(product(fields, CLEAN.cells(name)[::2]))
@@ -92,7 +91,6 @@ class FigureParts:
         return figure
 
     def faces(self) -> Iterator[Block]:
-        """Give Figure 13."""
         for name in self.face_sets:
             of = s.problem(name)
             yield f"### {name}: {len(of.y)} images of {of.n_classes} people"
@@ -149,7 +147,6 @@ class FigureParts:
         return Panel(f"{name}, {ENDS[end]}", x, lines, list(map(str, x)))
 
     def doubts(self) -> Iterator[Block]:
-        """Give Figure 14."""
         for name in self.shown:
             cells, rows = NOISY.cells(name), []
             for m in s.DOUBTS:

@@ -110,11 +110,7 @@ class Cell(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name in frames."""
         return f"{self.amount} answers, {self.error:.0%} wrong" if self.amount else "no answers"
-
-
-NO_ANSWERS = Cell(0)
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,6 @@ class Curve:
     """Share of wrong answers; None: it grows along the curve, and the number is fixed."""
 
     def cells(self, name: str) -> list[Cell]:
-        """Give the points of the curve on a set."""
         if self.error is None:
             return [Cell(amounts(name)[MIDDLE], error) for error in ERRORS]
         return [Cell(amount, self.error) for amount in amounts(name)]
@@ -245,10 +240,10 @@ class CopRfStudy(Study):
     key_fields: ClassVar[tuple[str, ...]] = (
         "set", "method", "amount", "error", "trial", "version",
     )  # fmt: skip
+    no_answers: ClassVar[Cell] = Cell(0)
     refusal: ClassVar[float | None] = 0.0
 
     def problem(self, name: str) -> Problem:
-        """Load a set."""
         return problem(name)
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
@@ -263,12 +258,7 @@ class CopRfStudy(Study):
             found += [*product(BLOCKS, clean[::2]), *product(DOUBTS, noisy)]
         return found
 
-    def base(self, method: Method, cell: Cell) -> Cell:
-        """Without answers all cells are one."""
-        return cell if method.uses_answers else NO_ANSWERS
-
     def version(self, method: Method) -> str:
-        """Hash the parameters of a method."""
         name, trees = method.name, self.n_trees if method.input == "forest" else 0
         if method in DOUBTS:
             return tag_of(name, min(self.n_trees, N_DOUBT_TREES), QUANTILES)
@@ -282,13 +272,11 @@ class CopRfStudy(Study):
         return tag_of(name, method.input, trees, learned, *search)
 
     def key(self, task: Task) -> dict[str, Any]:
-        """Give the fields of the log that identify a result."""
         name, method, (amount, error), trial = task
         fields = {"set": name, "method": method.name, "amount": amount, "error": error}
         return fields | {"trial": trial, "version": self._version(method)}
 
     def group(self, task: Task) -> int:
-        """All methods of a trial share affinities."""
         return task.trial
 
     def measure(self, task: Task) -> dict[str, Any]:
@@ -307,7 +295,6 @@ class CopRfStudy(Study):
         return {"auc": auc, "within": share_within(between.astype(float), of.y)}
 
     def seed(self, name: str, trial: int) -> int:
-        """Give the seed of every method in a trial."""
         return seed_of("method", name, trial)
 
     def _groups(self, of: Problem, method: Method, known: Constraints, seed: int) -> dict[str, Any]:
