@@ -76,6 +76,7 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
         (r"_?best_(of_)?starts?", FUNCTION, "cluster/_starts.py"),
         (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_centers.py"),
         (r"derived_seeds", FUNCTION, "_random.py"),
+        (r"spectral_embedding|_?leading_eigenvectors", FUNCTION, "cluster/spectral.py"),
     ],
 )  # fmt: skip
 def test_it_is_defined_in_one_file(pattern: str, kind: tuple[type, ...], home: str) -> None:
@@ -138,6 +139,10 @@ def test_fits_are_undone_by_the_decorator_alone() -> None:
     assert files_with(r"__dict__\.update|vars\(self\)\.update") == {"_estimators.py"}
     # Fitted attributes are set one by one, so that people and mypy can read which there are.
     assert not files_with(r"setattr\(self,")
+
+
+def test_sparse_eigenproblems_are_solved_in_one_file() -> None:
+    assert files_with(r"\beigsh\b") == {"cluster/spectral.py"}
 
 
 def test_hooks_have_one_name_a_layer() -> None:
