@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.study import problems
+from benchmarks.study.check import compared
 from benchmarks.study.command import study_command
 from benchmarks.study.engine import Study, Task, run
 from benchmarks.study.log import ResultLog
@@ -207,6 +208,16 @@ def test_a_report_deletes_nothing(options: list[str]) -> None:
     done = CliRunner().invoke(SMALL, ["--report-only", *options])
     assert done.exit_code == (2 if "--fresh" in options else 0)
     assert Small().log.path.read_bytes() == before
+
+
+def test_fields_are_compared_that_are_results() -> None:
+    same = {"ari": 0.5, "auc": 0.7}
+    assert compared(same, same | {"seconds": 3.0}, 0.0) == [("ari", 0.5, 0.5, 0.0)]
+    assert compared(same | {"seconds": 1.0}, same, 0.0)[0][-1] == 0
+    both = compared(same, {"ari": 0.25, "failure": "ValueError"}, 0.1)
+    assert [(row[0], row[-1]) for row in both] == [
+        ("auc", np.inf), ("failure", np.inf), ("ari", 0.25)
+    ]  # fmt: skip
 
 
 def test_a_check_measures_logged_results_again_and_fails_where_they_differ() -> None:
