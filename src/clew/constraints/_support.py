@@ -68,8 +68,9 @@ def check_constraints(
     --------
     >>> from clew import Constraints
     >>> from clew.constraints import Support, check_constraints
-    >>> c = Constraints.from_pairs(must_link=[(0, 1)], n_samples=3)
-    >>> check_constraints("my_method", c, 3, Support(pairs=True))
+    >>> def my_method(X, constraints):
+    ...     check_constraints(my_method, constraints, len(X), Support(pairs=True))
+    >>> my_method([[0.0], [1.0]], Constraints.from_pairs(must_link=[(0, 1)], n_samples=2))
     """
     name = getattr(method, "__name__", type(method).__name__)
     if not isinstance(constraints, Constraints):
