@@ -12,20 +12,11 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.papers.clustrf import study as s
+from benchmarks.study import report as parts
 from benchmarks.study.command import study_command
 from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, matrix_picture, panels
 from benchmarks.study.problems import Floats
-from benchmarks.study.report import (
-    Block,
-    Claim,
-    Claims,
-    Curves,
-    Line,
-    Panel,
-    Picture,
-    Table,
-    fill,
-)  # fmt: skip
+from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, Picture, Table
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area
 from benchmarks.study.tags import seed_of
@@ -42,7 +33,7 @@ COLORS = dict(zip(s.LABELS, (GREY, PINK, GREEN, ORANGE, RED, BLUE), strict=True)
 
 def report(results: Results[s.ClustrfStudy]) -> str:
     """Write the report."""
-    return fill(results, ClustrfReport(results), __file__)
+    return parts.fill(results, ClustrfReport(results), __file__)
 
 
 def percent(values: pd.Series, form: str = ".1f") -> str:

@@ -15,21 +15,11 @@ from scipy.stats import spearmanr
 from benchmarks.papers.cop_rf import study as s
 from benchmarks.papers.cop_rf.figures import FigureParts
 from benchmarks.study import pictures as pic
+from benchmarks.study import report as parts
 from benchmarks.study.command import study_command
 from benchmarks.study.engine import method_named
 from benchmarks.study.methods import Method
-from benchmarks.study.report import (
-    Block,
-    Claim,
-    Claims,
-    Curves,
-    Line,
-    Page,
-    Panel,
-    Picture,
-    Table,
-    fill,
-)  # fmt: skip
+from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, Picture, Table
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area, averaged, in_order
 
@@ -79,7 +69,7 @@ ROWS = {
 
 def report(results: Results[s.CopRfStudy]) -> str:
     """Write the report."""
-    return fill(results, CopRfReport(results), __file__)
+    return parts.fill(results, CopRfReport(results), __file__)
 
 
 class CopRfReport(FigureParts):
@@ -91,8 +81,8 @@ class CopRfReport(FigureParts):
         self.fair = [name for name in s.TABLE_SETS if name in self.found and name != s.LEAKY]
         self.published = [name for name in self.fair if name in PAPER_SETS]
         self.singles = {name: [name] for name in self.fair}
-        several = (of for of in (self.published, self.fair) if len(of) > 1)
-        self.averages = {f"average of {len(of)}": of for of in several}
+        several = (self.published, self.fair)
+        self.averages = {f"average of {len(of)}": of for of in several if len(of) > 1}
         self.columns = self.singles | self.averages
         self.groups = {f"all {len(self.fair)} sets": self.fair}
         if self.published not in ([], self.fair):
@@ -177,13 +167,13 @@ class CopRfReport(FigureParts):
         axis = "wrong answers, %" if table is RATES else "answers"
         return Curves(table.stem, title, rows, axis, labels, options)
 
-    def which(self) -> Page:
+    def which(self) -> parts.Page:
         """Give the page of the documentation: means, the best by set, and by answers."""
         header, columns = ["method"], []
         for table in s.TABLES:
             header += [table.what, "sets won"]
             columns.append([Score.of(self.height(self.fair, m, table)) for m in CHOICES])
-            won = [self.best([name], table, CHOICES)[0] for name in self.fair]
+            won = [self.best(name, table, CHOICES)[0] for name in self.fair]
             columns.append([won.count(m) or "" for m in CHOICES])
         refused = {
             m.label: ", ".join(f"{t.what} {self.share_refused(self.fair, m, t)}" for t in s.TABLES)
@@ -192,13 +182,13 @@ class CopRfReport(FigureParts):
         rows = []
         unconstrained = [m for m in CHOICES if not m.uses_answers]
         for name, table in product(self.fair, s.TABLES):
-            first = self.best([name], table, CHOICES)
+            first = self.best(name, table, CHOICES)
             others = [m for m in CHOICES if m != first[0]]
-            found = [first, *(self.best([name], table, of) for of in (others, unconstrained))]
+            found = [first, *(self.best(name, table, of) for of in (others, unconstrained))]
             texts = [f"{m.label} {score}" if m else "–" for m, score in found]
             rows.append([name, table.what, *texts])
         points = [[self.at(self.fair, m, *of) for m in CHOICES] for of in MOMENTS.values()]
-        return Page(
+        return parts.Page(
             "which",
             [
                 _by_method(header, columns),
@@ -211,11 +201,9 @@ class CopRfReport(FigureParts):
             ],
         )
 
-    def best(
-        self, names: Sequence[str], table: s.Curve, among: Sequence[Method]
-    ) -> tuple[Method | None, Score]:
+    def best(self, name: str, table: s.Curve, among: Sequence[Method]) -> tuple[Any, Score]:
         """Give the method with the highest mean, and its score."""
-        scores = [(m, Score.of(self.height(names, m, table))) for m in among]
+        scores = [(m, Score.of(self.height([name], m, table))) for m in among]
         known = [(m, score) for m, score in scores if score.is_known]
         return max(known, key=lambda pair: pair[1].mean, default=(None, Score()))
 
