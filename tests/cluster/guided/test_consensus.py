@@ -90,8 +90,8 @@ def test_more_groups_than_partitions_have():
     assert set(consensus([[0, 0, 1, 1]], None, 1, random_state=0)) == {0}
 
 
-def test_too_few_groups_are_told_of():
-    with pytest.warns(ConvergenceWarning, match="2 groups at most: no 3"):
+def test_fewer_groups_than_asked_for_are_reported():
+    with pytest.warns(ConvergenceWarning, match="only 2 groups of rows, fewer than n_clusters=3"):
         found = consensus([[0, 0, 1, 1], [1, 1, 0, 0]], None, 3, random_state=0)
     assert adjusted_rand_score([0, 0, 1, 1], found) == 1.0
 

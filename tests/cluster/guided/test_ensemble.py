@@ -1,4 +1,4 @@
-"""Ways to group race: answers held out say how much each counts."""
+"""The ensemble: held-out answers score, weigh and prune members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Y = np.arange(90) % 3
 
 
 class Recorded:
-    """A way to group that remembers what it was asked for."""
+    """A clustering that records the folds that it is fitted to."""
 
     def __init__(self, name, moved, log_prior=0.0, seed=0):
         self.asked, self._moved, self._random = [], moved, np.random.default_rng(seed)
@@ -35,7 +35,7 @@ def parted(n_answers=300, error=0.1):
 
 @pytest.fixture(scope="module")
 def race():
-    """A way that is right, two that are nearly so, and one that knows nothing."""
+    """A correct clustering, two nearly correct ones, and a random one."""
     ways = [
         Recorded("right", 0.05),
         Recorded("near", 0.1, seed=1),
@@ -121,7 +121,7 @@ def test_what_is_known_before_decides_where_answers_do_not():
     assert Ensemble.of(ways, parted(9)).weights == pytest.approx({"one": np.exp(-0.5), "other": 1})
 
 
-def test_chances_are_read_as_the_likeliest_groups():
+def test_probabilities_are_read_as_the_most_probable_groups():
     chances = np.eye(3)[Y] * 0.5 + 0.1
     np.testing.assert_array_equal(as_labels(chances), Y)
     ensemble = Ensemble.of([Clustering("chances", lambda at: chances)], parted())

@@ -13,7 +13,7 @@ from clew.trust import AnswerDoubts
 
 #: Rows 0, 1, 2, 3 are in group 0 and rows 4, 5, 6, 7 in group 1.
 LABELS = np.repeat([0, 1], 4)
-CHANCES = np.where(np.eye(2, dtype=bool)[LABELS], 0.9, 0.1)
+PROBABILITIES = np.where(np.eye(2, dtype=bool)[LABELS], 0.9, 0.1)
 #: A ring: each row beside the two that are next to it, nearer to the one after it.
 RING = csr_array(
     (np.tile([2.0, 1.0], 8), ([r for r in range(8) for _ in range(2)],
@@ -30,7 +30,7 @@ def doubts(known, pairs=(), value=0.9):
 
 
 def explained(i, j, known, doubted=()):
-    return explanation((i, j), CHANCES, known, doubts(known, doubted), RING)
+    return explanation((i, j), PROBABILITIES, known, doubts(known, doubted), RING)
 
 
 def test_a_direct_answer():
@@ -87,15 +87,15 @@ def test_one_different_parts_rows(must_link, cannot_link, chain, text):
         (Constraints(8), (0, 1)),
         (Constraints(8), (0, 5)),
         (Constraints.from_pairs(must_link=[(0, 1)], n_samples=8), (0, 2)),
-        # Together rows are not joined by "different".
+        # Rows that are together are not joined by "different".
         (Constraints.from_pairs(cannot_link=[(0, 4), (4, 1)], n_samples=8), (0, 1)),
-        # Different twice tells nothing, and same does not part.
+        # Two differences imply nothing, and "same" does not separate.
         (Constraints.from_pairs(cannot_link=[(0, 4), (4, 1), (1, 5)], n_samples=8), (0, 5)),
         (Constraints.from_pairs(must_link=[(0, 5)], n_samples=8), (0, 5)),
         (Constraints(8, pairs=[(0, 1, -2)]), (0, 1)),
     ],
 )
-def test_where_no_chain_leads(known, rows):
+def test_rows_without_a_chain(known, rows):
     found = explained(*rows, known)
     assert found.chain == ()
     assert found.parted_at == -1
@@ -113,7 +113,7 @@ def test_doubted_answers_and_those_of_weight_0_are_no_part_of_chains():
     silent = known.with_weights(pair_weights=[0, 1, 1, 1, 1])
     assert explained(0, 2, silent).chain == (0, 3, 4, 2)
     assert explained(0, 2, known, doubted=[1, 3]).chain == ()
-    # What was said is told in any case.
+    # Answers about both rows are listed in any case.
     found = explained(0, 1, known, doubted=[0, 4])
     assert found.answers[0].p_wrong == 0.9
     assert found.chain == ()

@@ -62,7 +62,7 @@ def score(model, y):
     return adjusted_rand_score(y, model.labels_)
 
 
-def test_answers_that_are_guesses_do_not_lead(fitted):
+def test_random_answers_are_not_followed(fitted):
     asked = Constraints.from_labels(CULTIVARS, 178, random_state=1).pairs
     guesses = np.random.default_rng(0).integers(0, 2, len(asked))
     model = fitted(WINE, Constraints(178, pairs=np.column_stack([asked, guesses])))
@@ -90,8 +90,8 @@ def test_wrong_answers_do_little_harm(wine):
 def test_without_answers_it_is_better_than_its_pool(wine, iris):
     for model, X, y in ((wine[None], WINE, CULTIVARS), (iris[None], IRIS, SPECIES)):
         views = Views(model._space.transform(X), 0)
-        pool = [way for way in default_members(3, len(X)) if not way.is_constrained]
-        alone = [adjusted_rand_score(y, way.partition(views)) for way in pool]
+        pool = [member for member in default_members(3, len(X)) if not member.is_constrained]
+        alone = [adjusted_rand_score(y, member.partition(views)) for member in pool]
         assert score(model, y) > np.mean(alone)
 
 
@@ -150,7 +150,7 @@ def test_explanations_speak_of_fitted_rows(wine):
         wine[0.0].explain(3, 3)
 
 
-def test_answers_of_all_kinds_lead(fitted, blobs):
+def test_answers_of_all_kinds_improve_the_groups(fitted, blobs):
     without = score(fitted(blobs.X), blobs.y)
     for kinds in (("triplet",), ("odd_one_out",), ("pair", "triplet", "odd_one_out")):
         known = said_of(blobs.y, 240 // len(kinds), {"ann": 0.05}, kinds)
@@ -162,7 +162,7 @@ def test_answers_of_all_kinds_lead(fitted, blobs):
         assert len(posterior.odd_one_out) == len(known.odd_one_out)
 
 
-def test_annotators_are_told_apart(fitted):
+def test_errors_of_each_annotator_are_estimated(fitted):
     rates = {"good": 0.03, "careless": 0.2, "swapped": 0.95}
     known = said_of(SPECIES, 150, rates)
     model = fitted(IRIS, known)
@@ -174,7 +174,7 @@ def test_annotators_are_told_apart(fitted):
     assert score(model, SPECIES) > score(fitted(IRIS, anonymous), SPECIES)
 
 
-def test_answers_that_were_given_thrice_are_not_known_by_heart(fitted):
+def test_repeated_answers_share_a_fold(fitted):
     noise = np.random.default_rng(0).normal(size=(90, 4))
     rows = Constraints.from_labels(np.zeros(90), 60, random_state=0).pairs
     coins = np.random.default_rng(1).integers(0, 2, 60)

@@ -39,7 +39,7 @@ def test_no_matrix_of_all_pairs_is_made(fitted):
     assert fitted[1] < 4 * N_ROWS**2
 
 
-def test_answers_lead_many_rows_too(fitted):
+def test_answers_improve_the_groups_of_many_rows(fitted):
     model, _ = fitted
     assert adjusted_rand_score(Y, model.labels_) > 0.8
     assert "ward" not in model.weights_
@@ -47,7 +47,7 @@ def test_answers_lead_many_rows_too(fitted):
     assert low < 0.1 < high
 
 
-def test_answers_about_some_of_many_rows_tell_how_many_groups_there_are():
+def test_the_number_of_groups_is_chosen_from_answers_about_some_rows():
     known = Constraints.from_labels(Y, 800, n_triplets=200, error=0.1, random_state=0)
     views = Views(X, 0)
     assert choose_n_clusters(views, [], 0).n_clusters < 4  # far groups of near ones

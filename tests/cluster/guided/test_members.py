@@ -1,4 +1,4 @@
-"""Ways to group: what they are, which follow answers, and which are refused."""
+"""Members of the pool: what they read, which follow answers, and which are refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def views():
 
 
 @pytest.mark.parametrize("candidate", default_members(3, 60), ids=lambda candidate: candidate.name)
-def test_each_way_groups_the_rows(candidate, views):
+def test_each_member_clusters_the_rows(candidate, views):
     labels = candidate.partition(views)
     assert labels.dtype == np.int64
     assert set(labels) == {0, 1, 2}
@@ -44,13 +44,13 @@ def test_names_differ_and_some_need_no_answers():
     assert "ward" not in {candidate.name for candidate in default_members(3, 10_000)}
 
 
-def test_led_are_those_that_take_answers_and_those_of_led_views():
+def test_members_that_honor_answers_or_read_constrained_views_are_constrained():
     assert Member("a", PCKMeans(3)).is_constrained
     assert Member("b", KMeans(3), "constrained forest").is_constrained
     assert not Member("c", KMeans(3), "forest").is_constrained
 
 
-def test_led_ways_get_answers_and_others_work_without():
+def test_constrained_members_get_the_answers():
     against = Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=4)
     rows = np.array([[0.0], [0.1], [5.0], [5.1]])
     seen = []
@@ -102,18 +102,18 @@ def test_what_is_no_list_is_refused(pool):
         checked_members(pool)
 
 
-def test_a_way_that_fails_is_named():
+def test_a_member_that_fails_is_named():
     rows = X[:12]
-    (way,) = checked_members([("mine", KMeans(20))])
+    (member,) = checked_members([("mine", KMeans(20))])
     with pytest.raises(ValueError, match="n_samples=12") as failure:
-        way.partition(Views(rows, 0))
+        member.partition(Views(rows, 0))
     assert failure.value.__notes__ == ["Raised by 'mine', a member of the pool."]
 
 
 def test_rows_that_are_left_out_are_one_group():
     rows = np.r_[np.zeros((5, 2)), np.ones((5, 2)), [[9.0, 9.0], [20.0, 20.0]]]
-    (way,) = checked_members([("dense", DBSCAN(0.5, min_samples=3))])
-    assert way.partition(Views(rows, 0)).tolist() == [1] * 5 + [2] * 5 + [0] * 2
+    (member,) = checked_members([("dense", DBSCAN(0.5, min_samples=3))])
+    assert member.partition(Views(rows, 0)).tolist() == [1] * 5 + [2] * 5 + [0] * 2
 
 
 def test_names_are_words():

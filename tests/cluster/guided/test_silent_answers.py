@@ -1,4 +1,4 @@
-"""Answers that tell nothing, by their weight or as don't-know, change nothing."""
+"""Answers of weight 0, and don't-knows about pairs, are ignored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_weight_0_among_others_says_nothing(fitted, blobs):
     assert model.error_rate_ < 0.2
 
 
-def test_answers_and_annotators_that_tell_nothing_change_nothing(fitted, blobs):
+def test_uninformative_answers_and_their_annotators_are_ignored(fitted, blobs):
     model, known = blobs.model, blobs.known
     said = np.column_stack([known.pairs, known.pair_answers])
     other = Constraints.from_labels(blobs.y, 40, error=0.5, random_state=9)

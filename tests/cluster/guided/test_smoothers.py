@@ -1,4 +1,4 @@
-"""What the rows around each row say of its group: always without the row itself."""
+"""Smoothers: each row is predicted from the other rows alone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_ridge_leaves_each_row_out(rows):
     np.testing.assert_allclose(RidgeSmoother(X).smooth(q), refitted(X, q), atol=1e-6)
 
 
-def test_what_a_row_is_does_not_change_what_others_say_of_it(rows):
+def test_the_prediction_of_a_row_does_not_depend_on_its_own_memberships(rows):
     X, q = rows
     graph = csr_array(np.exp(-euclidean_distances(X)) * (1 - np.eye(len(X))))
     for smoother in (RidgeSmoother(X), NeighborSmoother(graph)):
@@ -68,7 +68,7 @@ def test_what_a_row_is_does_not_change_what_others_say_of_it(rows):
         assert np.abs(after - before).max() > 0.01
 
 
-def test_ridge_predicts_what_it_was_taught():
+def test_ridge_predicts_new_rows():
     X = np.linspace(0, 1, 60)[:, None]
     q = np.eye(2)[(X[:, 0] > 0.5).astype(int)]
     smoother = RidgeSmoother(X)
@@ -97,7 +97,7 @@ def test_ridge_sees_only_the_order_of_values(rows, change):
     np.testing.assert_allclose(first.predict(q, new), other.predict(q, change(new)), atol=1e-12)
 
 
-def test_features_that_tell_nothing_and_rows_that_are_alike():
+def test_constant_features_and_equal_rows():
     rng = np.random.default_rng(2)
     q = rng.dirichlet(np.ones(3), 20)
     mean = (q.sum(axis=0) - q) / 19

@@ -1,4 +1,4 @@
-"""Guided clustering of few rows, of bad input, with a pool of one's own, and stopped half-way."""
+"""Guided clustering of few rows, of bad input, with a user's own pool, and interrupted."""
 
 from __future__ import annotations
 
@@ -99,7 +99,10 @@ def test_units_of_features_do_not_matter(fitted, blobs):
 
 def test_a_pool_of_ones_own(fitted, blobs):
     known = blobs.known
-    pool = [("k-means", KMeans(3, n_init=1, random_state=0)), ("led", PCKMeans(3, random_state=0))]
+    pool = [
+        ("k-means", KMeans(3, n_init=1, random_state=0)),
+        ("pck-means", PCKMeans(3, random_state=0)),
+    ]
     model = fitted(blobs.X, known, pool=pool)
     assert {"k-means", "led", "consensus"} <= model.scores_.keys()
     assert "ward" not in model.scores_

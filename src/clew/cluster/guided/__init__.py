@@ -1,4 +1,4 @@
-"""Guided clustering, and the consensus of clusterings that it is made of."""
+"""Guided clustering, and the consensus of clusterings that it builds on."""
 
 from clew.cluster.guided._consensus import co_association, consensus
 from clew.cluster.guided._explanation import Explanation

@@ -1,4 +1,4 @@
-"""Consensus: one partition of many, by how often they put rows together."""
+"""Consensus of clusterings, by how often they put rows together."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["co_association", "consensus"]
 
+#: Smallest eigenvalue and row length that is divided by.
 LEAST = 1e-12
 
 
@@ -27,18 +28,18 @@ def consensus(
     n_init: int = 10,
     random_state: RandomState = None,
 ) -> NDArray[np.int64]:
-    """Join partitions into one: rows that many of them put together are together.
+    """Combine clusterings into one that puts rows together if many of them do.
 
     Parameters
     ----------
     partitions : array-like of shape (n_partitions, n_samples)
-        Groups of the rows in each partition: any labels.
+        Group of each row in each clustering; labels may be any values.
     weights : array-like of shape (n_partitions,) or None
-        How much each partition counts; None: all alike.
+        Weight of each clustering; None: equal weights.
     n_clusters : int
         Number of groups.
     n_init : int, default=10
-        Starts of k-means.
+        Number of starts of k-means.
     random_state : int, RandomState or None, default=None
         Seed of k-means.
 
@@ -49,21 +50,22 @@ def consensus(
     Raises
     ------
     InvalidDataError
-        If there is no partition, or weights are not one for each, 0 at least and not all 0.
+        If there is no clustering, or `weights` are not one number for each, none negative and not
+        all 0.
     InvalidParameterError
         If there are more groups than rows.
 
     Warns
     -----
     ConvergenceWarning
-        If partitions part the rows into fewer groups than are wanted, all of them taken together.
+        If the intersections of all clusterings' groups are fewer than `n_clusters`.
 
     Notes
     -----
-    Normalised spectral clustering of the weighted co-association, the share of partitions in which
-    two rows are together. It is never formed: its leading eigenvectors follow from those of the
-    groups by groups, as in the bipartite graph of rows and groups. Time O(n·g²) and memory O(n·g)
-    for g groups in all partitions together.
+    Normalized spectral clustering of the weighted co-association, the share of clusterings in
+    which two rows are together. The matrix is never formed: its leading eigenvectors follow from
+    those of a matrix of groups by groups, as in the bipartite graph of rows and groups. Time
+    O(n·g²) and memory O(n·g) for g groups in all clusterings together.
 
     References
     ----------
@@ -88,13 +90,14 @@ def consensus(
             f"got {n_clusters!r}"
         )
     (seed,) = derived_seeds(random_state, 1)
-    n_parted = len(np.unique(groups[weight > 0], axis=1).T)
-    if n_parted < n_clusters:
+    n_distinct = len(np.unique(groups[weight > 0], axis=1).T)
+    if n_distinct < n_clusters:
         warn(
-            f"partitions part the rows into {n_parted} groups at most: no {n_clusters} are found",
+            f"the partitions distinguish only {n_distinct} groups of rows, fewer than "
+            f"n_clusters={n_clusters}; {n_distinct} are returned",
             ConvergenceWarning,
         )
-        n_clusters = n_parted
+        n_clusters = n_distinct
     rows = _embedding(groups[weight > 0], weight[weight > 0], n_clusters)
     return kmeans(rows, n_clusters, n_init=n_init, random_state=seed).labels
 
@@ -102,16 +105,16 @@ def consensus(
 def co_association(
     partitions: ArrayLike, weights: ArrayLike | None, pairs: ArrayLike
 ) -> NDArray[np.float64]:
-    """Give the share of partitions in which the rows of pairs are together.
+    """Compute the share of clusterings in which the rows of pairs are together.
 
     Parameters
     ----------
     partitions : array-like of shape (n_partitions, n_samples)
-        Groups of the rows in each partition.
+        Group of each row in each clustering.
     weights : array-like of shape (n_partitions,) or None
-        How much each partition counts; None: all alike.
+        Weight of each clustering; None: equal weights.
     pairs : array-like of shape (n_pairs, 2)
-        Rows.
+        Row numbers.
 
     Returns
     -------
@@ -121,17 +124,17 @@ def co_association(
     Raises
     ------
     InvalidDataError
-        As from `consensus`, or if pairs do not name rows.
+        As for `consensus`, or if `pairs` are not pairs of row numbers.
     """
     groups, weight = _checked(partitions, weights)
-    asked = np.asarray(pairs)
+    named = np.asarray(pairs)
     n_samples = groups.shape[1]
-    is_rows = asked.dtype.kind in "iu" and asked.ndim == 2 and asked.shape[1] == 2
-    if asked.size and not (is_rows and asked.min() >= 0 and asked.max() < n_samples):
+    is_rows = named.dtype.kind in "iu" and named.ndim == 2 and named.shape[1] == 2
+    if named.size and not (is_rows and named.min() >= 0 and named.max() < n_samples):
         raise InvalidDataError(
             f"pairs must have shape (n_pairs, 2) and hold rows from 0 to {n_samples - 1}"
         )
-    first, second = asked.astype(np.int64).reshape(-1, 2).T
+    first, second = named.astype(np.int64).reshape(-1, 2).T
     together = (groups[:, first] == groups[:, second]).astype(np.float64)
     return np.asarray(weight @ together / weight.sum())
 
@@ -142,14 +145,14 @@ def _checked(
     given = np.asarray(partitions)
     if given.ndim != 2 or not given.size:
         raise InvalidDataError(
-            "partitions must have shape (n_partitions, n_samples), with one of each at least; "
+            "partitions must have shape (n_partitions, n_samples), neither of them 0; "
             f"got {given.shape}"
         )
     groups = np.stack([np.unique(labels, return_inverse=True)[1] for labels in given])
     weight = np.ones(len(groups)) if weights is None else np.asarray(weights, dtype=np.float64)
     if weight.shape != (len(groups),) or not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
         raise InvalidDataError(
-            f"weights must be {len(groups)} numbers, 0 at least and not all 0; got {weights!r}"
+            f"weights must be {len(groups)} numbers, none negative and not all 0; got {weights!r}"
         )
     return groups.astype(np.int64), weight
 
@@ -157,7 +160,7 @@ def _checked(
 def _embedding(
     groups: NDArray[np.int64], weight: NDArray[np.float64], n_components: int
 ) -> NDArray[np.float64]:
-    """Give the leading eigenvectors of the normalised co-association, rows of length 1."""
+    """Return the leading eigenvectors of the normalized co-association, rows scaled to length 1."""
     n = groups.shape[1]
     members = csr_array(
         hstack(

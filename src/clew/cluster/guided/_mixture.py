@@ -1,4 +1,4 @@
-"""A mixture of Gaussians that touches nothing outside itself."""
+"""A Gaussian mixture that changes no global state."""
 
 from __future__ import annotations
 

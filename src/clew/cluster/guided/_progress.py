@@ -21,19 +21,19 @@ class Counter:
     ----------
     n_steps : int
         Largest possible number of steps; pruned members skip some.
-    tell : callable
+    report : callable
         Called with the number of finished steps.
     """
 
-    def __init__(self, n_steps: int, tell: Callable[[int], None]) -> None:
-        self._n_steps, self._tell, self._done = n_steps, tell, 0
+    def __init__(self, n_steps: int, report: Callable[[int], None]) -> None:
+        self._n_steps, self._report, self._done = n_steps, report, 0
 
     def step(self) -> None:
         """Count one more step."""
         self._done += 1
-        self._tell(self._done)
+        self._report(self._done)
 
     def end(self) -> None:
         """Report that all is done."""
         if self._done < self._n_steps:
-            self._tell(self._n_steps)
+            self._report(self._n_steps)

@@ -1,4 +1,4 @@
-"""The result of guided clustering: groups, and what they say about the answers."""
+"""The result of guided clustering: groups, and the probability that each answer is wrong."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Result(NamedTuple):
 
 
 def result_of(known: Constraints, first: Consensus, last: Consensus) -> Result:
-    """Judge answers by the last consensus.
+    """Compute the fitted attributes from the last consensus.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which parts of a pool member take answers, and which answers they get."""
+"""Which parts of a pool member honor answers, and which answers they get."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def honored_answers(answers: Constraints, support: Support) -> Constraints:
         Triplets and odd-one-out answers are read as pairs if the method honors pairs but not them;
         other kinds that it does not honor are left out.
     """
-    said = (answers.pair_answers, answers.triplet_answers, answers.odd_one_out_answers)
-    no_pairs, no_triplets, no_odd = (np.zeros(len(of_kind), dtype=bool) for of_kind in said)
+    codes = (answers.pair_answers, answers.triplet_answers, answers.odd_one_out_answers)
+    no_pairs, no_triplets, no_odd = (np.zeros(len(of_kind), dtype=bool) for of_kind in codes)
     native = answers.select(
         pairs=None if support.pairs else no_pairs,
         triplets=None if support.triplets else no_triplets,

@@ -1,4 +1,4 @@
-"""Smoothers: what the rows around each row say of its group, the row itself left out."""
+"""Smoothers: predict each row's group from the groups of other rows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ __all__ = ["NeighborSmoother", "RidgeSmoother", "Smoother"]
 
 Floats = NDArray[np.float64]
 
-#: Rows from which the median distance is taken.
+#: Rows in the sample whose median distance sets the kernel width.
 SAMPLE_ROWS = 1_000
+#: Squared kernel width, as a multiple of the median squared distance; ridge for each row.
 WIDTH, RIDGE = 0.5, 0.003
+#: Least value of 1 minus a row's leverage.
 LEAST_LEFT_OUT = 1e-3
-#: Rows that span the kernel; fewer where there are many rows.
+#: Pivots (landmark rows) of the kernel; fewer for many rows.
 MAX_PIVOTS = 400
 FEWER_PIVOTS = 200
-#: Directions of the kernel of less than this share of its largest eigenvalue are rounding.
+#: Eigenvalues below this share of the largest one are rounding errors.
 LEAST_SHARE = 1e-10
 
 
@@ -31,16 +33,16 @@ class Smoother(Protocol):
     """Predicts memberships from those of other rows."""
 
     def smooth(self, memberships: Floats) -> Floats:
-        """Give each row what the others predict for it, (n_samples, n_groups)."""
+        """Predict the memberships of each row from those of the others, (n_samples, n_groups)."""
 
 
 class NeighborSmoother:
-    """Mean of the memberships of neighbours, by affinity.
+    """Mean memberships of the neighbors, weighted by affinity.
 
     Parameters
     ----------
     graph : csr_array of shape (n_samples, n_samples)
-        Affinities of neighbours; nothing on the diagonal.
+        Affinities of neighbors, with an empty diagonal.
 
     Examples
     --------
@@ -60,17 +62,17 @@ class NeighborSmoother:
         self._mean = csr_array(diags_array(inverse) @ graph)
 
     def smooth(self, memberships: Floats) -> Floats:
-        """Give each row what its neighbours are.
+        """Average the memberships of each row's neighbors.
 
         Parameters
         ----------
         memberships : ndarray of shape (n_samples, n_groups)
-            Chances of groups.
+            Probabilities of groups.
 
         Returns
         -------
         ndarray of shape (n_samples, n_groups)
-            Nil for a row without neighbours.
+            0 for a row without neighbors.
         """
         return np.asarray(self._mean @ memberships)
 
@@ -78,25 +80,26 @@ class NeighborSmoother:
 class RidgeSmoother:
     """Leave-one-out prediction of memberships by kernel ridge regression on ranks.
 
-    Each feature is replaced by the ranks of its values, so that neither units nor outliers matter.
+    Each feature is replaced by the ranks of its values, so that units and outliers have no effect.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Features.
     seed : int, default=0
-        Samples the rows that span the kernel, where there are many.
+        Seed of the sample of pivots.
 
     Raises
     ------
     ValueError
-        If features are missing, infinite or no numbers.
+        If features are missing, infinite or not numbers.
 
     Notes
     -----
-    A Gaussian kernel of which the squared width is half the median squared distance, a ridge of
-    .003 for each row, and a mean that is free. Of more than 400 rows, 400 drawn at random span the
-    kernel (200 of more than 5,000). Time O(n·r²) once and O(n·r·K) for each call; memory O(n·r).
+    The kernel is Gaussian; its squared width is half the median squared distance. The ridge is
+    .003 for each row, and the intercept is not penalized. Of more than 400 rows, 400 random ones
+    are the pivots of a Nyström approximation (200 of more than 5,000). Time O(n·r²) once and
+    O(n·r·K) for each call, memory O(n·r), for r pivots and K groups.
 
     Examples
     --------
@@ -132,17 +135,17 @@ class RidgeSmoother:
         self._own = (self._half**2).sum(axis=1) + 1 / n
 
     def smooth(self, memberships: Floats) -> Floats:
-        """Give each row what the model of all other rows predicts.
+        """Predict each row by the model of all other rows.
 
         Parameters
         ----------
         memberships : ndarray of shape (n_samples, n_groups)
-            Chances of groups.
+            Probabilities of groups.
 
         Returns
         -------
         ndarray of shape (n_samples, n_groups)
-            May leave [0, 1] a little.
+            May lie slightly outside [0, 1].
         """
         fitted = self._half @ (self._half.T @ memberships) + memberships.mean(axis=0)
         left = np.maximum(1 - self._own, LEAST_LEFT_OUT)
@@ -154,30 +157,30 @@ class RidgeSmoother:
         Parameters
         ----------
         memberships : ndarray of shape (n_samples, n_groups)
-            Chances of groups of the rows that the smoother was made of.
+            Probabilities of groups of the fitted rows.
         X : ndarray of shape (n_rows, n_features)
             Features.
 
         Returns
         -------
         ndarray of shape (n_rows, n_groups)
-            May leave [0, 1] a little.
+            May lie slightly outside [0, 1].
         """
         coefficients = np.linalg.solve(self._root.T, self._half.T @ memberships)
         features = self._features(self._ranks(X)) - self._mean
         return np.asarray(features @ coefficients + memberships.mean(axis=0))
 
     def _kernel(self, ranks: Floats) -> Floats:
-        """Give the kernel of rows with the pivots."""
+        """Compute the kernel between rows and pivots."""
         squared = euclidean_distances(ranks, self._pivots, squared=True)
         return np.asarray(np.exp(-squared / self._width))
 
     def _features(self, ranks: Floats) -> Floats:
-        """Give features of which the inner products are the kernel, as far as pivots span it."""
+        """Map rows to features whose inner products approximate the kernel."""
         return np.asarray(self._kernel(ranks) @ self._whiten)
 
     def _ranks(self, X: Floats) -> Floats:
-        """Give the share of fitted values below each value, ties counted half."""
+        """Return the share of fitted values below each value, counting ties half."""
         ranks = np.empty(X.shape)
         for at, values in enumerate(self._sorted.T):
             below = np.searchsorted(values, X[:, at], side="left")
