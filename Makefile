@@ -1,4 +1,4 @@
-# Every target sets up what it needs. `make demo` and `make test` are all a new machine has to know.
+# Every target installs what it needs: on a new machine, run `make demo` or `make test`.
 
 PYTHON ?= python3
 VENV := .venv
@@ -24,7 +24,7 @@ define install
 	fi
 endef
 
-# What clew needs to run: all that the demo installs.
+# What clew needs to run; the demo installs no more.
 $(RUNTIME): pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "clew needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 $(MAKECMDGOALS)'"; exit 1; }
@@ -37,8 +37,8 @@ $(STAMP): $(RUNTIME)
 	$(call install,.[all$(comma)dev])
 	@touch $(STAMP)
 
-# Numba's cache looks at a kernel's own file only, not at the kernels that it calls. Compiling takes
-# a quarter of a minute here, and would take twice that within the first command.
+# Numba's cache checks a kernel's own file, not the kernels that it calls: an edit compiles all anew.
+# Here kernels compile in parallel; within the first command it takes twice as long.
 $(KERNELS): $(wildcard src/clew/kernels/*.py src/clew/kernels/*/*.py) $(RUNTIME)
 	@find src/clew/kernels -name "*.nb[ic]" -delete
 	$(BIN)/clew compile
@@ -60,7 +60,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 docs: $(STAMP) $(KERNELS)
-	@rm -rf docs/api/generated # pages of names that are gone would stay
+	@rm -rf docs/api/generated # removes pages of names that no longer exist
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(STAMP) $(KERNELS)

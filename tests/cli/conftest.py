@@ -60,8 +60,8 @@ def spawn(here: Path) -> Spawn:
 def X(here: Path) -> Path:  # noqa: N802 - the name of the features
     """Three blobs of ten rows each, in order."""
     rng = np.random.RandomState(0)
-    centres = np.repeat([[0.0, 0.0, 0.0], [9.0, 0.0, 4.0], [0.0, 9.0, -4.0]], 10, axis=0)
-    np.save("X.npy", centres + rng.normal(size=centres.shape))
+    centers = np.repeat([[0.0, 0.0, 0.0], [9.0, 0.0, 4.0], [0.0, 9.0, -4.0]], 10, axis=0)
+    np.save("X.npy", centers + rng.normal(size=centers.shape))
     return here / "X.npy"
 
 

@@ -53,7 +53,7 @@ def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
 
 
 @pytest.mark.parametrize("method", ["guided", "sklr", "dcrc"])
-def test_answers_about_three_rows_lead_from_either_kind_of_file(run, X, here, method):
+def test_answers_about_three_rows_change_groups_from_both_kinds_of_file(run, X, here, method):
     # Groups that the blobs do not show: by a feature that hardly varies beside the others.
     rows = np.load(X)
     y = np.arange(30) % 2
@@ -72,7 +72,7 @@ def test_answers_about_three_rows_lead_from_either_kind_of_file(run, X, here, me
 
 
 @pytest.mark.parametrize("method", ["sklr", "itml", "dcrc"])
-def test_units_of_features_do_not_matter_where_these_are_standardised(run, X, answers, method):
+def test_units_of_features_do_not_matter_where_they_are_standardized(run, X, answers, method):
     file = answers("0 1 same", "0 12 different", "13 25 different")
     options = ("-k", 3, "-c", file, "--method", method)
     expected = _labels(run(X, *options, fast=False).stdout)
@@ -81,7 +81,7 @@ def test_units_of_features_do_not_matter_where_these_are_standardised(run, X, an
     assert adjusted_rand_score(BLOBS, expected) == 1
 
 
-def test_standardised_features_have_mean_0_and_variance_1():
+def test_standardized_features_have_mean_0_and_variance_1():
     rows = np.random.RandomState(0).normal(5, 3, (40, 6)) * [1, 1e300, 1e-300, 0, 0, 1]
     rows[:, 3:5] = [1e300, 0.1]
     model = build_model("dcrc", 3)
@@ -91,7 +91,7 @@ def test_standardised_features_have_mean_0_and_variance_1():
     assert features_for(model, rows, False, is_scaled=False).X is rows
 
 
-def test_guided_tells_how_many_answers_of_whom_look_wrong(run, X, here):
+def test_guided_estimates_the_share_of_wrong_answers_by_annotator(run, X, here):
     pairs = Constraints.from_labels(BLOBS, 120, random_state=0).pairs
     truth = BLOBS[pairs[:, 0]] == BLOBS[pairs[:, 1]]
     is_hasty = np.arange(120) % 2 == 1
@@ -123,7 +123,7 @@ def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
     assert "the groups violate 2" in done.stderr
 
 
-def test_a_dead_end_is_said_aloud(run, X, answers):
+def test_more_groups_than_asked_for_are_reported(run, X, answers):
     # No two of the first four rows may meet: three groups are not enough.
     apart = [f"{i} {j} different" for i in range(4) for j in range(i)]
     done = run(X, "-k", 3, "-c", answers(*apart), "--method", "linkage", fast=False)
@@ -314,7 +314,7 @@ def test_as_few_and_as_many_groups_as_can_be(run, X, k):
     assert set(_labels(done.stdout)) <= set(range(k))
 
 
-def test_verbose_says_what_is_done(run, X, answers):
+def test_verbose_prints_each_step(run, X, answers):
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "-v")
     assert "30 rows, 3 features" in done.stderr
     assert "answers.csv: 1 answer\n" in done.stderr
@@ -324,6 +324,15 @@ def test_verbose_says_what_is_done(run, X, answers):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
 def test_output_may_be_a_device(run, X):
     assert run(X, "-k", 3, "-o", Path(os.devnull)).exit_code == 0
+
+
+def test_environment_sets_the_number_of_trees(run, X, monkeypatch):
+    forest = ("-k", 5, "--method", "coprf", "-j", 1)
+    few, more = (run(X, *forest, "--n-trees", n, fast=False).stdout for n in (5, 40))
+    assert few != more
+    monkeypatch.setenv("CLEW_CLUSTER_N_TREES", "5")
+    assert run(X, *forest, fast=False).stdout == few
+    assert run(X, *forest, "--n-trees", 40, fast=False).stdout == more
 
 
 def test_environment_gives_options_and_the_command_line_overrides_it(run, X, monkeypatch):

@@ -24,7 +24,7 @@ def _labels(done) -> list[int]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_threads_and_seed_are_honoured_or_refused(run, X, method):
+def test_threads_and_seed_are_honored_or_refused(run, X, method):
     parameters = build_model(method, 3, seed=7, jobs=2).get_params(deep=True)
     has_jobs = any(name.endswith("n_jobs") for name in parameters)
     assert has_jobs == (method in METHODS_OF["jobs"])

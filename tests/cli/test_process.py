@@ -48,7 +48,7 @@ def test_installed_script(X):
     )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 31
-    # The standard error is no terminal here: no bar, no colours.
+    # The standard error is no terminal here: no bar, no colors.
     assert "\x1b" not in done.stderr
     assert "30 rows in 3 groups" in done.stderr
 

@@ -52,7 +52,7 @@ def test_text_of_any_dialect(read, text):
     assert (table.ids, table.id_column) == (None, None)
 
 
-def test_dialect_that_was_found_out_is_told_and_can_be_given(read):
+def test_recognized_format_is_noted_and_can_be_given(read):
     text = "a;b\n1,5;2\n3,5;4\n"
     told = ("fields are separated by semicolons", "numbers have a decimal comma")
     assert read(text).notes == told
@@ -85,7 +85,7 @@ def test_header_or_row(read, text, names, n_rows):
     assert len(frame) == n_rows
 
 
-def test_header_can_be_told(read):
+def test_header_can_be_given(read):
     assert read("0,1,2\n5,6,7\n", header=False).frame.shape == (2, 3)
     assert list(read("0,1\n1,0\n", header=True).frame.columns) == ["0", "1"]
     assert read("x,y\nx,y\n", header=False).frame.shape == (2, 2)

@@ -1,4 +1,4 @@
-"""Compiles the kernels of every method, so that no first run has to."""
+"""Compiles the kernels of all methods, so that no later run has to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 __all__ = ["compile_kernels"]
 
-#: Methods whose kernels are compiled in one process, as they share some; the longest work first.
+#: Methods that share kernels are compiled in one process; the longest work comes first.
 PARTS = (
     ("clustrf", "coprf"),
     ("copkmeans", "pckmeans", "mpckmeans"),
@@ -23,7 +23,7 @@ N_ROWS, N_GROUPS = 150, 3
 
 
 def compile_kernels(advance: Callable[[int, int], None]) -> None:
-    """Fit every method to a small problem, several at once in processes of their own.
+    """Fit every method to a small problem, several at once in separate processes.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def compile_kernels(advance: Callable[[int, int], None]) -> None:
 
 
 def _fit(methods: tuple[str, ...]) -> None:
-    """Fit some methods, to answers that they take."""
+    """Fit some methods, each to answers of kinds that it takes."""
     import numpy as np
     from sklearn.cluster import KMeans
 
@@ -52,8 +52,8 @@ def _fit(methods: tuple[str, ...]) -> None:
     right = Constraints.from_labels(y, N_ROWS, random_state=0)
     pairs = Constraints.from_labels(y, N_ROWS, error=0.1, random_state=0)
     triples = Constraints.from_labels(y, n_triplets=20, n_odd_one_out=20, random_state=0)
-    takes = {"clustrf": None, "copkmeans": right, "linkage": right}
-    takes |= dict.fromkeys(("groups", "dcrc", "sklr"), pairs + triples)
+    answers = {"clustrf": None, "copkmeans": right, "linkage": right}
+    answers |= dict.fromkeys(("groups", "dcrc", "sklr"), pairs + triples)
     made = {
         # The steps of guided clustering, without its forests.
         "groups": GuidedClustering(N_GROUPS, pool=[("kmeans", KMeans(N_GROUPS))], random_state=0),
@@ -63,4 +63,4 @@ def _fit(methods: tuple[str, ...]) -> None:
         model = made.get(method) or build_model(method, N_GROUPS, n_trees=20)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(X, constraints=takes.get(method, pairs))
+            model.fit(X, constraints=answers.get(method, pairs))

@@ -1,4 +1,4 @@
-"""Failures in one sentence on the standard error, with the exit status that they deserve."""
+"""Expected errors as one sentence on the standard error, and their exit status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clew.exceptions import ClewError
 __all__ = ["FAILED", "INTERRUPTED", "Commands", "uninterrupted"]
 
 FAILED = 1
-#: What shells use for a process that SIGINT ended.
+#: The status that shells use for a process that SIGINT ended.
 INTERRUPTED = 130
 
 
@@ -24,7 +24,7 @@ class Commands(click.Group):
     """A group of commands whose expected errors are sentences, not tracebacks."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             with _warnings_in_one_line():
                 return super().invoke(ctx)
@@ -32,7 +32,7 @@ class Commands(click.Group):
             _ignore_interrupts()
             _fail(ctx, "interrupted, nothing was written", INTERRUPTED)
         except BrokenPipeError:
-            # The reader of our output left, as `head` does: click ends quietly.
+            # The reader of the output closed it, as `head` does: click ends without a message.
             raise
         except (ClewError, OSError, MemoryError) as error:
             _fail(ctx, _sentence(error), FAILED)
@@ -40,10 +40,7 @@ class Commands(click.Group):
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait while something short is done that has to be whole.
-
-    A Ctrl-C that came meanwhile is dropped: what it would have stopped is done.
-    """
+    """Ignore Ctrl-C while something short is done that must not be left half done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -60,13 +57,13 @@ def _fail(ctx: click.Context, sentence: str, status: int) -> NoReturn:
 
 
 def _ignore_interrupts() -> None:
-    """Keep an impatient second Ctrl-C from ending in a traceback."""
+    """Ignore a second Ctrl-C, which would end in a traceback."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _sentence(error: BaseException) -> str:
-    """Say in one line what went wrong."""
+    """Return an error as one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError) and not isinstance(error, ClewError):
@@ -77,7 +74,7 @@ def _sentence(error: BaseException) -> str:
 
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Show warnings as sentences, without the line of source that gave them."""
+    """Show warnings as sentences, without the line of source that raised them."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         click.echo(f"clew: warning: {' '.join(str(message).split())}", err=True)

@@ -1,4 +1,4 @@
-"""Features as a method gets them: on one scale, by one rule for all methods."""
+"""Features in the scale and form that a method is fitted to; one rule for all methods."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Features(NamedTuple):
     X: Any
     """Features, (n_samples, n_features), dense or, where the method takes that, CSR."""
     standardize: Standardize
-    """What is left for the method itself to do, if it has a parameter `standardize`."""
+    """Value for the parameter `standardize` of the method, if it has one."""
     note: str
-    """What was done, for people."""
+    """What was done, as a sentence."""
 
 
 def features_for(
@@ -39,14 +39,14 @@ def features_for(
     *,
     is_scaled: bool,
 ) -> Features:
-    """Bring features to one scale, and to the form that a method takes.
+    """Scale features, and bring them to the form that a method takes.
 
     Parameters
     ----------
     model : estimator
-        What is to be fitted.
+        The method.
     X : ndarray or csr_array of shape (n_samples, n_features)
-        What the file holds.
+        The features of the file.
     standardize : bool or "auto"
         Whether to divide features by their standard deviations. "auto": where the largest is more
         than five times the median; never of sparse features.
@@ -56,8 +56,8 @@ def features_for(
     Returns
     -------
     Features
-        A model with a parameter `standardize` gets features as they are, and does the same itself,
-        so that it fits the same from Python.
+        A model with a parameter `standardize` gets the features as they are and scales them
+        itself, so that the same call in Python has the same result.
     """
     if issparse(X):
         return _from_sparse(model, X, standardize)
@@ -73,7 +73,7 @@ def features_for(
 
 
 def _from_sparse(model: Any, X: csr_array, standardize: Standardize) -> Features:
-    """Scale without shifting, which keeps zeros; reduce where the method needs dense features."""
+    """Scale without centering, which keeps zeros; reduce if the method needs dense features."""
     scaled = StandardScaler(with_mean=False).fit_transform(X) if standardize is True else X
     how = "divided by their standard deviations" if standardize is True else "used as given"
     if get_tags(model).input_tags.sparse:

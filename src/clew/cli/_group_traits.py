@@ -15,7 +15,7 @@ __all__ = ["Trait", "cell", "columns_to_show", "describe_group", "group_traits"]
 
 #: A group differs if its mean is this many standard deviations from that of all rows.
 LEAST_DIFFERENCE = 0.3
-#: Categories of a column that are looked at, the most frequent ones.
+#: Categories of a column that are compared, the most frequent ones.
 MAX_CATEGORIES = 20
 #: Characters of a cell that are shown.
 MAX_LENGTH = 80
@@ -107,7 +107,7 @@ def columns_to_show(
     label: NDArray[np.int64],
     most: int,
 ) -> list[str]:
-    """Choose the columns that tell people most about a row: a name, then what differs by group."""
+    """Choose columns to show: a name of the row, then those that differ most between groups."""
     weight = np.bincount(label) / len(label)
     names = [
         column.name

@@ -15,14 +15,14 @@ from clew.cli._outputs import check_writable, print_or_keep, write_or_keep
 from clew.cli._progress import Words, counted
 from clew.cli._report import Findings, report_page
 from clew.cli._saved import saved_bytes
-from clew.cli._summary import summarize, tell
+from clew.cli._summary import print_summary, summarize
 from clew.cli._tables import clusters_csv, doubtful_csv, find_groups
 from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import ClewWarning, InvalidParameterError, UnsupportedConstraintError
 
 __all__ = ["run"]
 
-#: Methods that report their progress, and what they do meanwhile.
+#: Methods that report their progress, and what their progress bar says.
 LONG_WORK = {
     "guided": "Fitting clusterings",
     "coprf": "Growing trees",
@@ -54,7 +54,7 @@ def run(job: Job) -> dict[str, Any]:
     summary = summarize(job, X.shape, groups, known, model)
     summary["seconds"] = round(time.perf_counter() - start, 3)
     _write(job, Findings(job, items, X, known, model, groups, summary))
-    tell(words, job, summary)
+    print_summary(words, job, summary)
     return summary
 
 
@@ -106,22 +106,22 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
         words.say(str(warning.message))
     if items.has_ids and not _names_ids(job.constraints):
         words.say(
-            f"{job.constraints}: i, j and k are taken for row numbers from 0; name the columns "
-            "id_i, id_j and id_k if they are ids"
+            f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
+            "columns to id_i, id_j and id_k"
         )
     words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
-    # Row numbers served as ids only to read the file: messages name rows by number again.
+    # Row numbers are the ids while the file is read; messages then name rows by number.
     return known if items.has_ids else known.with_ids(None)
 
 
 def _names_ids(path: Path) -> bool:
-    """Whether the first line of a file of answers, header or record, names rows by id."""
+    """Whether a file of answers names rows by id, by its first line (a header or a record)."""
     with path.open("rb") as file:
         return b"id_i" in file.readline().lower()
 
 
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:
-    """Return the fitted model and the features that it was fitted to."""
+    """Return the fitted model, and the features that it was fitted to."""
     model = build_model(
         job.method, job.n_clusters, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
         seed=job.seed, jobs=job.jobs,
@@ -157,4 +157,5 @@ def _check_support(job: Job, model: Any, known: Constraints) -> None:
     except UnsupportedConstraintError as error:
         rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
         hint = f"use --method guided, or leave {rest} out"
-        raise UnsupportedConstraintError(f"--method {job.method}: {error}; {hint}") from error
+        problem = str(error).partition(". Remove")[0]
+        raise UnsupportedConstraintError(f"--method {job.method}: {problem}; {hint}") from error

@@ -25,7 +25,7 @@ CLUSTERERS: dict[str, Any] = {
     "mpckmeans": MPCKMeans,
     "linkage": ConstrainedLinkage,
 }
-#: They learn a space in which k-means finds groups.
+#: Methods that learn a space, in which k-means finds groups.
 SPACES: dict[str, Any] = {"sklr": SKLR, "itml": ITML}
 
 
@@ -47,13 +47,13 @@ def build_model(
     method : str
         A name of ``clew cluster --method``.
     n_clusters : int or None
-        Number of groups; None leaves it to "guided".
+        Number of groups; None lets "guided" choose it.
     n_trees, mode, trust
         See `clew.similarity.COPRF`; `trust` may be "none" too.
     standardize : bool or "auto", default="auto"
-        Whether "guided" standardizes features. Other methods take them as they are.
+        Whether "guided" standardizes features; other methods use them as they are.
     seed : int
-        Seed of everything.
+        Seed of all random choices.
     jobs : int or None
         Threads.
 

@@ -40,7 +40,7 @@ class Separator(click.ParamType[str]):
     name = "character"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Take the word tab for a tab."""
+        """Return the character; the word tab is a tab."""
         character = "\t" if value == "tab" else value
         if len(character) != 1 or character in '"\r\n':
             self.fail(f"{value!r} is not one character, such as ; or the word tab", param, ctx)
@@ -66,17 +66,17 @@ TABLE_OPTIONS = (
         "--sep",
         type=Separator(),
         metavar="CHARACTER",
-        help="What separates the fields of a table.  [default: found out]",
+        help="What separates the fields of a table.  [default: recognized]",
     ),
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
-        help="Decimal mark of numbers in a table.  [default: found out]",
+        help="Decimal mark of numbers in a table.  [default: recognized]",
     ),
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first line of a table holds column names.  [default: found out]",
+        help="Whether the first line of a table holds column names.  [default: recognized]",
     ),
     click.option(
         "--encoding", metavar="NAME", help="Encoding of a table, such as latin-1.  [default: UTF-8]"
@@ -85,7 +85,7 @@ TABLE_OPTIONS = (
 
 
 def table_options(command: F) -> F:
-    """Add the options of how a table is read."""
+    """Add the options for reading tables."""
     for option in reversed(TABLE_OPTIONS):
         command = option(command)
     return command
@@ -93,7 +93,7 @@ def table_options(command: F) -> F:
 
 def _number_of_threads(_: click.Context, __: click.Parameter, value: int) -> int:
     if value == 0:
-        raise click.BadParameter("0 threads do no work; -1 is one thread per core")
+        raise click.BadParameter("0 is no number of threads; -1 is one thread per core")
     return value
 
 

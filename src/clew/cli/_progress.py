@@ -1,4 +1,4 @@
-"""What a command prints on the standard error while it works."""
+"""Messages and progress on the standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Advance", "Words", "counted"]
 
 #: Called with the number of finished steps and of all steps.
 Advance = Callable[[int, int], None]
-#: Seconds between two lines of progress, where there is no terminal for a bar.
+#: Seconds between two lines of progress, if there is no terminal for a bar.
 PAUSE, VERBOSE_PAUSE = 15.0, 5.0
 COMPILING = (
     "compiling, once per installation: this takes up to a minute, and later runs start at once "
@@ -48,7 +48,7 @@ class Words:
         """Print a message, unless quiet."""
         if self.quiet:
             return
-        if self._console is not None:  # above the bar, not through it
+        if self._console is not None:  # prints above the bar
             self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
         else:
             click.echo(sentence, err=True)
@@ -60,9 +60,9 @@ class Words:
 
     @contextmanager
     def bar(self, what: str) -> Iterator[Advance]:
-        """Show progress while the block runs: a bar on a terminal, else a line now and then.
+        """Show progress while the block runs: a bar on a terminal, else a line every few seconds.
 
-        Announces compilation, if the work begins with that.
+        Says so if the work begins with compilation.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Words:
                 self._console = None
 
     def _lines(self, what: str) -> Advance:
-        """Return a function that prints a line of progress, but not too often."""
+        """Return a function that prints progress, a line every few seconds."""
         start = last = time.monotonic()
         pause = VERBOSE_PAUSE if self.verbose else PAUSE
 
@@ -117,19 +117,19 @@ class Words:
 
     @contextmanager
     def _announced_compilation(self) -> Iterator[None]:
-        """Say so when Numba compiles a kernel that it has not on disk."""
+        """Print a message if Numba compiles a kernel, once."""
         from numba.core import event
 
-        said = False
+        is_said = False
 
         def say_once(_: object) -> None:
-            nonlocal said
-            if not said:
-                said = True
+            nonlocal is_said
+            if not is_said:
+                is_said = True
                 self.say(COMPILING)
 
         class Listener(event.Listener):
-            """Hears of every compilation."""
+            """Is called at every compilation."""
 
             def on_start(self, event: object) -> None:
                 say_once(event)

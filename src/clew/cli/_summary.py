@@ -1,4 +1,4 @@
-"""What ``clew cluster`` says at the end: a summary for programs, and sentences for people."""
+"""The end of ``clew cluster``: a summary as JSON, and as sentences."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from clew.cli._tables import Groups, doubted_answers
 from clew.constraints import Constraints
 from clew.metrics import n_violated
 
-__all__ = ["summarize", "tell"]
+__all__ = ["print_summary", "summarize"]
 
-#: Annotators who are named in words, those who err most; JSON has all.
+#: Annotators that the sentences name, those with the most wrong answers; JSON has all.
 MOST_NAMED = 5
 
 
 def summarize(
     job: Job, shape: tuple[int, int], groups: Groups, known: Constraints, model: Any
 ) -> dict[str, Any]:
-    """Return what ``--json`` prints, but for the time.
+    """Return what ``--json`` prints, without the time.
 
     Parameters
     ----------
     job : Job
-        What was asked.
+        The options.
     shape : tuple of int
         Number of rows and of features.
     groups : Groups
-        What was found.
+        The groups.
     known : Constraints
         The answers.
     model : estimator
@@ -56,8 +56,8 @@ def summarize(
     }
 
 
-def tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
-    """Say in words what was done."""
+def print_summary(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
+    """Print what was done, as sentences."""
     sizes = summary["sizes"]
     n_groups = len(sizes)
     words.say(
@@ -65,17 +65,17 @@ def tell(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
         f"{min(sizes):,} to {counted(max(sizes), 'row')}; {summary['doubtful_rows']:,} doubtful"
     )
     if job.n_clusters is not None and n_groups < job.n_clusters:
-        words.say(f"only {n_groups} of {job.n_clusters} groups could be told apart")
+        words.say(f"only {n_groups} of {job.n_clusters} groups were found")
     if job.n_clusters is None:
-        how = "the answers" if summary["error_rate"] is not None else "their separation"
+        how = "answers and silhouette" if summary["error_rate"] is not None else "silhouette"
         words.say(f"chose {counted(n_groups, 'group')}, by {how}")
     if job.constraints is not None:
-        _tell_answers(words, job, summary)
+        _print_answers(words, job, summary)
     for path in job.outputs:
         words.say(f"wrote {path}")
 
 
-def _tell_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
+def _print_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     words.say(
         f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} of them doubtful; the "
         f"groups violate {summary['violated']:,}"
@@ -83,10 +83,10 @@ def _tell_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     if summary["error_rate"] is not None:
         words.say(_about_wrong_answers(summary))
     elif job.method == "guided":
-        words.say("no answer is informative")
+        words.say("no answer has a weight above 0 and says same or different")
     else:
         how = f"--trust {job.trust}" if job.method == "coprf" else f"--method {job.method}"
-        words.say(f"single answers were not checked ({how})")
+        words.say(f"{how} does not estimate which answers are wrong")
 
 
 def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
@@ -95,9 +95,9 @@ def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
         text += f", {interval[0]:.0%} to {interval[1]:.0%} with 95% confidence"
     if rates := summary["annotators"]:
         worst_first = sorted(rates.items(), key=lambda item: -item[1])
-        told = ", ".join(f"{name} {rate:.0%}" for name, rate in worst_first[:MOST_NAMED])
+        named = ", ".join(f"{name} {rate:.0%}" for name, rate in worst_first[:MOST_NAMED])
         n_more = len(rates) - MOST_NAMED
-        text += f"; of {told}" + (f", of {n_more} others fewer" if n_more > 0 else "")
+        text += f"; of {named}" + (f", of {n_more} others less" if n_more > 0 else "")
     return text
 
 

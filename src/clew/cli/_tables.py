@@ -1,4 +1,4 @@
-"""What a grouping says of every row, and of the answers that look wrong."""
+"""The tables of ``clew cluster``: groups of rows, and answers that look wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "find_groups",
 ]
 
-#: Below this share of its affinity within its own group a row lies between groups.
+#: A row of less confidence lies between groups.
 UNSURE = 0.5
 CLUSTER_COLUMNS = ("id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers")
 DOUBTFUL_COLUMNS = (
@@ -35,7 +35,7 @@ DOUBTFUL_COLUMNS = (
 
 
 class Doubted(NamedTuple):
-    """An answer that looks wrong."""
+    """An answer that is more likely wrong than right."""
 
     kind: Kind
     at: int
@@ -44,32 +44,32 @@ class Doubted(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """What a grouping says of every row; arrays of shape (n_samples,)."""
+    """Group and doubts of each row; arrays of shape (n_samples,)."""
 
     label: NDArray[np.int64]
-    """Group, numbered in the order in which the groups' first rows come."""
+    """Group, numbered in the order of the groups' first rows."""
     confidence: NDArray[np.float64]
-    """Chance of the row's group; where the method gives none, the share of the row's affinity to
-    its nearest rows that goes to rows of its own group."""
+    """Probability of the row's group. If the method has no probabilities, the share of the row's
+    affinity to its nearest rows that goes to rows of its own group."""
     is_between: NDArray[np.bool_]
-    """Whether that is less than half."""
+    """Whether the confidence is below 0.5."""
     is_contradicted: NDArray[np.bool_]
-    """Whether an answer about the row that is not doubted says otherwise."""
+    """Whether the groups violate an answer about the row that is not doubted."""
     n_answers: NDArray[np.int64]
-    """Answers about the row, don't-knows included."""
+    """Number of answers about the row, with don't-knows."""
 
 
 def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Groups:
-    """Read off a fitted model what it says of every row.
+    """Return the groups of a fitted model, and which rows are doubtful.
 
     Parameters
     ----------
     model : estimator
         From `clew.cli._models.build_model`, fitted.
     X : ndarray of shape (n_samples, n_features)
-        What it grouped.
+        Features that it was fitted to.
     known : Constraints
-        The answers that it saw.
+        Answers that it was fitted to.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _times_named(tables: Iterable[NDArray[np.int64]], n_rows: int) -> NDArray[np
 
 
 def doubted_answers(model: Any) -> list[Doubted]:
-    """Give the answers that look wrong, the most doubtful first."""
+    """Return the answers that are more likely wrong than right, the most doubtful first."""
     doubted = [
         Doubted(kind, at, float(doubt[at]))
         for kind, doubt in zip(KINDS, _doubts(model), strict=False)
@@ -113,7 +113,7 @@ def doubted_answers(model: Any) -> list[Doubted]:
 
 
 def clusters_csv(ids: list[str], groups: Groups) -> str:
-    """Format what a grouping says of every row."""
+    """Format the groups and doubts of all rows as CSV."""
     reasons = np.char.add(
         np.where(groups.is_between, "between groups; ", ""),
         np.where(groups.is_contradicted, "goes against an answer; ", ""),
@@ -131,7 +131,7 @@ def clusters_csv(ids: list[str], groups: Groups) -> str:
 
 
 def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
-    """Format the answers that look wrong, the most doubtful first."""
+    """Format the answers that look wrong as CSV, the most doubtful first."""
     tables = {table.kind: table for table in known.tables}
     lines = []
     for kind, at, p_wrong in doubted_answers(model):
@@ -139,15 +139,15 @@ def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
         words = {code: word for word, code in ANSWER_WORDS[kind].items()}
         rows = asked.rows[at].tolist()
         blank = [""] * (3 - len(rows))
-        said, who = words[int(asked.answers[at])], known.annotators[asked.annotators[at]]
+        answer, who = words[int(asked.answers[at])], known.annotators[asked.annotators[at]]
         weight = repr(float(asked.weights[at]))
         named = (*rows, *blank, *(ids[i] for i in rows), *blank)
-        lines.append((kind, *named, said, who, weight, p_wrong))
+        lines.append((kind, *named, answer, who, weight, p_wrong))
     return csv_text(DOUBTFUL_COLUMNS, lines)
 
 
 def _doubts(model: Any) -> tuple[NDArray[np.float64], ...]:
-    """Give P(wrong) of the answers by kind; NaN, or nothing, where that was not estimated."""
+    """Return P(wrong) of the answers by kind; NaN, or no entries, if it was not estimated."""
     if isinstance(model, GuidedClustering):
         return tuple(model.answer_posterior_)
     similarity = getattr(model, "similarity_", None)
@@ -183,7 +183,7 @@ def affinity_graph(model: Any, X: NDArray[np.float64]) -> Any:
 
 
 def _confidence(graph: Any, label: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Sum up each row's affinities within its group, and divide by all; 0 without any."""
+    """Return the share of each row's affinities within its group; 0 for a row without any."""
     entries = graph.tocoo()
     row, column = entries.coords
     is_own = label[row] == label[column]

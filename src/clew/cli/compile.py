@@ -1,4 +1,4 @@
-"""``clew compile``: all kernels compiled now, rather than by the first run that needs them."""
+"""``clew compile``: compile all kernels now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def compile_command(quiet: bool) -> None:
     """Compile the kernels of all methods.
 
     Every method compiles its kernels when it first needs them, and keeps them on disk. This
-    compiles all of them now, in a process per core: worth it after installing, or in an image.
+    command compiles all of them, in a process per core. Run it once after installing.
 
     \b
     clew compile

@@ -1,4 +1,4 @@
-"""``clew demo``: the whole job on real images, with simulated people who sometimes err."""
+"""``clew demo``: real images grouped with the answers of simulated people, who sometimes err."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 __all__ = ["demo"]
 
-#: Every two of the 1,797 images.
+#: The number of pairs of 1,797 images.
 MAX_ANSWERS = 1797 * 1796 // 2
 
 
@@ -29,42 +29,43 @@ MAX_ANSWERS = 1797 * 1796 // 2
     type=click.IntRange(1, 1000),
     default=5,
     show_default=True,
-    help="How many times to ask other questions.",
+    help="Number of repetitions, each with other questions and errors.",
 )
 @click.option(
     "--n-answers",
     type=click.IntRange(1, MAX_ANSWERS),
     default=1000,
     show_default=True,
-    help="Random pairs that people are asked about.",
+    help="Number of random pairs that are asked about.",
 )
 @click.option(
     "--error",
     type=click.FloatRange(0, 1),
     default=0.1,
     show_default=True,
-    help="Chance that an answer is wrong.",
+    help="Probability that an answer is wrong.",
 )
 @click.option(
-    "-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is one a core."
+    "-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is one per core."
 )
-@click.option(
-    "--open/--no-open", "opens", default=False, help="Show the report in the browser at the end."
-)
+@click.option("--open/--no-open", "opens", default=False, help="Open the report in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors on the standard error.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
-    """Group 1,797 images of digits with people's help, and report.
+    """Group 1,797 images of digits with the help of answers.
 
-    Simulated people answer questions about random pairs of images, and err at times. Prints how
-    well no answers, Ward linkage and clew find the digits, and which answers look wrong.
+    Simulated people answer questions about random pairs of images, and sometimes err. Prints how
+    well clew with and without answers and Ward linkage find the digits, and how many of the
+    answers that look wrong are wrong. Writes a report.
 
     \b
     clew demo
     clew demo --json
     """  # noqa: D301 - click's mark for lines to keep
     if options["jobs"] == 0:
-        raise click.BadParameter("0 threads do no work; -1 is one a core", param_hint="--jobs")
+        raise click.BadParameter(
+            "0 is no number of threads; -1 is one per core", param_hint="--jobs"
+        )
     from clew.cli._demo_run import Setting, run
 
     folder = options.pop("output")

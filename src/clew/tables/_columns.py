@@ -1,4 +1,4 @@
-"""What each column of a table holds, and so what becomes of it."""
+"""What each column of a table is used as, decided by its values."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["BadCellError", "ColumnUse", "column_uses", "days", "words"]
 
 Use = Literal["number", "date", "category", "text", "dropped"]
 
-#: Share of numbers from which on the other values of a column are mistakes, not categories.
+#: If at least this share of a column are numbers, its other values are mistakes.
 MOSTLY = 0.9
-#: Free text has more words than this on average.
+#: Free text has more words than this per value, on average.
 FEW_WORDS = 3.0
-#: A column of names or codes of which at least this share of values is unique tells rows apart.
+#: A column of words with at least this share of unique values is an identifier.
 MOSTLY_UNIQUE = 0.95
 ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid)$|[a-z]I[dD]$", re.IGNORECASE)
-#: Tried in this order; the first that reads every value is taken.
+#: Tried in this order; the first that reads all values is used.
 DATE_FORMATS = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 AMBIGUOUS = ("%m/%d/%Y", "%d/%m/%Y")
-#: Looks like a date to a person; spares most columns the formats.
+#: Only columns of such values are tried as dates, which takes time.
 DATE_LIKE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?")
 DAY = 86_400.0
 
 
 class BadCellError(InvalidDataError):
-    """A value of a table cannot be used; knows its row."""
+    """A value of a table cannot be used; `row` is its row."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(row, problem)
@@ -48,9 +48,9 @@ class ColumnUse(NamedTuple):
     use: Use
     """"number", "date", "category", "text" (free text) or "dropped"."""
     note: str = ""
-    """Why it is dropped, or a detail of how it is used; empty if there is nothing to say."""
+    """Why the column is dropped, or details of its use; may be empty."""
     date_format: str = ""
-    """How a date is read; empty for a column of dates and for other columns."""
+    """Format of dates that are text; empty for other columns."""
 
 
 def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
@@ -61,7 +61,7 @@ def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
     frame : DataFrame
         A table with different column names.
     max_categories : int
-        A column of more different words is a category of its most frequent ones.
+        Of a column of more categories, the most frequent ones are kept.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
     Raises
     ------
     InvalidDataError
-        If a number is infinite, or a few values in a column of numbers are none.
+        If a number is infinite, or a column of numbers has a few other values.
     """
     return [_use(str(name), frame[name], max_categories) for name in frame.columns]
 
@@ -135,12 +135,12 @@ def _with(*notes: str) -> str:
 
 
 def words(column: pd.Series) -> pd.Series:
-    """Return a column as strings without spaces around them; what is missing stays so."""
+    """Return a column as stripped strings; missing values stay missing."""
     return column.where(column.isna(), column.astype(str).str.strip()).astype(object)
 
 
 def _date_format(known: pd.Series) -> str | None:
-    """Return the first format that reads every value."""
+    """Return the first format that reads all values, or None."""
     if not known.head(10).str.fullmatch(DATE_LIKE).all():
         return None
     for date_format in DATE_FORMATS:
@@ -153,7 +153,7 @@ def _date_format(known: pd.Series) -> str | None:
 
 
 def _refuse_nearly_numbers(name: str, known: pd.Series) -> None:
-    """Refuse a column of numbers in which a few values are none: a category it is not."""
+    """Refuse a column of numbers with a few other values, rather than use it as categories."""
     is_number = pd.to_numeric(known, errors="coerce").notna()
     if is_number.mean() < MOSTLY:
         return
@@ -168,7 +168,7 @@ def _refuse_nearly_numbers(name: str, known: pd.Series) -> None:
 
 
 def days(column: pd.Series, date_format: str) -> pd.Series:
-    """Return dates as days since 1970-01-01, in floats; what is missing or no date is NaN."""
+    """Return dates as days since 1970-01-01, floats; NaN for missing values and other text."""
     if date_format:
         parsed = pd.to_datetime(column, format=date_format, errors="coerce", utc=True)
     else:

@@ -21,7 +21,7 @@ from clew.tables._text import TextComponents
 
 __all__ = ["TableFeatures"]
 
-#: Words of a table's columns, by what they are used as.
+#: Headings of `TableFeatures.describe`.
 PLURALS: dict[Use, str] = {
     "number": "numbers",
     "date": "dates",
@@ -29,29 +29,29 @@ PLURALS: dict[Use, str] = {
     "text": "free text",
     "dropped": "not used",
 }
-#: Columns that a description names; of more it counts the rest.
+#: Columns that a description names; it counts the others.
 MOST_NAMED = 12
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Turn a table of mixed columns into features.
 
-    What a column is used as follows from its values, and is told in `columns_`. Numbers and dates
+    The values of a column decide what it is used as; see `columns_`. Numbers and dates
     (as days) are imputed by the median and standardized; where some are missing, a feature that is
     1 there is added. Columns of at most `max_categories` different words, and truth values, become
-    one feature per category, 0 or 1; of more categories the less frequent ones share a feature.
+    one feature per category, 0 or 1; if there are more, the least frequent ones share a feature.
     Free text becomes TF-IDF, reduced by a truncated SVD to `n_components` features of norm 1.
     Constant and empty columns, ids and row numbers are dropped.
 
     Parameters
     ----------
     max_categories : int, default=20
-        Features of a column of categories, at most.
+        Largest number of features of a column of categories.
     n_components : int, default=20
-        Features of a column of free text, at most.
+        Largest number of features of a column of free text.
     standardize : bool or "auto", default="auto"
-        Whether numbers and dates are standardized to mean 0 and variance 1. "auto": unless all
-        columns used are numbers and none is missing, which leaves the choice to the method.
+        Whether numbers and dates are standardized to mean 0 and variance 1. "auto": unless
+        all used columns are numbers without missing values; then the method decides.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     Raises
     ------
     InvalidDataError
-        If no column can be used, a number is infinite, or a few values in a column of numbers are
-        no numbers.
+        If no column can be used, a number is infinite, or a column of numbers has a few other
+        values.
 
     See Also
     --------
@@ -92,7 +92,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     >>> birds = pd.DataFrame(
     ...     {
     ...         "wing": [12.0, 30.5, None, 29.0],
-    ...         "colour": ["red", "grey", "grey", "red"],
+    ...         "color": ["red", "grey", "grey", "red"],
     ...         "seen": ["2024-05-01", "2024-05-03", "2024-06-30", "2024-07-01"],
     ...         "ring": ["A17", "B02", "B11", "C40"],
     ...     }
@@ -103,7 +103,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     >>> print(table.describe())
     numbers: wing (1 missing)
     dates: seen
-    categories: colour (2 values)
+    categories: color (2 values)
     not used: ring (differs from row to row)
     """
 
@@ -125,7 +125,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self.standardize = standardize
 
     def fit(self, X: pd.DataFrame, y: object = None) -> Self:
-        """Decide what each column is used as, and learn medians, categories and words.
+        """Decide what each column is used as; learn medians, categories and words.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return np.ascontiguousarray(features, dtype=np.float64)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the name of each feature, made of its column's name.
+        """Return the name of each feature, which contains the name of its column.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return np.asarray(self._transformer_.get_feature_names_out(), dtype=object)
 
     def describe(self) -> str:
-        """Say which columns are used as what, one use per line.
+        """Return which columns are used as what, one use per line.
 
         Returns
         -------
@@ -222,10 +222,10 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "columns_")
         lines = []
         for use, plural in PLURALS.items():
-            told = [_told(column) for column in self.columns_ if column.use == use]
-            if len(told) > MOST_NAMED:
-                told = [*told[: MOST_NAMED - 1], f"and {len(told) - MOST_NAMED + 1} more"]
-            lines += [f"{plural}: {', '.join(told)}"] if told else []
+            named = [_named(column) for column in self.columns_ if column.use == use]
+            if len(named) > MOST_NAMED:
+                named = [*named[: MOST_NAMED - 1], f"and {len(named) - MOST_NAMED + 1} more"]
+            lines += [f"{plural}: {', '.join(named)}"] if named else []
         return "\n".join(lines)
 
     def _transformer(
@@ -248,7 +248,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             ("category", one_hot, categories),
         ]
         parts += [(name, TextComponents(self.n_components), name) for name in texts]
-        # A name without a colon in front: two columns of text would else have the same features.
+        # Otherwise two columns of text would have features of the same names.
         return ColumnTransformer(
             [part for part in parts if part[2]],
             sparse_threshold=0,
@@ -257,16 +257,16 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
 
 def _feature_name(part: str, feature: str) -> str:
-    """Return the name of a feature; components of a text get its column's name in front."""
+    """Return the name of a feature; that of a text component begins with its column."""
     return feature if part in ("number", "missing", "category") else f"{part}_{feature}"
 
 
-def _told(column: ColumnUse) -> str:
+def _named(column: ColumnUse) -> str:
     return f"{column.name} ({column.note})" if column.note else column.name
 
 
 def _checked(X: Any) -> pd.DataFrame:
-    """Refuse what is no table of at least one row with columns of different names."""
+    """Return a data frame with string names; refuse repeated names and tables without rows."""
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
     repeated = frame.columns[frame.columns.duplicated()]

@@ -28,7 +28,8 @@ def read_parquet(content: bytes) -> pd.DataFrame:
     Raises
     ------
     FileFormatError
-        If the file is damaged, or a column holds what is no number, date, word or list of numbers.
+        If the file is damaged, or a column holds something other than numbers, dates, words or
+        lists of numbers.
     MissingDependencyError
         If pyarrow is not installed.
     """
@@ -59,7 +60,7 @@ def _columns(name: str, column: Any) -> pd.DataFrame:
     is_list = kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
     inner = kind.value_type if is_list else kind
     if kinds.is_nested(inner) or kinds.is_binary(inner) or kinds.is_large_binary(inner):
-        raise FileFormatError(f"column {name!r} holds {kind}, which is no feature; drop it")
+        raise FileFormatError(f"column {name!r} holds {kind}, which cannot be a feature; drop it")
     if not is_list:
         return pd.DataFrame({name: column.to_pandas().reset_index(drop=True)})
     values = column.to_pylist()
