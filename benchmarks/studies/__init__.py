@@ -12,9 +12,9 @@ A study is a folder here (or in ``benchmarks/papers``), found by its ``report.py
     - `points(name)`: every (method, cell) of a set, those that take longest first;
     - `measure(task)`: the scores of one (set, method, cell, trial), as a dict of numbers.
       `benchmarks.study.fits.run_method` fits a method, notes refusals and times it;
-    - `version(method)`: a hash of its parameters, by `benchmarks.study.fits.version`;
-    - `base(method, cell)`, if some methods are the same in several cells, for example without
-      answers.
+    - `no_answers`: the cell that stands for all others in methods without answers;
+    - `version(method)` only where `benchmarks.study.fits.version`, a hash of the parameters, is not
+      enough, and `base(method, cell)` where methods are the same in several cells.
 
     All draws are seeded by `benchmarks.study.tags.seed_of`: set, trial and cell give the seed.
 ``report.md`` and ``report.py``
