@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from clew.exceptions import InvalidParameterError
+from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = [
     "Allowed",
@@ -149,3 +149,17 @@ def check_matrix(X: ArrayLike) -> NDArray[np.float64]:
     with _CONVERTING:
         checked: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=2)
     return checked
+
+
+def check_rectangular(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Convert to an array.
+
+    Raises
+    ------
+    InvalidDataError
+        If the rows of nested sequences differ in length.
+    """
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidDataError(f"{name} must be a rectangular array: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clew._validation import check_rectangular
 from clew.exceptions import InvalidDataError
 
 __all__ = ["area_under_curve"]
@@ -39,11 +40,13 @@ def area_under_curve(values: ArrayLike) -> float:
     >>> area_under_curve([0.5, 0.7, 0.9])
     1.4
     """
-    points = np.asarray(values, dtype=np.float64)
+    points = check_rectangular(values, "a curve")
     if points.ndim != 1 or points.size < 2:
         raise InvalidDataError(
             f"a curve is a one-dimensional array of at least two points, got shape {points.shape}"
         )
+    if points.dtype.kind not in "biuf":
+        raise InvalidDataError(f"a curve must hold numbers, got dtype {points.dtype}")
     if not np.isfinite(points).all():
         raise InvalidDataError(f"point {int(np.argmin(np.isfinite(points)))} is not finite")
     return float(np.trapezoid(points))

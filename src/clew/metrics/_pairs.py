@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics.cluster import pair_confusion_matrix
 
+from clew._validation import check_rectangular
 from clew.exceptions import InvalidDataError
 
 __all__ = ["jaccard_score_pairs", "pairwise_f_score"]
@@ -89,7 +89,7 @@ def pairwise_f_score(y_true: ArrayLike, labels: ArrayLike) -> float:
 
 def _pairs_together(y_true: ArrayLike, labels: ArrayLike) -> tuple[int, int]:
     """Count the pairs that both groupings put together, and those that just one does."""
-    reference, groups = np.asarray(y_true), np.asarray(labels)
+    reference, groups = check_rectangular(y_true, "y_true"), check_rectangular(labels, "labels")
     if reference.ndim != 1 or reference.shape != groups.shape:
         raise InvalidDataError(
             "y_true and labels must be one-dimensional and of equal length, got shapes "

@@ -1,10 +1,11 @@
-"""How many answers a grouping goes against."""
+"""How many answers a partition violates."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew._validation import check_rectangular
 from clew.answers import DONT_KNOW, NONE_DIFFERS
 from clew.constraints import Constraints
 from clew.constraints._meanings import TRUTH
@@ -14,23 +15,22 @@ __all__ = ["n_violated", "violations"]
 
 
 def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
-    """Count the answers of all kinds that a grouping goes against, whatever their weights.
+    """Count the answers that a partition violates, whatever their weights.
 
     Parameters
     ----------
     labels : array-like of shape (n_samples,), int
-        The group of each row; -1 is noise, and such a row is in no group with any other.
+        Group of each row; a row of noise (-1) shares its group with no other.
     constraints : Constraints
-        What people said.
+        Answers of all kinds.
 
     Returns
     -------
     int
-        An answer is violated where the groups themselves would answer otherwise: rows of a
-        must-link apart, or of a cannot-link together; a triplet's a with c but not with b, where
-        a was said to be more like b; another odd one out, or none, than was said; any two of
-        three apart that were said not to differ. Where the groups leave a question open, as
-        where all three rows of a triplet are together, nothing is violated, and don't-know
+        Violated are: a must-link between groups; a cannot-link within a group; "a is more like b"
+        where a shares a group with c and not with b; an odd-one-out answer where another row, or
+        none, differs; "none differs" where two of the rows are apart. An answer to a question that
+        the groups leave open, such as a triplet within one group, is not violated, and don't-know
         never is.
 
     Raises
@@ -64,38 +64,38 @@ def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
 def violations(
     groups: NDArray[np.int64], constraints: Constraints
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which pairs, triplets and odd-one-out answers a grouping goes against.
+    """Find the violated pairs, triplets and odd-one-out answers.
 
     Parameters
     ----------
     groups : ndarray of shape (n_samples,), int64
-        The group of each row.
+        Group of each row.
     constraints : Constraints
-        What people said.
+        Answers of all kinds.
 
     Returns
     -------
     three ndarray of bool
-        One for each answer of a kind; see `n_violated`.
+        Masks of the violated answers; see `n_violated`.
     """
     pairs = TRUTH["pair"](groups, constraints.pairs)
     triplets = TRUTH["triplet"](groups, constraints.triplets)
     odd = TRUTH["odd_one_out"](groups, constraints.odd_one_out)
-    # Three groups for three rows do not say which is odd, but do say that some differ.
-    denied = (odd == DONT_KNOW) & (constraints.odd_one_out_answers == NONE_DIFFERS)
+    # Rows of three groups leave open which is odd, but violate "none differs".
+    some_differ = (odd == DONT_KNOW) & (constraints.odd_one_out_answers == NONE_DIFFERS)
     return (
-        _is_against(pairs, constraints.pair_answers),
-        _is_against(triplets, constraints.triplet_answers),
-        _is_against(odd, constraints.odd_one_out_answers) | denied,
+        _differ(pairs, constraints.pair_answers),
+        _differ(triplets, constraints.triplet_answers),
+        _differ(odd, constraints.odd_one_out_answers) | some_differ,
     )
 
 
-def _is_against(own: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.asarray((own != said) & (own != DONT_KNOW) & (said != DONT_KNOW))
+def _differ(true: NDArray[np.int64], given: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.asarray((true != given) & (true != DONT_KNOW) & (given != DONT_KNOW))
 
 
 def _with_noise_apart(labels: ArrayLike) -> NDArray[np.int64]:
-    groups = np.asarray(labels)
+    groups = check_rectangular(labels, "labels")
     if groups.ndim != 1 or (groups.dtype.kind not in "iu" and groups.size):
         raise InvalidDataError(
             "labels must be a one-dimensional array of integers, got "

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew._validation import check_rectangular
 from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
 from clew.constraints import Constraints
 from clew.constraints._meanings import TRUTH, as_classes
@@ -27,7 +28,7 @@ LEAST_PROBABILITY = 1e-3
 #: Pseudo-count of the overall answer frequencies in each row of a table.
 PSEUDO_ANSWERS = 2.0
 
-#: How many answers of each kind name a position in the question, which means nothing by itself.
+#: How many answers of each kind name a position in the question, which is arbitrary.
 N_POSITIONS: Final[Mapping[Kind, int]] = MappingProxyType(
     {"pair": 0, "triplet": 2, "odd_one_out": 3}
 )
@@ -103,7 +104,7 @@ def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, Flo
     InvalidDataError
         If `labels` does not hold one label for each row of the constraints.
     """
-    group = np.asarray(labels)
+    group = check_rectangular(labels, "labels")
     if group.shape != (constraints.n_samples,):
         raise InvalidDataError(
             f"labels must have shape ({constraints.n_samples},), one for each row of the "

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
+from clew._validation import check_rectangular
 from clew.exceptions import InvalidParameterError
 
 __all__ = ["odd_one_out_information", "pair_information", "triplet_information"]
@@ -137,7 +138,7 @@ def odd_one_out_information(
 
 
 def _as_numbers(n_clusters: ArrayLike) -> NDArray[np.float64]:
-    numbers = np.asarray(n_clusters)
+    numbers = check_rectangular(n_clusters, "n_clusters")
     if numbers.dtype.kind not in "iu" or (numbers < 1).any():
         raise InvalidParameterError(
             f"n_clusters must hold whole numbers of at least 1, got {n_clusters!r}"

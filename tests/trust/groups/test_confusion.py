@@ -345,3 +345,34 @@ def test_many_annotators_and_answers_take_linear_time_and_memory():
     assert model.log_likelihood(known, y) / len(rows) > -0.5
     with pytest.raises(InvalidParameterError, match=r"there are '[0-9]+', .*…"):
         model.of("nobody")
+
+
+@pytest.mark.parametrize("names", [[["a", "b"], ["c"]], [1, 2], ["a", "a"], "ab", [None]])
+def test_names_have_to_be_different_strings(names):
+    with pytest.raises(InvalidParameterError, match="different strings"):
+        ConfusionMatrices.uniform(0.1, names)
+
+
+def test_nobody_is_called_a_list():
+    with pytest.raises(InvalidParameterError, match="nobody called"):
+        ConfusionMatrices.uniform(0.1, ["a"]).of(["a"])
+
+
+@pytest.mark.parametrize("of_pairs", [None, np.ones((1, 2)), [[1, 0], [1]], [[1, 0], [2, -1]]])
+def test_outcome_probabilities_need_one_row_for_each_answer(of_pairs):
+    known = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(1, 2)], n_samples=3)
+    given = {} if of_pairs is None else {"pair": of_pairs}
+    with pytest.raises(InvalidDataError, match=r"probabilities\['pair'\]"):
+        ConfusionMatrices().fit_probabilities(known, given)
+
+
+def test_no_annotators():
+    none = Constraints(4)
+    groups = [0, 0, 1, 1]
+    found = ConfusionMatrices().fit(none, groups)
+    assert found.annotators_ == ()
+    assert found.matrices_["pair"].shape == (0, 2, 3)
+    assert found.error_intervals_.shape == (0, 2)
+    assert found.log_likelihood(none, groups) == 0
+    assert ConfusionMatrices().fit_probabilities(none, {}).annotators_ == ()
+    assert ConfusionMatrices.uniform(0.1, ()).matrices_["pair"].shape == (0, 2, 3)

@@ -260,3 +260,18 @@ def test_the_frame_of_no_answers_is_empty():
     frame = answer_posterior(Constraints(3), np.full((3, 2), 0.5)).to_frame()
     assert len(frame) == 0
     assert "reason" in frame.columns
+
+
+def test_forced_choices_are_not_wrong_where_groups_leave_the_question_open():
+    y = np.repeat([0, 1, 2], 20)
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.permutation(60)[:3] for _ in range(600)])
+    together = y[rows[:, :1]] == y[rows[:, 1:]]
+    is_open = together[:, 0] == together[:, 1]
+    answers = np.where(is_open, rng.integers(0, 2, 600), together[:, 1])
+    is_wrong = ~is_open & (rng.uniform(size=600) < 0.1)
+    answers[is_wrong] = 1 - answers[is_wrong]
+    known = Constraints.from_triplets(rows, answers, n_samples=60)
+    doubt = answer_posterior(known, y).triplets
+    np.testing.assert_array_equal(doubt[is_open], 0)
+    np.testing.assert_array_equal(doubt > 0.5, is_wrong)

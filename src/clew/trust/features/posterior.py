@@ -146,7 +146,10 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     np.int64(1)
     """
     check_constraints(posterior, constraints, constraints.n_samples)
-    columns = np.asarray(evidence, dtype=np.float64)
+    try:
+        columns = np.asarray(evidence, dtype=np.float64)
+    except ValueError as error:
+        raise InvalidDataError(f"evidence must be an array of numbers: {error}") from error
     columns = columns[:, None] if columns.ndim == 1 else columns
     answers = PairAnswers.of(constraints)
     answered = answers.position
@@ -154,7 +157,7 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
     if not is_table or not np.isfinite(columns[answered]).all():
         raise InvalidDataError(
             f"evidence must hold one finite row for each of the {len(constraints.pairs)} pairs, "
-            f"got shape {np.shape(evidence)}"
+            f"got shape {columns.shape}"
         )
     p_wrong = np.full(len(columns), np.nan)
     if len(answered) == 0:

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew._validation import check_rectangular
 from clew.answers import CODES, DONT_KNOW, KINDS, Kind
 from clew.constraints import AnswerTable, Constraints, Support, check_constraints
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
@@ -23,6 +24,7 @@ __all__ = [
     "Memberships",
     "answer_likelihoods",
     "answered_rows",
+    "as_outcome_probabilities",
     "co_membership",
     "informative_tables",
     "outcome_probabilities",
@@ -196,8 +198,41 @@ def answered_rows(
     return constraints.subset(rows), checked[rows]
 
 
+def as_outcome_probabilities(
+    table: AnswerTable, probabilities: Mapping[Kind, ArrayLike]
+) -> NDArray[np.float64]:
+    """Look up and validate the probabilities of outcomes for one kind of answers.
+
+    Parameters
+    ----------
+    table : AnswerTable
+        The answers.
+    probabilities : dict of str to array-like of shape (n_answers, n_outcomes)
+        By kind; a kind without answers may be missing.
+
+    Returns
+    -------
+    ndarray of shape (n_answers, n_outcomes)
+
+    Raises
+    ------
+    InvalidDataError
+        If the kind is missing, or the shape differs.
+    """
+    shape = (len(table), len(OUTCOMES[table.kind]))
+    if table.kind not in probabilities and not len(table):
+        return np.empty(shape)
+    given = _as_array(probabilities.get(table.kind, ()), f"probabilities[{table.kind!r}]")
+    if given.shape != shape or not (given >= 0).all():
+        raise InvalidDataError(
+            f"probabilities[{table.kind!r}] must hold probabilities, shape {shape}: one row for "
+            f"each answer, one column for each outcome; got shape {given.shape}"
+        )
+    return given.astype(np.float64)
+
+
 def _as_memberships(memberships: ArrayLike, n_samples: int) -> Memberships:
-    given = _as_array(memberships)
+    given = _as_array(memberships, "memberships")
     if given.ndim not in (1, 2) or len(given) != n_samples:
         raise InvalidDataError(
             f"memberships must have shape ({n_samples},) or ({n_samples}, n_groups), as the "
@@ -215,11 +250,8 @@ def _as_memberships(memberships: ArrayLike, n_samples: int) -> Memberships:
     return probabilities
 
 
-def _as_array(memberships: ArrayLike) -> NDArray[Any]:
-    try:
-        given = np.asarray(memberships)
-    except ValueError as error:
-        raise InvalidDataError(f"memberships must be an array: {error}") from error
+def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    given = check_rectangular(values, name)
     if given.ndim == 2 and given.dtype.kind not in "biuf":
-        raise InvalidDataError(f"memberships must be numbers, got dtype {given.dtype}")
+        raise InvalidDataError(f"{name} must be numbers, got dtype {given.dtype}")
     return given

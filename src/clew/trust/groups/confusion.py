@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from clew._estimators import Estimator
 from clew._validation import Allowed, check_parameters
 from clew.answers import Kind
-from clew.constraints import AnswerTable, Constraints, Support
+from clew.constraints import AnswerTable, Constraints, Support, check_constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust.groups._outcomes import (
     ALL_KINDS,
     Memberships,
     answer_likelihoods,
     answered_rows,
+    as_outcome_probabilities,
     informative_tables,
     outcome_probabilities,
     some_names,
@@ -69,7 +70,7 @@ class ConfusionMatrices(Estimator):
         differs, all the same, all different. Labels: same, different, don't-know; first, second,
         don't-know; first, second, third, none, don't-know.
     pooled_ : dict of str to ndarray of shape (n_outcomes, n_labels)
-        The matrices that those of annotators with few answers are shrink to.
+        The matrices that those of annotators with few answers are shrunk to.
     intervals_ : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels, 2)
         95 % credible intervals of the probabilities.
     error_rates_ : ndarray of shape (n_annotators,)
@@ -184,12 +185,14 @@ class ConfusionMatrices(Estimator):
         """
         if not Allowed(kind=float, low=0, high=1).holds(epsilon):
             raise InvalidParameterError(f"epsilon must be a number in [0, 1], got {epsilon!r}")
-        if isinstance(annotators, str) or len(set(annotators)) < len(annotators):
+        names = () if isinstance(annotators, str) else tuple(annotators)
+        are_names = all(isinstance(name, str) for name in names)
+        if isinstance(annotators, str) or not are_names or len(set(names)) < len(names):
             raise InvalidParameterError(
-                f"annotators must be a sequence of different names, got {annotators!r}"
+                f"annotators must be a sequence of different strings, got {annotators!r}"
             )
-        new, n = cls(), len(annotators)
-        new.annotators_, new.n_answers_ = tuple(annotators), np.zeros(n, np.int64)
+        new, n = cls(), len(names)
+        new.annotators_, new.n_answers_ = names, np.zeros(n, np.int64)
         tables = Constraints(1).tables if constraints is None else constraints.tables
         new.pooled_ = {t.kind: prior_matrix(t.kind, epsilon, label_weights(t)) for t in tables}
         new.matrices_ = {kind: np.repeat(of[None], n, axis=0) for kind, of in new.pooled_.items()}
@@ -242,10 +245,20 @@ class ConfusionMatrices(Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        InvalidDataError
+            If `probabilities` lack a kind, or have another shape.
         """
         check_parameters(self, self._allowed)
+        check_constraints(self, constraints, constraints.n_samples, ALL_KINDS)
+        priors = {
+            table.kind: as_outcome_probabilities(table, probabilities)
+            for table in constraints.tables
+        }
         counts, found = fit_by_em(
-            constraints.tables, probabilities, self._prior, len(constraints.annotators)
+            constraints.tables, priors, self._prior, len(constraints.annotators)
         )
         self._set(constraints, counts, found)
         return self
@@ -270,7 +283,7 @@ class ConfusionMatrices(Estimator):
         check_is_fitted(self, "matrices_")
         has_matrix = (self.n_answers_ > 0) | ~self.n_answers_.any()
         place = {self.annotators_[at]: at for at in np.flatnonzero(has_matrix)}
-        if annotator not in place:
+        if not isinstance(annotator, str) or annotator not in place:
             raise InvalidParameterError(
                 f"nobody called {annotator!r} gave an answer; there are {some_names(place)}"
             )

@@ -14,6 +14,7 @@ from clew.answers import ANSWER_WORDS, CODES, DONT_KNOW, KINDS, Kind
 from clew.constraints import AnswerTable, Constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust.groups._outcomes import (
+    IS_SETTLED,
     OTHERS,
     OUTCOMES,
     TRUE_LABEL,
@@ -38,6 +39,8 @@ WORDS: Final[Mapping[Kind, Mapping[int, str]]] = {
 }
 #: An answer whose probability of being wrong is at least this is doubtful.
 DOUBT: Final = 0.5
+#: Choice is taken as forced if the probability of don't-know for open questions is lower.
+MAX_DONT_KNOW: Final = 0.05
 #: The least probability of which a logarithm is taken, or that is divided by.
 TINY = 1e-300
 #: Cavities are updated until none changes by more, and at most so often.
@@ -122,8 +125,9 @@ def answer_posterior(
 ) -> AnswerDoubts:
     """Compute the probability that each answer is wrong, given probabilities of groups.
 
-    An answer is right if it is the one that the groups imply. The influence of the answer itself
-    on the memberships of its rows is removed first.
+    An answer is right if it is the one that the groups imply. If the groups leave a question open,
+    that is don't-know; under forced choice (`confusion` has hardly any), no answer is then wrong.
+    The influence of the answer itself on the memberships of its rows is removed first.
 
     Parameters
     ----------
@@ -190,7 +194,13 @@ def answer_posterior(
     known, q = answered_rows(answer_posterior, constraints, memberships)
     matrices = ConfusionMatrices().fit(constraints, memberships) if confusion is None else confusion
     pairs, triplets, odd = (
-        _judged(table, q, answer_likelihoods(matrices, table, known), inference)
+        _judged(
+            table,
+            q,
+            answer_likelihoods(matrices, table, known),
+            inference,
+            is_forced=_is_forced_choice(matrices, table.kind),
+        )
         for table in known.tables
     )
     return AnswerDoubts(
@@ -219,21 +229,33 @@ def _check_fitted(confusion: object) -> None:
     check_is_fitted(confusion, "matrices_")
 
 
+def _is_forced_choice(confusion: ConfusionMatrices, kind: Kind) -> bool:
+    """Whether don't-know is (nearly) never the answer to an open question."""
+    return kind != "pair" and bool(confusion.pooled_[kind][-1, -1] < MAX_DONT_KNOW)
+
+
 def _judged(
-    table: AnswerTable, q: Memberships, likelihoods: Floats, inference: Inference | None
+    table: AnswerTable,
+    q: Memberships,
+    likelihoods: Floats,
+    inference: Inference | None,
+    *,
+    is_forced: bool,
 ) -> _Judged:
-    """Apply Bayes' rule to the outcomes of which each answer is, or is not, the correct one."""
+    """Apply Bayes' rule to the outcomes for which each answer is wrong."""
     of_rows = [q[rows] for rows in table.rows.T]
     if inference is not None and q.ndim == 2:
         probabilities = [of.astype(np.float64, copy=False) for of in of_rows]
         of_rows = [*CAVITIES[inference](table, probabilities, likelihoods)]
     joint = outcome_probabilities(table.kind, of_rows) * likelihoods
-    is_right = TRUE_LABEL[table.kind] == table.answer_index[:, None]
+    is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
+    if is_forced:
+        is_wrong &= IS_SETTLED[table.kind]
     whole = joint.sum(axis=1)
-    others = np.where(is_right, 0.0, joint)
+    others = np.where(is_wrong, joint, 0.0)
     wrong = np.divide(others.sum(axis=1), whole, out=np.ones(len(whole)), where=whole > 0)
     wrong[table.answers == DONT_KNOW] = np.nan
-    label = TRUE_LABEL[table.kind][np.where(is_right, -1.0, joint).argmax(axis=1)]
+    label = TRUE_LABEL[table.kind][np.where(is_wrong, joint, -1.0).argmax(axis=1)]
     return _Judged(np.asarray(wrong), np.array(CODES[table.kind])[label])
 
 
