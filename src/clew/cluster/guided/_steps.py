@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -39,9 +39,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-#: `refine`, or a function in its place: labels, number of groups, answers, smoother and strength
-#: to probabilities.
-Refine = Callable[[Labels, int, TiedRows, Smoother, float], Floats]
 
 #: Folds of the answers; fewer for many rows, where each fit takes long.
 N_FOLDS, N_FOLDS_OF_MANY = 3, 2
@@ -163,7 +160,6 @@ def refinements(
     baseline: Consensus | None,
     answers: Answers,
     smoothers: Mapping[str, Smoother],
-    refine: Refine = refine,
 ) -> list[Clustering]:
     """Return the clusterings of the second consensus.
 
@@ -177,8 +173,6 @@ def refinements(
         What the refined groups follow.
     smoothers : mapping of str to Smoother
         Each is used at every strength; with none, nothing is refined.
-    refine : callable
-        See `refine`.
 
     Returns
     -------
