@@ -1,4 +1,4 @@
-"""How far to believe an answer and an answerer."""
+"""Probabilities that answers are wrong, and error rates of annotators."""
 
 from clew.trust.features.inconsistency import constraint_inconsistency
 from clew.trust.features.out_of_bag_vote import out_of_bag_vote

@@ -1,4 +1,4 @@
-"""Refinement: groups that agree with the rows around each row, and with what people said."""
+"""Refinement: groups that agree with neighboring rows and with the answers."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ class TiedRows:
     Parameters
     ----------
     known : Constraints
-        What people said. Answers of weight 0, and don't-knows about pairs, tie nothing.
+        The answers. Those of weight 0, and don't-knows about pairs, are ignored.
     confusion : ConfusionMatrices
-        Who errs how.
+        Error rates of the annotators.
     """
 
     def __init__(self, known: Constraints, confusion: ConfusionMatrices) -> None:
-        self.said = informative_tables(known, with_dont_know_pairs=False)
+        self.tables = informative_tables(known, with_dont_know_pairs=False)
         factors = [
-            answer_likelihoods(confusion, said, known) @ OUTCOMES[said.kind] for said in self.said
+            answer_likelihoods(confusion, table, known) @ OUTCOMES[table.kind]
+            for table in self.tables
         ]
         self.n_samples = known.n_samples
-        self.ties, self.row_of_end = _ties(self.said, factors, known.n_samples)
+        self.ties, self.row_of_end = _ties(self.tables, factors, known.n_samples)
 
 
 def refine(
@@ -57,7 +58,7 @@ def refine(
     smoother: Smoother,
     strength: float,
 ) -> Floats:
-    """Move rows to where the rows around them and what people said would have them.
+    """Refine groups: alternate between a smoother and belief propagation over the answers.
 
     Parameters
     ----------
@@ -66,16 +67,16 @@ def refine(
     n_clusters : int
         Number of groups.
     tied : TiedRows
-        What people said.
+        The answers.
     smoother : Smoother
-        What rows say of each other.
+        Predicts the memberships of each row from those of other rows.
     strength : float
-        How much that counts, beside answers.
+        Exponent of the smoother's predictions: its weight against the answers.
 
     Returns
     -------
     ndarray of shape (n_samples, n_clusters)
-        Chances of groups.
+        Probabilities of groups.
 
     Raises
     ------
@@ -84,9 +85,9 @@ def refine(
 
     Notes
     -----
-    In turn: each row's chance of each group is what the smoother predicts, plus .03, to the power
-    of `strength`; and loopy belief propagation joins that with the answers. Until no chance
-    changes by .01, eight times at most.
+    Each round computes the prior probabilities of a row's groups, the smoother's prediction plus
+    .03 to the power of `strength`, and updates them with the answers by loopy belief propagation.
+    It ends when no probability changes by .01, or after eight rounds.
     """
     n = tied.n_samples
     group = np.asarray(labels)
@@ -98,13 +99,20 @@ def refine(
     q = np.full((n, n_clusters), (1 - START) / n_clusters)
     q[np.arange(n), group] += START
     others = q[tied.row_of_end]
-    told = np.zeros_like(others)
-    update_all_messages(tied.ties, others, told)
+    messages = np.zeros_like(others)
+    update_all_messages(tied.ties, others, messages)
     for _ in range(MAX_ROUNDS):
         before = q.copy()
         predicted = np.maximum(smoother.smooth(q), 0.0) + FLOOR
         propagate_beliefs(
-            strength * np.log(predicted), tied.ties, DAMPING, MAX_SWEEPS, SWEEP_TOL, others, told, q
+            strength * np.log(predicted),
+            tied.ties,
+            DAMPING,
+            MAX_SWEEPS,
+            SWEEP_TOL,
+            others,
+            messages,
+            q,
         )
         if np.abs(q - before).max() < TOL:
             break
@@ -112,12 +120,12 @@ def refine(
 
 
 def _ties(
-    said: list[AnswerTable], factors: list[Floats], n_rows: int
+    tables: list[AnswerTable], factors: list[Floats], n_rows: int
 ) -> tuple[AnswerFactors, NDArray[np.int64]]:
     """List the ends of all answers by row."""
     parts = []
     first_end = 0
-    for of_kind, factor in zip(said, factors, strict=True):
+    for of_kind, factor in zip(tables, factors, strict=True):
         m, size = of_kind.rows.shape
         end = first_end + np.arange(size * m).reshape(size, m)
         first_end += size * m

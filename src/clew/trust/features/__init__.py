@@ -1,1 +1,1 @@
-"""What data say of an answer."""
+"""Probabilities that answers about pairs are wrong, from features."""

@@ -97,7 +97,7 @@ def grow_pair_forest(
     seed: int,
     n_jobs: int | None,
 ) -> Forest:
-    """Grow a forest on pairs that tells "same" from "different".
+    """Grow a classification forest on pairs, with the classes "same" and "different".
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How likely each answer is wrong by evidence from features, and how often people err."""
+"""The probability that each answer about a pair is wrong, from features."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from clew.trust.features.out_of_bag_vote import out_of_bag_vote
 
 __all__ = ["AnswerPosterior", "answer_evidence", "posterior"]
 
-#: Beta prior of the error rate: before any answer, about one in six is expected wrong, loosely.
+#: Beta prior of the error rate, with mean 1/6.
 ERROR_PRIOR = (2.0, 10.0)
-#: People who err more often than this tell as much by being wrong; the model stops short of it.
+#: Largest error rate. Near ½ answers are not informative, and beyond it they mean the opposite.
 MAX_ERROR_RATE = 0.45
 #: Variance of the prior of the intercept; the slopes are expected at 1, with variance 1.
 INTERCEPT_VARIANCE = 20.0
@@ -34,7 +34,7 @@ class AnswerPosterior(NamedTuple):
     """Probability that each pair's answer is wrong, (n_pairs,); NaN for a don't-know or
     weight 0."""
     weight: NDArray[np.float64]
-    """How far to believe it, ``1 - p_wrong``, (n_pairs,); 0 for a don't-know or weight 0."""
+    """Weight of each answer, ``1 - p_wrong``, (n_pairs,); 0 for a don't-know or weight 0."""
     error_rate: float
     """Estimated share of wrong answers; NaN where nobody answered."""
 
@@ -47,7 +47,7 @@ def answer_evidence(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Collect what speaks for "same" at each pair, its own answer left out.
+    """Compute evidence for "same" at each pair, without its own answer.
 
     Parameters
     ----------
@@ -97,16 +97,16 @@ def answer_evidence(
 
 
 def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
-    """Weigh each answer against the evidence, with an error rate estimated from all of them.
+    """Compute the probability that each answer is wrong, given evidence from features.
 
-    The model: a pair is of the same kind with probability ``σ(b + Σ w·evidence)``, and the answer
-    says the contrary with probability e. Slopes, intercept and e are those of highest posterior
-    probability; then Bayes' rule tells how likely each answer is wrong.
+    The model: the rows of a pair share a group with probability ``σ(b + Σ w·evidence)``, and an
+    answer is wrong with probability e. Slopes w, intercept b and e are maximum a posteriori
+    estimates; the probability of each answer being wrong follows by Bayes' rule.
 
     Parameters
     ----------
     evidence : array-like of shape (n_pairs,) or (n_pairs, n_columns)
-        What speaks for "same" at each pair without its own answer; see `answer_evidence`. Rows of
+        Evidence for "same" at each pair, without its own answer; see `answer_evidence`. Rows of
         don't-knows and of weight 0 are ignored.
     constraints : Constraints
         The answers. Their weights multiply their log-likelihoods.
@@ -128,8 +128,8 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
 
     Notes
     -----
-    Time O(n·c) a step for n answers and c columns, some fifty steps. With few answers, or answers
-    of one kind only, the prior decides and the error rate stays near 0.1.
+    Time O(n·c) a step for n answers and c columns, some fifty steps. With few answers, or only
+    one kind of answer, the error rate stays near 0.1, the mode of the prior.
 
     References
     ----------
@@ -174,7 +174,7 @@ def posterior(evidence: ArrayLike, constraints: Constraints) -> AnswerPosterior:
 def _fit(
     columns: NDArray[np.float64], said_same: NDArray[np.bool_], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """Find the highest posterior probability; give each pair's P(same) and the error rate."""
+    """Return the probability of "same" for each pair, and the error rate, both MAP."""
     slopes = np.ones(columns.shape[1])
     fits = [
         minimize(
@@ -192,7 +192,7 @@ def _loss(
     said_same: NDArray[np.bool_],
     weight: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
-    """Give the negative log posterior of slopes, intercept and raw error rate, and its gradient."""
+    """Return the negative log posterior of slopes, intercept and raw rate, and its gradient."""
     slopes, intercept, raw = parameters[:-2], parameters[-2], parameters[-1]
     e = np.clip(MAX_ERROR_RATE * expit(raw), 1e-9, MAX_ERROR_RATE - 1e-9)
     p = expit(columns @ slopes + intercept)

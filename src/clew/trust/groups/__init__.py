@@ -1,1 +1,1 @@
-"""What groups say of an answer, and of who gave it."""
+"""Probabilities that answers are wrong, and confusion matrices, from groups."""
