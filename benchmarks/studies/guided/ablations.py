@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from benchmarks.study.methods import CLUSTERERS, Method
+from clew._parallel import one_library_thread
 from clew._random import derived_seeds
-from clew._units import Units
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import _steps
 from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import PRUNING_MARGIN, Clustering, Ensemble
+from clew.cluster.guided._feature_space import FeatureSpace
 from clew.cluster.guided._members import default_members
 from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows, refine
 from clew.cluster.guided._result import result_of
@@ -115,17 +116,16 @@ class Ablated(GuidedClustering):
 
     def fit(self, X: Any, y: object = None, *, constraints: Constraints) -> Self:
         """Find the groups."""
-        seeds = derived_seeds(self.random_state, 4)
-        units = Units.standardized(X, self.standardize)
-        views = Views(units.inside(X), seeds[0], self.n_jobs)
-        answers = split_answers(informative_answers(constraints), seeds[1])
-        smoothers = {
-            "neighbors": NeighborSmoother(views.read("neighbors", 10)),
-            "ridge": RidgeSmoother(views.X, seeds[3]),
-        }
-        found = solved(
-            self.ablation, views, smoothers, answers, self.n_clusters or 2, seeds[2], seeds[3]
-        )
+        seeds, k = derived_seeds(self.random_state, 4), self.n_clusters or 2
+        with one_library_thread():
+            space = FeatureSpace.fit(X, self.metric, self.standardize, seeds[0])
+            views = Views(space.transform(X), seeds[0], self.n_jobs)
+            answers = split_answers(informative_answers(constraints), seeds[1])
+            smoothers = {
+                "neighbors": NeighborSmoother(views.read("neighbors", 10)),
+                "ridge": RidgeSmoother(views.X, seeds[3]),
+            }
+            found = solved(self.ablation, views, smoothers, answers, k, seeds[2], seeds[3])
         result = result_of(constraints, *found)._asdict()
         vars(self).update({f"{name}_": value for name, value in result.items()})
         return self
