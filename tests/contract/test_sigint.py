@@ -28,8 +28,13 @@ random = np.random.RandomState(0)
 y = random.randint(10, size={n_rows})
 X = random.normal(size=(10, {n_features}))[y] + 3 * random.normal(size=({n_rows}, {n_features}))
 answers = Constraints.from_labels(y, 400, error=0.1, random_state=0)
+few = Constraints.from_labels(y[:80], 60, random_state=0)
+model = {model}
+# Loads the kernels: Python ignores a KeyboardInterrupt that is raised in a destructor, and many
+# destructors run while Numba loads or compiles.
+model.fit(X[:80, :20], constraints=few)
 print("start", flush=True)
-{model}.fit(X, constraints=answers)
+model.fit(X, constraints=answers)
 """
 
 
@@ -67,12 +72,11 @@ def interrupted(program: str, seconds_of_work: float) -> tuple[float, str]:
     ("model", "n_rows", "n_features", "seconds_of_work"),
     [
         ("GuidedClustering(10, random_state=0)", 300, 12_288, 1),
-        ("GuidedClustering(10, random_state=0)", 300, 12_288, 4),
         ("GuidedClustering(10, random_state=0, n_jobs=2)", 2_000, 30, 4),
         ("DCRC(10, random_state=0, n_jobs=2)", 4_000, 100, 4),
-        ("COPRF(n_trees=20_000, random_state=0, n_jobs=2)", 2_000, 30, 1),
+        ("COPRF(n_trees=5_000, random_state=0, n_jobs=2)", 2_000, 30, 1),
     ],
-    ids=["wide", "wide, later", "2,000 rows", "DCRC", "COPRF"],
+    ids=["wide", "2,000 rows", "DCRC", "COPRF"],
 )
 def test_a_signal_ends_a_fit(model, n_rows, n_features, seconds_of_work):
     program = PROGRAM.format(model=model, n_rows=n_rows, n_features=n_features)
