@@ -210,7 +210,9 @@ def test_answers_are_never_written_over(run, X, answers):
     file = answers("0 1 same", name="groups.doubtful.csv")
     before = file.read_bytes()
     for output in ("groups.doubtful.csv", "groups.csv"):
-        assert_refused(run(X, "-k", 3, "-c", file, "-o", output), "written over", status=2)
+        assert_refused(
+            run(X, "-k", 3, "-c", file, "-o", output), "also the file of the answers", status=2
+        )
     assert_refused(
         run(X, "-k", 3, "-c", file, "-o", "g.csv", "--doubtful", "g.csv"), "g.csv", status=2
     )

@@ -11,7 +11,7 @@ __all__ = ["as_random", "distinct_integers", "pair_from_rank"]
 
 def as_random(random_state: int | RandomState | None) -> RandomState:
     """Resolve a `random_state` as scikit-learn does."""
-    # Imported here: scikit-learn imports pandas where it is installed, which is slow.
+    # Imported here because scikit-learn imports pandas, if installed, which is slow.
     from sklearn.utils import check_random_state
 
     random: RandomState = check_random_state(random_state)

@@ -165,7 +165,7 @@ def refuse_contradictions(known: Constraints) -> None:
         more = f", and {len(conflicts) - 1} more conflicts" if len(conflicts) > 1 else ""
         raise InconsistentConstraintsError(
             f"answers contradict each other: {conflicts[0]}{more}. Hard constraints cannot all "
-            "hold: correct the answers, or use a method with soft constraints",
+            "hold: correct the answers, or use a soft mode or a method with soft constraints",
             conflicts[0].chain,
         )
 

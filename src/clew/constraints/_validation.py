@@ -263,7 +263,7 @@ def _parse_row(value: object) -> int:
 
 
 def parse_weight(value: object) -> float:
-    """Read a weight from a field; 1 where it is missing."""
+    """Read a weight from a field; 1 if it is missing."""
     if is_missing(value):
         return 1.0
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
@@ -273,7 +273,7 @@ def parse_weight(value: object) -> float:
 
 
 def parse_annotator(value: object) -> str:
-    """Read the name of an annotator from a field; "" where it is missing."""
+    """Read the name of an annotator from a field; "" if it is missing."""
     if value is None or isinstance(value, str):
         return value or ""
     number = _whole_number(value)

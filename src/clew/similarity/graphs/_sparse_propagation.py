@@ -19,8 +19,7 @@ from clew.similarity.graphs._links import net_links
 __all__ = ["PropagationProblem", "pairs_to_adjust", "propagate_on"]
 
 COLUMNS_PER_BLOCK = 64
-#: Blocks are added in their own order, whichever thread ends first; so many of them are in memory
-#: at a time.
+#: Number of blocks in memory at a time; they are added in a fixed order.
 BLOCKS_PER_WAVE = 8
 #: Limit of the entries of solutions that are stored: 512 MiB of float32.
 MAX_STORED = 1 << 27
