@@ -190,4 +190,5 @@ def test_doubts_are_those_of_groups_that_saw_no_answers_where_these_stand(fitted
     model = fitted(WINE, known)
     doubts = answer_posterior(known, model.probabilities_, model.confusion_, inference=None)
     assert model.weights_["unconstrained"] == 1.0 > model.weights_["consensus"]
-    np.testing.assert_array_equal(model.answer_posterior_.pairs, doubts.pairs)
+    # Equal up to rounding, which depends on the memory layout of the probabilities.
+    np.testing.assert_allclose(model.answer_posterior_.pairs, doubts.pairs, rtol=1e-12)
