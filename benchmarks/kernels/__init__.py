@@ -1,1 +1,1 @@
-"""Speed and memory, always beside a peer in the same run."""
+"""Speed and memory of clew and of other software, measured in the same run."""

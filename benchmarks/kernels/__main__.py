@@ -17,10 +17,10 @@ PAGES = {
 
 @click.command()
 @click.argument("pages", nargs=-1, type=click.Choice(list(PAGES)))
-@click.option("--quick", is_flag=True, help="Small cases, one run each, into files of their own.")
-@click.option("--only", default="", help="Cases whose label has this text. Writes no files.")
+@click.option("--quick", is_flag=True, help="Small cases, one run each, written to other files.")
+@click.option("--only", default="", help="Only cases whose label has this text. Writes no files.")
 def main(pages: tuple[str, ...], quick: bool, only: str) -> None:
-    """Time clew beside its peers, print the tables and write them; all PAGES by default."""
+    """Time clew and other software, print the tables and write them; all PAGES by default."""
     for name in pages or PAGES:
         module, page = PAGES[name]
         found = getattr(import_module(f"benchmarks.kernels.{module}"), page)

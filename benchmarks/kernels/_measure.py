@@ -1,4 +1,4 @@
-"""Cases, and their time, memory and quality: in this process, in fresh ones, in environments."""
+"""Measure cases: time, memory and quality, in this process, a fresh one or an environment."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ class Case(NamedTuple):
     is_apart: bool = False
     """Whether each repeat is timed in a fresh process, which gives its peak memory too."""
     is_weighed: bool = False
-    """Whether each run is repeated once in a fresh process for its growth in memory."""
+    """Whether each run is repeated once in a fresh process to measure its growth in memory."""
     judge: Callable[[Problem, Any, Any], Row] | None = None
-    """Called with the problem and what a run and ours returned (None for ours itself)."""
+    """Computes figures of quality from the problem, the result of a run and the result of ours;
+    the last is None when ours itself is judged."""
     goals: Mapping[str, float] = {}
-    """Path of a value and its bound: the least of a ratio, the most of seconds and MiB."""
+    """Bounds by the path of a value: a ratio is to be at least, seconds and MiB at most that."""
 
     def quick(self) -> Case:
         """Return a case that takes little time."""
@@ -69,9 +70,10 @@ class Case(NamedTuple):
 def measured(case: Case, clock: str) -> Row:
     """Measure a case and its peers; ratios compare the seconds of `clock`, "cpu_s" or "wall_s".
 
-    Returns "label", "problem", "options", "goals"; "ours" and, by name, "peers": medians "cpu_s"
-    and "wall_s", all seconds, "growth_mib" and "peak_mib" where they were asked for, "ratio" of the
-    seconds of a peer to ours, what the judge returned, and "reason" if a peer failed.
+    Returns "label", "problem", "options", "goals", "ours" and, by name, "peers". The last two hold
+    the medians "cpu_s" and "wall_s"; the seconds of each repeat; "growth_mib" and "peak_mib" if
+    the case measures them; "ratio", a peer's seconds divided by ours; what the judge returned; and
+    "reason" if a peer failed.
     """
     ours, peers = _apart(case) if case.is_apart else _in_turns(case)
     for peer in peers.values():
@@ -93,7 +95,7 @@ def _in_turns(case: Case) -> tuple[Row, dict[str, Row]]:
     """Time the runs of this process in turns, then those of other environments."""
     here = {"ours": case.ours} | {run.name: run for run in case.peers if callable(run.task)}
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the judge counts what failed
+        warnings.simplefilter("ignore")  # the judge counts violated answers
         _work(case.ours, case.problem.few())()  # compiles the kernels
         runs = {name: _work(run, case.problem) for name, run in here.items()}
         seconds, found = harness.alternated(runs, {name: here[name].repeats for name in here})
@@ -125,7 +127,7 @@ def fit(
     problem: Problem, *, kind: Any, take: str = "labels_", on: str = "X",
     takes_answers: bool = True, **options: Any,
 ) -> Callable[[], Any]:  # fmt: skip
-    """Task of most runs: fit an estimator of a kind and take an attribute."""
+    """Task of most runs: fit an estimator of class `kind` and return its attribute `take`."""
     X, model = getattr(problem, on), kind(**options)
     known = {"constraints": problem.answers} if takes_answers else {}
     return lambda: getattr(model.fit(X, **known), take)
@@ -137,7 +139,11 @@ def _seconds(runs: Sequence[tuple[float, float]], scale: float = 1.0) -> Row:
 
 
 def _growth(run: Run, problem: Problem) -> float:
-    """Return the growth in memory; of a part of the trees, along the line through two parts."""
+    """Measure the growth in memory.
+
+    If a run grows only part of the trees, its growth and that with half as many trees are
+    extrapolated linearly to all trees.
+    """
     whole: float = apart(_once, run, problem, None)["growth_mib"]
     if run.scale == 1:
         return whole
@@ -147,7 +153,7 @@ def _growth(run: Run, problem: Problem) -> float:
 
 
 def _once(run: Run, problem: Problem, judge: Any) -> Row:
-    """Compile, then time and weigh a single run; called in a fresh process."""
+    """Compile, then measure time and memory of a single run; called in a fresh process."""
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
         _work(run, problem.few())()  # compiling takes more memory than running
@@ -161,7 +167,7 @@ def _once(run: Run, problem: Problem, judge: Any) -> Row:
 
 
 def apart(function: Callable[..., Row], *arguments: Any) -> Row:
-    """Call a function of a module in a fresh process, so that its memory is its own."""
+    """Call a module-level function in a fresh process, which uses no memory for anything else."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 

@@ -29,13 +29,13 @@ def sklr(problem: Problem, **options: Any) -> Callable[[], Any]:
 
 
 def k_means(problem: Problem) -> Callable[[], Any]:
-    """Run k-means of scikit-learn."""
+    """Run scikit-learn's k-means."""
     X, model = problem.X, KMeans(problem.n_clusters, n_init=10, random_state=0)
     return lambda: model.fit_predict(X)
 
 
 def agreement(problem: Problem, labels: Any, ours: Any) -> Row:
-    """Compare groups with the classes and the answers."""
+    """Score groups against the classes and the answers."""
     return {
         "ari": float(adjusted_rand_score(problem.rows[1], labels)),
         "violated": n_violated(labels, problem.answers),
@@ -44,7 +44,7 @@ def agreement(problem: Problem, labels: Any, ours: Any) -> Row:
 
 
 def _case(label: str, task: Any, problem: Problem, options: Any, *bounds: float) -> Case:
-    """Bounds are CPU seconds and MiB."""
+    """Make a case; `bounds` are the most CPU seconds and the most MiB that it should take."""
     goals = dict(zip(("ours.cpu_s", "ours.peak_mib"), bounds, strict=False))
     run = Run("clew", task, options)
     return Case(label, problem, run, is_apart=True, judge=agreement, goals=goals)

@@ -1,4 +1,4 @@
-"""Learned metrics beside those of the package metric-learn."""
+"""Learned metrics of clew and of the package metric-learn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.kernels._problems import Problem
 from clew.similarity import ITML, LSML, MMC
 
 Floats = NDArray[np.float64]
-#: Share of an objective by which clew's may be larger than the package's and count as no worse.
+#: clew's objective may exceed the package's by this share and still count as no worse.
 SLACK = 1e-5
 #: A negligible ridge, as the package has none.
 NO_RIDGE = 1e-9
@@ -56,7 +56,10 @@ def _mmc(metric: Floats, problem: Problem) -> float:
 
 
 def _has_minimum(name: str, problem: Problem) -> bool:
-    """Tell whether MMC has a solution without a ridge: must-links differ in all directions."""
+    """Return whether MMC has a solution without a ridge.
+
+    It has if the differences between must-linked rows span all features.
+    """
     if not name.startswith("MMC"):
         return True
     rows = problem.answers.must_link
@@ -67,7 +70,7 @@ def _has_minimum(name: str, problem: Problem) -> bool:
 
 
 class Method(NamedTuple):
-    """What a method minimizes, how clew runs it, how the package is made to converge."""
+    """The objective, clew's options, and the options that make the package converge."""
 
     value: Callable[[Floats, Problem], float]
     options: Row

@@ -2,7 +2,7 @@
 
 from benchmarks.study.command import group
 
-main = group(__file__, "benchmarks.studies", "Measure methods beside each other.")
+main = group(__file__, "benchmarks.studies", "Compare methods of clew.")
 
 if __name__ == "__main__":
     main(prog_name="python -m benchmarks.studies")

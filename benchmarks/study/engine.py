@@ -62,11 +62,11 @@ class Study:
         raise NotImplementedError
 
     def points(self, name: str) -> Sequence[tuple[Any, Any]]:
-        """Give every method with every cell of a set, those that take longest first."""
+        """Return every method with every cell of a set, those that take longest first."""
         raise NotImplementedError
 
     def base(self, method: Any, cell: Any) -> Any:
-        """Give the cell in which a method is measured: without answers all cells are one."""
+        """Return the cell in which a method is measured: without answers all cells are one."""
         return cell if self.no_answers is None or method.uses_answers else self.no_answers
 
     def version(self, method: Any) -> str:
@@ -78,7 +78,7 @@ class Study:
         raise NotImplementedError
 
     def trials_of(self, name: str, method: Any) -> int:
-        """Give the number of trials of a method on a set."""
+        """Return the number of trials of a method on a set."""
         return self.n_trials
 
     def group(self, task: Task) -> Hashable:
@@ -86,7 +86,7 @@ class Study:
         return task.trial, task.cell
 
     def key(self, task: Task) -> dict[str, Any]:
-        """Give the fields of the log that identify a result."""
+        """Return the fields of the log that identify a result."""
         return {
             "set": task.set,
             "cell": task.cell.name,

@@ -116,9 +116,9 @@ def _chosen(notes: dict[str, Any], method: Method, X: Floats, known: Constraints
 def _share_held(
     candidate: Any, X: Floats, kept: Constraints, held: Constraints, answers: Answers
 ) -> float:
-    """Give the share of held-out comparisons that hold in features learned from the other answers.
+    """Return the share of held-out comparisons that hold in features learned from the others.
 
-    Of pairs every must-link is compared with every cannot-link.
+    From pairs, every must-link is compared with every cannot-link.
     """
     Z = clone(candidate).fit(X, constraints=selected(kept, answers)).embedding_
     comparisons = inequalities_of(held)

@@ -50,7 +50,7 @@ from clew.similarity import (
 
 GIVEN: Literal["precomputed"] = "precomputed"
 HARD: dict[str, Any] = {"mode": "hard", "trust": "inconsistency"}
-#: To the optimum LSML would take minutes on 256 features, and the groups are no better there.
+#: On 256 features LSML takes minutes to converge, and the groups do not get better.
 LSML_STEPS = 100
 
 #: Similarities and metrics by name, for a number of trees.
@@ -118,28 +118,28 @@ Answers = Literal[
 
 @dataclass(frozen=True)
 class Method:
-    """One row of the tables: an estimator by name, and what it is fitted on."""
+    """An estimator by name, and the input and answers that it is fitted on; a row of the tables."""
 
     name: str
-    """In the log."""
+    """Name in the log."""
     label: str
-    """In tables."""
+    """Name in tables."""
     clusterer: str = ""
-    """One of `CLUSTERERS`; none: k-means in the learned features."""
+    """One of `CLUSTERERS`; if empty, k-means on the learned features."""
     similarity: str = ""
-    """One of `SIMILARITIES`; none: the clusterer sees the input itself."""
+    """One of `SIMILARITIES`; if empty, the clusterer is fitted on the input itself."""
     answers: Answers = "all"
     """The answers that it gets, see `selected`."""
     input: str = "features"
-    """What it is fitted on, for studies that have more than features."""
+    """Name of the input, for studies that have others than features."""
     n_starts: int = 10
-    """Of k-means in learned features."""
+    """Number of starts of k-means on learned features."""
     tried: tuple[str, tuple[Any, ...]] | None = None
-    """A parameter of the similarity that held-out answers choose, and its values."""
+    """A parameter of the similarity that is chosen by held-out answers, and its values."""
     max_rows: int = 10_000
-    """Left out on larger sets."""
+    """The method is skipped on sets of more rows."""
     max_answers: int = 1_000_000
-    """Left out with more answers."""
+    """The method is skipped with more answers."""
 
     @property
     def uses_answers(self) -> bool:
@@ -184,7 +184,7 @@ def selected(known: Constraints, answers: Answers) -> Constraints:
 
 @contextmanager
 def noted(notes: dict[str, Any]) -> Iterator[None]:
-    """Note "warnings", and a refusal of the answers as "failure", which ends the block."""
+    """Add "warnings" and "failure" to `notes`; one of `REFUSALS` ends the block without raising."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
@@ -196,10 +196,10 @@ def noted(notes: dict[str, Any]) -> Iterator[None]:
 
 
 class ChosenTau(BaseEstimator):  # type: ignore[misc]
-    """DCRC with the `tau`, of several, under which most held-out answers are right.
+    """DCRC with the value of `tau` that predicts the most held-out answers.
 
-    The model chooses its own `lam` in that way. If there are too few answers to choose, the middle
-    value is used.
+    The model chooses its `lam` in the same way. If there are too few answers to choose, the middle
+    value of `taus` is used.
     """
 
     def __init__(

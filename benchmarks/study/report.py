@@ -57,9 +57,9 @@ class Claim:
 
     text: str
     ours: Callable[[Any], Values]
-    """Gives our values at a place: by trial, or a curve."""
+    """Returns our values at a place: by trial, or a curve."""
     theirs: Callable[[Any], Values | Mapping[str, Values]]
-    """Gives the values that they are compared with, of one method or of several by name."""
+    """Returns the values that they are compared with, of one method or of several by name."""
     where: Sequence[str] | Mapping[str, Any]
     """Places; or what they are called, and what `ours` and `theirs` are given."""
     is_below: bool = False
@@ -71,11 +71,11 @@ class Claim:
         return self.where if isinstance(self.where, Mapping) else {p: p for p in self.where}
 
     def gaps(self, place: Any) -> dict[str, Score]:
-        """Give our lead over every other result at a place."""
+        """Return our lead over every other result at a place."""
         return paired(self.ours(place), self.theirs(place))
 
     def rows(self) -> list[list[str]]:
-        """Give claim, place, the least favourable lead with its standard error, and the verdict."""
+        """Return claim, place, the least favorable lead with its standard error, and verdict."""
         found = []
         for label, place in self.places.items():
             gaps = self.gaps(place)
@@ -177,7 +177,7 @@ class Picture:
     stem: str
     title: str
     draw: Callable[[], Any]
-    """Gives a matplotlib figure."""
+    """Returns a matplotlib figure."""
     n_colors: int | None = None
     """Colours that it is stored with: images that look like noise hardly compress."""
 

@@ -20,10 +20,10 @@ POINT = ["set", "cell", "method"]
 
 
 class Results(Generic[S]):
-    """What the log holds of a study.
+    """The results of a study, read from its log.
 
-    Results of a method count if they were measured with today's parameters. If the log has none,
-    the newest others stand in, and the report says so.
+    The results of a method are those measured with its present parameters. If the log has none,
+    the newest with other parameters are used, and the method is in `outdated`.
     """
 
     def __init__(self, study: S) -> None:
@@ -60,7 +60,7 @@ class Results(Generic[S]):
 
     @cached_property
     def outdated(self) -> list[str]:
-        """Names of methods whose results were measured with other parameters than today's."""
+        """Names of methods whose results were measured with other parameters than the present."""
         others = {
             task.method.name
             for task, record in self.records.items()
@@ -70,7 +70,7 @@ class Results(Generic[S]):
 
     @property
     def n_missing(self) -> int:
-        """Number of results that are not measured."""
+        """Number of tasks without a result."""
         return len(self.study.tasks()) - len(self.records)
 
     @property
@@ -80,7 +80,10 @@ class Results(Generic[S]):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row for each set, cell, method and trial; what uses no answers is in every cell."""
+        """One row for each set, cell, method and trial.
+
+        The results of a method that uses no answers are repeated for every cell.
+        """
         measured: dict[tuple[str, Any, Any], list[tuple[int, Record]]] = {}
         for task, record in self.records.items():
             measured.setdefault(task[:3], []).append((task.trial, record))
@@ -98,7 +101,7 @@ class Results(Generic[S]):
         return found
 
     def values(self, name: str, cell: Any, method: Any, field: str = "ari") -> pd.Series:
-        """Give one field of the results at one point, by trial."""
+        """Return one field of the results at one point, by trial."""
         if field not in self._by_point:
             known = self.frame.dropna(subset=[field]) if field in self.frame else self.frame[:0]
             groups = known.set_index("trial").groupby(POINT) if len(known) else []
@@ -119,7 +122,7 @@ class Results(Generic[S]):
     def curve(
         self, name: str, cells: Sequence[Any], method: Any, field: str = "ari", x: Any = None
     ) -> pd.DataFrame:
-        """Give a row for each trial, and a column for each cell, named by `x`."""
+        """Return a row for each trial, and a column for each cell, named by `x`."""
         columns = [self.values(name, cell, method, field) for cell in cells]
         labels = list(x) if x is not None else [cell.name for cell in cells]
         return pd.concat(columns, axis=1, keys=range(len(labels))).set_axis(labels, axis=1)
@@ -132,9 +135,10 @@ class Results(Generic[S]):
         beside: Sequence[Any] = (),
         field: str = "ari",
     ) -> pd.Series:
-        """Average over sets and cells, by trial, on points that all methods in `beside` have too.
+        """Average over sets and cells, by trial.
 
-        So all of these methods are averaged over the same points.
+        Only points are counted at which the methods in `beside` have results too, so that all of
+        these methods are averaged over the same points.
         """
         wide = self._wide(field)
         wanted = [method.name, *(other.name for other in beside)]

@@ -70,7 +70,7 @@ def averaged(parts: list[pd.Series]) -> pd.Series:
 
 
 def area(curve: pd.DataFrame) -> pd.Series:
-    """Give the area under the curve of each complete trial: trapezoids of unit width."""
+    """Return the area under the curve of each complete trial: trapezoids of unit width."""
     complete = curve.dropna()
     areas = [area_under_curve(row) for row in complete.to_numpy(float)]
     return pd.Series(areas, index=complete.index, dtype=float)

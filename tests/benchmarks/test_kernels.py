@@ -1,4 +1,4 @@
-"""The benchmarks of speed: cases are measured as declared, and pages say all of it."""
+"""The benchmarks of speed: how cases are measured, and what the pages hold."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_computed_data_is_not_sent_to_another_process() -> None:
 # Measures
 
 
-def test_peers_are_measured_beside_ours() -> None:
+def test_peers_are_measured_in_the_same_run() -> None:
     peers = (Run("plain", plain, {}, 1, scale=100.0), Run("paper", 5.0))
     row = measured(Case("cop", SMALL, OURS, peers, judge=agreement), "wall_s")
     assert row["options"] == {"n_clusters": 2, "random_state": 0}
@@ -127,7 +127,7 @@ def test_memory_is_that_of_the_run_alone() -> None:
     assert len(row["runs_cpu_s"]) == 1
 
 
-def test_memory_of_all_trees_is_on_the_line_through_two_parts(monkeypatch: Any) -> None:
+def test_memory_of_all_trees_is_extrapolated_from_two_parts(monkeypatch: Any) -> None:
     grown = lambda _, run, *__: {"growth_mib": 10.0 + 0.5 * run.options["n_trees"]}  # noqa: E731
     monkeypatch.setattr(measure, "apart", grown)
     run = Run("peer", plain, {"n_trees": 100}, scale=10.0)
@@ -199,13 +199,13 @@ def test_quick_cases_are_small_and_repeat_nothing() -> None:
         assert not case.is_weighed
 
 
-def test_figures_to_reach_are_asked_of_the_sizes_that_they_are_for() -> None:
-    asked = {
+def test_goals_are_set_for_these_methods_and_sizes() -> None:
+    goals = {
         (case.label.split(",")[0], case.problem.n_samples): tuple(case.goals.values())
         for case in cases()
         if case.goals and case.is_apart
     }
-    assert asked == {
+    assert goals == {
         ("SKLR", 1_000): (2.0,), ("DCRC", 5_000): (2.0,), ("SKLR", 100_000): (30.0, 1024.0),
         ("DCRC", 10**6): (30.0,), ("GuidedClustering", 600): (2.0,),
         ("GuidedClustering", 2_000): (15.0,), ("GuidedClustering", 20_000): (180.0, 2048.0),

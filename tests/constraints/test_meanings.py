@@ -16,7 +16,7 @@ def _rows(random: np.random.RandomState) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["triplet", "odd_one_out"])
-def test_right_answers_make_right_pairs(kind: str) -> None:
+def test_correct_answers_imply_correct_pairs(kind: str) -> None:
     rows = _rows(np.random.RandomState(0))
     said = TRUTH[kind](CLASSES, rows)
     make = Constraints.from_triplets if kind == "triplet" else Constraints.from_odd_one_out
@@ -26,7 +26,7 @@ def test_right_answers_make_right_pairs(kind: str) -> None:
     assert pairs.pair_answers.max() == 1
 
 
-def test_every_answer_says_what_it_says() -> None:
+def test_implied_pairs_weights_and_annotators_of_each_answer() -> None:
     c = Constraints(
         9,
         pairs=[(8, 7, -2)],

@@ -1,4 +1,4 @@
-"""What the package index shows: the README without a folder around it."""
+"""The README on the package index, where relative links lead nowhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOOK = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["too
 ]["hooks"]["fancy-pypi-readme"]
 
 
-def test_every_link_of_the_readme_becomes_a_whole_address() -> None:
+def test_every_link_of_the_readme_becomes_absolute() -> None:
     (fragment,) = HOOK["fragments"]
     text = (ROOT / fragment["path"]).read_text(encoding="utf-8")
     assert re.search(r"\]\((?!https?:)", text)

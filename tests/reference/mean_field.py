@@ -1,4 +1,4 @@
-"""Slow twin of coordinate-ascent mean field: every expectation by enumeration."""
+"""Slow twin of the mean-field kernel: coordinate ascent with expectations by enumeration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def expected(rows, log_likelihood, q, fixed=None):
 
 
 def swept(log_prior, answers, q, *, is_hard=False, tie=1e-9):
-    """Sweep once over all rows; an answer is its rows and a function of their groups."""
+    """Sweep once over all rows; an answer is its rows and their groups' log-likelihood."""
     q = [list(of_row) for of_row in q]
     for row in range(len(q)):
         field = [
@@ -35,7 +35,7 @@ def swept(log_prior, answers, q, *, is_hard=False, tie=1e-9):
 
 
 def lower_bound(log_prior, answers, q):
-    """Sum expected log-likelihood, expected log-prior and entropy: no sweep lowers it."""
+    """Sum expected log-likelihood, expected log-prior and entropy; no sweep lowers this sum."""
     likelihood = sum(expected(rows, f, q) for rows, f in answers)
     return likelihood + sum(
         p * (prior - math.log(p))

@@ -54,15 +54,15 @@ class ClustrfReport:
         self.sizes = ", ".join(map(str, self.study.k))
 
     def curve(self, name: str, of: s.Variant) -> pd.DataFrame:
-        """Give the ARI over k, a row a trial."""
+        """Return the ARI over k, a row a trial."""
         return self.results.curve(name, [s.Size(k) for k in self.study.k], of, x=self.study.k)
 
     def height(self, name: str, of: s.Variant) -> pd.Series:
-        """Give the mean ARI over k, by trial."""
+        """Return the mean ARI over k, by trial."""
         return area(self.curve(name, of)) / (len(self.study.k) - 1)
 
     def best(self, name: str, method: str) -> pd.Series:
-        """Give the heights of a method at the M that is best on average."""
+        """Return the heights of a method at the M that is best on average."""
         heights = [self.height(name, s.variant(method, m)) for m in s.M]
         return max(heights, key=lambda values: values.mean() if len(values) else -np.inf)
 

@@ -102,7 +102,7 @@ class Variant:
 
 
 def variant(method: str, setting: object) -> Variant:
-    """Give a method with a setting."""
+    """Return a method with a setting."""
     return Variant(method, str(setting))
 
 
@@ -171,7 +171,7 @@ class ClustrfStudy(Study):
         return [(v, Size(k)) for v in VARIANTS if self.trials_of(name, v) for k in self.k]
 
     def trials_of(self, name: str, method: Variant) -> int:
-        """Give the number of trials: fewer or none of what Table 2 does not have."""
+        """Return the number of trials: fewer or none of what Table 2 does not have."""
         if method.is_main:
             return self.n_trials
         return min(READING_TRIALS, self.n_trials) if name in PUBLISHED_SETS else 0

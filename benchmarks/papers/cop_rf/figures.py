@@ -17,7 +17,7 @@ from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, P
 from benchmarks.study.results import Results
 from benchmarks.study.scores import averaged
 
-#: Ends of field names, and what they mean.
+#: Suffixes of field names, and what they mean.
 ENDS = {"": "median preference", "_at_k": "as many groups as people"}
 FACE_COLORS = dict(
     zip(
@@ -52,7 +52,7 @@ class FigureParts:
             yield Picture(f"blocks_{name}", f"Affinities, {name}", draw, n_colors=64)
 
     def affinity_claims(self) -> Claims:
-        """Judge which affinities have the clearest blocks."""
+        """Claim which affinities have the clearest blocks."""
         *others, hard, default = s.BLOCKS
 
         def auc(name: str, method: Method, place: int = -1) -> pd.Series:
@@ -71,7 +71,7 @@ class FigureParts:
         return Claims([*claims, Claim(text, most, fewest, self.shown)])
 
     def matrices(self, name: str) -> Any:
-        """Show affinities: a column a method, more answers further down."""
+        """Draw affinities: a column for each method, a row for each number of answers."""
         study, y = self.results.study, s.problem(name).y
         order, cells = np.argsort(y, kind="stable"), CLEAN.cells(name)[::2]
         size = (2.1 * len(s.BLOCKS), 2.25 * len(cells) + 0.4)
@@ -101,7 +101,7 @@ class FigureParts:
             yield Curves("faces", "Affinity propagation on faces", rows, "answers", options=options)
 
     def face_curve(self, name: str, end: str, method: Method, field: str = "ari") -> pd.DataFrame:
-        """Give a field over the numbers of answers."""
+        """Return a field by the number of answers."""
         field += end if method in s.EXEMPLARS else ""
         return self.results.curve(name, CLEAN.cells(name), method, field)
 
@@ -126,7 +126,7 @@ class FigureParts:
         return Table([ENDS[end], *header, "mean", "groups", "not converged"], rows)
 
     def face_claims(self) -> Claims:
-        """Judge the paper's order."""
+        """Claim that the methods are in the order that the paper reports."""
         places = product(self.face_sets, ENDS)
         where = {f"{name}, {ENDS[end]}": (name, end) for name, end in places}
         pairs = ((RF, EUCL), (RF_LINKS, RF), (HARD, RF_LINKS), (DEFAULT, RF_LINKS))
@@ -137,7 +137,7 @@ class FigureParts:
         return Claims(claims)
 
     def face_panel(self, name: str, end: str) -> Panel:
-        """Give the curves of a set."""
+        """Return the panel of a set."""
         lines = []
         for m, color in FACE_COLORS.items():
             stroke = ":" if not m.uses_answers else "-" if m.input == "features" else "--"
@@ -162,12 +162,12 @@ class FigureParts:
             yield Picture("doubts", "Scores of answers", self.boxes)
 
     def quantile(self, name: str, method: Method, kind: str, place: int = MEDIAN) -> pd.Series:
-        """Give a quantile of the scores of right or wrong answers, by trial."""
+        """Return a quantile of the scores of right or wrong answers, by trial."""
         found = self.results.values(name, NOISY.cells(name)[s.MIDDLE], method, kind)
         return found.map(lambda quantiles: quantiles[place]).astype(float)
 
     def boxes(self) -> Any:
-        """Draw boxes of right and of wrong answers: a row a set, a column a score."""
+        """Draw boxes of right and of wrong answers: a row for each set, a column for each score."""
         size = (3.0 * len(s.DOUBTS), 2.4 * len(self.shown) + 0.3)
         figure, grid = pic.panels(len(self.shown), len(s.DOUBTS), figsize=size)
         names = ("whislo", "q1", "med", "q3", "whishi")

@@ -93,7 +93,7 @@ class CopRfReport(FigureParts):
             self.groups["the paper's, Glass with the row number"] = like_paper
 
     def curve(self, name: str, method: Method, table: s.Curve) -> pd.DataFrame:
-        """Give a method's curve on a set, a row a trial."""
+        """Return a method's curve on a set, a row a trial."""
         return self.results.curve(name, table.cells(name), method)
 
     def area(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
@@ -145,7 +145,7 @@ class CopRfReport(FigureParts):
             yield self.curves(table)
 
     def share_refused(self, names: Sequence[str], method: Method, table: s.Curve) -> str:
-        """Give the share of points at which a method found no groups."""
+        """Return the share of points at which a method found no groups."""
         points = [(name, cell, method) for name in names for cell in table.cells(name)]
         n = sum(len(self.results.values(*point)) for point in points)
         return f"{sum(self.results.n_refused(*point) for point in points) / max(n, 1):.0%}"
@@ -168,7 +168,7 @@ class CopRfReport(FigureParts):
         return Curves(table.stem, title, rows, axis, labels, options)
 
     def which(self) -> parts.Page:
-        """Give the page of the documentation: means, the best by set, and by answers."""
+        """Return the page of the documentation: means, the best by set, and by answers."""
         header, columns = ["method"], []
         for table in s.TABLES:
             header += [table.what, "sets won"]
@@ -202,7 +202,7 @@ class CopRfReport(FigureParts):
         )
 
     def best(self, name: str, table: s.Curve, among: Sequence[Method]) -> tuple[Any, Score]:
-        """Give the method with the highest mean, and its score."""
+        """Return the method with the highest mean, and its score."""
         scores = [(m, Score.of(self.height([name], m, table))) for m in among]
         known = [(m, score) for m, score in scores if score.is_known]
         return max(known, key=lambda pair: pair[1].mean, default=(None, Score()))
@@ -236,7 +236,7 @@ class CopRfReport(FigureParts):
         return Table([*header, *(f"{percent} % of pairs" for percent in s.PERCENTS)], rows)
 
     def verdict(self, table: s.Curve, name: str, column: str) -> tuple[float, Score, str]:
-        """Give an area of the paper, ours, and whether it is reproduced."""
+        """Return an area of the paper, ours, and whether it is reproduced."""
         ours = Score.of(self.area([name], COLUMNS[column], table))
         paper = published_area(table, column, [name])
         if paper is None or not ours.is_known:
@@ -284,7 +284,7 @@ class CopRfReport(FigureParts):
         return "\n".join(lines) or "Not complete."
 
     def gain(self, names: Sequence[str], ours: Method, theirs: Method) -> list[Score]:
-        """Give the relative improvement by share of wrong answers."""
+        """Return the relative improvement by share of wrong answers."""
         return [
             relative_gain(*(self.at(names, m, RATES, place) for m in (ours, theirs)))
             for place in range(len(s.ERRORS))
@@ -345,7 +345,7 @@ def reproduced(score: Score, paper: float) -> str:
 
 
 def relative_gain(ours: pd.Series, theirs: pd.Series) -> Score:
-    """Give by how many per cent our mean is larger, with the jackknife's error over trials.
+    """Return by how many per cent our mean is larger, with the jackknife's error over trials.
 
     The mean of the trials' ratios would not exist where some of theirs are near 0.
     """
@@ -376,7 +376,7 @@ def _by_method(header: Sequence[str], columns: Sequence[Sequence[Any]]) -> Table
 
 
 def _style(method: Method) -> dict[str, Any]:
-    """Give a color by method; dashed what is as published, dotted what has no answers."""
+    """Return a color by method; dashed what is as published, dotted what has no answers."""
     name = method.name.removesuffix("_paper").removesuffix("_hard").removesuffix("_auto")
     is_published = method in COLUMNS.values()
     strokes = ("--", "-") if method.uses_answers else ("-.", ":")

@@ -143,7 +143,7 @@ TABLES = (
 
 
 def source_of(name: str) -> str:
-    """Give the name that `clew.datasets` and the paper's tables have for a set."""
+    """Return the name that `clew.datasets` and the paper's tables have for a set."""
     return "glass" if name == LEAKY else name
 
 
@@ -163,7 +163,7 @@ def problem(name: str) -> Problem:
 
 
 def amounts(name: str) -> tuple[int, ...]:
-    """Give the numbers of answers: .1 to .5 % of all pairs."""
+    """Return the numbers of answers: .1 to .5 % of all pairs."""
     if name == "digits":
         return DIGITS_AMOUNTS
     n = len(problem(name).y)
@@ -179,7 +179,7 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 @lru_cache(maxsize=8)
 def given(name: str, kind: str, n_trees: int, seed: int) -> NDArray[np.floating]:
-    """Give what a method is fitted on: features, or affinities that several methods share."""
+    """Return what a method is fitted on: features, or affinities that several methods share."""
     X: Floats = problem(name).X
     if kind == "features":
         return X
@@ -207,7 +207,7 @@ def affinity(
 
 
 def share_within(between: Floats, y: Ints) -> float:
-    """Give the mean affinity within classes, as a share of it and of that between classes."""
+    """Return the mean affinity within classes, as a share of it and of that between classes."""
     i, j = np.triu_indices(len(y), 1)
     is_same = y[i] == y[j]
     within, other = between[i, j][is_same].mean(), between[i, j][~is_same].mean()
@@ -247,7 +247,7 @@ class CopRfStudy(Study):
         return problem(name)
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
-        """Give the methods and cells of all tables and figures that have a set."""
+        """Return the methods and cells of all tables and figures that have a set."""
         found: list[tuple[Method, Cell]] = []
         clean, noisy, _ = (table.cells(name) for table in TABLES)
         if name in TABLE_SETS:
@@ -307,7 +307,7 @@ class CopRfStudy(Study):
         return found
 
     def _doubts(self, of: Problem, method: Method, known: Constraints, seed: int) -> dict[str, Any]:
-        """Give the AUC of wrong answers, and quantiles of the scores of right and wrong ones."""
+        """Return the AUC of wrong answers, and quantiles of the scores of right and wrong ones."""
         i, j = known.pairs.T
         is_wrong = known.is_must_link != (of.y[i] == of.y[j])
         n_trees = min(self.n_trees, N_DOUBT_TREES)

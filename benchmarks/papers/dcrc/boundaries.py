@@ -59,7 +59,7 @@ def fitted(width: str, kind: str, draw: int = 0) -> tuple[DCRC, float]:
 
 
 def shares(width: str, kind: str) -> pd.Series:
-    """Give the share of rows in the right group, by draw of the plane."""
+    """Return the share of rows in the right group, by draw of the plane."""
     return pd.Series([fitted(width, kind, draw)[1] for draw in range(N_DRAWS)])
 
 

@@ -55,11 +55,11 @@ class DcrcReport:
         self.sizes = ", ".join(f"{share:g} N" for share in self.study.shares)
 
     def values(self, method: Method, cell: s.Cell, field: str) -> partial[pd.Series]:
-        """Give a method's results in a cell, for a set."""
+        """Return a method's results in a cell, for a set."""
         return partial(self.results.values, cell=cell, method=method, field=field)
 
     def curve(self, method: Method, field: str) -> partial[pd.DataFrame]:
-        """Give a method's curve over the number of triplets, for a set."""
+        """Return a method's curve over the number of triplets, for a set."""
         x = self.sizes.split(", ")
         return partial(self.results.curve, cells=self.study.curve, method=method, field=field, x=x)
 
@@ -131,7 +131,7 @@ class DcrcReport:
         return "\n".join(lines)
 
     def tables(self) -> Iterator[Table]:
-        """Give a table for each set and measure."""
+        """Return a table for each set and measure."""
         for name, (field, label) in product(self.sets, MEASURES.items()):
             header = [f"{name}, {label}", *(f"{cell.share:g} N" for cell in self.with_none)]
             columns = [(cell, field) for cell in self.with_none]
@@ -145,7 +145,7 @@ class DcrcReport:
         return Table(header, cells, is_marked=True, average=Score.with_interval)
 
     def table_5(self) -> Table:
-        """Give the scores of one person's answers."""
+        """Return the scores of one person's answers."""
         rows = [("k-means", s.KMEANS, s.NO_ANSWERS)]
         rows.append(("DCRC without answers", s.DEFAULT, s.NO_ANSWERS))
         for m in s.BY_PEOPLE[s.ONE]:
@@ -155,7 +155,7 @@ class DcrcReport:
         return self._measures(s.BIRDS, rows)
 
     def annotators(self) -> Iterator[Table]:
-        """Give the scores of six people's answers, a table for each set."""
+        """Return the scores of six people's answers, a table for each set."""
         rows = [("k-means", s.KMEANS, s.NO_ANSWERS)]
         rows += [(m.label, m, s.SIX) for m in s.BY_PEOPLE[s.SIX]]
         for name in self.sets:
@@ -167,7 +167,7 @@ class DcrcReport:
         return self._table([name, *MEASURES.values()], name, cells)
 
     def seconds(self) -> Table:
-        """Give CPU seconds of a fit with most answers."""
+        """Return CPU seconds of a fit with most answers."""
         rows = []
         for m in s.METHODS:
             scores = [self.results.score(n, self.most, m, "fit_seconds") for n in self.sets]

@@ -24,7 +24,7 @@ def labelled_rows(y: Ints, per_class: int, random: RandomState) -> Ints:
 
 
 def all_must_links(y: Ints, rows: Ints) -> Ints:
-    """Give all pairs of the rows that are of one class, as answers, (m, 3)."""
+    """Return all pairs of the rows that are of one class, as answers, (m, 3)."""
     first, second = np.triu_indices(len(rows), 1)
     pairs = np.column_stack([rows[first], rows[second]])
     return _answered(pairs[y[pairs[:, 0]] == y[pairs[:, 1]]], SAME)

@@ -73,27 +73,27 @@ class SklrReport:
         }
 
     def cells(self, method: Method, column: Column, sampling: str = PAPER) -> list[s.Cell]:
-        """Give the cells of a method's curve over s."""
+        """Return the cells of a method's curve over s."""
         return self.study.curve(column.setting, SAMPLINGS[sampling] or s.paper_source(method))
 
     def curve(
         self, method: Method, column: Column, sampling: str = PAPER, field: str = ""
     ) -> partial[pd.DataFrame]:
-        """Give a method's curve over s, for a set."""
+        """Return a method's curve over s, for a set."""
         points = {"cells": self.cells(method, column, sampling), "x": self.study.sizes}
         return partial(self.results.curve, method=method, field=field or column.target, **points)
 
     def new(self, method: Method, column: Column) -> partial[pd.DataFrame]:
-        """Give its curve on rows outside the sample."""
+        """Return its curve on rows outside the sample."""
         return self.curve(method, column, field=f"new {column.target}")
 
     def wrong(self, method: Method) -> partial[pd.DataFrame]:
-        """Give a method's curve over the share of wrong answers, for a set."""
+        """Return a method's curve over the share of wrong answers, for a set."""
         points = {"cells": self.study.wrong_cells(method), "x": (0.0, *s.WRONG)}
         return partial(self.results.curve, method=method, field="multi", **points)
 
     def row(self, label: str, name: str, cells: list[s.Cell], method: Method, field: str) -> Any:
-        """Give a row of a table."""
+        """Return a row of a table."""
         return [label, *(self.results.score(name, cell, method, field) for cell in cells)]
 
     def claim(self, text: str, ours: Any, theirs: Any, at: Any = None, **more: Any) -> Claim:
@@ -122,7 +122,7 @@ class SklrReport:
         return Claims([claim for claims in self.main.values() for claim in claims])
 
     def other_claims(self) -> Claims:
-        """Give all other claims."""
+        """Return all other claims."""
         return Claims(list(self._claims()))
 
     def _claims(self) -> Iterator[Claim]:
@@ -173,7 +173,7 @@ class SklrReport:
         return "\n".join(lines)
 
     def tables_1(self) -> Iterator[Table]:
-        """Give a table for each set and column, with both samplings."""
+        """Return a table for each set and column, with both samplings."""
         for name, column in product(self.sets, COLUMNS):
             rows = []
             for m in s.METHODS:
@@ -185,7 +185,7 @@ class SklrReport:
             yield self._over_sizes(name, column, rows)
 
     def tables_3(self) -> Iterator[Table]:
-        """Give a table for each set and column, of rows outside the sample."""
+        """Return a table for each set and column, of rows outside the sample."""
         learned = [m for m in s.METHODS if not m.clusterer]
         for name, column in product(self.unseen, COLUMNS):
             field = f"new {column.target}"

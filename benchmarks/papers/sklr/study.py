@@ -57,7 +57,7 @@ METHODS = (KERNEL_KMEANS, SOFT, HARD, PUBLISHED, *COMPARATORS, E2CP)
 
 
 def paper_source(method: Method) -> str:
-    """Give the rows that the paper draws a method's answers from: for pairs only a few."""
+    """Return the rows that the paper draws a method's answers from: for pairs only a few."""
     return LABELLED if method.answers == "pairs" else ALL
 
 
@@ -110,7 +110,7 @@ def problem(name: str) -> Problem:
 
 
 def classes(name: str) -> dict[str, Ints]:
-    """Give the class of each row, and which of the two groups it is in."""
+    """Return the class of each row, and which of the two groups it is in."""
     y, names = problem(name).y, np.array(problem(name).class_names)
     return {"multi": y, "binary": np.isin(names, ONE_SIDE[name])[y].astype(np.int64)}
 
@@ -198,20 +198,20 @@ class SklrStudy(Study):
     sizes: tuple[int, ...] = SIZES
 
     def curve(self, setting: str, source: str) -> list[Cell]:
-        """Give the cells of a curve."""
+        """Return the cells of a curve."""
         return [Cell(setting, size, source) for size in self.sizes]
 
     def wrong_cells(self, method: Method) -> list[Cell]:
-        """Give the cells of growing shares of wrong answers, drawn as the paper draws."""
+        """Return the cells of growing shares of wrong answers, drawn as the paper draws."""
         source = paper_source(method)
         return [Cell("multi", WRONG_SIZE, source, share) for share in (0.0, *WRONG)]
 
     def equal_cells(self, *, with_apart: bool) -> list[Cell]:
-        """Give the cells of Figure 4."""
+        """Return the cells of Figure 4."""
         return [Cell("multi", n_equal=n, with_apart=with_apart and n > 0) for n in EQUALITIES]
 
     def cells(self) -> list[Cell]:
-        """Give all cells with answers, those that take longest first."""
+        """Return all cells with answers, those that take longest first."""
         sources = (LABELLED, ALL)
         wrong = [Cell("multi", WRONG_SIZE, s, w) for w in (0.0, *WRONG)[::-1] for s in sources]
         curves = [c for s in sources[::-1] for setting in TARGETS for c in self.curve(setting, s)]

@@ -1,4 +1,4 @@
-"""The report of the study: what was to be reached, tables and pictures."""
+"""The report of the study: goals, tables and pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.study.report import Curves, Line, Panel, Picture, Table, fill
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, averaged, difference
 
-#: What is to be reached: lead over the comparators, area under the curve, loss by wrong answers.
+#: Goals: lead over the comparators, area under the curve, largest loss by wrong answers.
 LEAD, AUC, LOSS = 0.05, 0.85, 0.02
 SLOW = ("guided", "e2cp", "coprf", "coprf_hard", "itml", "sklr", "dcrc")
 COLORS = (BLUE, RED, GREEN, ORANGE, PINK, SKY, GREY)
@@ -43,12 +43,12 @@ class GuidedReport:
         self.n_sets, self.all = len(self.sets), self.main()
 
     def main(self, *errors: float) -> list[s.Cell]:
-        """Give the cells of the main part, of some shares of wrong answers or of all."""
+        """Return the cells of the main part with these shares of wrong answers, by default all."""
         cells = self.study.cells("main")
         return [c for c in cells if c != s.NO_ANSWERS and c.error in (errors or self.errors)]
 
     def sets_of(self, part: str) -> list[str]:
-        """Give the sets of a part."""
+        """Return the sets of a part."""
         return [name for name in self.sets if name in s.PARTS[part].sets]
 
     def mean(self, cells: Cells, method: Method) -> Score:
@@ -58,7 +58,7 @@ class GuidedReport:
     def gap(
         self, names: Sequence[str], cells: Cells, other: Method, beside: Sequence[Method] = ()
     ) -> Score:
-        """Compare guided clustering with another method, on points that both have, and others."""
+        """Compare guided clustering with another method, on points that both and `beside` have."""
         both = (s.GUIDED, other)
         return difference(*(self.over(names, cells, m, (*both, *beside)) for m in both))
 
@@ -67,12 +67,12 @@ class GuidedReport:
         return self.gap(self.sets, cells, other, s.EVERYWHERE)
 
     def rival(self, name: str, cells: Cells) -> tuple[str, Score, Score]:
-        """Give the best comparator on a set, its score, and the lead of guided clustering."""
+        """Return the best comparator on a set, its score, and the lead of guided clustering."""
         best, score = _best(lambda m: Score.of(self.over([name], cells, m, (s.GUIDED, m))))
         return (best.label, score, self.gap([name], cells, best)) if best else ("–", score, score)
 
     def estimate(self, cells: Cells, field: str) -> Score:
-        """Average what guided clustering estimates about answers."""
+        """Average a field of what guided clustering estimates about answers."""
         return Score.of(self.over(self.sets, cells, s.GUIDED, field=field))
 
     def gain(self, names: Sequence[str], cell: s.Cell) -> Score:
@@ -84,7 +84,7 @@ class GuidedReport:
         return difference(averaged(with_answers), averaged(without))
 
     def in_short(self) -> str:
-        """Compare the results with what was to be reached."""
+        """Compare the results with the goals."""
         parts = (self._over_all, self._by_cell, self._about_answers, self._others)
         return "\n".join(f"- {line}" for part in parts for line in part())
 
@@ -178,7 +178,7 @@ class GuidedReport:
         return Curves("curves", title, [row], "answers", ["mean ARI over sets"])
 
     def by_amount(self) -> Iterator[Table]:
-        """Give a row for each method, and a column for each amount."""
+        """Return a row for each method, and a column for each amount."""
         for error in self.errors:
             columns = [*([cell] for cell in self.main(error)), self.main(error)]
             rows = [[m.label, *(self.mean(of, m) for of in columns)] for m in s.EVERYWHERE]
@@ -190,7 +190,7 @@ class GuidedReport:
             yield Table([_wrong(error), *amounts, "mean"], rows, is_marked=True)
 
     def over_all(self) -> Table:
-        """Give the mean of each method over everything, the best first."""
+        """Return the mean of each method over everything, the best first."""
         rows = [(m.label, self.mean(self.all, m)) for m in s.EVERYWHERE]
         rows.sort(key=lambda row: -np.nan_to_num(row[1].mean, nan=-9.0))
         return Table(["all sets, amounts and shares", "ARI"], rows)
@@ -205,7 +205,7 @@ class GuidedReport:
         return Table(["guided ahead of", "run up to", *map(_wrong, self.errors)], rows)
 
     def by_set(self) -> Iterator[Table]:
-        """Compare guided clustering, without answers too, with the best comparator of each set."""
+        """Compare guided clustering with the best comparator on each set, and without answers."""
         columns = ["guided", "no answers", "best comparator", "its", "gap"]
         for error in self.errors:
             cells, rows = self.main(error), []
@@ -216,7 +216,7 @@ class GuidedReport:
             yield Table([_wrong(error), *columns], rows)
 
     def about_answers(self) -> Table:
-        """Give how well wrong answers are found, and how well their share is estimated."""
+        """Return how well wrong answers are found, and how well their share is estimated."""
         fields = {
             "AUC": "auc",
             "estimated share": "error_rate",
@@ -230,14 +230,14 @@ class GuidedReport:
         return Table(["mean over sets", *fields], rows)
 
     def beside_no_answers(self) -> Table:
-        """Give what the largest share of wrong answers gains or loses."""
+        """Return the gain or loss by answers of which the largest share is wrong."""
         worst = max(self.errors)
         where = {name: [name] for name in self.sets} | {"mean": self.sets}
         rows = [[k, *(self.gain(of, cell) for cell in self.main(worst))] for k, of in where.items()]
         return Table([_wrong(worst), *(cell.amount for cell in self.main(worst))], rows)
 
     def seconds(self) -> Table:
-        """Give CPU seconds of a fit, the mean over the cells that each method is run on."""
+        """Return CPU seconds of a fit, the mean over the cells that each method is run on."""
         methods, rows = [m for m in s.METHODS if m.name in SLOW], []
         for name in self.sets:
             spent = [
@@ -248,7 +248,7 @@ class GuidedReport:
         return Table(["mean over cells", *(m.label for m in methods)], rows)
 
     def kinds(self) -> Iterator[Table]:
-        """Give a row for each method, and a column for each kind of answers."""
+        """Return a row for each method, and a column for each kind of answers."""
         names, common = self.sets_of("kinds"), [m for m in s.KIND_METHODS if m in s.EVERYWHERE]
         others = [m for m in (*s.KIND_METHODS, *s.COMPARING) if m not in common]
         kinds = self.study.cells("kinds")
@@ -261,7 +261,7 @@ class GuidedReport:
             yield Table([f"{amount}, {_wrong(error)}", *s.KINDS], rows, is_marked=True)
 
     def people(self) -> Iterator[Table]:
-        """Compare names known, names dropped, and the better of both of the best comparator."""
+        """Compare answers with and without annotators; the comparator has the better of the two."""
         columns = ["names known", "alike at first", "names dropped", "best comparator", "its"]
         sets, cells = self.sets_of("people"), self.study.cells("people")
         for named, dropped in zip(cells[::2], cells[1::2], strict=True):
@@ -283,7 +283,7 @@ class GuidedReport:
         return self.over(self.sets_of("ablation"), cells, method, tuple(STEPS), field)
 
     def ablations(self) -> Table:
-        """Give a row for each step that is left out."""
+        """Return a row for each step that is left out."""
         rows = []
         for m, label in STEPS.items():
             seconds = Score.of(self.ablated(m, field="fit_seconds"))

@@ -261,7 +261,7 @@ class GuidedStudy(Study):
     errors: tuple[float, ...] = ERRORS
 
     def cells(self, part: str) -> list[Cell]:
-        """Give the cells of a part."""
+        """Return the cells of a part."""
         return [
             cell
             for cell in PARTS[part].cells

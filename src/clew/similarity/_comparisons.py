@@ -39,9 +39,9 @@ class Relations(NamedTuple):
     """Comparisons of the distances of two pairs of rows; an answer may imply several."""
 
     near: NDArray[np.int64]
-    """The pair of rows of the smaller distance, or one of two equally distant pairs, (m, 2)."""
+    """The pair of rows with the smaller distance, or one of two equally distant pairs, (m, 2)."""
     far: NDArray[np.int64]
-    """The pair of rows of the larger distance, or the other of two equally distant ones, (m, 2)."""
+    """The pair of rows with the larger distance, or the other equally distant pair, (m, 2)."""
     weight: NDArray[np.float64]
     """Weight of the answer, (m,)."""
     kind: NDArray[np.str_]
@@ -90,7 +90,7 @@ def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
 
 
 def equalities_of(known: Constraints, *, with_dont_know: bool) -> Relations:
-    """Return the pairs of distances that answers about three rows imply to be equal.
+    """Return the equal distances that answers about three rows imply.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""DCRC: gradients, bounds that never fall, all kinds of answers in one model, and bad input."""
+"""DCRC: gradients, the lower bound, all kinds of answers in one model, and invalid input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from clew.metrics import adjusted_rand_score, n_violated
 
 X, Y = make_blobs(120, 3, centers=4, cluster_std=2.0, random_state=3)
 X = StandardScaler().fit_transform(X)
-#: Groups that the data does not show by itself: across the direction in which it varies least.
+#: Two groups that k-means does not find: the halves along the direction of the least variance.
 LEAST = X @ np.linalg.svd(X)[2][-1]
 TWO = (np.median(LEAST) < LEAST).astype(int)
 QUICK = DCRC(4, kernel=None, tau=0.5, lam=0.01, init="kmeans", n_init=2, random_state=0)
@@ -112,7 +112,7 @@ def test_each_kind_of_answer_improves_the_groups(kind, epsilon):
     assert adjusted_rand_score(TWO, fitted.labels_) > max(0.5, alone + 0.1)
 
 
-def test_dont_knows_tell_something_about_three_rows_and_nothing_about_two():
+def test_dont_knows_are_informative_for_triplets_and_ignored_for_pairs():
     c = answers(Y, n_triplets=300)
     unknown = c.triplet_answers == -2
     assert unknown.mean() > 0.4
@@ -124,14 +124,14 @@ def test_dont_knows_tell_something_about_three_rows_and_nothing_about_two():
     np.testing.assert_array_equal(same.probabilities_, without.probabilities_)
 
 
-def test_a_handful_of_answers_does_not_take_over():
+def test_two_answers_hardly_change_the_groups():
     c = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], n_samples=len(X))
     few = clone(QUICK).fit(X, constraints=c)
     without = clone(QUICK).fit(X)
     assert adjusted_rand_score(few.labels_, without.labels_) > 0.8
 
 
-def test_weight_0_says_nothing_and_more_weight_says_more():
+def test_answers_count_by_weight_and_weight_0_is_ignored():
     rows = np.random.default_rng(0).permutation(len(X))[:40].reshape(-1, 2)
     wrong = Constraints.from_pairs(
         must_link=[r for r in rows if Y[r[0]] != Y[r[1]]][:3], n_samples=len(X)
@@ -149,18 +149,20 @@ def test_weight_0_says_nothing_and_more_weight_says_more():
     np.testing.assert_allclose(none.probabilities_, clone(QUICK).fit(X).probabilities_)
 
 
-def test_answers_of_weight_0_are_as_absent_where_settings_are_chosen():
+def test_answers_of_weight_0_are_ignored_when_settings_are_chosen():
     c = answers(Y, n_triplets=40)
-    silent = answers(TWO, n_pairs=30, n_triplets=30, seed=1)
-    silent = silent.with_weights(pair_weights=np.zeros(30), triplet_weights=np.zeros(30))
+    weightless = answers(TWO, n_pairs=30, n_triplets=30, seed=1)
+    weightless = weightless.with_weights(pair_weights=np.zeros(30), triplet_weights=np.zeros(30))
     model = clone(QUICK).set_params(tau="cv", lam="cv", kernel="cv", init="best")
-    alone, beside, none = (clone(model).fit(X, constraints=k) for k in (c, c + silent, silent))
-    assert alone.cv_scores_ == beside.cv_scores_
-    np.testing.assert_array_equal(alone.probabilities_, beside.probabilities_)
+    alone, joined, none = (
+        clone(model).fit(X, constraints=k) for k in (c, c + weightless, weightless)
+    )
+    assert alone.cv_scores_ == joined.cv_scores_
+    np.testing.assert_array_equal(alone.probabilities_, joined.probabilities_)
     assert none.cv_scores_ == {}
 
 
-def test_a_score_is_judged_by_the_answers_that_say_something():
+def test_the_error_of_a_score_counts_informative_answers_only():
     doubtful = Constraints.from_pairs(dont_know=[(0, 1), (2, 3)], n_samples=len(X))
     assert n_scorable(doubtful + answers(n_triplets=7)) == 7
     better, worse = (Choice(1.0, 0.1, {(1.0, 0.1): score}) for score in (0.6, 0.5))
@@ -170,7 +172,7 @@ def test_a_score_is_judged_by_the_answers_that_say_something():
 
 
 @pytest.mark.parametrize("value", [0.1, 1e200, -1e200, 1e-200])
-def test_a_constant_feature_changes_nothing(value):
+def test_a_constant_feature_is_ignored(value):
     c = answers(Y, n_triplets=60)
     wider = np.column_stack([X, np.full(len(X), value)])
     for init in ("kmeans", "sklr"):
@@ -181,7 +183,7 @@ def test_a_constant_feature_changes_nothing(value):
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_any_unit_of_all_features_will_do(scale):
+def test_the_unit_of_the_features_does_not_matter(scale):
     c = answers(Y, n_triplets=60)
     model = clone(QUICK).set_params(init="best", kernel="cv")
     expected = clone(model).fit(X, constraints=c).probabilities_
@@ -189,7 +191,7 @@ def test_any_unit_of_all_features_will_do(scale):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_refit_that_is_refused_or_interrupted_leaves_the_model():
+def test_a_refit_that_fails_or_is_interrupted_leaves_the_model_unchanged():
     c = answers(Y, n_triplets=60)
     model = clone(QUICK).fit(X, constraints=c)
     before = pickle.dumps(model)
@@ -209,7 +211,7 @@ def test_a_refit_that_is_refused_or_interrupted_leaves_the_model():
     assert not hasattr(fresh, "n_features_in_")
 
 
-def test_what_is_fitted_agrees_with_itself():
+def test_fitted_attributes_agree_with_each_other():
     c = answers(Y, n_triplets=60)
     model = clone(QUICK).fit(X, constraints=c)
     np.testing.assert_allclose(model.predict_proba(X), model.probabilities_)
@@ -224,7 +226,7 @@ def test_what_is_fitted_agrees_with_itself():
     np.testing.assert_allclose(shifted.probabilities_, model.probabilities_, atol=1e-6)
 
 
-def test_people_who_differ_are_told_apart():
+def test_annotators_get_their_own_error_rates():
     good, poor = (answers(Y, n_triplets=500, error=e, seed=s) for e, s in ((0.02, 0), (0.6, 1)))
     rows = [np.column_stack([part.triplets, part.triplet_answers]) for part in (good, poor)]
     names = ["good"] * 500 + ["poor"] * 500
@@ -253,7 +255,7 @@ def test_both_starts_are_tried_and_the_higher_bound_is_kept():
     assert clone(model).set_params(init="sklr").fit(X).init_ == "kmeans"
 
 
-def test_matrices_do_not_choose_the_start():
+def test_the_start_is_chosen_before_confusion_matrices_are_estimated():
     c = answers(Y, n_triplets=80, error=0.2)
     fits = [
         clone(QUICK).set_params(init="best", epsilon=e).fit(X, constraints=c)
@@ -261,13 +263,13 @@ def test_matrices_do_not_choose_the_start():
     ]
     alike, estimated = fits
     assert alike.init_ == estimated.init_
-    # Until they are estimated, all is as if one rate were known.
+    # Until the matrices are estimated, all annotators have the same error rate.
     n = alike.n_iter_
     np.testing.assert_allclose(estimated.lower_bound_[:n], alike.lower_bound_)
     assert estimated.lower_bound_[-1] >= alike.lower_bound_[-1]
 
 
-def test_settings_are_chosen_by_answers_held_out():
+def test_settings_are_chosen_by_held_out_answers():
     c = answers(Y, n_triplets=80)
     model = clone(QUICK).set_params(tau="cv", lam="cv")
     fits = [clone(model).set_params(n_jobs=n).fit(X, constraints=c) for n in (1, 2)]
@@ -284,7 +286,7 @@ def test_settings_are_chosen_by_answers_held_out():
     assert (few.tau_, few.lam_, few.cv_scores_) == (DEFAULT_TAU, DEFAULT_LAM, {})
 
 
-def test_agreement_by_hand():
+def test_agreement_of_a_small_example():
     held = Constraints(
         4,
         pairs=[(0, 1, 1), (0, 2, 1), (0, 3, -2)],
@@ -296,7 +298,7 @@ def test_agreement_by_hand():
     assert agreement(np.zeros(4, int), Constraints(4)) == 0.5
 
 
-def test_a_sample_stands_for_many_rows():
+def test_only_a_sample_of_many_rows_is_used_for_training():
     many, y = make_blobs(4000, 3, centers=4, random_state=1)
     c = answers(y, n_triplets=60)
     model = clone(QUICK).set_params(max_unanswered=300)
@@ -307,7 +309,7 @@ def test_a_sample_stands_for_many_rows():
     np.testing.assert_array_equal(sampled.probabilities_, again.probabilities_)
 
 
-def test_a_kernel_parts_what_planes_cannot():
+def test_a_kernel_separates_groups_that_planes_cannot():
     rng = np.random.default_rng(0)
     angle, y = rng.uniform(0, 2 * np.pi, 300), np.repeat([0, 1], 150)
     rings = (1 + 2 * y + rng.normal(0, 0.15, 300))[:, None] * np.column_stack(
@@ -325,7 +327,7 @@ def test_a_kernel_parts_what_planes_cannot():
     np.testing.assert_array_equal(chosen.labels_, kernel.labels_)
 
 
-def test_no_kernel_is_taken_where_it_gives_no_more_answers():
+def test_no_kernel_is_chosen_if_it_predicts_no_more_answers():
     c = answers(Y, n_triplets=60)
     chosen = clone(QUICK).set_params(kernel="cv").fit(X, constraints=c)
     given = clone(QUICK).fit(X, constraints=c)
@@ -337,7 +339,7 @@ def test_no_kernel_is_taken_where_it_gives_no_more_answers():
     assert few.cv_scores_ == {}
 
 
-def test_contradictions_are_weighed_and_named_or_refused_where_answers_are_hard():
+def test_contradictions_are_listed_and_raise_if_answers_are_hard():
     c = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)], n_samples=len(X))
     c += Constraints.from_triplets([(3, 4, 5), (3, 5, 4)], [0, 0], n_samples=len(X))
     soft = clone(QUICK).fit(X, constraints=c)
@@ -348,18 +350,18 @@ def test_contradictions_are_weighed_and_named_or_refused_where_answers_are_hard(
     with pytest.raises(InconsistentConstraintsError, match="contradict") as caught:
         hard.fit(X, constraints=c)
     assert caught.value.chain == (0, 1, 2)
-    silent = c.with_weights(pair_weights=[1, 1, 0], triplet_weights=[1, 0])
-    assert clone(QUICK).fit(X, constraints=silent).conflicts_ == []
-    assert hard.fit(X, constraints=silent).conflicts_ == []
+    weighted = c.with_weights(pair_weights=[1, 1, 0], triplet_weights=[1, 0])
+    assert clone(QUICK).fit(X, constraints=weighted).conflicts_ == []
+    assert hard.fit(X, constraints=weighted).conflicts_ == []
 
 
-def test_hard_answers_that_can_all_hold_do():
+def test_hard_answers_are_nearly_all_satisfied_if_possible():
     c = answers(n_pairs=200)
     hard = clone(QUICK).set_params(n_clusters=2, epsilon=0.0, init="best").fit(X, constraints=c)
     assert n_violated(hard.memberships_.argmax(axis=1), c) <= 4
 
 
-def test_answers_about_every_row_leave_none_to_part():
+def test_answers_about_every_row_leave_no_unanswered_rows():
     rows = np.arange(120).reshape(-1, 2)
     same = (Y[rows[:, 0]] == Y[rows[:, 1]]).astype(int)
     c = Constraints(120, pairs=np.column_stack([rows, same]))

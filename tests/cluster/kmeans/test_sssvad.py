@@ -1,4 +1,4 @@
-"""SSSVaD weighs the features of each group by its rows and by triplets."""
+"""SSSVaD: feature weights of each group, learned from its rows and from triplets."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_unit_of_a_feature_does_not_matter():
 def test_constant_features_single_features_and_equal_rows():
     flat = np.column_stack([X, np.full(N, 3.0)])
     model = SSSVaD(2, random_state=0).fit(flat, constraints=TRIPLETS)
-    assert model.shares_[:, :2].min() > 0.01  # the flat feature does not take all
+    assert model.shares_[:, :2].min() > 0.01  # the constant feature does not get all weight
     assert np.isfinite(SSSVaD(2, random_state=0).fit(X[:, :1], constraints=TRIPLETS).objective_)
     with pytest.warns(FewerGroupsWarning, match="only 2 different rows"):
         SSSVaD(3).fit(np.repeat(X[:2], 5, axis=0))

@@ -1,4 +1,4 @@
-"""Who errs how, where groups are known by chance only."""
+"""Confusion matrices of annotators if only probabilities of groups are known."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from clew.trust.groups._outcomes import OUTCOMES, outcome_probabilities
 SWAPPED = np.array([[0.1, 0.8, 0.1], [0.85, 0.1, 0.05]])
 
 
-def chances_of(known, groups):
-    """The chances of the cases of each answer, by groups or chances of groups."""
+def probabilities_of(known, groups):
+    """Probabilities of the outcomes of each answer, from groups or probabilities of groups."""
     q = np.eye(3)[groups] if groups.ndim == 1 else groups
     return {
         of.kind: outcome_probabilities(of.kind, [q[r] for r in of.rows.T]) for of in known.tables
     }
 
 
-def blurred(chances, rng, n_looks=2):
-    """Chances of which as many are right as they say: looks at the truth that err by .3."""
+def uncertain(probabilities, rng, n_looks=2):
+    """Make calibrated probabilities, from observations of the true outcome of which 30 % err."""
     found = {}
-    for kind, certain in chances.items():
+    for kind, certain in probabilities.items():
         case = certain.argmax(axis=1)
         n_cases = certain.shape[1]
-        chance = np.ones(certain.shape)
+        probability = np.ones(certain.shape)
         for _ in range(n_looks):
             errs = rng.uniform(size=len(case)) < 0.3
             seen = np.where(errs, (case + rng.integers(1, n_cases, len(case))) % n_cases, case)
-            chance *= np.where(np.arange(n_cases) == seen[:, None], 0.7, 0.3 / (n_cases - 1))
+            probability *= np.where(np.arange(n_cases) == seen[:, None], 0.7, 0.3 / (n_cases - 1))
         shares = np.bincount(case, minlength=n_cases) / max(len(case), 1)
-        chance *= shares
-        found[kind] = chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+        probability *= shares
+        found[kind] = probability / np.maximum(probability.sum(axis=1, keepdims=True), 1e-300)
     return found
 
 
 def annotators(n=1500, seed=0):
-    """Three annotators: a usual one, one who says the opposite, and one who guesses."""
+    """Three annotators: one who errs a little, one who says the opposite, and one who guesses."""
     rng = np.random.default_rng(seed)
     tables = {"usual": PAIR, "opposite": SWAPPED, "guesses": np.array([[0.5, 0.5, 0]] * 2)}
     parts = [
@@ -58,18 +58,18 @@ def annotators(n=1500, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_annotators_are_found_from_chances_that_err(seed):
+def test_annotators_are_found_from_uncertain_groups(seed):
     known, tables = annotators(seed=seed)
-    chances = blurred(chances_of(known, Y), np.random.default_rng(seed))
-    found = ConfusionMatrices().fit_probabilities(known, chances)
+    probabilities = uncertain(probabilities_of(known, Y), np.random.default_rng(seed))
+    found = ConfusionMatrices().fit_probabilities(known, probabilities)
     for name, table in tables.items():
-        # Somebody who is unlike all others is drawn to them a little.
+        # Shrinkage draws an annotator who differs from all others a little toward them.
         np.testing.assert_allclose(found.of(name)["pair"], table, atol=0.15)
         if name != "guesses":
-            # To count answers by those chances would make everybody a guesser.
+            # Counting answers weighted by these probabilities would make everybody a guesser.
             at = known.pair_annotators == known.annotators.index(name)
             said = known.pair_answers[at][:, None] == np.array(CODES["pair"])
-            naive = chances["pair"][at].T @ said
+            naive = probabilities["pair"][at].T @ said
             naive /= naive.sum(axis=1, keepdims=True)
             assert np.abs(found.of(name)["pair"] - table).max() < np.abs(naive - table).max()
     rates = dict(zip(found.annotators_, found.error_rates_, strict=True))
@@ -77,16 +77,16 @@ def test_annotators_are_found_from_chances_that_err(seed):
     assert rates["guesses"] == pytest.approx(0.5, abs=0.05)
 
 
-def test_triplets_from_chances_that_err():
+def test_triplets_with_uncertain_groups():
     known = answers_of(
         np.random.default_rng(0), 2500, kinds=("triplet",), confusion={"triplet": TRIPLET}
     )
-    chances = blurred(chances_of(known, Y), np.random.default_rng(1))
-    found = ConfusionMatrices().fit_probabilities(known, chances)
+    probabilities = uncertain(probabilities_of(known, Y), np.random.default_rng(1))
+    found = ConfusionMatrices().fit_probabilities(known, probabilities)
     np.testing.assert_allclose(found.of("ann")["triplet"], TRIPLET, atol=0.08)
 
 
-def test_certain_chances_give_what_known_groups_give():
+def test_probabilities_of_0_and_1_give_the_same_as_groups():
     rng = np.random.default_rng(1)
     kinds = ("pair", "triplet", "odd_one_out")
     parts = [
@@ -95,7 +95,7 @@ def test_certain_chances_give_what_known_groups_give():
     ]
     known = parts[0] + parts[1]
     expected = ConfusionMatrices().fit(known, Y)
-    found = ConfusionMatrices().fit_probabilities(known, chances_of(known, Y))
+    found = ConfusionMatrices().fit_probabilities(known, probabilities_of(known, Y))
     assert found.annotators_ == expected.annotators_
     np.testing.assert_array_equal(found.n_answers_, expected.n_answers_)
     for kind in KINDS:
@@ -106,25 +106,25 @@ def test_certain_chances_give_what_known_groups_give():
     np.testing.assert_allclose(found.error_intervals_, expected.error_intervals_)
 
 
-def test_weights_count_and_weight_0_does_not():
+def test_answers_of_weight_0_are_ignored():
     known = answers_of(np.random.default_rng(2), 100, error=0.2)
-    chances = blurred(chances_of(known, Y), np.random.default_rng(2))
+    probabilities = uncertain(probabilities_of(known, Y), np.random.default_rng(2))
     is_kept = np.arange(100) < 60
     weights = is_kept.astype(float)
-    silent = known.with_weights(pair_weights=weights, triplet_weights=weights)
+    weighted = known.with_weights(pair_weights=weights, triplet_weights=weights)
     kept = known.select(pairs=is_kept, triplets=is_kept, odd_one_out=np.zeros(0, bool))
-    fewer = {kind: of[is_kept] if len(of) else of for kind, of in chances.items()}
-    first = ConfusionMatrices().fit_probabilities(silent, chances)
+    fewer = {kind: of[is_kept] if len(of) else of for kind, of in probabilities.items()}
+    first = ConfusionMatrices().fit_probabilities(weighted, probabilities)
     other = ConfusionMatrices().fit_probabilities(kept, fewer)
     for kind in KINDS:
         np.testing.assert_allclose(first.matrices_[kind], other.matrices_[kind])
     np.testing.assert_array_equal(first.n_answers_, other.n_answers_)
 
 
-def test_nobody_said_anything():
+def test_without_answers_the_prior_remains():
     known = Constraints(9)
-    chances = {kind: np.zeros((0, len(cases))) for kind, cases in OUTCOMES.items()}
-    found = ConfusionMatrices(prior_error=0.2).fit_probabilities(known, chances)
+    probabilities = {kind: np.zeros((0, len(cases))) for kind, cases in OUTCOMES.items()}
+    found = ConfusionMatrices(prior_error=0.2).fit_probabilities(known, probabilities)
     expected = ConfusionMatrices(prior_error=0.2).fit(known, np.arange(9))
     for kind in KINDS:
         np.testing.assert_allclose(found.pooled_[kind], expected.pooled_[kind])

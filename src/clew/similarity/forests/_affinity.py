@@ -79,7 +79,7 @@ def dense_affinity(
 def nearest_rows(
     forest: Forest, kind: AffinityKind, k: int, cap: int, seed: int, n_jobs: int | None
 ) -> csr_array:
-    """Find the `k` most similar rows of each fitted row, by way of small subtrees.
+    """Find the `k` most similar rows of each fitted row among those that share a small subtree.
 
     Parameters
     ----------
@@ -92,7 +92,8 @@ def nearest_rows(
     cap : int
         Two rows are compared if some subtree of at most `cap` rows holds both.
     seed : int
-        Seed of the windows of `cap` rows that replace larger leaves.
+        In a leaf of more than `cap` rows, a row is compared with `cap` consecutive ones from a
+        random position on; this is the seed of the positions.
     n_jobs : int or None
         Number of threads.
 
