@@ -50,14 +50,14 @@ def test_none_asks_joblib():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_callback_hears_of_every_task_in_the_calling_thread(n_jobs):
-    heard = []
+def test_callback_is_called_for_every_task_in_the_calling_thread(n_jobs):
+    calls = []
 
     def callback(done, n):
-        heard.append((done, n, threading.get_ident()))
+        calls.append((done, n, threading.get_ident()))
 
     in_threads(str, range(5), n_jobs=n_jobs, callback=callback)
-    assert heard == [(done, 5, threading.get_ident()) for done in range(1, 6)]
+    assert calls == [(done, 5, threading.get_ident()) for done in range(1, 6)]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -129,7 +129,7 @@ def test_tasks_within_tasks_end_when_the_outermost_call_is_left(inner_jobs):
     assert time.monotonic() - start < 10  # 30 s for one task, if nothing stopped it
 
 
-def test_nothing_stops_where_no_call_was_left():
+def test_tasks_of_calls_that_continue_are_not_stopped():
     def fail(_):
         raise RuntimeError("stop")
 

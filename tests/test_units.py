@@ -11,7 +11,7 @@ from clew.exceptions import InvalidDataError
 X = np.random.default_rng(0).normal(size=(50, 3))
 
 
-def test_features_are_divided_by_what_they_vary_where_that_is_asked_for():
+def test_features_are_divided_by_their_standard_deviations_on_request():
     scaled = Units.standardized(X * [1, 10, 100] + 7, True).inside(X * [1, 10, 100] + 7)
     np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(scaled.std(axis=0), 1)
@@ -25,7 +25,7 @@ def test_otherwise_all_are_divided_by_one_number():
 
 
 @pytest.mark.parametrize("times", [0.8, 1.3])
-def test_units_differ_where_the_largest_spread_is_five_times_the_median(times):
+def test_units_differ_if_the_largest_deviation_is_five_times_the_median(times):
     values = (X - X.mean(axis=0)) / X.std(axis=0) * [1, 1, MAX_DEVIATION_RATIO * times]
     deviation = Units.standardized(values, "auto").inside(values).std(axis=0)
     is_divided = times > 1

@@ -1,4 +1,4 @@
-"""Packages to compare with, each in an environment of its own that is made when needed."""
+"""Packages to compare with, each in its own environment, which is made when first needed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FOLDER = ROOT / ".venv-peers"
 SCRIPT = Path(__file__).with_name("_in_environment.py")
 SECONDS_TO_INSTALL, SECONDS_TO_RUN = 600.0, 900.0
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-#: What is installed for each. The index lists clustlib, but without a file; metric-learn does not
-#: run with a newer scikit-learn.
+#: Requirements of each package. The index lists clustlib without a file to install; metric-learn
+#: does not run with a newer scikit-learn.
 PACKAGES = {
     "active-semi-supervised-clustering": (
         "active-semi-supervised-clustering==0.0.1", "metric-learn==0.7.0", "numpy", "scipy",

@@ -28,7 +28,7 @@ FEW_ROWS, FEW_ANSWERS = 300, 60
 class Problem:
     """Rows of a data set or of a Gaussian mixture, and answers about random rows.
 
-    What is computed from these is computed once, when it is first asked for.
+    The data are computed when they are first used, and kept.
     """
 
     data: str = "mixture"
@@ -45,7 +45,7 @@ class Problem:
     """Whether features with a single value are left out."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave computed data out of what is sent to another process."""
+        """Pickle only the fields: another process computes the data again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def few(self) -> Problem:
@@ -54,7 +54,7 @@ class Problem:
         return replace(self, n_samples=min(self.n_samples, FEW_ROWS), n_answers=n_answers)
 
     def about(self) -> dict[str, Any]:
-        """Return what tables and files say of the problem."""
+        """Return the description of the problem in tables and files."""
         wrong = f", {self.error:.0%} wrong" if self.error else ""
         asked = f"{self.n_answers:,} {self.kind.replace('_', '-')}{wrong}"
         size = f"{self.n_samples:,}×{self.n_features}"
@@ -72,7 +72,7 @@ class Problem:
 
     @cached_property
     def found(self) -> datasets.Dataset | None:
-        """The data set, if it is one and can be loaded."""
+        """The data set; None for a mixture, and if the set cannot be loaded."""
         try:
             return None if self.data == "mixture" else datasets.load(self.data)
         except DatasetNotFoundError:
@@ -114,7 +114,7 @@ class Problem:
 
     @cached_property
     def graph(self) -> csr_array:
-        """Symmetric `lists`: the larger affinity where two rows differ."""
+        """`lists` made symmetric: the larger of the affinities (i, j) and (j, i)."""
         return csr_array(self.lists.maximum(self.lists.T))
 
     @property
@@ -124,7 +124,7 @@ class Problem:
 
     @cached_property
     def two_classes(self) -> tuple[Floats, Rows]:
-        """The rows above as many pseudo rows, each feature drawn from its own marginal."""
+        """The rows followed by as many pseudo rows, whose features are drawn independently."""
         n, random = len(self.X), np.random.RandomState(0)
         twin = np.stack([column[random.randint(n, size=n)] for column in self.X.T], axis=1)
         return np.vstack([self.X, twin]), np.repeat([0, 1], n)
@@ -139,14 +139,14 @@ class Problem:
 
     @cached_property
     def comparisons(self) -> tuple[Rows, Rows]:
-        """Pairs of rows that triplets call nearer, and the pairs that they call farther."""
+        """By triplets: the nearer pair of rows of each, and the farther pair."""
         rows, answers = self.answers.triplets, self.answers.triplet_answers
         rows, is_second = rows[answers >= 0], answers[answers >= 0] == 1
         rows = np.where(is_second[:, None], rows[:, [0, 2, 1]], rows)
         return rows[:, [0, 1]], rows[:, [0, 2]]
 
     def save(self, path: Path) -> None:
-        """Write what a package in another environment needs."""
+        """Write the arrays that a run in another environment reads."""
         known, (near, far) = self.answers, self.comparisons
         np.savez(
             path, X=self.X, must_link=known.must_link, cannot_link=known.cannot_link, near=near,

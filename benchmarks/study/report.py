@@ -1,4 +1,4 @@
-"""Parts of a report, declared: tables, claims, curves and pictures; and the page made of them."""
+"""Parts of a report: tables, claims, curves and pictures; and the page that they are put into."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Table:
     is_marked: bool = False
     """Whether the best score of each column is bold."""
     average: Callable[[pd.Series], Score] = Score.of
-    """Makes a score of values by trial."""
+    """Computes a score from values by trial."""
 
     def markdown(self) -> str:
         """Lay it out."""
@@ -61,13 +61,13 @@ class Claim:
     theirs: Callable[[Any], Values | Mapping[str, Values]]
     """Returns the values that they are compared with, of one method or of several by name."""
     where: Sequence[str] | Mapping[str, Any]
-    """Places; or what they are called, and what `ours` and `theirs` are given."""
+    """Places; or by their names, the values that `ours` and `theirs` are called with."""
     is_below: bool = False
-    """Whether the statement is that ours is below."""
+    """Whether the statement is that ours is below instead."""
 
     @property
     def places(self) -> Mapping[str, Any]:
-        """Places, by what they are called."""
+        """Places by name."""
         return self.where if isinstance(self.where, Mapping) else {p: p for p in self.where}
 
     def gaps(self, place: Any) -> dict[str, Score]:
@@ -109,7 +109,7 @@ class Claims:
 
     claims: Sequence[Claim]
     place: str = "set"
-    """What the second column is called."""
+    """Name of the second column."""
 
     def markdown(self) -> str:
         """Lay it out."""
@@ -147,9 +147,9 @@ class Curves:
     rows: Sequence[Sequence[Panel]]
     x_label: str
     y_labels: Sequence[str] = ("ARI",)
-    """Of the rows; the last one for all further rows."""
+    """Labels of the rows of panels; further rows have the last one."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """For `pictures.panels`."""
+    """Further arguments of `pictures.panels`."""
 
     def draw(self) -> Any:
         """Draw it."""
@@ -172,30 +172,30 @@ class Curves:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a study's own."""
+    """A picture that the study draws itself."""
 
     stem: str
     title: str
     draw: Callable[[], Any]
     """Returns a matplotlib figure."""
     n_colors: int | None = None
-    """Colours that it is stored with: images that look like noise hardly compress."""
+    """Size of the palette that it is stored with, as noisy images hardly compress otherwise."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """Parts that are also written to a file of their own, for the documentation."""
+    """Parts that are also written to another file, which the documentation includes."""
 
     stem: str
     blocks: Sequence[Any]
 
 
-#: A line of Markdown, or one of the above.
+#: A part of a report; a string is a line of Markdown.
 Block = str | Table | Claims | Curves | Picture | Page
 
 
 class _Places(dict[str, Any]):
-    """Attributes of the parts of a report; what a method returns is laid out."""
+    """Values of a page's places: attributes of the parts, and blocks of its methods as Markdown."""
 
     def __init__(self, parts: Any, results: Results[Any]) -> None:
         super().__init__(about="\n".join(_about(results)), study=results.study)
@@ -217,14 +217,14 @@ def fill(results: Results[Any], parts: Any, page: str | Path) -> str:
     Parameters
     ----------
     results : Results
-        Complete or not: what is missing is a dash.
+        The results; missing ones become dashes.
     parts : object
         Has an attribute or a method for each place of the page. A method returns one block or
         several.
     page : path
-        The page, or the module beside it, "report.py" beside "report.md". Its places are in braces.
-        ``{about}`` is where the report was made and what is wrong with the results, ``{study}``
-        the study; all others are attributes of `parts`.
+        The page "report.md", or the module "report.py" in the same folder. Places of the page are
+        in braces: ``{about}`` says where the report was made and which results are missing or
+        outdated, ``{study}`` is the study, and all others are attributes of `parts`.
     """
     template = Path(page).with_suffix(".md").read_text(encoding="utf-8")
     text = template.format_map(_Places(parts, results)).rstrip() + "\n"
@@ -251,7 +251,7 @@ def _rendered(stem: str, blocks: Sequence[Block]) -> list[str]:
 
 
 def _about(results: Results[Any]) -> list[str]:
-    """Say where the report was made, and what is wrong with the results."""
+    """Return lines on where the report was made, and which results are missing or outdated."""
     lines = [harness.described(harness.provenance())]
     if results.study.is_quick:
         lines += ["", "**Quick run: few trials, small problems; the figures mean little.**"]

@@ -130,7 +130,7 @@ def test_published_figures_add_up_to_the_papers_averages(table: str) -> None:
         (0.5, float("nan"), 0.06, "higher"),
     ],
 )
-def test_reproduction_allows_for_chance(
+def test_reproduction_allows_for_the_standard_error(
     mean: float, error: float, paper: float, expected: str
 ) -> None:
     assert reproduced(Score(mean, error), paper) == expected

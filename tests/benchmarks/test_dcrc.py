@@ -164,7 +164,7 @@ def test_held_out_answers_choose_the_parameter() -> None:
     assert "weight" not in run_method(lsml, X, known.select(triplets=[0]), (3,), 0).notes
 
 
-def test_scores_by_hand() -> None:
+def test_scores_of_a_small_example() -> None:
     found = s.scores(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
     # Three pairs share a class, two a group, one both.
     assert found["f"] == pytest.approx(2 * 1 / (3 + 2))

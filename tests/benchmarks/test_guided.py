@@ -92,7 +92,7 @@ def test_kinds_have_the_same_number_of_answers() -> None:
     assert len(found["odd-one-out"].odd_one_out) == 60
 
 
-def test_people_err_as_they_should_and_names_can_be_dropped() -> None:
+def test_annotators_have_their_error_rates_and_can_be_dropped() -> None:
     named = [answers("iris", Cell("four people", "2N"), trial) for trial in range(10)]
     for name, rate in PEOPLE["four people"].items():
         wrong = [
@@ -173,7 +173,7 @@ def test_steps_are_left_out() -> None:
     assert np.abs(of_beliefs - of_mean_field).max() > 0.01
 
 
-def test_nothing_left_out_is_guided_clustering() -> None:
+def test_without_ablation_the_result_is_that_of_guided_clustering() -> None:
     X, known = _iris().X, answers("iris", Cell("four people", "2N"), 0)
     model = GuidedClustering(3, standardize=False, random_state=0)
     whole = Ablated(**model.get_params()).fit(X, constraints=known)
@@ -198,7 +198,7 @@ def test_pruning_and_priors_are_left_out() -> None:
     assert "poor" not in some.of_folds[-1]
 
 
-def test_mean_field_hears_the_logarithm_of_the_likelihood() -> None:
+def test_mean_field_gets_the_logarithm_of_the_likelihood() -> None:
     known = Constraints(4, pairs=[(0, 1, 1)], triplets=[(1, 2, 3, 0)])
     tied = TiedRows(known, ConfusionMatrices.uniform(0.2))
     said = ablations.messages_of(tied)

@@ -45,7 +45,7 @@ def test_runs_take_turns() -> None:
     assert found == {"a": "A", "b": None}
 
 
-def test_wall_and_processor_time_are_told_apart() -> None:
+def test_wall_time_and_processor_time_differ() -> None:
     wall, cpu, found = harness.timed(lambda: time.sleep(0.05))
     assert wall >= 0.05 > cpu
     assert found is None
@@ -57,7 +57,7 @@ def test_provenance_names_no_machine() -> None:
         assert len(private) < 4 or private not in text
 
 
-def test_source_tag_sees_the_program_and_not_its_words() -> None:
+def test_source_tag_depends_on_code_and_not_on_comments() -> None:
     plain = harness._program("def f(x):\n    return x + 1\n")
     documented = harness._program(
         '"""Doc."""\ndef f(x):\n    """More."""\n    # why\n    return (x + 1)\n'

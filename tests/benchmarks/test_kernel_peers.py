@@ -33,7 +33,7 @@ def found(case: Case, run: Any) -> np.ndarray:
     ["E2CP, dense", "SpectralLearning, graph", "LinkedAffinity, dense", "AdaptiveKNN, dense",
      "ConsensusKNN, graph", "DominantNeighbors, graph"],
 )  # fmt: skip
-def test_what_is_written_without_clew_does_the_same_work(label: str) -> None:
+def test_implementations_without_clew_give_the_same_results(label: str) -> None:
     case = DIGITS[label]
     ours, theirs = found(case, case.ours), found(case, case.peers[0])
     differ = ~np.isclose(ours, theirs, atol=1e-5)

@@ -147,7 +147,7 @@ def test_only_wanted_sets_and_methods_are_measured() -> None:
     assert Results(Small()).n_missing == 10
 
 
-def test_other_parameters_are_measured_again_and_old_results_stand_in() -> None:
+def test_other_parameters_are_measured_again_and_old_results_used_until_then() -> None:
     run(Small(), 1)
     old = Results(Small())
     changed = Results(Small(tag="b"))
@@ -291,13 +291,13 @@ def test_averages_are_over_common_trials() -> None:
         (float("nan"), float("nan"), "not complete"),
     ],
 )
-def test_verdicts_allow_for_chance(mean: float, error: float, word: str) -> None:
+def test_verdicts_allow_for_the_standard_error(mean: float, error: float, word: str) -> None:
     assert verdict(Score(mean, error)) == word
     opposite = {"yes": "**no**", "**no**": "yes"}.get(word, word)
     assert verdict(Score(mean, error), is_below=True) == opposite
 
 
-def test_claims_name_the_least_favourable_comparison() -> None:
+def test_claims_name_the_least_favorable_comparison() -> None:
     ours = pd.DataFrame({5: [0.7, 0.7], 9: [0.8, 0.8]})
     others = {"A": ours - 0.2, "B": ours - [0.1, -0.1]}
     claim = Claim("we win", lambda place: ours, lambda place: others, {"here": 1})

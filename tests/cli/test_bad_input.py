@@ -157,7 +157,7 @@ def test_method_without_answers_refuses_them(run, X, answers, method):
     assert_refused(done, f"--method {method}", "does not honor pairs", "--method guided")
 
 
-def test_kind_of_answer_that_the_method_does_not_honour(run, X, here):
+def test_kind_of_answer_that_the_method_does_not_honor(run, X, here):
     (here / "a.csv").write_text("kind,i,j,k,answer\ntriplet,0,1,2,first\n")
     for method in ("coprf", "itml"):
         assert_refused(

@@ -144,7 +144,7 @@ def test_without_an_output_the_table_is_all_of_the_standard_output(run, X, here)
     assert _table(run(X, "-k", 3, "-o", "-").stdout) == _table(done.stdout)
 
 
-def test_answers_are_counted_and_the_doubted_ones_written_beside(run, X, here, answers):
+def test_answers_are_counted_and_the_doubtful_ones_are_written_to_a_file(run, X, here, answers):
     file = answers("0 1 same", "0 12 different", "3 4 dont_know")
     done = run(X, "-k", 3, "-c", file, "-o", here / "groups.csv")
     assert done.exit_code == 0, done.output
@@ -157,7 +157,7 @@ def test_answers_are_counted_and_the_doubted_ones_written_beside(run, X, here, a
     )
 
 
-def test_wrong_answers_come_first_among_the_doubted(run, X, here):
+def test_wrong_answers_are_the_first_in_the_file_of_doubtful_ones(run, X, here):
     known = Constraints.from_labels(BLOBS, 200, random_state=0)
     said = np.column_stack([known.pairs, known.pair_answers])
     lies = [5, 60, 150]
@@ -300,7 +300,7 @@ def test_constant_columns_and_duplicate_rows_are_fine(run, here, method):
     assert _labels(done.stdout) == [0] * 10 + [1] * 10
 
 
-def test_all_rows_alike_are_grouped_somehow(run, here):
+def test_equal_rows_are_grouped(run, here):
     np.save("X.npy", np.ones((12, 3)))
     done = run("X.npy", "-k", 2)
     assert done.exit_code == 0, done.output
@@ -308,7 +308,7 @@ def test_all_rows_alike_are_grouped_somehow(run, here):
 
 
 @pytest.mark.parametrize("k", [1, 30])
-def test_as_few_and_as_many_groups_as_can_be(run, X, k):
+def test_one_group_and_as_many_groups_as_rows(run, X, k):
     done = run(X, "-k", k)
     assert done.exit_code == 0, done.output
     assert set(_labels(done.stdout)) <= set(range(k))

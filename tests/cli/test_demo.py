@@ -63,7 +63,7 @@ def test_page_is_well_formed_and_says_its_language(page):
     assert len(set(names)) == len(names)
 
 
-def test_page_needs_nothing_else(page):
+def test_page_loads_no_other_file(page):
     assert "http://" not in page.text
     assert "https://" not in page.text
     assert_needs_nothing_else(page)
@@ -82,7 +82,7 @@ def test_page_shows_every_image_once_in_a_group(page):
     assert len(page.all("article")) == 10
 
 
-def test_pictures_have_words_in_their_place(page):
+def test_pictures_have_alternative_texts(page):
     assert all(attributes.get("alt") for attributes in page.all("img"))
     pictures = [attributes for _, attributes in page.tags if attributes.get("role") == "img"]
     assert pictures
@@ -99,7 +99,7 @@ def test_page_says_the_figures(made, page):
     assert "clew demo --seeds 1 --n-answers 200 --error 0.1" in page.words
 
 
-def test_page_works_in_the_dark_and_on_paper(made):
+def test_page_has_styles_for_dark_mode_and_for_print(made):
     text = (made[1] / "report.html").read_text("utf-8")
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
@@ -115,7 +115,7 @@ def _luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_words_stand_out_as_wcag_asks(made, theme):
+def test_contrast_of_words_satisfies_wcag(made, theme):
     text = (made[1] / "report.html").read_text("utf-8")
     # The palette is written twice, for light and for dark.
     colours = [dict(re.findall(r"--([a-z]+): (#\w+)", block)) for block in text.split("@media")]
@@ -127,7 +127,7 @@ def test_words_stand_out_as_wcag_asks(made, theme):
             assert (high + 0.05) / (low + 0.05) >= 4.5, (paper, ink)
 
 
-def test_table_beside_the_report(made):
+def test_table_in_the_folder_of_the_report(made):
     rows = list(csv.DictReader(io.StringIO((made[1] / "clusters.csv").read_text())))
     assert len(rows) == 1797
     assert {row["cluster"] for row in rows} == set(map(str, range(10)))

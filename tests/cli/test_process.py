@@ -115,13 +115,13 @@ def _interrupted(arguments: list[str], said: str) -> tuple[int, str]:
     )
     assert process.stderr is not None
     try:
-        heard = ""
+        printed = ""
         for line in process.stderr:
-            heard += line
+            printed += line
             if said in line:
                 break
         time.sleep(1.0)
-        assert process.poll() is None, heard
+        assert process.poll() is None, printed
         process.send_signal(signal.SIGINT)
         _, rest = process.communicate(timeout=60)
     finally:

@@ -36,7 +36,7 @@ def test_lines_of_progress_come_now_and_then(clock, capsys, verbose, n_lines):
     assert lines[-1].split("about ")[1].split()[0] == str(100 - int(lines[-1][9:11]))
 
 
-def test_quiet_words_say_nothing(clock, capsys):
+def test_quiet_prints_nothing(clock, capsys):
     with Words(quiet=True).bar("Working") as advance:
         clock[0] = 1000
         advance(1, 2)

@@ -97,7 +97,7 @@ def test_affinity_propagation_works_on_the_same_matrix() -> None:
     assert sum(pure) / len(y) > 0.9
 
 
-def test_answers_choose_the_graph_only_where_auto_lets_them() -> None:
+def test_answers_choose_the_graph_only_with_auto() -> None:
     fixed = SimilarityClustering(COPRF(n_trees=30), SpectralClustering(3, n_neighbors=7))
     assert fixed.fit(X, constraints=ANSWERS).clusterer_.n_neighbors == 7
     free = model().fit(X, constraints=ANSWERS)
@@ -126,12 +126,12 @@ def test_large_data_never_become_dense() -> None:
         DBSCAN(metric="precomputed"),
     ],
 )
-def test_a_clusterer_of_anything_but_affinities_is_refused(clusterer: BaseEstimator) -> None:
+def test_a_clusterer_that_takes_no_affinities_is_refused(clusterer: BaseEstimator) -> None:
     with pytest.raises(InvalidParameterError, match="precomputed"):
         SimilarityClustering(ClustRF(n_trees=5), clusterer).fit(X)
 
 
-def test_neighbours_that_were_asked_for_are_honoured_past_the_dense_size() -> None:
+def test_a_given_number_of_neighbors_is_honored_past_the_dense_size() -> None:
     points, _ = make_blobs(ALL_PAIRS_ROWS + 100, 3, centers=3, random_state=0)
     groups = SimilarityClustering(
         ClustRF(n_trees=10, affinity="leaf"), SpectralClustering(3, n_neighbors=120, n_init=1)
@@ -139,19 +139,20 @@ def test_neighbours_that_were_asked_for_are_honoured_past_the_dense_size() -> No
     assert groups.fit(points).clusterer_.n_neighbors == 120
 
 
-def test_callback_hears_of_progress() -> None:
-    heard: list[tuple[int, int]] = []
-    model().fit(X, callback=lambda done, n: heard.append((done, n)))
-    assert heard[-1][0] == heard[-1][1]
-    assert [done for done, _ in heard] == list(range(1, len(heard) + 1))
+def test_callback_is_called_with_the_progress() -> None:
+    calls: list[tuple[int, int]] = []
+    model().fit(X, callback=lambda done, n: calls.append((done, n)))
+    assert calls[-1][0] == calls[-1][1]
+    assert [done for done, _ in calls] == list(range(1, len(calls) + 1))
 
 
-def test_answers_choose_trees_alone_where_distances_mislead() -> None:
-    # One feature tells the groups that people mean; the other eight tell quite other ones.
+def test_distances_are_left_out_if_answers_show_that_they_mislead() -> None:
+    # One feature separates the groups that people mean; the other eight separate other groups.
     generator = np.random.RandomState(0)
     truth, others = generator.randint(0, 2, (2, 240))
-    telling = generator.normal(size=(240, 1)) + 3 * truth[:, None]
-    points = np.hstack([telling, 0.3 * generator.normal(size=(240, 8)) + 2 * others[:, None]])
+    informative = generator.normal(size=(240, 1)) + 3 * truth[:, None]
+    misleading = 0.3 * generator.normal(size=(240, 8)) + 2 * others[:, None]
+    points = np.hstack([informative, misleading])
     answers = Constraints.from_labels(truth, 300, random_state=0)
     found = {
         euclidean: SimilarityClustering(
@@ -171,7 +172,7 @@ def test_answers_choose_trees_alone_where_distances_mislead() -> None:
     assert score["auto"] > score[0.5] + 0.5
 
 
-def test_answers_keep_distances_where_these_tell() -> None:
+def test_distances_are_kept_if_they_are_informative() -> None:
     groups = SimilarityClustering(COPRF(n_trees=100), SpectralClustering(3), random_state=0)
     assert groups.fit(X, constraints=ANSWERS).similarity_.euclidean_ == 0.5
     assert groups.fit(X).similarity_.euclidean_ == 0.5

@@ -27,7 +27,7 @@ def blocks(sizes: list[int], seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("sizes", [[30, 20, 25], [200, 150, 180, 70], [8, 9]])
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
-def test_groups_without_ties_are_found_exactly(sizes: list[int], form: type) -> None:
+def test_unconnected_groups_are_found_exactly(sizes: list[int], form: type) -> None:
     truth = np.repeat(np.arange(len(sizes)), sizes)
     model = SpectralClustering(len(sizes), random_state=0).fit(form(blocks(sizes)))
     assert adjusted_rand_score(truth, model.labels_) == 1.0
@@ -83,7 +83,7 @@ def test_features_with_groups_that_are_not_round() -> None:
     assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
-def test_rows_without_ties_do_not_break_it() -> None:
+def test_isolated_rows_are_accepted() -> None:
     A = blocks([30, 30])
     A[5, :] = A[:, 5] = 0.0
     labels = SpectralClustering(2, random_state=0).fit(A).labels_
@@ -92,7 +92,7 @@ def test_rows_without_ties_do_not_break_it() -> None:
     assert adjusted_rand_score(truth[others], labels[others]) == 1.0
 
 
-def test_choice_of_neighbours() -> None:
+def test_number_of_neighbors() -> None:
     assert [resolved_n_neighbors("paper", n) for n in (20, 210, 1797)] == [2, 21, 180]
     assert [resolved_n_neighbors("auto", n) for n in (20, 110, 1797)] == [5, 11, 20]
     assert [resolved_n_neighbors(15, n) for n in (10, 100)] == [9, 15]
@@ -133,7 +133,7 @@ def test_more_groups_than_rows_are_refused() -> None:
 
 
 @pytest.mark.parametrize("copies", [5, 7, 25])
-def test_copies_of_rows_do_not_tear_the_graph(copies: int) -> None:
+def test_duplicate_rows_do_not_disconnect_the_graph(copies: int) -> None:
     points, truth = make_blobs(90, 2, centers=[[0, 0], [9, 0], [0, 9]], random_state=4)
     X, y = np.repeat(points, copies, axis=0), np.repeat(truth, copies)
     model = SpectralClustering(
@@ -142,7 +142,7 @@ def test_copies_of_rows_do_not_tear_the_graph(copies: int) -> None:
     assert adjusted_rand_score(y, model.fit(X).labels_) == 1.0
 
 
-def test_many_pieces_are_solved_where_the_iteration_gives_up() -> None:
+def test_many_components_are_found_though_the_eigensolver_does_not_converge() -> None:
     A = block_diag(*[np.ones((4, 4))] * 120)
     labels = SpectralClustering(5, random_state=0).fit(A).labels_
     assert set(labels) <= set(range(5))

@@ -44,7 +44,7 @@ def test_a_row_is_moved_only_if_it_costs_more_than_the_least(least, expected):
     assert sorted(labels.tolist()) == expected
 
 
-def test_an_empty_group_of_k_means_does_not_stay_empty_beside_a_distant_single_row():
+def test_k_means_fills_empty_groups_despite_a_far_row():
     # The farthest row is the only one of its group: the next farthest fills the empty group.
     X = np.array([[0.0], [1.0], [0.2], [50.0]])
     init = np.array([[0.4], [30.0], [1000.0]])

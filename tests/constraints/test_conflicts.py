@@ -42,7 +42,7 @@ def test_direct_contradictions_are_conflicts_of_the_pair_itself():
     ]
 
 
-def test_a_conflict_reads_well():
+def test_a_conflict_as_text():
     c = Constraints.from_pairs(
         must_link=[(3, 5), (5, 9), (3, 1), (1, 2), (2, 9)], cannot_link=[(9, 3)], n_samples=10
     )
@@ -57,13 +57,13 @@ def test_dont_know_and_other_kinds_contradict_nothing():
     assert Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=2).conflicts() == []
 
 
-def test_right_answers_never_conflict_and_weights_play_no_part():
+def test_right_answers_never_conflict_and_weights_do_not_matter():
     y = np.random.RandomState(0).randint(0, 4, 200)
     assert Constraints.from_labels(y, 3000, random_state=1).conflicts() == []
     wrong = Constraints.from_labels(y, 3000, error=0.1, random_state=1)
     assert wrong.conflicts()
-    unbelieved = wrong.with_weights(pair_weights=np.zeros(3000))
-    assert unbelieved.conflicts() == wrong.conflicts()
+    weightless = wrong.with_weights(pair_weights=np.zeros(3000))
+    assert weightless.conflicts() == wrong.conflicts()
 
 
 def test_hundreds_of_conflicts_among_a_hundred_thousand_answers():

@@ -75,7 +75,7 @@ def test_the_callers_arrays_are_neither_changed_nor_shared():
     np.testing.assert_array_equal(c.pair_weights, [0.5, 1.0])
 
 
-def test_equality_is_about_what_who_said(mixed):
+def test_equality_compares_answers_and_annotators(mixed):
     assert mixed == pickle.loads(pickle.dumps(mixed))
     assert mixed != mixed.with_weights(pair_weights=[0, 0, 0, 0])
     assert mixed != Constraints(8)
@@ -89,7 +89,7 @@ def test_equality_is_about_what_who_said(mixed):
     assert one != other
 
 
-def test_no_answers_are_constraints_all_the_same():
+def test_constraints_may_be_empty():
     for c in (
         Constraints(5),
         Constraints(5, pairs=[]),
@@ -230,7 +230,7 @@ def test_no_rows_have_no_answers():
         Constraints(0, pairs=[(0, 1, 1)])
 
 
-def test_messages_speak_of_what_the_caller_gave():
+def test_messages_name_what_the_caller_gave():
     with pytest.raises(InvalidConstraintsError, match=r"cannot_link\[1\].*row 7 is out of range"):
         Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 2), (1, 7)], n_samples=3)
     with pytest.raises(InvalidConstraintsError, match=r"dont_know must have shape \(n, 2\)"):

@@ -174,7 +174,7 @@ def test_what_pandas_writes_is_read(tmp_path):
     assert Constraints.read_csv(tmp_path / "c.csv", n_samples=5) == c
 
 
-def test_files_of_another_kind_are_told_apart(tmp_path):
+def test_files_of_another_kind_are_recognized(tmp_path):
     lines = write(tmp_path, '{"kind": "pair", "i": 0, "j": 1, "answer": "same"}\n')
     with pytest.raises(FileFormatError, match="holds JSON lines, not CSV: use read_jsonl"):
         Constraints.read_csv(lines, n_samples=5)
@@ -378,7 +378,7 @@ def test_frames_that_people_make():
         Constraints.from_frame(frame.drop(columns="kind"), n_samples=5)
 
 
-def test_without_pandas_the_way_out_is_named(monkeypatch):
+def test_the_message_without_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match="pip install pandas"):
         Constraints(5).to_frame()

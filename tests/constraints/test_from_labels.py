@@ -26,7 +26,7 @@ def test_pairs_are_distinct_and_exactly_the_share_asked_for_is_wrong(n_pairs, er
     assert (c.pair_answers != truth(Y, c.pairs)).sum() == round(error * n_pairs)
 
 
-def test_dont_knows_and_mistakes_have_exact_shares_and_do_not_meet():
+def test_dont_knows_and_mistakes_have_exact_shares_and_do_not_overlap():
     c = Constraints.from_labels(Y, 1000, error=0.2, dont_know=0.3, random_state=0)
     known = ~c.is_dont_know
     assert c.is_dont_know.sum() == 300
@@ -56,7 +56,7 @@ def test_every_pair_is_equally_likely(n_pairs):
     assert np.abs(deviation).max() < 5 * np.sqrt(n_draws * probability * (1 - probability))
 
 
-def test_mistakes_fall_on_same_and_different_alike():
+def test_must_links_and_cannot_links_are_wrong_equally_often():
     y = np.arange(2000) % 2
     c = Constraints.from_labels(y, 20_000, error=0.25, random_state=0)
     wrong = c.pair_answers != truth(y, c.pairs)

@@ -38,7 +38,7 @@ def test_each_constructor_takes_ids():
     assert c.n_samples == 4
 
 
-def test_answers_and_labels_keep_ids_beside_their_row_numbers():
+def test_answers_and_labels_keep_ids_and_row_numbers():
     c = Constraints.from_answers([Answer(Question("pair", (3, 1)), 1)], ids=iter(IDS))
     assert c.pairs.tolist() == [[1, 3]]
     assert c.ids == tuple(IDS)

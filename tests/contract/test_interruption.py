@@ -52,7 +52,7 @@ stopping = pytest.mark.parametrize(
 @each
 @with_threads
 @stopping
-def test_what_was_not_fitted_is_not_fitted(number, n_jobs, callback, error):
+def test_an_interrupted_first_fit_leaves_no_attributes(number, n_jobs, callback, error):
     model, answers = estimators(n_jobs)[number]
     with pytest.raises(error):
         model.fit(X, callback=callback, **answers)
@@ -68,7 +68,7 @@ def test_what_was_not_fitted_is_not_fitted(number, n_jobs, callback, error):
 @each
 @with_threads
 @stopping
-def test_what_was_fitted_stays_as_it_was(number, n_jobs, callback, error):
+def test_an_interrupted_refit_leaves_the_attributes_unchanged(number, n_jobs, callback, error):
     model, answers = estimators(n_jobs)[number]
     before = model.fit(X, **answers)
     ask = model.predict if hasattr(model, "predict") else model.transform
@@ -81,12 +81,12 @@ def test_what_was_fitted_stays_as_it_was(number, n_jobs, callback, error):
 
 @each
 @with_threads
-def test_callback_hears_of_all_blocks(number, n_jobs):
-    heard = []
+def test_callback_is_called_for_all_blocks(number, n_jobs):
+    calls = []
     model, answers = estimators(n_jobs)[number]
-    model.fit(X, callback=lambda done, n: heard.append((done, n)), **answers)
-    n = heard[0][1]
-    assert heard == [(done, n) for done in range(1, n + 1)]
+    model.fit(X, callback=lambda done, n: calls.append((done, n)), **answers)
+    n = calls[0][1]
+    assert calls == [(done, n) for done in range(1, n + 1)]
 
 
 @pytest.mark.parametrize("verbose", [0, 1, 2])

@@ -56,7 +56,7 @@ with_forests = pytest.mark.parametrize("method", FORESTS, ids=["soft", "hard", "
 hard = pytest.mark.parametrize("method", [m for m in HONORING if type(m) in HARD])
 
 
-def test_every_public_estimator_is_held_to_this():
+def test_every_public_estimator_is_tested():
     public = {
         thing
         for room in (clew.similarity, clew.cluster)
@@ -121,7 +121,7 @@ def test_trust_refuses_answers_about_another_number_of_rows(function):
 
 
 @every
-def test_a_refused_refit_leaves_the_model_that_there_was(method):
+def test_a_refit_that_raises_leaves_the_model_unchanged(method):
     model = clone(method).fit(X)
     before, state = result(model).copy(), dict(model.__dict__)
     asks = [getattr(model, name) for name in ("transform", "predict") if hasattr(model, name)]
@@ -161,7 +161,7 @@ def test_no_answers_equal_none(method, honored):
 
 
 @with_forests
-def test_answers_change_something(method):
+def test_answers_change_the_result(method):
     # Labels may agree by chance; affinities do not.
     model = clone(method).fit(X, constraints=ANSWERS["pairs"])
     without = clone(method).fit(X)
@@ -201,7 +201,7 @@ def test_answers_of_extreme_kinds_work(method, case, trust):
 
 @hard
 @pytest.mark.parametrize("case", EXTREME)
-def test_hard_methods_keep_every_answer_or_say_why_not(method, case):
+def test_hard_methods_satisfy_every_answer_or_raise(method, case):
     c = Constraints.from_pairs(**EXTREME[case], n_samples=N)
     said = HARD[type(method)].get(case)
     model = clone(method)

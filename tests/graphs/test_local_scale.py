@@ -66,7 +66,7 @@ def test_affinity_of_fitted_rows_is_symmetric_with_ones_on_the_diagonal():
     assert A[10, 20] == pytest.approx(1)
 
 
-def test_tiny_scales_leave_all_the_rest_far():
+def test_tiny_scales_give_affinity_0_without_overflow():
     tiny = np.full(2, 1e-200)
     assert local_gaussian(np.full(2, 1e200), tiny, tiny).tolist() == [0, 0]
 
@@ -83,7 +83,7 @@ def test_one_far_row_changes_no_affinity_of_the_others(far):
 
 
 @pytest.mark.parametrize("far", FAR)
-def test_the_adaptive_kernel_keeps_its_rank_beside_one_far_row(far):
+def test_the_adaptive_kernel_keeps_its_rank_despite_one_far_row(far):
     X = np.random.default_rng(0).normal(size=(150, 4))
     with_far = np.vstack([X, [[far, 0.0, 0.0, 0.0]]])
     alone = AdaptiveGaussian().fit(X).transform(X)

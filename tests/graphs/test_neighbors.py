@@ -61,7 +61,7 @@ def test_more_coincident_rows_than_neighbors():
 
 
 @pytest.mark.parametrize("far", [1.0, 50.0, 1e150])
-def test_coincident_rows_beside_others(far):
+def test_coincident_rows_among_others(far):
     X = np.repeat([0.0, far, 2 * far, 3 * far], [9, 8, 1, 1])[:, None]
     graph = local_scale_graph(X, 11).toarray()
     assert np.isfinite(graph).all()

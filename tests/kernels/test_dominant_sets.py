@@ -72,7 +72,7 @@ def test_bound_of_a_part_of_the_matrix():
 
 @given(n=st.integers(2, 7), seed=st.integers(0, 10**6), density=st.sampled_from([0.3, 0.6, 0.9]))
 def test_maxima_on_unweighted_edges_are_maximal_cliques(n, seed, density):
-    # By Motzkin and Straus; with 1/2 on the diagonal every local maximum is a clique (Bomze).
+    # Motzkin and Straus; with 1/2 on the diagonal every local maximum is a clique (Bomze).
     adjacency = affinities(n, seed, density) > 0
     start = np.random.default_rng(seed).dirichlet(np.ones(n))
     share = climb(adjacency + np.eye(n) / 2, start)

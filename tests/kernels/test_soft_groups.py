@@ -44,7 +44,7 @@ def test_moves_are_those_of_the_twin(problem):
 
 
 @given(problems())
-def test_answers_with_a_row_without_a_group_cost_nothing(problem):
+def test_answers_about_a_row_without_a_group_add_no_penalty(problem):
     distances, answers, penalty, rng = problem
     labels = np.full(len(distances), -1)
     iterated_conditional_modes(

@@ -46,7 +46,7 @@ def test_equals_the_definition(seed: int) -> None:
 
 
 @pytest.mark.parametrize("error", [0.0, 0.15, 0.3])
-def test_truth_scores_above_chance_with_wrong_answers(error: float) -> None:
+def test_the_truth_scores_above_random_partitions_despite_wrong_answers(error: float) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(10, size=300)
     c = Constraints.from_labels(y, 500, error=error, random_state=0)
@@ -55,7 +55,7 @@ def test_truth_scores_above_chance_with_wrong_answers(error: float) -> None:
     assert truth > max(others)
 
 
-def test_one_group_and_all_groups_tell_nothing() -> None:
+def test_one_group_and_groups_of_one_row_score_alike() -> None:
     y = np.arange(40) % 4
     c = Constraints.from_labels(y, 200, random_state=0)
     one = answer_log_likelihood(np.zeros(40), c)
@@ -204,7 +204,7 @@ def test_tables_of_parts_add_up() -> None:
 
 @pytest.mark.parametrize("kind", ["triplet", "odd_one_out"])
 @pytest.mark.parametrize("error", [0.0, 0.3])
-def test_truth_scores_above_chance_with_questions_about_three_rows(
+def test_the_truth_scores_above_random_partitions_by_answers_about_three_rows(
     kind: Kind, error: float
 ) -> None:
     rng = np.random.default_rng(0)

@@ -54,6 +54,6 @@ def test_lengths_must_agree(score):
         score([[0, 1]], [[0, 1]])
 
 
-def test_scikit_learns_own_scores_are_at_hand():
+def test_scikit_learns_scores_are_exported():
     assert metrics.adjusted_rand_score is adjusted_rand_score
     assert metrics.normalized_mutual_info_score is normalized_mutual_info_score

@@ -1,4 +1,4 @@
-"""What answers tell about groups, against the definition, by enumeration of all groups."""
+"""Information of answers about groups: against its definition, by enumeration of all groups."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def groups_by_answer(kind, k):
 
 @each_kind
 @each_number
-def test_information_is_entropy_less_what_is_left(kind, k):
-    # I(Y; l) = H(Y) - H(Y | l); given an answer, all groups that it fits are alike.
+def test_information_is_the_entropy_minus_the_conditional_entropy(kind, k):
+    # I(Y; l) = H(Y) - H(Y | l); all groups consistent with an answer are equally probable.
     found, n = groups_by_answer(kind, k)
     left = sum(count / n * np.log(count) for count in found.values())
     assert KINDS[kind][1](k) == pytest.approx(np.log(n) - left, abs=1e-12)
@@ -43,7 +43,7 @@ def test_information_is_entropy_less_what_is_left(kind, k):
 
 @each_kind
 @each_number
-def test_a_true_answer_tells_its_own_entropy(kind, k):
+def test_information_is_the_entropy_of_the_true_answer(kind, k):
     found, n = groups_by_answer(kind, k)
     share = np.array(list(found.values())) / n
     assert KINDS[kind][1](k) == pytest.approx(-(share * np.log(share)).sum(), abs=1e-12)
@@ -51,7 +51,7 @@ def test_a_true_answer_tells_its_own_entropy(kind, k):
 
 @pytest.mark.parametrize("kind", ["triplet", "odd_one_out"])
 @each_number
-def test_unheard_dont_knows_leave_all_groups_open(kind, k):
+def test_ignored_dont_knows_leave_all_groups_possible(kind, k):
     found, n = groups_by_answer(kind, k)
     left = sum(
         count / n * np.log(n if answer == DONT_KNOW else count) for answer, count in found.items()
@@ -70,8 +70,8 @@ def test_equations_of_the_paper():
     np.testing.assert_allclose(triplet_information(k, dont_know=False), eq_5, atol=1e-12)
 
 
-def test_two_triplets_tell_no_less_than_three_pairs():
-    # The paper's comparison at the same number of rows, figure 2; for two groups, as much.
+def test_two_triplets_are_at_least_as_informative_as_three_pairs():
+    # Figure 2 of the paper compares them at the same number of rows; equal for two groups.
     k = np.arange(2, 21)
     more = 2 * triplet_information(k) - 3 * pair_information(k)
     assert more[0] == pytest.approx(0, abs=1e-12)

@@ -15,7 +15,7 @@ def matrix_of(limits, at, X):
 
 
 def bound_of(limits, at, multiplier):
-    """Return the bound of ``tr(A C)`` for a multiplier, with which a soft bound moves."""
+    """Return the bound of ``tr(A C)``; a soft bound depends on the multiplier."""
     if not limits.inverse_bound[at]:
         return 0.0
     factor = limits.factor[at]

@@ -26,7 +26,7 @@ def test_the_named_rows_are_the_near_ones() -> None:
     assert r.answer.tolist() == [0, 2, 0, 0, 3, 3]
 
 
-def test_only_where_none_differs_are_distances_equal_unless_asked_for_more() -> None:
+def test_only_none_differs_implies_equal_distances_and_dont_know_on_request() -> None:
     alike = equalities_of(KNOWN, with_dont_know=False)
     assert np.unique(np.hstack([alike.near, alike.far])).tolist() == [6, 7, 8]
     assert len(alike.near) == 3
@@ -37,5 +37,5 @@ def test_only_where_none_differs_are_distances_equal_unless_asked_for_more() -> 
     assert more.answer.tolist() == [1, 1, 1, 1, 2, 2, 2]
 
 
-def test_pairs_alone_compare_nothing() -> None:
+def test_pairs_imply_no_comparisons() -> None:
     assert inequalities_of(KNOWN.as_pairs()).near.shape == (0, 2)

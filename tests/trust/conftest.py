@@ -1,4 +1,4 @@
-"""Answers, some of them wrong, about rows that lie in groups."""
+"""Rows in groups, and answers about them, some of which are wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Planted(NamedTuple):
 
 @pytest.fixture
 def planted():
-    """Make rows in four groups, and answers of which a share is wrong."""
+    """Make rows in four groups, and answers with a given share of wrong ones."""
 
     def make(n_pairs=300, error=0.15, seed=0, dont_know=0.0):
         X, y = make_blobs(200, 6, centers=4, cluster_std=3.0, random_state=seed)

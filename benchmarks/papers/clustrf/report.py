@@ -54,15 +54,15 @@ class ClustrfReport:
         self.sizes = ", ".join(map(str, self.study.k))
 
     def curve(self, name: str, of: s.Variant) -> pd.DataFrame:
-        """Return the ARI over k, a row a trial."""
+        """Return the ARI by k, a row for each trial."""
         return self.results.curve(name, [s.Size(k) for k in self.study.k], of, x=self.study.k)
 
     def height(self, name: str, of: s.Variant) -> pd.Series:
-        """Return the mean ARI over k, by trial."""
+        """Return the mean ARI over all k, by trial."""
         return area(self.curve(name, of)) / (len(self.study.k) - 1)
 
     def best(self, name: str, method: str) -> pd.Series:
-        """Return the heights of a method at the M that is best on average."""
+        """Return `height` of a method at the M that is best on average."""
         heights = [self.height(name, s.variant(method, m)) for m in s.M]
         return max(heights, key=lambda values: values.mean() if len(values) else -np.inf)
 
@@ -81,7 +81,7 @@ class ClustrfReport:
             yield Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
 
     def claims(self) -> Claims:
-        """Judge the paper's claims on the order of the methods."""
+        """List the paper's claims on the order of the methods."""
         where = {label: name for name, label in self.sets.items()}
         forests = {of.label: partial(self.height, of=of) for of in FORESTS}
         euclidean = {s.LABELS[m]: partial(self.best, method=m) for m in s.EUCLIDEAN}
@@ -104,7 +104,7 @@ class ClustrfReport:
         return Table(["set", *FOREST_LABELS], rows)
 
     def readings(self) -> Iterator[Block]:
-        """Compare the readings of what the paper leaves open."""
+        """Compare the settings that the paper does not specify."""
         gaps: dict[str, list[float]] = {reading: [] for reading in s.READINGS}
         for name in self.published:
             rows = []
@@ -129,13 +129,13 @@ class ClustrfReport:
         return Curves("curves", f"ARI over k, M = {s.M[0]}", [row], "k", options=options)
 
     def affinities(self) -> Iterator[Picture]:
-        """Draw Figure 3, a picture a set."""
+        """Draw Figure 3, a picture for each set."""
         for name in self.published:
             draw = partial(self.matrices, name)
             yield Picture(f"affinity_{name}", f"Affinities on {name}", draw)
 
     def matrices(self, name: str) -> Any:
-        """Show the graphs of all methods, with the share of affinity within classes."""
+        """Draw the graphs of all methods, with the share of affinity within classes."""
         y, seed = s.problem(name).y, seed_of("clustrf", name, 0)
         order = np.argsort(y, kind="stable")
         is_same = y[order][:, None] == y[order]
@@ -181,7 +181,7 @@ class ClustrfReport:
         return found
 
     def face_picture(self) -> Any:
-        """Show the affinities of the first images of the first person."""
+        """Draw the affinities of the first images of the first person."""
         top = max(float(shown.max()) for shown, *_ in self.of_one_person.values())
         figure, grid = panels(1, len(FORESTS), figsize=(8.6, 3.1))
         for panel, (label, (first, *_)) in zip(grid[0], self.of_one_person.items(), strict=True):

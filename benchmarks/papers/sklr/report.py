@@ -30,8 +30,8 @@ from benchmarks.study.results import Results
 from benchmarks.study.scores import in_order
 
 PAPER = "as the paper draws"
-#: The rows that answers are drawn from, by name: as in the paper more rows for odd-one-out answers
-#: than for pairs; or for both the few labelled rows, or all rows.
+#: The rows that answers are drawn from: as in the paper (all rows for odd-one-out answers, the few
+#: labeled rows for pairs), the labeled rows for both kinds, or all rows for both.
 SAMPLINGS = {PAPER: None, "all from the labelled rows": s.LABELLED, "all from all rows": s.ALL}
 STEMS = dict(zip(SAMPLINGS, ("curves", "curves_labelled", "curves_all"), strict=True))
 COLORS = dict(zip(s.METHODS, (GREY, BLUE, SKY, PINK, GREEN, ORANGE, RED, "black"), strict=True))
@@ -39,7 +39,7 @@ SOFT_AND_PUBLISHED = (s.SOFT, s.PUBLISHED)
 
 
 class Column(NamedTuple):
-    """A column of Figure 1: the setting of the answers, and the groups that are looked for."""
+    """A column of Figure 1: the setting of the answers, and the classes to find."""
 
     title: str
     setting: str
@@ -84,7 +84,7 @@ class SklrReport:
         return partial(self.results.curve, method=method, field=field or column.target, **points)
 
     def new(self, method: Method, column: Column) -> partial[pd.DataFrame]:
-        """Return its curve on rows outside the sample."""
+        """Return a method's curve on rows outside the sample."""
         return self.curve(method, column, field=f"new {column.target}")
 
     def wrong(self, method: Method) -> partial[pd.DataFrame]:
@@ -97,7 +97,7 @@ class SklrReport:
         return [label, *(self.results.score(name, cell, method, field) for cell in cells)]
 
     def claim(self, text: str, ours: Any, theirs: Any, at: Any = None, **more: Any) -> Claim:
-        """Compare curves on all sets, or their values at a point, or at one point each."""
+        """Compare curves on all sets; with `at`, their values at a point or at one point each."""
         first, last = at if isinstance(at, tuple) else (at, at)
         if at is not None:
             of_ours, of_theirs = ours, theirs
@@ -122,7 +122,7 @@ class SklrReport:
         return Claims([claim for claims in self.main.values() for claim in claims])
 
     def other_claims(self) -> Claims:
-        """Return all other claims."""
+        """Return all claims but those of `above_comparators`."""
         return Claims(list(self._claims()))
 
     def _claims(self) -> Iterator[Claim]:
@@ -213,7 +213,7 @@ class SklrReport:
             yield Curves(stem, f"Answers {sampling}", rows, "labelled rows of each class")
 
     def figure_2(self) -> Picture | str:
-        """Show the digits as given, and in features learned from the largest mixed answers."""
+        """Draw the digits as given, and in features learned from the most mixed answers."""
         return Picture("tsne", "Figure 2", self._maps) if s.USPS in self.sets else "No data."
 
     def _maps(self) -> Any:

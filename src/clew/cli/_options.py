@@ -93,7 +93,9 @@ def table_options(command: F) -> F:
 
 def _number_of_threads(_: click.Context, __: click.Parameter, value: int) -> int:
     if value == 0:
-        raise click.BadParameter("0 is no number of threads; -1 is one thread per core")
+        raise click.BadParameter(
+            "0 threads are not possible; use 1 or more, or -1 for one per core"
+        )
     return value
 
 

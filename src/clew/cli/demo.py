@@ -64,7 +64,8 @@ def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
     """  # noqa: D301 - click's mark for lines to keep
     if options["jobs"] == 0:
         raise click.BadParameter(
-            "0 is no number of threads; -1 is one per core", param_hint="--jobs"
+            "0 threads are not possible; use 1 or more, or -1 for one per core",
+            param_hint="--jobs",
         )
     from clew.cli._demo_run import Setting, run
 

@@ -167,10 +167,10 @@ def test_an_interrupted_fit_leaves_the_model_from_before(fitted, blobs, at):
 @pytest.mark.parametrize("n_answers", [0, 40])
 def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers):
     known = Constraints.from_labels(blobs.y, n_answers, random_state=0)
-    heard = []
+    calls = []
     model = GuidedClustering(n_clusters, random_state=0)
-    model.fit(blobs.X, constraints=known, callback=lambda *at: heard.append(at))
-    done, n = zip(*heard, strict=True)
+    model.fit(blobs.X, constraints=known, callback=lambda *at: calls.append(at))
+    done, n = zip(*calls, strict=True)
     assert set(n) == {n[0]}
     assert list(done[:-1]) == list(range(1, len(done)))
     assert done[-2] < done[-1] == n[0]

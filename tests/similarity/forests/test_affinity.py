@@ -52,7 +52,7 @@ def test_affinity_of_new_rows_compares_paths(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_trees_of_one_leaf_find_all_rows_alike(kind):
+def test_trees_of_one_leaf_give_equal_affinities(kind):
     model = ClustRF(5, affinity=kind, random_state=0).fit(np.ones((9, 2)))
     assert model.forest_.largest_tree == 1
     np.testing.assert_array_equal(model.affinity_matrix_, 1)
@@ -129,7 +129,7 @@ def test_of_equal_affinities_the_first_rows_are_kept():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_big_leaves_lend_windows(kind):
+def test_rows_of_large_leaves_are_compared_in_windows(kind):
     X = np.repeat(features(10), 100, axis=0)  # leaves of a hundred rows at least
     model = ClustRF(20, affinity=kind, random_state=0).fit(X)
     graph = model.kneighbors_graph(15)

@@ -140,7 +140,7 @@ def test_dense_affinities_have_a_limit(monkeypatch):
     assert model.kneighbors_graph(5).shape == (150, 150)
 
 
-def test_refitting_forgets_the_matrix():
+def test_a_refit_discards_the_matrix():
     model = ClustRF(20, random_state=0).fit(X)
     assert model.affinity_matrix_.shape == (150, 150)
     assert model.fit(X[:40]).affinity_matrix_.shape == (40, 40)

@@ -126,7 +126,7 @@ def test_contradictions_are_refused_by_name_when_hard(chain):
         assert coprf(**accepted).fit(X, constraints=c).n_violated_.shape == (40,)
 
 
-def test_a_contradiction_with_an_answer_of_no_weight_is_none():
+def test_answers_of_weight_0_contradict_nothing():
     c = Constraints.from_pairs(must_link=[(0, 1)], cannot_link=[(0, 1)], n_samples=150)
     c = c.with_weights(pair_weights=[1.0, 0.0])
     model = coprf(mode="hard", share=1.0, trust=None).fit(X, constraints=c)

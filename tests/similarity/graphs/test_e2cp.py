@@ -249,10 +249,10 @@ def test_a_refit_that_is_refused_or_interrupted_leaves_what_was(monkeypatch):
 
 
 def test_callback_is_called_by_the_sparse_form():
-    heard = []
-    E2CP(form="sparse").fit(X, constraints=ANSWERS, callback=lambda *done: heard.append(done))
-    assert heard[-1] == (1, 1)
-    assert len(heard) == 2
+    calls = []
+    E2CP(form="sparse").fit(X, constraints=ANSWERS, callback=lambda *done: calls.append(done))
+    assert calls[-1] == (1, 1)
+    assert len(calls) == 2
 
 
 def test_refitting_forgets():

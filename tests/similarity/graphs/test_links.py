@@ -61,7 +61,7 @@ def test_a_full_cannot_link_leaves_no_entry():
     assert graph.nnz == 40 * 40 - 4
 
 
-def test_what_was_said_adds_up():
+def test_answers_about_one_pair_add_up():
     known = Constraints.from_pairs(
         must_link=[(0, 1), (1, 0), (2, 3)], cannot_link=[(2, 3), (4, 5)], dont_know=[(6, 7)],
         n_samples=8,
@@ -71,7 +71,7 @@ def test_what_was_said_adds_up():
     assert strength.tolist() == [1.0, -1.0]
 
 
-def test_linked_pairs_are_as_alike_as_any_or_as_unlike():
+def test_linked_pairs_get_the_largest_or_the_smallest_affinity():
     A = LinkedAffinity().fit(X, constraints=ANSWERS).affinity_matrix_
     apart = ~np.eye(N, dtype=bool)
     assert (A[tuple(ANSWERS.must_link.T)] == PLAIN[apart].max()).all()
@@ -159,7 +159,7 @@ def test_negative_affinities_make_no_graph():
         LinkedAffinity("precomputed").fit(csr_array(S))
 
 
-def test_what_a_forest_disbelieves_is_not_written_in():
+def test_links_have_the_weights_that_the_forest_estimates():
     known = Constraints.from_labels(y, 300, error=0.2, random_state=0)
     for kind in (LinkedAffinity, SpectralLearning):
         model = kind(COPRF(50, trust="posterior", random_state=0)).fit(X, constraints=known)
@@ -169,12 +169,12 @@ def test_what_a_forest_disbelieves_is_not_written_in():
         assert model.constraint_weight_.min() < 0.5
 
 
-def test_links_on_a_finished_graph_leave_it_finished():
+def test_links_on_a_graph_make_a_graph():
     assert LinkedAffinity(SpectralLearning()).is_graph
     assert not LinkedAffinity().is_graph
 
 
-def test_new_rows_are_measured_by_what_is_beneath():
+def test_new_rows_get_the_affinities_of_the_base_similarity():
     model = LinkedAffinity().fit(X, constraints=ANSWERS)
     np.testing.assert_array_equal(model.transform(X[:9]), AdaptiveKNN().fit(X).transform(X[:9]))
     assert not hasattr(LinkedAffinity("precomputed").fit(PLAIN), "transform")

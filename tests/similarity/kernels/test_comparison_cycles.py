@@ -28,13 +28,13 @@ def test_answers_that_can_hold_are_no_conflict() -> None:
     assert conflicts(triplets((0, 1, 2), (0, 1, 2))) == []
 
 
-def test_opposite_triplets_are() -> None:
+def test_opposite_triplets_are_a_conflict() -> None:
     (conflict,) = conflicts(triplets((3, 4, 5), (0, 1, 2), (0, 2, 1)))
     assert conflict.chain == ((0, 1), (0, 2), (0, 1))
     assert str(conflict) == "the answers imply d(0, 1) < d(0, 2) < d(0, 1)"
 
 
-def test_two_different_odd_ones_are() -> None:
+def test_two_different_odd_ones_are_a_conflict() -> None:
     known = Constraints.from_odd_one_out([(0, 1, 2), (2, 0, 1)], [2, 2], n_samples=9)
     (conflict,) = conflicts(known)  # first 2 is said to differ, and then 1
     assert conflict.chain == ((0, 1), (0, 2), (0, 1))
@@ -48,7 +48,7 @@ def test_the_chain_is_the_shortest() -> None:
     assert shorter.chain == ((0, 1), (0, 2), (0, 1))
 
 
-def test_separate_circles_are_separate_conflicts() -> None:
+def test_separate_cycles_are_separate_conflicts() -> None:
     found = conflicts(triplets((0, 1, 2), (0, 2, 1), (3, 4, 5), (3, 5, 4)))
     assert [conflict.chain[0] for conflict in found] == [(0, 1), (3, 4)]
 
@@ -60,7 +60,7 @@ def test_where_none_differs_no_distance_is_smaller() -> None:
     assert conflict.chain == ((0, 1), (0, 2), (0, 1))
 
 
-def test_dont_know_is_no_equality_unless_so_wanted() -> None:
+def test_dont_know_is_an_equality_only_on_request() -> None:
     known = triplets((0, 1, 2), odd_one_out=[(0, 1, 2, -2)])
     assert conflicts(known) == []
     assert len(conflicts(known, equal_if_unknown=True)) == 1
@@ -74,7 +74,7 @@ def test_a_must_link_is_nearer_than_a_cannot_link() -> None:
     assert conflict.chain[0] == conflict.chain[-1]
 
 
-def test_one_pair_said_to_be_both_is_a_conflict() -> None:
+def test_a_pair_with_both_answers_is_a_conflict() -> None:
     (conflict,) = conflicts(Constraints(9, pairs=[(0, 1, 1), (0, 1, 0)]))
     assert conflict.chain == ((0, 1), (0, 1))
 

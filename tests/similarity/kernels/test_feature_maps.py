@@ -70,7 +70,7 @@ def test_of_many_rows_a_sample_is_enough(monkeypatch, n_samples) -> None:
     np.testing.assert_array_equal(features, again)
 
 
-def test_copies_of_a_row_give_no_scale_of_nil() -> None:
+def test_copies_of_a_row_give_no_scale_of_0() -> None:
     copies = np.vstack([np.repeat(X[:1], 80, axis=0), X])
     features = AdaptiveGaussian(rank=60).fit(copies).transform(copies)
     assert np.isfinite(features).all()
@@ -88,7 +88,7 @@ def test_units_of_features_do_not_matter() -> None:
     np.testing.assert_allclose(huge @ huge.T, features @ features.T, atol=1e-8)
 
 
-def test_a_kernel_that_is_no_kernel_gives_no_longer_features_than_it_should() -> None:
+def test_features_of_an_indefinite_kernel_are_no_longer_than_its_diagonal() -> None:
     rows = np.array(np.meshgrid(*[range(5)] * 3)).reshape(3, -1).T / 2.0
     kernel = papers_kernel(rows, 100)
     assert np.linalg.eigvalsh(kernel)[0] < -1e-3
@@ -97,7 +97,7 @@ def test_a_kernel_that_is_no_kernel_gives_no_longer_features_than_it_should() ->
     np.testing.assert_allclose(features @ features.T, kernel, atol=0.15)
 
 
-def test_pivots_tell_the_kernel_of_each_other_exactly() -> None:
+def test_the_kernel_among_pivots_is_exact() -> None:
     kernel = rbf_kernel(X, gamma=0.1)
     pivots, root = pivoted_cholesky(np.ones(len(X)), lambda at: kernel[:, at], 10, 0.0)
     assert len(set(pivots)) == 10
@@ -119,7 +119,7 @@ def test_fourier_features_come_near_their_kernel() -> None:
     np.testing.assert_allclose(features @ features.T, rbf_kernel(X, gamma=width**-2), atol=0.12)
 
 
-def test_lopsided_kernels_are_refused() -> None:
+def test_asymmetric_kernels_are_refused() -> None:
     with pytest.raises(InvalidDataError, match="symmetric"):
         PrecomputedKernel().fit(np.triu(np.ones((4, 4))))
     with pytest.raises(InvalidDataError, match="square"):

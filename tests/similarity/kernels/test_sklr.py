@@ -78,7 +78,7 @@ def test_all_kinds_hold_at_once() -> None:
     assert len(model.multipliers_) == 1 + 2 * 60 + 20
 
 
-def test_answers_bring_groups_out_that_features_alone_hide() -> None:
+def test_answers_reveal_groups_that_features_hide() -> None:
     assert agreement(SKLR(random_state=0).fit(X)) < 0.3
     assert agreement(SKLR(random_state=0).fit(X, constraints=KNOWN)) > 0.7
 
@@ -107,7 +107,7 @@ def test_without_answers_the_kernel_is_left_as_it_was() -> None:
         assert len(other.multipliers_) == 0
 
 
-def test_dont_know_is_an_equality_only_if_so_wanted_and_then_no_comparison() -> None:
+def test_dont_know_is_an_equality_only_on_request() -> None:
     unsure = Constraints(80, triplets=[(0, 1, 2, -2)], odd_one_out=[(3, 4, 5, -2)])
     model = SKLR(dont_know="equal", slack="none", random_state=0).fit(X, constraints=unsure)
     assert squared(model, 0, 1) == pytest.approx(squared(model, 0, 2), rel=5e-3)
@@ -117,7 +117,7 @@ def test_dont_know_is_an_equality_only_if_so_wanted_and_then_no_comparison() -> 
     assert len(model.multipliers_) == 0
 
 
-def test_weights_count_and_weight_0_says_nothing() -> None:
+def test_weights_count_and_weight_0_is_ignored() -> None:
     half = KNOWN.with_weights(odd_one_out_weights=np.full(60, 0.5))
     a = SKLR(C=0.05, random_state=0).fit(X, constraints=half)
     b = SKLR(C=0.025, random_state=0).fit(X, constraints=KNOWN)
@@ -128,7 +128,7 @@ def test_weights_count_and_weight_0_says_nothing() -> None:
         np.testing.assert_array_equal(model.A_, np.eye(model.rank_))
 
 
-def test_price_limits_how_hard_an_answer_pulls() -> None:
+def test_the_penalty_bounds_the_multipliers() -> None:
     pulls = [
         SKLR(C=penalty, random_state=0).fit(X, constraints=odd_ones(60, error=0.3))
         for penalty in (0.05, 0.5)
@@ -141,7 +141,7 @@ def test_price_limits_how_hard_an_answer_pulls() -> None:
     assert divergence(pulls[0]) < divergence(pulls[1])
 
 
-def test_the_papers_algorithm_goes_farther_than_it_must_and_depends_on_order() -> None:
+def test_the_papers_algorithm_does_not_reach_the_minimum_and_depends_on_order() -> None:
     nearest = SKLR(slack="none", random_state=0).fit(X, constraints=KNOWN)
     other = SKLR(slack="none", random_state=1, tol=1e-4).fit(X, constraints=KNOWN)
     assert divergence(other) == pytest.approx(divergence(nearest), rel=5e-3)
@@ -248,7 +248,7 @@ def test_contradictions_are_refused_without_slack_and_reported_with_it() -> None
 
 
 @pytest.mark.parametrize("slack", ["l1", "none"])
-def test_answers_about_copies_of_rows_are_skipped_aloud(slack) -> None:
+def test_answers_about_copies_of_rows_are_skipped_and_listed(slack) -> None:
     copies = np.vstack([X, X[:2]])
     known = Constraints(
         82,
@@ -273,14 +273,14 @@ def test_rows_on_one_line_keep_the_ratio_of_their_distances() -> None:
     assert "one line" in model.skipped_[0].reason
 
 
-def test_few_answers_take_the_default_price_and_many_choose_one() -> None:
+def test_the_penalty_is_the_default_for_few_answers_and_chosen_by_many() -> None:
     assert SKLR(random_state=0).fit(X, constraints=odd_ones(5)).C_ == 0.5
     right = SKLR(random_state=0).fit(X, constraints=odd_ones(80)).C_
     wrong = SKLR(random_state=0).fit(X, constraints=odd_ones(80, error=0.45)).C_
     assert 0.05 <= wrong < right <= 2
 
 
-def test_price_is_chosen_from_pairs_too() -> None:
+def test_the_penalty_is_chosen_from_pairs_too() -> None:
     known = Constraints.from_labels(GROUP, 60, random_state=0)
     model = SKLR(random_state=0).fit(X, constraints=known)
     assert 0.05 <= model.C_ <= 2
@@ -300,7 +300,7 @@ def test_too_few_sweeps_warn() -> None:
         SKLR(slack="none", max_iter=1, random_state=0).fit(X, constraints=KNOWN)
 
 
-def test_warnings_point_at_who_called() -> None:
+def test_warnings_name_the_calling_line() -> None:
     model = SKLR(C=1.0, max_iter=1, tol=1e-9, random_state=0)
     for call in (model.fit, model.partial_fit):
         with pytest.warns(ConvergenceWarning) as caught:

@@ -37,7 +37,7 @@ def test_it_is_sklr_without_slack_where_there_are_pairs_alone() -> None:
     np.testing.assert_allclose(a.kernel_, b.kernel_, atol=1e-3)
 
 
-def test_bounds_move_farther_where_moving_is_cheaper() -> None:
+def test_bounds_move_farther_with_a_smaller_penalty() -> None:
     near, far = KNOWN.must_link, KNOWN.cannot_link
     gaps = []
     for gamma in (0.1, 1.0, 100.0):
@@ -47,7 +47,7 @@ def test_bounds_move_farther_where_moving_is_cheaper() -> None:
     assert gaps == sorted(gaps)
 
 
-def test_answers_bring_groups_out_that_features_alone_hide() -> None:
+def test_answers_reveal_groups_that_features_hide() -> None:
     found = [
         KMeans(2, n_init=5, random_state=0).fit_predict(
             SKMS(random_state=0).fit(X, constraints=known).embedding_

@@ -42,7 +42,7 @@ def mixed(penalty):
     )
 
 
-def test_what_is_found_is_the_sum_of_what_pulls() -> None:
+def test_the_inverse_is_the_sum_of_the_constraints_by_multiplier() -> None:
     limits = mixed(0.3)
     found = solved(Problem(X, limits))
     inverse = np.eye(5) + sum(
@@ -54,7 +54,7 @@ def test_what_is_found_is_the_sum_of_what_pulls() -> None:
         assert off == pytest.approx(expected, abs=1e-9)
 
 
-def test_it_is_the_optimum_of_the_dual_and_the_gap_says_so() -> None:
+def test_the_solution_is_the_optimum_of_the_dual() -> None:
     limits = mixed(0.3)
     matrices = [reference.matrix_of(limits, at, X) for at in range(len(limits.rows))]
     bound = np.where(
@@ -99,7 +99,7 @@ def test_uncorrected_projections_keep_all_comparisons_but_go_farther_than_they_m
     assert max(divergences) > 1.001 * min(divergences)
 
 
-def test_matrix_is_positive_definite_even_where_nothing_can_hold() -> None:
+def test_the_matrix_is_positive_definite_although_constraints_contradict() -> None:
     both = comparisons(np.r_[NEAR, FAR], np.r_[FAR, NEAR], 2.0, np.full(80, np.inf))
     found = solved(Problem(X, both), max_iter=20, tol=1e-3)
     assert not found.is_done
@@ -148,6 +148,6 @@ def test_no_constraints_change_nothing() -> None:
 
 
 def test_callback_counts_sweeps() -> None:
-    heard = []
-    found = solved(problem_of(0.2), callback=lambda done, n: heard.append((done, n)))
-    assert heard == [(done, 3000) for done in range(1, found.n_iter + 1)]
+    calls = []
+    found = solved(problem_of(0.2), callback=lambda done, n: calls.append((done, n)))
+    assert calls == [(done, 3000) for done in range(1, found.n_iter + 1)]

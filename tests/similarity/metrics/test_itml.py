@@ -75,7 +75,7 @@ def test_without_answers_the_metric_is_the_given_one() -> None:
     np.testing.assert_allclose(whole, np.linalg.inv(np.cov(X.T, bias=True)), rtol=1e-8)
 
 
-def test_weights_are_prices_of_bounds() -> None:
+def test_weights_multiply_the_penalty() -> None:
     half = KNOWN.with_weights(pair_weights=np.full(40, 0.5))
     a = ITML(2.0, tol=1e-6, random_state=0).fit(X, constraints=half).metric_
     b = ITML(1.0, tol=1e-6, random_state=0).fit(X, constraints=KNOWN).metric_
@@ -91,7 +91,7 @@ def test_units_of_all_features_together_do_not_matter(unit) -> None:
     np.testing.assert_allclose(b.bounds_, np.array(a.bounds_) * unit**2)
 
 
-def test_a_flat_feature_has_no_weight_under_the_covariance() -> None:
+def test_a_constant_feature_has_no_weight_under_the_covariance() -> None:
     flat = np.column_stack([X, np.ones(150)])
     metric = ITML(prior="covariance", random_state=0).fit(flat, constraints=KNOWN).metric_
     np.testing.assert_allclose(metric[4], 0)
@@ -107,7 +107,7 @@ def test_thousands_of_close_pairs_end_in_a_positive_definite_metric() -> None:
     assert np.linalg.eigvalsh(model.metric_)[0] > 0
 
 
-def test_cannot_links_between_copies_are_skipped_aloud() -> None:
+def test_cannot_links_between_copies_are_skipped_and_listed() -> None:
     known = Constraints.from_pairs(must_link=[(0, 2)], cannot_link=[(0, 1)], n_samples=3)
     model = ITML().fit(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 5.0]]), constraints=known)
     assert [(skip.kind, skip.answer) for skip in model.skipped_] == [("pair", 1)]

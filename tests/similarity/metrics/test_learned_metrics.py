@@ -59,7 +59,7 @@ def ari(model, k=3):
 
 
 @each
-def test_answers_tell_the_direction_that_matters(method, answers):
+def test_answers_determine_the_direction_that_matters(method, answers):
     assert ari(method.fit(X)) < 0.5  # without answers the metric is Euclid's
     np.testing.assert_array_equal(method.metric_, np.eye(3))
     assert ari(method.fit(X, constraints=answers)) > 0.9
@@ -91,7 +91,7 @@ def test_the_unit_of_all_features_does_not_matter(method, answers, factor):
 
 
 @each
-def test_answers_of_no_weight_and_dont_knows_say_nothing(method, answers):
+def test_answers_of_weight_0_and_dont_knows_are_ignored(method, answers):
     nothing = answers.with_weights(
         pair_weights=np.zeros(len(answers.pairs)),
         triplet_weights=np.zeros(len(answers.triplets)),
@@ -135,7 +135,7 @@ def test_hard_cases_of_data_work(method, answers):
 
 
 @each
-def test_contradictory_answers_are_weighed(method, answers):
+def test_a_few_contradictory_answers_change_the_metric_a_little(method, answers):
     if method.supports.pairs:
         wrong = Constraints.from_pairs(cannot_link=PAIRS.must_link[:3], n_samples=N)
     else:
@@ -155,7 +155,7 @@ def test_none_differs_is_refused_by_name(method):
 
 
 @comparing
-def test_none_differs_of_weight_0_says_nothing(method):
+def test_none_differs_of_weight_0_is_ignored(method):
     c = Constraints(N, odd_one_out=[(0, 1, 2, -1)], odd_one_out_weights=[0.0])
     alone = clone(method).fit(X, constraints=TRIPLETS).metric_
     np.testing.assert_array_equal(clone(method).fit(X, constraints=TRIPLETS + c).metric_, alone)
@@ -186,7 +186,7 @@ def lsml_objective(metric, weight, data=X):
 
 
 @pytest.mark.parametrize("weight", [1.0, 50.0])
-def test_lsml_minimises_the_paper_s_objective(weight):
+def test_lsml_minimizes_the_paper_s_objective(weight):
     model = LSML(weight=weight).fit(X, constraints=TRIPLETS)
     least = lsml_objective(model.metric_, weight)
     assert Units.of_mean_variance(X).unit == pytest.approx(1.0)
@@ -206,12 +206,12 @@ def test_lsml_s_auto_weight_is_ten_times_the_number_of_comparisons():
     )
 
 
-def test_lsml_without_weight_stays_where_it_was():
+def test_lsml_of_weight_0_stays_euclidean():
     model = LSML(weight=0.0).fit(X, constraints=TRIPLETS)
     np.testing.assert_allclose(model.metric_, np.eye(3), atol=1e-6)
 
 
-def test_lsml_says_when_it_was_stopped():
+def test_lsml_warns_if_it_does_not_converge():
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         LSML(max_iter=1).fit(X, constraints=TRIPLETS)
 
@@ -223,7 +223,7 @@ def mmc_ratio(metric, ridge):
 
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("ridge", [1e-6, 1.0])
-def test_mmc_maximises_the_paper_s_ratio(diagonal, ridge):
+def test_mmc_maximizes_the_paper_s_ratio(diagonal, ridge):
     model = MMC(diagonal=diagonal, ridge=ridge).fit(X, constraints=PAIRS)
     most = mmc_ratio(model.metric_, ridge)
     assert -1e-9 < model.duality_gap_ < 1e-4
@@ -235,7 +235,7 @@ def test_mmc_maximises_the_paper_s_ratio(diagonal, ridge):
         assert mmc_ratio(mixed, ridge) <= most * (1 + 1e-4)
 
 
-def test_mmc_diagonal_is_where_another_minimiser_of_the_paper_s_objective_ends():
+def test_mmc_diagonal_is_the_minimum_that_another_minimizer_finds():
     near, far = ((X[p[:, 0]] - X[p[:, 1]]) ** 2 for p in (PAIRS.must_link, PAIRS.cannot_link))
 
     def value(root):
@@ -249,7 +249,7 @@ def test_mmc_diagonal_is_where_another_minimiser_of_the_paper_s_objective_ends()
     np.testing.assert_allclose(ours / ours.sum(), found.x**2 / (found.x**2).sum(), atol=1e-4)
 
 
-def test_mmc_diagonal_is_diagonal_and_keeps_the_spread_of_rows():
+def test_mmc_keeps_the_total_variance_and_diagonal_metrics_are_diagonal():
     for diagonal in (False, True):
         model = MMC(diagonal=diagonal).fit(3.0 * X, constraints=PAIRS)
         assert model.embedding_.var(axis=0).sum() == pytest.approx((3.0 * X).var(axis=0).sum())
@@ -294,7 +294,7 @@ def test_sparse_lp_s_objective_is_the_paper_s(diagonal):
             assert value(other) >= model.objective_ - 1e-9
 
 
-def test_sparse_lp_keeps_euclid_where_answers_do_not_pay():
+def test_sparse_lp_with_a_large_penalty_stays_euclidean():
     model = SparseLP(sparsity=1e6).fit(X, constraints=TRIPLETS)
     np.testing.assert_array_equal(model.metric_, np.eye(3))
 

@@ -21,10 +21,10 @@ def answers_from(is_same):
     return Constraints(2 * n, pairs=np.column_stack([rows, is_same]))
 
 
-def planted_evidence(error, n=4000, seed=0, spread=3.0, intercept=-1.0):
+def planted_evidence(error, n=4000, seed=0, scale=3.0, intercept=-1.0):
     """Draw evidence, then truths by the model, then answers of which a share is wrong."""
     random = np.random.default_rng(seed)
-    evidence = spread * random.normal(size=n)
+    evidence = scale * random.normal(size=n)
     truth = random.uniform(size=n) < expit(evidence + intercept)
     is_wrong = random.uniform(size=n) < error
     return evidence, answers_from((truth ^ is_wrong).astype(int)), is_wrong
@@ -70,13 +70,13 @@ def test_probabilities_are_calibrated(error):
     assert p.mean() == pytest.approx(is_wrong.mean(), abs=0.03)
 
 
-def test_columns_that_tell_nothing_do_little_harm():
+def test_uninformative_columns_do_little_harm():
     evidence, answers, is_wrong = planted_evidence(0.15)
     noise = np.random.default_rng(1).normal(size=len(evidence))
     alone = posterior(evidence, answers)
-    beside = posterior(np.column_stack([evidence, noise]), answers)
-    assert roc_auc_score(is_wrong, beside.p_wrong) > roc_auc_score(is_wrong, alone.p_wrong) - 0.01
-    assert beside.error_rate == pytest.approx(alone.error_rate, abs=0.02)
+    both = posterior(np.column_stack([evidence, noise]), answers)
+    assert roc_auc_score(is_wrong, both.p_wrong) > roc_auc_score(is_wrong, alone.p_wrong) - 0.01
+    assert both.error_rate == pytest.approx(alone.error_rate, abs=0.02)
 
 
 def test_dont_know_has_no_probability_and_no_weight():
@@ -130,7 +130,7 @@ def test_wrong_answers_about_real_features_are_found(planted, seed):
     assert found.error_rate == pytest.approx(0.15, abs=0.08)
 
 
-def test_answers_without_errors_are_believed(planted):
+def test_answers_without_errors_keep_their_weight(planted):
     X, answers, _ = planted(error=0.0)
     found = posterior(answer_evidence(X, answers, n_trees=200, random_state=0), answers)
     assert found.error_rate < 0.05

@@ -37,7 +37,7 @@ def scores(known):
 
 @settings(max_examples=8, deadline=None)
 @given(ignored=st.sets(st.integers(0, 49), max_size=45), seed=st.integers(0, 9))
-def test_weight_0_is_no_answer(ignored, seed):
+def test_answers_of_weight_0_are_ignored(ignored, seed):
     weight = np.random.default_rng(seed).uniform(0.1, 1.0, 50)
     counts = np.array([at not in ignored for at in range(50)])
     weight[~counts] = 0.0
@@ -53,7 +53,7 @@ def test_weight_0_is_no_answer(ignored, seed):
             assert np.isnan(every[name][~counts]).all()
 
 
-def test_a_common_factor_of_weights_changes_nothing_but_how_much_is_known():
+def test_a_common_factor_of_weights_changes_only_the_error_rate():
     whole, rate = scores(ANSWERS)
     halved, rate_of_halves = scores(ANSWERS.with_weights(pair_weights=np.full(50, 0.5)))
     for name in ("vote", "inconsistency", "evidence"):
@@ -62,7 +62,7 @@ def test_a_common_factor_of_weights_changes_nothing_but_how_much_is_known():
     assert rate != rate_of_halves
 
 
-def test_two_halves_are_one_answer():
+def test_two_answers_of_half_the_weight_equal_one():
     evidence = answer_evidence(X, ANSWERS, n_trees=30, random_state=0)
     halves = ANSWERS.with_weights(pair_weights=np.full(50, 0.5))
     once = posterior(evidence, ANSWERS)
@@ -71,7 +71,7 @@ def test_two_halves_are_one_answer():
     np.testing.assert_allclose(twice.p_wrong[:50], once.p_wrong, atol=1e-3)
 
 
-def test_light_answers_hardly_vote():
+def test_answers_of_small_weight_hardly_vote():
     wrong = Constraints.from_labels(Y, 200, error=1.0, random_state=1)
     light = wrong.with_weights(pair_weights=np.full(200, 1e-3))
     right = ANSWERS.is_must_link
@@ -85,7 +85,7 @@ def test_light_answers_hardly_vote():
 
 
 @pytest.mark.parametrize("trust", ["auto", "posterior", "inconsistency"])
-def test_weight_0_changes_nothing_in_a_forest(trust):
+def test_a_forest_ignores_answers_of_weight_0(trust):
     wrong = Constraints.from_labels(Y, 40, error=1.0, random_state=1)
     both = ANSWERS + wrong.with_weights(pair_weights=np.zeros(40))
     forests = [

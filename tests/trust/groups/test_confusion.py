@@ -1,4 +1,4 @@
-"""Who errs how: counted against known groups, drawn to others where answers are few."""
+"""Confusion matrices of annotators: counts given groups, shrunk toward the pooled matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clew.trust.groups._shrinkage import Prior, shrink, uniform_matrix
 
 Y = np.repeat([0, 1, 2], 40)
 PAIR = np.array([[0.7, 0.2, 0.1], [0.05, 0.75, 0.2]])
-#: The same in whatever order rows are named.
+#: Does not depend on the order in which a question names b and c.
 TRIPLET = np.array([[0.65, 0.15, 0.2], [0.15, 0.65, 0.2], [0.2, 0.2, 0.6]])
 
 
@@ -34,11 +34,11 @@ def answers_of(rng, n, *, confusion=None, names=("ann",), kinds=("pair", "triple
 
 
 def with_dont_know(matrix):
-    """The matrix of an oracle of pairs, which also has a row for a true don't-know."""
+    """Add the row for a true don't-know, which the oracle's matrix of pairs has too."""
     return np.vstack([matrix, [0, 0, 1]])
 
 
-def test_many_answers_give_the_matrix_of_who_gave_them():
+def test_many_answers_recover_the_matrix_of_their_annotator():
     table = {"pair": with_dont_know(PAIR), "triplet": TRIPLET}
     known = answers_of(np.random.default_rng(0), 4000, confusion=table)
     found = ConfusionMatrices().fit(known, Y)
@@ -67,7 +67,7 @@ def test_odd_one_out_does_not_depend_on_the_order_of_rows():
 
 
 def forced_choices(n=400, error=0.0):
-    """Answers to triplets of people who always choose, all stored as the nearer row first."""
+    """Triplets from people who never answer don't-know, stored with the nearer row first."""
     rng = np.random.default_rng(0)
     rows = np.array([rng.permutation(len(Y))[:3] for _ in range(n)])
     first, second = (Y[rows[:, 0]] == Y[rows[:, at]] for at in (1, 2))
@@ -105,7 +105,7 @@ def test_an_open_question_is_no_evidence_under_forced_choice(n):
         np.testing.assert_allclose(matrix.sum(axis=1), 1)
 
 
-def test_the_error_rate_of_forced_choices_is_that_of_settled_questions():
+def test_the_error_rate_counts_only_questions_that_the_groups_answer():
     found = ConfusionMatrices().fit(forced_choices(4000, error=0.2), Y)
     assert found.error_rates_[0] == pytest.approx(0.2, abs=0.03)
 
@@ -118,7 +118,7 @@ def test_forced_choice_of_the_odd_one_out():
     known = Constraints.from_odd_one_out(rows, without, n_samples=len(Y))
     matrix = ConfusionMatrices().fit(known, Y).of("")["odd_one_out"]
     np.testing.assert_allclose(matrix[3:, :3], 1 / 3, atol=0.01)
-    # "None differs" is offered, don't-know is not.
+    # These people may answer "none differs", but not don't-know.
     some = np.where(said == -2, rng.integers(3, size=300), said)
     known = Constraints.from_odd_one_out(rows, some, n_samples=len(Y))
     matrix = ConfusionMatrices().fit(known, Y).of("")["odd_one_out"]
@@ -126,12 +126,12 @@ def test_forced_choice_of_the_odd_one_out():
     np.testing.assert_allclose(matrix[4, :3], 1 / 3, atol=0.03)
 
 
-def test_nobody_said_anything():
+def test_without_answers_the_prior_remains():
     found = ConfusionMatrices(prior_error=0.2).fit(Constraints(len(Y)), Y)
     np.testing.assert_allclose(found.pooled_["triplet"], uniform_matrix("triplet", 0.2))
 
 
-def test_few_answers_stay_near_the_prior_and_many_leave_it():
+def test_matrices_of_few_answers_are_near_the_prior():
     rng, prior = np.random.default_rng(2), uniform_matrix("pair", 0.15)
     table = {"pair": with_dont_know(np.array([[0.2, 0.8, 0.0], [0.8, 0.2, 0.0]]))}
     away = [
@@ -148,7 +148,7 @@ def test_few_answers_stay_near_the_prior_and_many_leave_it():
     assert away == sorted(away)
 
 
-def test_who_said_little_is_drawn_to_what_all_say():
+def test_matrices_of_few_answers_are_shrunk_toward_the_pooled_one():
     rng = np.random.default_rng(3)
     many = answers_of(rng, 1000, kinds=("pair",), names=("a", "b", "c"), error=0.35)
     few = answers_of(rng, 2, kinds=("pair",), names=("new",), error=0.0)
@@ -174,7 +174,7 @@ def test_matrices_are_those_of_highest_posterior_probability():
         assert log_posterior(near / near.sum(axis=-1, keepdims=True)) < best
 
 
-def test_error_rates_of_people_who_differ():
+def test_error_rates_of_several_annotators():
     rng = np.random.default_rng(5)
     rates = {"good": 0.02, "fair": 0.2, "poor": 0.45}
     kinds = ("pair", "triplet", "odd_one_out")
@@ -189,8 +189,8 @@ def test_error_rates_of_people_who_differ():
         assert bounds[0] < rate < bounds[1]
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say():
-    # Truth drawn from the prior that the model believes in, so that the level is exact.
+def test_intervals_contain_the_truth_at_their_nominal_rate():
+    # The true matrix is drawn from the model's prior, so that the level of the intervals is exact.
     rng, inside, n = np.random.default_rng(6), [], 60
     for _ in range(60):
         truth = rng.dirichlet(20 * uniform_matrix("pair", 0.15)[0])
@@ -222,7 +222,7 @@ def test_more_answers_narrow_the_intervals():
     assert width[3] < width[2]
 
 
-def test_weights_count_as_parts_of_answers_and_weight_0_as_none():
+def test_two_answers_of_half_the_weight_equal_one_and_weight_0_is_ignored():
     known = answers_of(np.random.default_rng(8), 200, error=0.3)
     nothing = known.with_weights(pair_weights=np.zeros(200), triplet_weights=np.zeros(200))
     empty = ConfusionMatrices().fit(nothing, Y)
@@ -234,13 +234,13 @@ def test_weights_count_as_parts_of_answers_and_weight_0_as_none():
     np.testing.assert_allclose(twice.matrices_["triplet"], once.matrices_["triplet"])
 
 
-def test_chances_of_groups_serve_as_well_as_groups():
+def test_probabilities_of_groups_are_accepted():
     known = answers_of(np.random.default_rng(9), 200, error=0.3)
     of_labels = ConfusionMatrices().fit(known, Y)
-    of_chances = ConfusionMatrices().fit(known, np.eye(3)[Y])
-    np.testing.assert_allclose(of_labels.matrices_["triplet"], of_chances.matrices_["triplet"])
+    of_memberships = ConfusionMatrices().fit(known, np.eye(3)[Y])
+    np.testing.assert_allclose(of_labels.matrices_["triplet"], of_memberships.matrices_["triplet"])
     vague = ConfusionMatrices().fit(known, np.full((len(Y), 3), 1 / 3))
-    # Who knows nothing of the groups cannot tell the two rows of the matrix apart by answers.
+    # With uniform memberships, answers do not distinguish the two rows of the matrix.
     rows = vague.matrices_["pair"][0]
     assert np.abs(rows[0] - rows[1]).max() < np.abs(of_labels.matrices_["pair"][0][:, 0]).max()
 
@@ -248,10 +248,10 @@ def test_chances_of_groups_serve_as_well_as_groups():
 def test_rows_without_a_group_are_with_no_other():
     known = Constraints.from_pairs(must_link=[(0, 1)] * 50, n_samples=2)
     found = ConfusionMatrices().fit(known, [-1, -1])
-    assert found.of("")["pair"][1, 0] > 0.5  # said same, though different
+    assert found.of("")["pair"][1, 0] > 0.5  # must-links between different groups
 
 
-def test_log_likelihood_by_hand():
+def test_log_likelihood_of_a_small_example():
     known = Constraints.from_pairs(
         must_link=[(0, 1)], cannot_link=[(0, 2)], dont_know=[(1, 2)], n_samples=3
     ).with_weights(pair_weights=[1.0, 0.5, 0.0])
@@ -269,9 +269,9 @@ def test_unknown_annotators_are_refused():
     strangers = answers_of(np.random.default_rng(11), 20, names=("zoe",))
     with pytest.raises(InvalidConstraintsError, match="'zoe'"):
         found.log_likelihood(strangers, Y)
-    silent = known.select(pairs=known.pair_annotators == 0, triplets=known.triplet_annotators == 0)
+    of_ann = known.select(pairs=known.pair_annotators == 0, triplets=known.triplet_annotators == 0)
     with pytest.raises(InvalidParameterError, match="'ben'"):
-        ConfusionMatrices().fit(silent, Y).of("ben")
+        ConfusionMatrices().fit(of_ann, Y).of("ben")
 
 
 @pytest.mark.parametrize(
@@ -312,19 +312,20 @@ def test_parameters_outside_their_range_are_refused(name):
 
 
 @pytest.mark.parametrize("strength", [1e-300, 1e9])
-def test_intervals_hold_the_chances_however_strong_the_prior(strength):
+def test_intervals_contain_the_estimates_for_any_strength_of_the_prior(strength):
     known = answers_of(np.random.default_rng(12), 50, kinds=("pair", "triplet", "odd_one_out"))
     model = ConfusionMatrices(prior_strength=strength, pooling_strength=strength).fit(known, Y)
-    for kind, chances in model.matrices_.items():
+    for kind, matrices in model.matrices_.items():
         low, high = np.moveaxis(model.intervals_[kind], -1, 0)
         assert (low <= high).all()
-        # Of what was never said, the mean of a very skewed distribution is above its bounds.
-        heard = chances > 0.01
-        assert ((low <= chances) & (chances <= high))[heard].all()
+        # The posterior of an answer that was never given is so skewed that its mean exceeds the
+        # upper bound.
+        is_given = matrices > 0.01
+        assert ((low <= matrices) & (matrices <= high))[is_given].all()
 
 
-def test_groups_that_no_answer_is_about_cost_nothing():
-    # Every row in a group of its own: a matrix of rows by groups would hold 20 GB.
+def test_groups_without_answers_need_no_memory():
+    # With each row in its own group, a matrix of rows by groups would take 20 GB.
     known = Constraints.from_pairs(cannot_link=[(0, 49_999), (7, 12)], n_samples=50_000)
     alone = ConfusionMatrices().fit(known, np.arange(50_000))
     few = ConfusionMatrices().fit(known.subset([0, 7, 12, 49_999]), np.arange(4))
@@ -353,7 +354,7 @@ def test_names_have_to_be_different_strings(names):
         ConfusionMatrices.uniform(0.1, names)
 
 
-def test_nobody_is_called_a_list():
+def test_a_list_is_no_name_of_an_annotator():
     with pytest.raises(InvalidParameterError, match="nobody called"):
         ConfusionMatrices.uniform(0.1, ["a"]).of(["a"])
 

@@ -62,7 +62,7 @@ def test_against_enumeration():
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_an_answer_does_not_vouch_for_itself(kind):
+def test_an_answer_is_no_evidence_for_itself(kind):
     # Memberships that the answer alone has moved are moved back.
     from clew.cluster.dcrc._answers import AnsweredRows
 
@@ -87,9 +87,9 @@ def test_wrong_answers_are_doubted_most():
     found = answer_posterior(known, q, inference=None)
     for kind, rows, answers in said(known):
         doubt = getattr(found, FIELDS[kind])
-        heard = answers != DONT_KNOW
+        is_decided = answers != DONT_KNOW
         is_wrong = TRUTH[kind](y, rows) != answers
-        assert roc_auc_score(is_wrong[heard], doubt[heard]) > 0.95
+        assert roc_auc_score(is_wrong[is_decided], doubt[is_decided]) > 0.95
 
 
 def test_groups_are_taken_as_certain():
