@@ -67,7 +67,9 @@ def test_bad_questions_are_refused(kind, rows, message):
 )
 def test_codes_of_another_kind_are_refused(kind, value):
     rows = (0, 1) if kind == "pair" else (0, 1, 2)
-    with pytest.raises(InvalidConstraintsError, match=f"{value} is no answer to a {kind} question"):
+    with pytest.raises(
+        InvalidConstraintsError, match=f"{value} is not an answer to a {kind} question"
+    ):
         Answer(Question(kind, rows), value)
 
 

@@ -35,7 +35,7 @@ def test_every_error_is_listed_here():
 
 
 @pytest.mark.parametrize("name", sorted(WARNINGS))
-def test_warnings_are_clew_warnings_and_a_user_s(name):
+def test_warnings_are_clew_warnings_and_user_warnings(name):
     warning = getattr(exceptions, name)
     assert issubclass(warning, exceptions.ClewWarning)
     assert issubclass(warning, UserWarning)
@@ -43,7 +43,7 @@ def test_warnings_are_clew_warnings_and_a_user_s(name):
 
 
 @pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
-def test_errors_are_clew_errors_and_what_a_caller_would_expect(name, built_in):
+def test_errors_are_clew_errors_and_a_built_in_error(name, built_in):
     error = getattr(exceptions, name)
     assert issubclass(error, ClewError)
     assert issubclass(error, built_in)

@@ -36,7 +36,7 @@ def test_results_keep_the_order_of_the_tasks(n_jobs):
     assert in_threads(lambda k: k, [], n_jobs=n_jobs) == []
 
 
-def test_none_asks_joblib():
+def test_n_jobs_none_is_the_number_of_joblib():
     seen = set()
 
     def note(task):
@@ -62,7 +62,7 @@ def test_callback_is_called_for_every_task_in_the_calling_thread(n_jobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_errors_of_tasks_and_callbacks_come_out(n_jobs, error):
+def test_errors_of_tasks_and_callbacks_are_raised(n_jobs, error):
     def fail(*_):
         raise error("stop")
 
@@ -103,7 +103,7 @@ def test_no_task_begins_in_another_thread_after_an_error():
 
 
 @pytest.mark.parametrize("inner_jobs", [1, 2])
-def test_tasks_within_tasks_end_when_the_outermost_call_is_left(inner_jobs):
+def test_nested_tasks_end_when_the_outermost_call_raises(inner_jobs):
     is_running, ended = threading.Barrier(2), []
 
     def inner(task):
@@ -155,7 +155,10 @@ def _library_threads():
 
 @pytest.fixture
 def two_library_threads():
-    """Two threads of each library; limited in a thread that ends, and so does not keep control."""
+    """Give each library two threads.
+
+    BLAS is limited in a thread that ends, so that no running thread holds its limits.
+    """
     before = threadpool_info()
     with ThreadPoolExecutor(1) as pool:
         limits = pool.submit(threadpool_limits, 2).result()

@@ -15,7 +15,7 @@ from benchmarks.study.results import Results
 
 #: Point, field, logged value, value of today, difference.
 Row = tuple[str, str, Any, Any, float]
-#: Fields that are no result: they differ from run to run, or with versions of libraries.
+#: Fields that are not results: they differ from run to run, or with versions of libraries.
 IGNORED = ("seconds", "fit_seconds", "warnings")
 
 

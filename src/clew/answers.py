@@ -158,7 +158,7 @@ def as_answer_code(kind: Kind, value: object) -> int:
     if not _is_integer(value) or value not in words.values():
         allowed = ", ".join(f"{code} ({word})" for word, code in words.items())
         raise InvalidConstraintsError(
-            f"{value!r} is no answer to a {kind} question; use one of {allowed}"
+            f"{value!r} is not an answer to a {kind} question; use one of {allowed}"
         )
     return int(value)  # type: ignore[call-overload,no-any-return]
 

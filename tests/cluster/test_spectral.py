@@ -106,7 +106,7 @@ def test_number_of_neighbors() -> None:
         (np.triu(np.ones((4, 4))), "symmetric"),
     ],
 )
-def test_what_is_no_affinity_is_refused(affinity: np.ndarray, message: str) -> None:
+def test_invalid_affinities_are_refused(affinity: np.ndarray, message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
         SpectralClustering(2).fit(affinity)
 

@@ -69,11 +69,11 @@ def test_triplets_and_odd_one_out():
     y = np.arange(60) % 2
     c = Constraints.from_labels(y, n_triplets=800, n_odd_one_out=800, error=0.1, random_state=0)
     a, b, k = y[c.triplets].T
-    settled = b != k
+    determined = b != k
     expected = np.where(a == b, 0, 1)
-    assert (c.triplet_answers[~settled] == -2).all()
-    wrong = c.triplet_answers[settled] != expected[settled]
-    assert wrong.sum() == round(0.1 * settled.sum())
+    assert (c.triplet_answers[~determined] == -2).all()
+    wrong = c.triplet_answers[determined] != expected[determined]
+    assert wrong.sum() == round(0.1 * determined.sum())
     classes = y[c.odd_one_out]
     odd = np.where(
         classes[:, 1] == classes[:, 2], 0, np.where(classes[:, 0] == classes[:, 2], 1, 2)

@@ -13,7 +13,7 @@ from clew import Answer, Constraints, Question
 from clew.exceptions import FileFormatError, IgnoredColumnsWarning, InvalidConstraintsError
 
 IDS = ["d", "a", "c", "b"]
-#: Integers that are no row numbers, or others' row numbers.
+#: Integers that are not row numbers, or others' row numbers.
 NUMBERS = [3, 2, 17, 0]
 
 

@@ -45,8 +45,8 @@ def in_another_order(known: Constraints, seed: int) -> Constraints:
     rows, said = known.triplets.copy(), known.triplet_answers.copy()
     swapped = (rng.uniform(size=len(said)) < 0.5) if seed else said == SECOND
     rows[swapped, 1:] = rows[swapped, :0:-1]
-    settled = swapped & (said != DONT_KNOW)
-    said[settled] = FIRST + SECOND - said[settled]
+    determined = swapped & (said != DONT_KNOW)
+    said[determined] = FIRST + SECOND - said[determined]
     order = PERMUTATIONS[rng.integers(6, size=len(known.odd_one_out))]
     three = np.take_along_axis(known.odd_one_out, order, axis=1)
     odd = known.odd_one_out_answers.copy()

@@ -141,13 +141,13 @@ def test_a_refit_that_raises_leaves_the_model_unchanged(method):
 
 @guided
 @pytest.mark.parametrize("wrong", [[(0, 1)], np.eye(N), {"must_link": [(0, 1)]}, "answers.csv"])
-def test_what_is_no_constraints_is_refused(method, honored, wrong):
+def test_answers_of_another_type_are_refused(method, honored, wrong):
     with pytest.raises(TypeError, match=rf"{type(method).__name__} wants .* clew\.Constraints"):
         clone(method).fit(X, constraints=wrong)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_trust_refuses_what_is_no_constraints(function):
+def test_trust_refuses_answers_of_another_type(function):
     with pytest.raises(TypeError, match=r"clew\.Constraints"):
         function(X, [(0, 1)])
 

@@ -15,6 +15,6 @@ def test_five_points_reach_from_zero_to_four():
 @pytest.mark.parametrize(
     "values", [[], [0.5], [[0.1, 0.2]], [0.1, float("nan")], [0, float("inf")]]
 )
-def test_what_is_no_curve(values):
+def test_invalid_curves_are_refused(values):
     with pytest.raises(InvalidDataError, match=r"curve|not finite"):
         area_under_curve(values)

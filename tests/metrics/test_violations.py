@@ -61,8 +61,8 @@ def test_the_true_groups_violate_exactly_the_wrong_answers():
     c = Constraints.from_labels(
         y, 500, n_triplets=100, n_odd_one_out=100, error=0.1, random_state=0
     )
-    settled = (c.triplet_answers != -2).sum(), (c.odd_one_out_answers != -2).sum()
-    assert n_violated(y, c) == 50 + sum(round(0.1 * n) for n in settled)
+    determined = (c.triplet_answers != -2).sum(), (c.odd_one_out_answers != -2).sum()
+    assert n_violated(y, c) == 50 + sum(round(0.1 * n) for n in determined)
     assert n_violated(y, Constraints.from_labels(y, 500, random_state=0)) == 0
 
 

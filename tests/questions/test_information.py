@@ -81,7 +81,7 @@ def test_two_triplets_are_at_least_as_informative_as_three_pairs():
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, [3, 0], "three"])
-def test_what_is_no_number_of_groups_is_refused(wrong):
+def test_invalid_numbers_of_groups_are_refused(wrong):
     for _, function in KINDS.values():
         with pytest.raises(InvalidParameterError, match="n_clusters"):
             function(wrong)

@@ -139,7 +139,7 @@ def test_numbers_as_people_write_them(read, sep, values, numbers):
 
 
 @pytest.mark.parametrize("values", [["1,00", "2"], ["1-2", "3"], ["$", "$5"], ["12,34", "5"]])
-def test_what_is_no_number_stays_text(read, values):
+def test_values_that_are_not_numbers_stay_text(read, values):
     rows = "".join(f'"{value}",x\n' for value in values)
     assert read(f"pay,kind\n{rows}").frame["pay"].tolist() == values
 

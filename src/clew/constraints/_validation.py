@@ -71,7 +71,7 @@ def as_integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
             f"{name} must hold row numbers, got {_first_non_number(array)!r}; "
             "if rows are given by id, pass the ids of all rows as ids="
         )
-    # Larger numbers are no row numbers, and might overflow.
+    # Larger numbers are not row numbers, and might overflow.
     whole = np.isfinite(array) & (np.abs(array.astype(np.float64)) < 2**62)
     whole &= array == np.floor(array)
     if not whole.all():
@@ -254,7 +254,7 @@ def _parse_row(value: object) -> int:
     """Read a row number from a field, a number or text; "3.0" is row 3."""
     check_given(value)
     row = _whole_number(value)
-    # Larger numbers are no row numbers, and some do not fit into an array.
+    # Larger numbers are not row numbers, and some do not fit into an array.
     if row is None or abs(row) >= 2**62:
         raise InvalidConstraintsError(
             f"not a row number: {str(value)[:40]!r}; columns of ids are called id_i, id_j and id_k"

@@ -175,9 +175,9 @@ def _log_likelihood(kind: Kind, table: Floats) -> float:
     overall = (table.sum(axis=0) + 1 / n) / (table.sum() + 1)
     probability = _smoothed(table, overall)
     elsewhere = _smoothed(table.sum(axis=0) - table, overall)
-    settled = np.arange(n if kind == "pair" else n - 1)
-    is_less_frequent = probability[settled, settled] < elsewhere[settled, settled]
-    probability[settled[is_less_frequent]] = overall
+    determined = np.arange(n if kind == "pair" else n - 1)
+    is_less_frequent = probability[determined, determined] < elsewhere[determined, determined]
+    probability[determined[is_less_frequent]] = overall
     probability = np.clip(probability, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     return float((table * np.log(probability)).sum())
 

@@ -15,7 +15,7 @@ __all__ = ["BadCellError", "ColumnUse", "column_uses", "days", "words"]
 
 Use = Literal["number", "date", "category", "text", "dropped"]
 
-#: If at least this share of a column are numbers, its other values are mistakes.
+#: If at least this share of a column's values are numbers, the other values are errors.
 MOSTLY = 0.9
 #: Free text has more words than this per value, on average.
 FEW_WORDS = 3.0
@@ -159,11 +159,11 @@ def _refuse_nearly_numbers(name: str, known: pd.Series) -> None:
         return
     row = int(known.index[int(np.argmin(is_number.to_numpy()))])
     n_more = int((~is_number).sum()) - 1
-    more = f", nor are {n_more} more values of it" if n_more else ""
+    more = f" (and {n_more} more are not)" if n_more else ""
     raise BadCellError(
         row,
-        f"column {name!r}: {known[row][:40]!r} is not a number{more}, but the others are; correct "
-        "it, leave the field empty if it is unknown, or drop the column",
+        f"column {name!r}: {known[row][:40]!r} is not a number{more}, but all other values are; "
+        "correct it, leave the field empty if the value is unknown, or drop the column",
     )
 
 

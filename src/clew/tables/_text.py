@@ -22,7 +22,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int
-        Features, at most; there are no more than the texts have different words.
+        Maximum number of features. Texts with fewer different words give fewer features.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
         self._svd = None
         self.n_features_out_ = weights.shape[1]
         if weights.shape[1] > self.n_components:
-            # The seed only starts the power iterations, which converge: it is no parameter.
+            # A fixed seed: it only starts the power iterations, which converge.
             self._svd = TruncatedSVD(self.n_components, n_iter=10, random_state=0).fit(weights)
             self.n_features_out_ = self.n_components
         return self

@@ -97,13 +97,13 @@ def test_fewer_groups_than_asked_for_are_reported():
 
 
 @pytest.mark.parametrize("given", [[], [[]], [0, 1, 1]])
-def test_what_is_no_partitions_is_refused(given):
+def test_invalid_partitions_are_refused(given):
     with pytest.raises(InvalidDataError, match="partitions must have shape"):
         consensus(given, None, 2)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan], [1.0, np.inf]])
-def test_what_is_no_weights_is_refused(weights):
+def test_invalid_weights_are_refused(weights):
     with pytest.raises(InvalidDataError, match="weights must be 2 numbers"):
         consensus([[0, 1, 1], [0, 0, 1]], weights, 2)
     with pytest.raises(InvalidDataError, match="weights must be 2 numbers"):

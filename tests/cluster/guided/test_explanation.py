@@ -155,7 +155,7 @@ def test_the_rows_around_each():
 
 
 @pytest.mark.parametrize("rows", [(0, 0), (0, 8), (-1, 2), (0.5, 1), ("0", 1), (True, 2)])
-def test_what_is_no_two_rows_is_refused(rows):
+def test_invalid_rows_are_refused(rows):
     with pytest.raises(InvalidParameterError, match=r"two different rows in \[0, 7\]"):
         explained(*rows, Constraints(8))
 

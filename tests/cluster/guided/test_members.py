@@ -87,17 +87,17 @@ def test_what_was_given_is_not_changed():
         ([("a", KMeans(3), 3)], r"list of \(name, clusterer\) pairs"),
         ([("a", KMeans(3)), ("a", KMeans(2))], "different strings"),
         ([(1, KMeans(3))], "different strings"),
-        ([("a", PCA())], "no clusterer: PCA"),
-        ([("a", "ward")], "no estimator: 'ward'"),
+        ([("a", PCA())], "not a clusterer: PCA"),
+        ([("a", "ward")], "not an estimator: 'ward'"),
     ],
 )
-def test_what_is_no_pool_is_refused(pool, words):
+def test_invalid_pools_are_refused(pool, words):
     with pytest.raises(InvalidParameterError, match=words):
         checked_members(pool)
 
 
 @pytest.mark.parametrize("pool", [None, 3, KMeans(3)])
-def test_what_is_no_list_is_refused(pool):
+def test_a_pool_that_is_not_a_list_is_refused(pool):
     with pytest.raises(InvalidParameterError, match=r"list of \(name, clusterer\) pairs"):
         checked_members(pool)
 

@@ -113,7 +113,7 @@ def test_one_group_and_groups_without_rows():
 
 
 @pytest.mark.parametrize("labels", [[0, 1, -1], [0, 1, 2], [0, 1], [0.0, 1.0, 1.0]])
-def test_what_are_no_groups_is_refused(labels):
+def test_invalid_groups_are_refused(labels):
     tied = TiedRows(Constraints(3, pairs=[(0, 1, 1)]), ConfusionMatrices.uniform(0.1))
     rows = np.arange(6.0).reshape(3, 2)
     with pytest.raises(InvalidDataError, match="3 groups from 0 to 1"):

@@ -103,7 +103,7 @@ def test_features_and_their_components():
         ("constrained forest", 10, "needs answers"),
     ],
 )
-def test_what_is_no_view_is_refused(view, n_neighbors, words):
+def test_unknown_views_are_refused(view, n_neighbors, words):
     with pytest.raises(InvalidParameterError, match=words):
         Views(np.arange(20.0).reshape(10, 2), 0).read(view, n_neighbors)
 

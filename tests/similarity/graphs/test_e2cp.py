@@ -315,7 +315,7 @@ def test_parameters_are_checked(parameters, words):
         E2CP(**parameters).fit(X)
 
 
-def test_a_matrix_that_is_no_affinity_is_refused():
+def test_a_matrix_without_affinities_is_refused():
     with pytest.raises(InvalidDataError, match="square"):
         E2CP("precomputed").fit(X)
     with pytest.raises(InvalidDataError, match="Negative"):

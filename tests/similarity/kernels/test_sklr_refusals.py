@@ -93,6 +93,6 @@ def test_kernels_too_large_or_small_to_compute_with_are_refused(factor) -> None:
         (lambda A, B: -rbf_kernel(A, B), "must be finite and somewhere positive"),
     ],
 )
-def test_functions_that_are_no_kernels_are_refused(kernel, match) -> None:
+def test_functions_that_are_not_kernels_are_refused(kernel, match) -> None:
     with pytest.raises(InvalidDataError, match=match):
         SKLR(kernel=kernel).fit(X, constraints=KNOWN)

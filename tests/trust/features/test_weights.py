@@ -1,4 +1,4 @@
-"""Weights of answers: 0 is no answer, and what counts is how they compare."""
+"""Weights of answers: 0 is ignored, and only the ratios of weights matter."""
 
 from __future__ import annotations
 

@@ -161,10 +161,10 @@ def checked_members(pool: Any, seed: int = 0) -> list[Member]:
         raise InvalidParameterError(f"{taken[0]!r} is a reserved name; rename that member")
     for name, estimator in given:
         if isinstance(estimator, type) or not isinstance(estimator, BaseEstimator):
-            raise InvalidParameterError(f"pool member {name!r} is no estimator: {estimator!r}")
+            raise InvalidParameterError(f"pool member {name!r} is not an estimator: {estimator!r}")
         if not hasattr(estimator, "fit_predict"):
             raise InvalidParameterError(
-                f"pool member {name!r} is no clusterer: {type(estimator).__name__} has no "
+                f"pool member {name!r} is not a clusterer: {type(estimator).__name__} has no "
                 "fit_predict"
             )
         check_routing(name, estimator)

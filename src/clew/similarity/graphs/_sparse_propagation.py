@@ -161,31 +161,31 @@ class _Diffusion:
         graph = problem.graph.astype(np.float32)
         csr = (graph.indptr.astype(np.int32), graph.indices.astype(np.int32), graph.data)
         self._csr: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]] = csr
-        self._kept: NDArray[np.float32] | None = None
+        self._stored: NDArray[np.float32] | None = None
         n, r = problem.graph.shape[0], len(problem.rows)
         self._unit = coo_array((np.ones(r), (problem.rows, np.arange(r))), shape=(n, r)).tocsc()
         if n * r <= MAX_STORED:
-            kept = np.empty((r, n), np.float32)
+            stored = np.empty((r, n), np.float32)
 
             def keep(block: tuple[int, int]) -> None:
-                kept[slice(*block)] = self._solved(self._unit[:, slice(*block)]).T
+                stored[slice(*block)] = self._solved(self._unit[:, slice(*block)]).T
 
             in_threads(keep, blocks(r, COLUMNS_PER_BLOCK), n_jobs=n_jobs)
-            self._kept = kept
+            self._stored = stored
 
     def from_heads(self, block: tuple[int, int]) -> NDArray[np.float32]:
         """Return the columns of the inverse for a block of heads, (n, width)."""
         heads = self._problem.heads[slice(*block)]
-        if self._kept is None:
+        if self._stored is None:
             return self._solved(self._unit[:, heads])
-        return np.ascontiguousarray(self._kept[heads].T)
+        return np.ascontiguousarray(self._stored[heads].T)
 
     def from_answers(self, block: tuple[int, int]) -> NDArray[np.float32]:
         """Return the inverse times the answers that a block of heads stores, (n, width)."""
         strength = self._problem.strength[slice(*block)]
-        if self._kept is None:
+        if self._stored is None:
             return self._solved(self._unit @ strength.T)
-        product: NDArray[np.float32] = strength.astype(np.float32) @ self._kept
+        product: NDArray[np.float32] = strength.astype(np.float32) @ self._stored
         return np.ascontiguousarray(product.T)
 
     def _solved(self, right: Any) -> NDArray[np.float32]:

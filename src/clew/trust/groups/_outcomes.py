@@ -17,7 +17,7 @@ from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 __all__ = [
     "ALL_KINDS",
-    "IS_SETTLED",
+    "IS_DETERMINED",
     "OTHERS",
     "OUTCOMES",
     "TRUE_LABEL",
@@ -68,8 +68,9 @@ TRUE_LABEL: Final[Mapping[Kind, NDArray[np.int64]]] = MappingProxyType(
     {kind: np.arange(len(outcomes)) for kind, outcomes in OUTCOMES.items()}
 )
 
-#: Whether an outcome settles the question; otherwise don't-know is the correct answer.
-IS_SETTLED: Final[Mapping[Kind, NDArray[np.bool_]]] = MappingProxyType(
+#: Whether an outcome determines an answer; otherwise the question is open, and don't-know is the
+#: correct answer.
+IS_DETERMINED: Final[Mapping[Kind, NDArray[np.bool_]]] = MappingProxyType(
     {kind: TRUE_LABEL[kind] < len(CODES[kind]) - 1 for kind in KINDS}
 )
 

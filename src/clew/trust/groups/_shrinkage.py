@@ -13,7 +13,7 @@ from scipy.stats import beta
 from clew.answers import CODES, Kind
 from clew.constraints import AnswerTable, Constraints
 from clew.metrics.likelihood import N_POSITIONS, symmetrized_counts
-from clew.trust.groups._outcomes import IS_SETTLED, OUTCOMES, TRUE_LABEL
+from clew.trust.groups._outcomes import IS_DETERMINED, OUTCOMES, TRUE_LABEL
 
 __all__ = [
     "Matrices",
@@ -262,9 +262,9 @@ def error_rates_of(counts: Matrices, prior: Prior, level: float) -> tuple[Floats
     n = len(next(iter(counts.values())))
     wrong, right = np.zeros(n), np.zeros(n)
     for kind, table in counts.items():
-        settled = np.flatnonzero(IS_SETTLED[kind])
-        decided = table[:, settled, : len(CODES[kind]) - 1].sum(axis=(1, 2))
-        correct = table[:, settled, TRUE_LABEL[kind][settled]].sum(axis=1)
+        determined = np.flatnonzero(IS_DETERMINED[kind])
+        decided = table[:, determined, : len(CODES[kind]) - 1].sum(axis=(1, 2))
+        correct = table[:, determined, TRUE_LABEL[kind][determined]].sum(axis=1)
         wrong, right = wrong + decided - correct, right + correct
     share = prior.pooling / (prior.pooling + wrong + right)
     pooled = prior.strength * prior.error + wrong @ share

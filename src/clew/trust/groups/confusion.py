@@ -74,8 +74,8 @@ class ConfusionMatrices(Estimator):
     intervals_ : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels, 2)
         95 % credible intervals of the probabilities.
     error_rates_ : ndarray of shape (n_annotators,)
-        Share of wrong answers among those to settled questions, without don't-knows; all kinds
-        together.
+        Share of wrong answers among those to questions that the groups determine, without
+        don't-knows; all kinds together.
     error_intervals_ : ndarray of shape (n_annotators, 2)
         Their 95 % credible intervals.
 
@@ -86,16 +86,17 @@ class ConfusionMatrices(Estimator):
 
     Notes
     -----
-    Groups always settle a pair; a triplet if a shares a group with exactly one of b and c; an
-    odd-one-out question unless all three groups differ. Otherwise the question is open, and
-    don't-know is the correct answer, unless fewer than 1 % of the answers are don't-know (forced
-    choice): then any answer to an open question has the same prior probability.
+    Groups always determine the answer about a pair; that to a triplet if a shares a group with
+    exactly one of b and c; and that to an odd-one-out question unless all three groups differ.
+    Otherwise the question is open, and don't-know is the correct answer. If fewer than 1 % of the
+    answers are don't-know (forced choice), all answers to an open question have the same prior
+    probability instead.
 
     Counts are averaged over the orders in which a question could name its rows. An answer of
     weight w counts as w answers.
 
-    Groups that were found from the answers agree with them more than the truth would, so error
-    rates are too low where rows have few answers. `DCRC` estimates both together.
+    Groups that were found from the answers agree with them better than the true groups do, so error
+    rates are too low if rows have few answers. `DCRC` estimates both together.
 
     Time and memory O(A·K) for A answers and K groups, O(A) for labels.
 

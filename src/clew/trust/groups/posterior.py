@@ -14,7 +14,7 @@ from clew.answers import ANSWER_WORDS, CODES, DONT_KNOW, KINDS, Kind
 from clew.constraints import AnswerTable, Constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust.groups._outcomes import (
-    IS_SETTLED,
+    IS_DETERMINED,
     OTHERS,
     OUTCOMES,
     TRUE_LABEL,
@@ -41,9 +41,9 @@ WORDS: Final[Mapping[Kind, Mapping[int, str]]] = {
 DOUBT: Final = 0.5
 #: Choice is taken as forced if the probability of don't-know for open questions is lower.
 MAX_DONT_KNOW: Final = 0.05
-#: The least probability of which a logarithm is taken, or that is divided by.
+#: Smaller probabilities are replaced by this in logarithms and divisors.
 TINY = 1e-300
-#: Cavities are updated until none changes by more, and at most so often.
+#: Cavities are updated until no entry changes by more than `TOL`, at most `MAX_ROUNDS` times.
 TOL, MAX_ROUNDS = 1e-9, 2_000
 
 
@@ -126,7 +126,8 @@ def answer_posterior(
     """Compute the probability that each answer is wrong, given probabilities of groups.
 
     An answer is right if it is the one that the groups imply. If the groups leave a question open,
-    that is don't-know; under forced choice (`confusion` has hardly any), no answer is then wrong.
+    don't-know is right; but under forced choice (don't-know has a probability below 0.05 in the
+    pooled matrix of `confusion`), no answer to such a question is wrong.
     The influence of the answer itself on the memberships of its rows is removed first.
 
     Parameters
@@ -154,7 +155,7 @@ def answer_posterior(
     InvalidConstraintsError
         If `confusion` has no matrix of an annotator.
     InvalidParameterError
-        If `inference` is none of these.
+        If `inference` is not one of these.
     NotFittedError
         If `confusion` is not fitted.
 
@@ -167,12 +168,12 @@ def answer_posterior(
     Memberships are products of messages, one of each answer. Without the message of an answer they
     are the cavity distributions of its rows. In mean field the message follows from the memberships
     of the other rows; in belief propagation from their cavity distributions, which are found by
-    iterative proportional fitting. Both are exact if inference has converged; belief propagation
-    is exact itself where answers form no loops. Where `DCRC` takes answers as hard (`epsilon` 0),
-    memberships are no such products, and an answer may still support itself.
+    iterative proportional fitting. Both give the exact cavities if inference has converged. If
+    `DCRC` takes answers as hard (`epsilon` 0), memberships are not such products, and an answer may
+    still support itself.
 
-    Time and memory O(A·K) for A answers and K groups, O(A) for labels; with "belief_propagation"
-    this time is spent some tens of times.
+    Time and memory O(A·K) for A answers and K groups, O(A) for labels; "belief_propagation" takes
+    some tens of iterations of that time.
 
     Examples
     --------
@@ -224,7 +225,8 @@ class _Judged(NamedTuple):
 def _check_fitted(confusion: object) -> None:
     if not isinstance(confusion, ConfusionMatrices):
         raise TypeError(
-            f"answer_posterior wants confusion as ConfusionMatrices, got {type(confusion).__name__}"
+            f"confusion must be ConfusionMatrices, got {type(confusion).__name__}; fit one with "
+            "ConfusionMatrices().fit(constraints, memberships)"
         )
     check_is_fitted(confusion, "matrices_")
 
@@ -250,7 +252,7 @@ def _judged(
     joint = outcome_probabilities(table.kind, of_rows) * likelihoods
     is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
     if is_forced:
-        is_wrong &= IS_SETTLED[table.kind]
+        is_wrong &= IS_DETERMINED[table.kind]
     whole = joint.sum(axis=1)
     others = np.where(is_wrong, joint, 0.0)
     wrong = np.divide(others.sum(axis=1), whole, out=np.ones(len(whole)), where=whole > 0)
@@ -262,8 +264,8 @@ def _judged(
 def _message(factors: Floats, of_rows: Sequence[Floats], at: int) -> Floats:
     """Combine the memberships of the other rows, for each group of the row at one position.
 
-    With rows as the columns of `co_membership`, their factors are those of an answer's likelihood,
-    or of its logarithm. What is the same for all groups is left out.
+    `factors` are the coefficients of the likelihood of each answer, or of its logarithm, by the
+    columns of `co_membership`. Terms that are equal for all groups are left out.
     """
     one, other, by_one, by_other = OTHERS[at]
     if len(of_rows) == 2:
