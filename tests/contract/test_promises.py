@@ -142,7 +142,7 @@ def test_a_refit_that_raises_leaves_the_model_unchanged(method):
 @guided
 @pytest.mark.parametrize("wrong", [[(0, 1)], np.eye(N), {"must_link": [(0, 1)]}, "answers.csv"])
 def test_answers_of_another_type_are_refused(method, honored, wrong):
-    with pytest.raises(TypeError, match=rf"{type(method).__name__} wants .* clew\.Constraints"):
+    with pytest.raises(TypeError, match=rf"{type(method).__name__}: constraints must be a clew"):
         clone(method).fit(X, constraints=wrong)
 
 
