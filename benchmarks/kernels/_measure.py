@@ -50,9 +50,9 @@ class Case(NamedTuple):
     problem: Problem
     ours: Run
     peers: tuple[Run, ...] = ()
-    is_apart: bool = False
+    in_fresh_process: bool = False
     """Whether each repeat is timed in a fresh process, which gives its peak memory too."""
-    is_weighed: bool = False
+    measures_growth: bool = False
     """Whether each run is repeated once in a fresh process to measure its growth in memory."""
     judge: Callable[[Problem, Any, Any], Row] | None = None
     """Computes figures of quality from the problem, the result of a run and the result of ours;
@@ -64,7 +64,7 @@ class Case(NamedTuple):
         """Return a case that takes little time."""
         ours, *peers = (run.quick() for run in (self.ours, *self.peers))
         few = {"problem": self.problem.few(), "ours": ours, "peers": tuple(peers)}
-        return self._replace(**few, is_weighed=False, goals={})
+        return self._replace(**few, measures_growth=False, goals={})
 
 
 def measured(case: Case, clock: str) -> Row:
@@ -75,7 +75,7 @@ def measured(case: Case, clock: str) -> Row:
     the case measures them; "ratio", a peer's seconds divided by ours; what the judge returned; and
     "reason" if a peer failed.
     """
-    ours, peers = _apart(case) if case.is_apart else _in_turns(case)
+    ours, peers = _apart(case) if case.in_fresh_process else _in_turns(case)
     for peer in peers.values():
         peer |= {"ratio": peer[clock] / ours[clock]} if clock in peer else {}
     row = {"label": case.label, "problem": case.problem.about(), "goals": dict(case.goals)}
@@ -101,7 +101,7 @@ def _in_turns(case: Case) -> tuple[Row, dict[str, Row]]:
         seconds, found = harness.alternated(runs, {name: here[name].repeats for name in here})
     rows = {}
     for name, run in here.items():
-        growth = {"growth_mib": _growth(run, case.problem)} if case.is_weighed else {}
+        growth = {"growth_mib": _growth(run, case.problem)} if case.measures_growth else {}
         rows[name] = _seconds(seconds[name], run.scale) | growth | {"options": _plain(run.options)}
     for run in case.peers:
         if isinstance(run.task, float):

@@ -46,7 +46,7 @@ def e2cp(problem: Problem) -> Floats:
 
 
 def spectral_learning(problem: Problem) -> csr_array:
-    """Write links into the graph, then normalise it additively."""
+    """Write links into the graph, then normalize it additively."""
     graph = problem.graph.tolil()
     for value, pairs in ((1.0, problem.answers.must_link), (0.0, problem.answers.cannot_link)):
         for i, j in pairs:
@@ -82,7 +82,7 @@ def adaptive_graph(problem: Problem) -> csr_array:
 
 
 def dominant_neighbors(problem: Problem) -> csr_array:
-    """Replicator dynamics on the neighbours of each row, the row's own set (Zemene, Pelillo)."""
+    """Replicator dynamics on the neighbors of each row, the row's own set (Zemene, Pelillo)."""
     graph = problem.graph
     rows, columns = [], []
     for i in range(graph.shape[0]):
@@ -111,10 +111,10 @@ def _replicated(payoff: Floats) -> Floats:
 
 
 def consensus_knn(problem: Problem) -> csr_array:
-    """Count in one product how many neighbourhoods hold both rows of each edge."""
+    """Count in one product how many neighborhoods hold both rows of each edge."""
     is_near = problem.lists.astype(bool).astype(np.int64)
-    neighbourhood = is_near + eye_array(len(problem.X), dtype=np.int64)
-    votes = is_near.maximum(is_near.T).multiply(neighbourhood.T @ neighbourhood).tocsr()
+    neighborhood = is_near + eye_array(len(problem.X), dtype=np.int64)
+    votes = is_near.maximum(is_near.T).multiply(neighborhood.T @ neighborhood).tocsr()
     kept = votes >= SHARE_OF_VOTES * (N_NEIGHBORS + 1)
     return csr_array(problem.graph.multiply(kept))
 

@@ -1,4 +1,4 @@
-"""Methods that take constraints, and the similarities beside them."""
+"""Methods that take constraints, and the similarities that they are compared with."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def nearest(problem: Problem) -> Callable[[], Any]:
     return lambda: AdaptiveKNN().fit(X).kneighbors_graph(20)
 
 
-def written(problem: Problem, *, function: Any, on: str = "graph") -> Callable[[], Any]:
-    """Run what somebody would write without clew; `on` is computed before."""
+def without_clew(problem: Problem, *, function: Any, on: str = "graph") -> Callable[[], Any]:
+    """Run a function that does not use clew; the input `on` is computed before it is timed."""
     assert getattr(problem, on) is not None
     return partial(function, problem)
 
 
-def _written(name: str, function: Any, repeats: int = 3, **options: Any) -> Run:
-    return Run(name, written, {"function": function, **options}, repeats)
+def _without_clew(name: str, function: Any, repeats: int = 3, **options: Any) -> Run:
+    return Run(name, without_clew, {"function": function, **options}, repeats)
 
 
 def _packaged(method: str, *packages: str, repeats: int = 3) -> tuple[Run, ...]:
@@ -54,9 +54,9 @@ def _groups(label: str, problem: Problem, kind: Any, peers: Any = (), **more: An
     repeats, goals = more.pop("repeats", 5), more.pop("goals", {})
     options = {"kind": kind, "n_clusters": problem.n_clusters} | more
     run = Run("clew", fit, options, repeats)
-    is_weighed = kind is ConstrainedLinkage
+    measures_growth = kind is ConstrainedLinkage
     name = f"{kind.__name__}, {label}"
-    return Case(name, problem, run, peers, False, is_weighed, agreement, goals)
+    return Case(name, problem, run, peers, False, measures_growth, agreement, goals)
 
 
 def _k_means(kind: Any, n_init: int, peers: tuple[Run, ...], **more: Any) -> Case:
@@ -79,7 +79,7 @@ def _similarity(problem: Problem, kind: Any, *peers: Run, on: str = "graph", **m
 
 def _e2cp(problem: Problem, form: str, *peers: Run, on: str = "graph", **goals: float) -> Case:
     case = _similarity(problem, E2CP, *peers, on=on, form=form, **NEAR)
-    return case._replace(is_weighed=True, goals=goals)
+    return case._replace(measures_growth=True, goals=goals)
 
 
 NEAR = {"n_neighbors": 20}
@@ -87,15 +87,15 @@ SURE = "active-semi-supervised-clustering"
 COP = _packaged("COPKMeans", SURE, "copkmeans-ht", "clumppy", "clustlib")
 PCK, MPCK = _packaged("PCKMeans", SURE), _packaged("MPCKMeans", SURE, repeats=1)
 LINKAGE = _packaged("ConstrainedLinkage", "constrained-linkage", repeats=1)
-SCIPY = _written("scipy linkage", plain.average_linkage, on="X")
-INVERSE = _written("numpy, dense inverse", plain.e2cp)
-LIL = _written("scipy, lil_array", plain.spectral_learning)
-PRODUCT = _written("scipy, one product", plain.consensus_knn)
-REPLICATOR = _written("numpy, replicator dynamics", plain.dominant_neighbors, 1)
+SCIPY = _without_clew("scipy linkage", plain.average_linkage, on="X")
+INVERSE = _without_clew("numpy, dense inverse", plain.e2cp)
+LIL = _without_clew("scipy, lil_array", plain.spectral_learning)
+PRODUCT = _without_clew("scipy, one product", plain.consensus_knn)
+REPLICATOR = _without_clew("numpy, replicator dynamics", plain.dominant_neighbors, 1)
 DOMINANT = _packaged("DominantNeighbors", "dominant")
-NUMPY = _written("numpy", plain.linked_affinity)
-NEIGHBORS = _written("scikit-learn neighbors, numpy", plain.adaptive_graph, on="X")
-DISTANCES = _written("scikit-learn distances, numpy", plain.adaptive_affinity, on="X")
+NUMPY = _without_clew("numpy", plain.linked_affinity)
+NEIGHBORS = _without_clew("scikit-learn neighbors, numpy", plain.adaptive_graph, on="X")
+DISTANCES = _without_clew("scikit-learn distances, numpy", plain.adaptive_affinity, on="X")
 E2CP_GOALS = {"ours.cpu_s": 5.0, "ours.growth_mib": 1024.0}
 COLUMNS = {
     "method": "label", "data": "problem.data", "rows × features": "problem.size",
@@ -137,11 +137,11 @@ SIMILARITIES = Table(
         _similarity(LARGE, SpectralLearning, LIL, **NEAR),
         _similarity(DIGITS, LinkedAffinity, NUMPY, on="dense_graph"),
         _similarity(DIGITS, AdaptiveKNN, DISTANCES, on="X"),
-        Case("AdaptiveKNN, graph", LARGE, Run("clew", nearest), (NEIGHBORS,), is_weighed=True),
+        Case("AdaptiveKNN, graph", LARGE, Run("clew", nearest), (NEIGHBORS,), measures_growth=True),
         _similarity(DIGITS, DominantNeighbors, REPLICATOR, *DOMINANT, **NEAR),
         _similarity(LARGE, DominantNeighbors, **NEAR),
         _similarity(DIGITS, ConsensusKNN, PRODUCT, **NEAR),
-        _similarity(LARGE, ConsensusKNN, PRODUCT, **NEAR)._replace(is_weighed=True),
+        _similarity(LARGE, ConsensusKNN, PRODUCT, **NEAR)._replace(measures_growth=True),
     ),
     is_long=True,
 )

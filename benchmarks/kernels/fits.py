@@ -47,7 +47,7 @@ def _case(label: str, task: Any, problem: Problem, options: Any, *bounds: float)
     """Make a case; `bounds` are the most CPU seconds and the most MiB that it should take."""
     goals = dict(zip(("ours.cpu_s", "ours.peak_mib"), bounds, strict=False))
     run = Run("clew", task, options)
-    return Case(label, problem, run, is_apart=True, judge=agreement, goals=goals)
+    return Case(label, problem, run, in_fresh_process=True, judge=agreement, goals=goals)
 
 
 COLUMNS = {

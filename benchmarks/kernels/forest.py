@@ -1,4 +1,4 @@
-"""Clustering forests beside those of scikit-learn; COP-RF; threads; affinities."""
+"""Clustering forests and the forests of scikit-learn; COP-RF; threads; affinities."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _forest(data: str, n: int, d: int, n_trees: int, share: float, **more: float
     )
     goals = {f"{RF}.ratio": 8.0} | more
     ours = Run("clew", fit, FOREST | {"n_trees": n_trees})
-    return Case("ClustRF", Problem(data, n, d, 10), ours, peers, is_weighed=True, goals=goals)
+    return Case("ClustRF", Problem(data, n, d, 10), ours, peers, measures_growth=True, goals=goals)
 
 
 SIZE = {"problem": "problem.size", "data": "problem.data", "trees": "options.n_trees"}
@@ -152,7 +152,9 @@ def _nearest(max_samples: int | None, n_jobs: int, **goals: float) -> Case:
     options = {"n_trees": 100, "k": 20, "max_samples": max_samples, "n_jobs": n_jobs}
     run = Run("clew", nearest, options, repeats=1)
     problem = Problem("mixture", 100_000, 50)
-    return Case("ClustRF, sparse top-20", problem, run, is_apart=True, judge=stages, goals=goals)
+    return Case(
+        "ClustRF, sparse top-20", problem, run, in_fresh_process=True, judge=stages, goals=goals
+    )
 
 
 SPARSE = Table(

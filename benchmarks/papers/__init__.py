@@ -1,1 +1,1 @@
-"""The tables and figures of the papers, run anew: ``python -m benchmarks.papers NAME``."""
+"""Reproduction of the papers' tables and figures: ``python -m benchmarks.papers NAME``."""

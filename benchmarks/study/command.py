@@ -22,7 +22,7 @@ Data sets come from the folder that CLEW_DATA names, or from OpenML.
 
 
 def group(main: str, package: str, text: str) -> click.Group:
-    """Join the commands of the studies beside a ``__main__.py``: `command` of a ``report.py``."""
+    """Join the commands of the studies in the folder of `main`: `command` of each ``report.py``."""
     found = click.Group(package, help=text)
     for path in sorted(Path(main).parent.glob("[!_]*/report.py")):
         found.add_command(import_module(f"{package}.{path.parent.name}.report").command)

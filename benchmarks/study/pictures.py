@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-#: Colours that colour-blind readers can tell apart (Okabe and Ito).
+#: Colors that color-blind readers can distinguish (Okabe and Ito).
 BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
-RED, PINK, GREY = "#D55E00", "#CC79A7", "#888888"
+RED, PINK, GRAY = "#D55E00", "#CC79A7", "#888888"
 
 
 def panels(
@@ -30,7 +30,7 @@ def panels(
 
 
 def save(figure: Any, path: Path, n_colors: int | None = None) -> None:
-    """Write a figure, with a palette of so many colours if given, and close it."""
+    """Write a figure, with a palette of `n_colors` colors if given, and close it."""
     import matplotlib.pyplot as plt
 
     figure.savefig(path, dpi=120, metadata={"Software": None})

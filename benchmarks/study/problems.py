@@ -27,7 +27,7 @@ class Problem:
     y: Ints
     class_names: tuple[str, ...] = ()
     distances: Floats | None = None
-    """Of sets that have distances alone."""
+    """Distances, if the set has no features."""
 
     @property
     def n_classes(self) -> int:
@@ -50,14 +50,14 @@ def load(
     Parameters
     ----------
     name : str
-        As `clew.datasets.load` has it.
+        Name for `clew.datasets.load`.
     scale : {"standard", "range", "largest"}, optional
         Mean 0 and variance 1, the range [-1, 1], or division by the largest value of all.
     per_class, n_components : int, optional
         Use the first rows of each class only; replace the scaled features by principal components.
     n_coordinates, is_squared : int and bool
-        Of a set that has distances alone: coordinates made by classical scaling, and whether its
-        distances are squared.
+        If the set has no features: number of coordinates that classical scaling computes from the
+        distances, and whether the distances are stored as squares.
     """
     data = datasets.load(name, scale="standard" if scale == "standard" else None)
     rows = _first_rows(data.y, per_class)

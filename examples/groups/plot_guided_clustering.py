@@ -1,11 +1,11 @@
 """
-Many ways to group, joined by answers
-=====================================
+A consensus of many clusterings, weighted by answers
+====================================================
 
-Two moons beside two round blobs that overlap. One way to group is good at moons,
-another at blobs, and nobody knows beforehand which suits what.
-:class:`~clew.cluster.GuidedClustering` tries many, lets people's answers judge
-them, and joins them. One of the two people who answer errs often.
+The data are two moons and two round blobs that overlap. One clustering method finds
+the moons, another the blobs, and which is which is unknown beforehand.
+:class:`~clew.cluster.GuidedClustering` runs many methods, scores them by people's
+answers, and combines them. One of the two people is often wrong.
 """
 
 import matplotlib.pyplot as plt
@@ -51,19 +51,19 @@ print(f"ARI {adjusted_rand_score(y, model.labels_):.2f}")
 # held-out answers: nearer to 0 is better. The bar shows the weight in the
 # consensus. Members that are far behind after one fold of the answers are pruned.
 # Here Ann's and Ben's answers have equal weights; the model gives Ben's less.
-COLOURS = np.array(["#2f6f7e", "#d99a2b", "#7b5a94", "#86a350"])
-GREY, LIGHT, DOUBT = "#555555", "#e6eaec", "#d1372c"
+COLORS = np.array(["#2f6f7e", "#d99a2b", "#7b5a94", "#86a350"])
+GRAY, LIGHT, DOUBT = "#555555", "#e6eaec", "#d1372c"
 
 
-def coloured(labels: np.ndarray) -> np.ndarray:
+def colored(labels: np.ndarray) -> np.ndarray:
     """Color groups by the class that they share most points with."""
     shared = np.eye(4)[labels].T @ np.eye(4)[y]
-    return COLOURS[linear_sum_assignment(-shared)[1][labels]]
+    return COLORS[linear_sum_assignment(-shared)[1][labels]]
 
 
-def draw(ax: plt.Axes, colours: np.ndarray, title: str, size: float = 5) -> None:
+def draw(ax: plt.Axes, colors: np.ndarray, title: str, size: float = 5) -> None:
     """Draw the points without axes."""
-    ax.scatter(*X.T, c=colours, s=size, linewidths=0, zorder=3)
+    ax.scatter(*X.T, c=colors, s=size, linewidths=0, zorder=3)
     ax.set_title(title, fontsize=11)
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -92,13 +92,13 @@ partitions |= {
 fig, axes = plt.subplots(2, 4, figsize=(9, 4.3), layout="constrained")
 for ax, name in zip(axes.flat, partitions, strict=True):
     score, weight = model.scores_[name], model.weights_[name]
-    draw(ax, coloured(partitions[name]), name)
+    draw(ax, colored(partitions[name]), name)
     bar = ax.inset_axes((0.3, -0.04, 0.4, 0.035))
     bar.barh([0, 0], [1, weight], color=[LIGHT, "#39616b"])
     bar.set(xlim=(0, 1), xticks=[], yticks=[])
     bar.spines[:].set_visible(False)
     words = f"weight {weight:.2f}" if weight else "pruned"
-    ax.set_xlabel(f"\nscore −{-score:.2f} · {words}", fontsize=8.5, color=GREY)
+    ax.set_xlabel(f"\nscore −{-score:.2f} · {words}", fontsize=8.5, color=GRAY)
 plt.show()
 
 # %%
@@ -123,13 +123,13 @@ link(axes[0], np.ones(len(doubted), dtype=bool), color="#39616b", lw=0.6, alpha=
 draw(axes[0], np.full(len(X), "#6d7c83"), f"{len(answers.pairs)} answers")
 draw(
     axes[1],
-    coloured(joined),
+    colored(joined),
     f"consensus: ARI {adjusted_rand_score(y, joined):.2f}",
     6,
 )
 draw(
     axes[2],
-    coloured(model.labels_),
+    colored(model.labels_),
     f"refined: ARI {adjusted_rand_score(y, model.labels_):.2f}",
     9,
 )

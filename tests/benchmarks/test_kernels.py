@@ -120,7 +120,7 @@ def hold(problem: Problem, *, mib: int) -> Any:
 
 
 def test_memory_is_that_of_the_run_alone() -> None:
-    case = Case("hold", SMALL, Run("clew", hold, {"mib": 100}, 1), is_apart=True)
+    case = Case("hold", SMALL, Run("clew", hold, {"mib": 100}, 1), in_fresh_process=True)
     row = measured(case, "wall_s")["ours"]
     assert 95 < row["growth_mib"] < 130
     assert row["peak_mib"] > row["growth_mib"]
@@ -196,14 +196,14 @@ def test_quick_cases_are_small_and_repeat_nothing() -> None:
         assert case.problem.n_answers <= 60
         assert {run.repeats for run in (case.ours, *case.peers)} == {1}
         assert case.ours.options.get("n_trees", 0) <= 100
-        assert not case.is_weighed
+        assert not case.measures_growth
 
 
 def test_goals_are_set_for_these_methods_and_sizes() -> None:
     goals = {
         (case.label.split(",")[0], case.problem.n_samples): tuple(case.goals.values())
         for case in cases()
-        if case.goals and case.is_apart
+        if case.goals and case.in_fresh_process
     }
     assert goals == {
         ("SKLR", 1_000): (2.0,), ("DCRC", 5_000): (2.0,), ("SKLR", 100_000): (30.0, 1024.0),

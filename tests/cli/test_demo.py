@@ -106,8 +106,8 @@ def test_page_has_styles_for_dark_mode_and_for_print(made):
     assert 'name="viewport"' in text
 
 
-def _luminance(colour: str) -> float:
-    digits = colour.lstrip("#")
+def _luminance(color: str) -> float:
+    digits = color.lstrip("#")
     digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
     rgb = np.array([int(digits[at : at + 2], 16) for at in (0, 2, 4)]) / 255
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
@@ -118,8 +118,8 @@ def _luminance(colour: str) -> float:
 def test_contrast_of_words_satisfies_wcag(made, theme):
     text = (made[1] / "report.html").read_text("utf-8")
     # The palette is written twice, for light and for dark.
-    colours = [dict(re.findall(r"--([a-z]+): (#\w+)", block)) for block in text.split("@media")]
-    light, dark = (palette for palette in colours if "ink" in palette)
+    colors = [dict(re.findall(r"--([a-z]+): (#\w+)", block)) for block in text.split("@media")]
+    light, dark = (palette for palette in colors if "ink" in palette)
     palette = light if theme == "light" else dark
     for paper in ("paper", "card"):
         for ink in ("ink", "quiet", "thread", "right"):

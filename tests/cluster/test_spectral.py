@@ -70,8 +70,8 @@ def test_local_scale_graph_against_the_definition() -> None:
 def test_embedding_spans_the_leading_eigenvectors() -> None:
     A = nearest_graph(np.random.default_rng(3).uniform(size=(400, 400)), 15)
     degree = A.sum(axis=1)
-    normalised = A.toarray() / np.sqrt(degree[:, None] * degree)
-    vectors = np.linalg.eigh(normalised)[1][:, -4:]
+    normalized = A.toarray() / np.sqrt(degree[:, None] * degree)
+    vectors = np.linalg.eigh(normalized)[1][:, -4:]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     ours = spectral_embedding(A, 4, seed=0)
     np.testing.assert_allclose(ours @ ours.T, vectors @ vectors.T, atol=1e-6)

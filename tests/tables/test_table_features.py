@@ -19,7 +19,7 @@ MIXED = pd.DataFrame(
     {
         "size": RNG.normal(5, 2, N),
         "gap": np.where(np.arange(N) % 10 == 0, np.nan, np.arange(N) * 3.0),
-        "colour": [("red", "green", "blue", None)[i % 4] for i in range(N)],
+        "color": [("red", "green", "blue", None)[i % 4] for i in range(N)],
         "flag": np.arange(N) % 3 == 0,
         "when": [f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in range(N)],
         "stamp": pd.date_range("2020-01-01", periods=N, freq="D"),
@@ -35,7 +35,7 @@ MIXED = pd.DataFrame(
 USES = {
     "size": "number",
     "gap": "number",
-    "colour": "category",
+    "color": "category",
     "flag": "category",
     "when": "date",
     "stamp": "date",
@@ -60,7 +60,7 @@ def test_every_column_is_used_by_what_it_holds(fitted):
     for words in (
         "numbers: size, gap (6 missing)",
         "dates: when, stamp",
-        "colour (3 values, 15 missing)",
+        "color (3 values, 15 missing)",
         "place (19 of 25 values, others)",
         "free text: note",
         "ring (differs from row to row)",
@@ -88,8 +88,8 @@ def test_features_are_what_the_recipe_says(fitted):
     )
     np.testing.assert_allclose(X[gap, at], median)
     np.testing.assert_array_equal(X[:, names.index("missingindicator_gap")], gap)
-    np.testing.assert_array_equal(X[:, names.index("colour_red")], MIXED["colour"] == "red")
-    np.testing.assert_array_equal(X[:, names.index("colour_(missing)")], MIXED["colour"].isna())
+    np.testing.assert_array_equal(X[:, names.index("color_red")], MIXED["color"] == "red")
+    np.testing.assert_array_equal(X[:, names.index("color_(missing)")], MIXED["color"].isna())
     assert sum(name.startswith("place_") for name in names) == 20
     text = X[:, [name.startswith("note_") for name in names]]
     assert text.shape == (N, 20)
@@ -110,12 +110,12 @@ def test_recipe_is_deterministic_and_pickles(fitted):
 
 def test_new_rows(fitted):
     new = MIXED.iloc[:3].copy()
-    new["colour"] = ["red", "violet", None]
+    new["color"] = ["red", "violet", None]
     new = new[new.columns[::-1]].assign(more=1)
     X = fitted.transform(new)
     names = list(fitted.get_feature_names_out())
-    colours = X[:, [name.startswith("colour_") for name in names]]
-    np.testing.assert_array_equal(colours.sum(axis=1), [1, 0, 1])
+    colors = X[:, [name.startswith("color_") for name in names]]
+    np.testing.assert_array_equal(colors.sum(axis=1), [1, 0, 1])
     with pytest.raises(InvalidDataError, match="no column 'size'"):
         fitted.transform(MIXED.drop(columns="size"))
 

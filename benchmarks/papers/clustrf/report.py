@@ -14,7 +14,7 @@ import pandas as pd
 from benchmarks.papers.clustrf import study as s
 from benchmarks.study import report as parts
 from benchmarks.study.command import study_command
-from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, matrix_picture, panels
+from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, matrix_picture, panels
 from benchmarks.study.problems import Floats
 from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, Picture, Table
 from benchmarks.study.results import Results
@@ -28,7 +28,7 @@ FORESTS = tuple(s.variant(kind, s.MAIN) for kind in s.FORESTS)
 FOREST_LABELS = [of.label for of in FORESTS]
 #: The methods of Figures 3 and 5: with the paper's M, and with the main reading.
 SHOWN = (*(s.variant(method, s.M[0]) for method in s.EUCLIDEAN), *FORESTS)
-COLORS = dict(zip(s.LABELS, (GREY, PINK, GREEN, ORANGE, RED, BLUE), strict=True))
+COLORS = dict(zip(s.LABELS, (GRAY, PINK, GREEN, ORANGE, RED, BLUE), strict=True))
 
 
 def report(results: Results[s.ClustrfStudy]) -> str:

@@ -22,7 +22,7 @@ ENDS = {"": "median preference", "_at_k": "as many groups as people"}
 FACE_COLORS = dict(
     zip(
         s.EXEMPLARS,
-        (*[pic.GREY] * 2, *[pic.ORANGE] * 2, pic.RED, pic.BLUE, pic.PINK, pic.SKY, pic.GREEN),
+        (*[pic.GRAY] * 2, *[pic.ORANGE] * 2, pic.RED, pic.BLUE, pic.PINK, pic.SKY, pic.GREEN),
         strict=True,
     )
 )

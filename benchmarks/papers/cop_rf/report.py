@@ -57,7 +57,7 @@ GAIN_COLORS = {HARD: pic.RED, DEFAULT: pic.BLUE}
 TICKS = (-100, -50, 0, 50, 100, 1000)
 #: By the first part of the name.
 COLORS = {
-    "spclust": pic.GREY, "ward": pic.GREEN, "clustrf": pic.ORANGE, "cop_kmeans": pic.SKY,
+    "spclust": pic.GRAY, "ward": pic.GREEN, "clustrf": pic.ORANGE, "cop_kmeans": pic.SKY,
     "pckmeans": pic.PINK, "mpckmeans": pic.RED, "constrained_linkage": pic.GREEN, "sl": pic.SKY,
     "e2cp": pic.GREEN, "rf_e2cp": pic.ORANGE, "coprf": pic.BLUE, "coprf_e2cp": pic.PINK,
 }  # fmt: skip

@@ -15,7 +15,7 @@ from benchmarks.papers.dcrc import study as s
 from benchmarks.study import pictures
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
-from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
+from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
 from benchmarks.study.report import (
     Claim,
     Claims,
@@ -34,8 +34,8 @@ from clew.questions import pair_information, triplet_information
 MEASURES = {"f": "F-measure", "ari": "ARI", "nmi": "NMI"}
 #: The measures of claims.
 CLAIMED = {"f": "F", "ari": "ARI"}
-COLORS = dict(zip(s.OURS, (BLUE, GREY, BLUE, SKY, PINK, RED, ORANGE), strict=True)) | dict(
-    zip(s.METHODS[7:], (GREEN, ORANGE, RED, SKY, PINK, GREY, GREEN, "black"), strict=True)
+COLORS = dict(zip(s.OURS, (BLUE, GRAY, BLUE, SKY, PINK, RED, ORANGE), strict=True)) | dict(
+    zip(s.METHODS[7:], (GREEN, ORANGE, RED, SKY, PINK, GRAY, GREEN, "black"), strict=True)
 )
 DASHED = (s.LINEAR, s.KERNEL, s.YES_NO, s.HARD, s.FREE, s.SKLR, s.E2CP)
 

@@ -86,9 +86,9 @@ class Cell:
     kind: str
     """ "truth", "one person" or "six people"."""
     share: float = 0.0
-    """Of "truth": triplets for each row."""
+    """Number of triplets for each row, of kind "truth"."""
     n_pairs: int = N_PAIRS
-    """Of "one person": pairs beside the triplets."""
+    """Number of pairs that one person answers in addition to triplets."""
 
     @property
     def name(self) -> str:

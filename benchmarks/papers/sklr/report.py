@@ -14,7 +14,7 @@ from benchmarks.papers.sklr import study as s
 from benchmarks.study.command import study_command
 from benchmarks.study.fits import run_method
 from benchmarks.study.methods import Method
-from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, panels
+from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY, panels
 from benchmarks.study.report import (
     Claim,
     Claims,
@@ -34,7 +34,7 @@ PAPER = "as the paper draws"
 #: labeled rows for pairs), the labeled rows for both kinds, or all rows for both.
 SAMPLINGS = {PAPER: None, "all from the labelled rows": s.LABELLED, "all from all rows": s.ALL}
 STEMS = dict(zip(SAMPLINGS, ("curves", "curves_labelled", "curves_all"), strict=True))
-COLORS = dict(zip(s.METHODS, (GREY, BLUE, SKY, PINK, GREEN, ORANGE, RED, "black"), strict=True))
+COLORS = dict(zip(s.METHODS, (GRAY, BLUE, SKY, PINK, GREEN, ORANGE, RED, "black"), strict=True))
 SOFT_AND_PUBLISHED = (s.SOFT, s.PUBLISHED)
 
 

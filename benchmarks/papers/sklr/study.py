@@ -38,7 +38,7 @@ LABELLED, ALL = "labelled rows", "all rows"
 TARGETS = {"binary": ("binary",), "multi": ("multi",), "mixed": ("binary", "multi")}
 WRONG_SIZE = 13
 WRONG = (0.1, 0.2, 0.3)
-#: Figure 4: odd-one-out answers beside which "none differs" is added.
+#: Number of odd-one-out answers in Figure 4, to which answers "none differs" are added.
 FIRST_ANSWERS = {VEHICLE: 360, SCENE: 720, USPS: 900, DIGITS: 900}
 EQUALITIES = (0, 50, 100, 200)
 #: Starts of k-means on all rows of a set, up to 11,000.

@@ -1,1 +1,1 @@
-"""Guided clustering beside all other methods: ``python -m benchmarks.studies guided``."""
+"""Guided clustering compared with all other methods: ``python -m benchmarks.studies guided``."""

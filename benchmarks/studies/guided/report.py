@@ -15,7 +15,7 @@ from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE
 from benchmarks.study import pictures
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
-from benchmarks.study.pictures import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
+from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
 from benchmarks.study.report import Curves, Line, Panel, Picture, Table, fill
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, averaged, difference
@@ -23,7 +23,7 @@ from benchmarks.study.scores import Score, averaged, difference
 #: Goals: lead over the comparators, area under the curve, largest loss by wrong answers.
 LEAD, AUC, LOSS = 0.05, 0.85, 0.02
 SLOW = ("guided", "e2cp", "coprf", "coprf_hard", "itml", "sklr", "dcrc")
-COLORS = (BLUE, RED, GREEN, ORANGE, PINK, SKY, GREY)
+COLORS = (BLUE, RED, GREEN, ORANGE, PINK, SKY, GRAY)
 STEPS = {s.GUIDED: "all steps"} | {m: m.label for m in ABLATIONS}
 ROUNDING = 1e-9
 Cells = Sequence[s.Cell]
@@ -300,7 +300,7 @@ class GuidedReport:
         figure, grid = pictures.panels(1, 1, figsize=(7.5, 3.6))
         panel, rows = grid[0, 0], np.arange(len(STEPS))
         height = 0.8 / len(self.errors)
-        for i, (error, color) in enumerate(zip(self.errors, (BLUE, SKY, GREY), strict=False)):
+        for i, (error, color) in enumerate(zip(self.errors, (BLUE, SKY, GRAY), strict=False)):
             scores = [Score.of(self.ablated(m, error)) for m in STEPS]
             mean, deviation = np.nan_to_num([(of.mean, of.error) for of in scores]).T
             style = {"color": color, "label": _wrong(error), "xerr": deviation}

@@ -40,7 +40,7 @@ MOST_GROUPS, MOST_TYPICAL, MOST_UNSURE = 60, 8, 4
 MOST_IDS = 30
 #: Doubtful rows that are listed.
 MOST_ROWS = 60
-#: Columns beside the ids.
+#: Columns that are shown in addition to the ids.
 MOST_COLUMNS = 6
 #: Confidence is rounded to this many digits before rows of equal confidence are compared.
 DIGITS = 2

@@ -88,8 +88,8 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     "--doubtful",
     type=OUTPUT,
     metavar="DOUBTFUL.csv",
-    help="Where to write the answers that look wrong.  [default: beside -o; g.doubtful.csv for "
-    "g.csv]",
+    help="Where to write the answers that look wrong.  [default: in the folder of -o; "
+    "g.doubtful.csv for g.csv]",
 )
 @click.option(
     "--report",

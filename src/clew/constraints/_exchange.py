@@ -121,7 +121,7 @@ def read_csv(
 
     Notes
     -----
-    Linear in time. Beside the file itself, 10,000 lines at a time are held as text.
+    Linear in time. At most 10,000 lines are held in memory as text.
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     reader = RecordReader(n, row_ids)

@@ -92,7 +92,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     >>> birds = pd.DataFrame(
     ...     {
     ...         "wing": [12.0, 30.5, None, 29.0],
-    ...         "color": ["red", "grey", "grey", "red"],
+    ...         "color": ["red", "gray", "gray", "red"],
     ...         "seen": ["2024-05-01", "2024-05-03", "2024-06-30", "2024-07-01"],
     ...         "ring": ["A17", "B02", "B11", "C40"],
     ...     }

@@ -129,7 +129,7 @@ def read_table(
     >>> from clew.tables import TableFeatures, read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "birds.csv"
-    ...     _ = path.write_text("id;wing;color\nb1;12,5;red\nb2;30,1;grey\nb3;NA;red\n")
+    ...     _ = path.write_text("id;wing;color\nb1;12,5;red\nb2;30,1;gray\nb3;NA;red\n")
     ...     table = read_table(path)
     >>> table.ids, table.notes
     (['b1', 'b2', 'b3'], ('fields are separated by semicolons', 'numbers have a decimal comma'))

@@ -33,7 +33,7 @@ def ranks(X):
 def refitted(X, q):
     """Ridge regression with an intercept, refitted without each row in turn.
 
-    The model has the features of all rows, of which each has the kernel as inner product, centred
+    The model has the features of all rows, of which each has the kernel as inner product, centered
     over all rows, so that the sum of squares of the coefficients is the penalty.
     """
     places = ranks(X)

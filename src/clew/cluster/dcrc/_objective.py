@@ -37,7 +37,7 @@ class TrainingRows(NamedTuple):
 
 
 class Penalties(NamedTuple):
-    """Factors of the terms of the objective beside the log-likelihood of the answers."""
+    """Factors of the terms of the objective other than the log-likelihood of the answers."""
 
     tau: float
     """Penalty on the mean entropy of rows without answers."""

@@ -16,7 +16,7 @@ from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["co_association", "consensus"]
 
-#: Smallest eigenvalue and row length that is divided by.
+#: Smaller eigenvalues and lengths of rows are replaced by this in divisors.
 LEAST = 1e-12
 
 
@@ -50,8 +50,8 @@ def consensus(
     Raises
     ------
     InvalidDataError
-        If there is no clustering, or `weights` are not one number for each, none negative and not
-        all 0.
+        If there is no clustering, or `weights` is not one nonnegative number for each, with a
+        positive sum.
     InvalidParameterError
         If there are more groups than rows.
 

@@ -182,7 +182,7 @@ def _improved_shares(
     """Change the shares of a group so that its cost falls.
 
     If the set of violated comparisons were fixed, the best shares would have a closed form. Each
-    step goes towards them, and is halved until the true cost falls.
+    step goes toward them, and is halved until the true cost falls.
     """
     least = float(scatter.min()) * 1e-3
 

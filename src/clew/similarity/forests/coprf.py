@@ -127,7 +127,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     weight counts as 1. Time O(T·(n + c)·√d·log n) for n rows, c answers, d features and T trees;
     memory O(T·n + c). The paper's model is ``COPRF(mode="hard", trust="inconsistency")``. Where
     the paper is ambiguous, a node becomes a leaf only if no split is valid; separated cannot-links
-    are counted anew at each node; and if answers still contradict each other after filtering, the
+    are counted again at each node; and if answers still contradict each other after filtering, the
     must-links hold.
 
     References

@@ -85,7 +85,7 @@ class DominantNeighbors(BuiltOnSimilarity):
     i and its k nearest rows. The set is the support of a maximizer of ``x'(A - αI_N)x`` on the
     simplex, where ``I_N`` is 1 on the diagonal for neighbors and 0 for i, and α is 1.001 times the
     largest eigenvalue of A restricted to the neighbors. Each maximizer then contains i. The search
-    starts from equal shares and uses infection and immunization dynamics, which move towards or
+    starts from equal shares and uses infection and immunization dynamics, which move toward or
     away from one row per step; these have the fixed points of replicator dynamics, and need fewer
     and cheaper steps. Time O(n·k·(k + steps)) with about k to 3k steps, memory O(n·k). An edge is
     kept if either of its rows keeps it.

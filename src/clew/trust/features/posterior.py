@@ -65,7 +65,7 @@ def answer_evidence(
     Returns
     -------
     ndarray of shape (n_pairs, 2)
-        Log-odds of the out-of-bag vote, and the standardised closeness of both rows; NaN for a
+        Log-odds of the out-of-bag vote, and the standardized closeness of both rows; NaN for a
         don't-know or weight 0.
 
     Raises
