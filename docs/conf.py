@@ -80,6 +80,7 @@ numpydoc_validation_exclude = {
     r"\.AnswerPosterior\b",
     r"\.AnswerDoubts\b",
     r"\.Candidate\b",
+    r"\.ColumnUse\.",
     r"\.Explanation\b",
     r"\.Smoother\b",
     r"\._",

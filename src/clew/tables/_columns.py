@@ -42,15 +42,24 @@ class BadCellError(InvalidDataError):
 
 
 class ColumnUse(NamedTuple):
-    """What a column of a table is used as."""
+    """What a column of a table is used as.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    use : {"number", "date", "category", "text", "dropped"}
+        "text" is free text.
+    note : str, default=""
+        Why the column is dropped, or details of its use; may be empty.
+    date_format : str, default=""
+        Format of dates that are text; empty for other columns.
+    """
 
     name: str
     use: Use
-    """"number", "date", "category", "text" (free text) or "dropped"."""
     note: str = ""
-    """Why the column is dropped, or details of its use; may be empty."""
     date_format: str = ""
-    """Format of dates that are text; empty for other columns."""
 
 
 def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:

@@ -141,7 +141,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: pd.DataFrame, y: object = None, **_: object) -> NDArray[np.float64]:
+    def fit_transform(
+        self, X: pd.DataFrame, y: object = None, **fit_params: object
+    ) -> NDArray[np.float64]:
         """Fit, and return the features of the same table.
 
         Parameters
@@ -150,10 +152,12 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             A table.
         y : ignored
             Present by convention.
+        **fit_params : ignored
+            Present by convention.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_features_out_)
+        ndarray of shape (n_rows, n_features)
         """
         check_parameters(self, self._allowed)
         frame = _checked(X)
@@ -182,7 +186,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_features_out_)
+        ndarray of shape (n_rows, n_features)
 
         Raises
         ------
@@ -207,7 +211,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_features_out_,)
+        ndarray of shape (n_features,)
         """
         check_is_fitted(self, "columns_")
         return np.asarray(self._transformer_.get_feature_names_out(), dtype=object)
