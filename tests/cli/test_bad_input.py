@@ -75,10 +75,10 @@ def test_damaged_file(run, here, name, content):
     assert_refused(run(name, "-k", 2), name, "cannot be read")
 
 
-@pytest.mark.parametrize("name", ["X.txt", "X", "X.xlsx"])
+@pytest.mark.parametrize("name", ["X.pkl", "X", "X.xlsx"])
 def test_unknown_kind_of_file(run, here, name):
     Path(name).write_text("1,2\n3,4\n")
-    assert_refused(run(name, "-k", 2), name, ".npy, .npz, .csv, .tsv, .parquet")
+    assert_refused(run(name, "-k", 2), name, ".npy, .npz, .csv, .tsv, .tab, .txt, .parquet")
 
 
 @pytest.mark.parametrize(

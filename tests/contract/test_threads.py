@@ -100,15 +100,19 @@ def global_changes():
 @each
 @pytest.mark.parametrize("features", [X, WIDE], ids=["narrow", "wide"])
 def test_no_fit_changes_what_belongs_to_the_process(method, kind, features):
-    fitted(method, kind, features)  # compiles kernels, with other filters for a while
+    fit_and_use(method, kind, features)  # compiles kernels, with other filters for a while
     with global_changes() as found:
-        model = fitted(method, kind, features)
-        for name in ("transform", "predict"):
-            if hasattr(model, name):
-                getattr(model, name)(features)
-        if hasattr(model, "kneighbors_graph"):
-            model.kneighbors_graph(3)
+        fit_and_use(method, kind, features)
     assert not found, found[0]
+
+
+def fit_and_use(method, kind, features):
+    model = fitted(method, kind, features)
+    for name in ("transform", "predict"):
+        if hasattr(model, name):
+            getattr(model, name)(features)
+    if hasattr(model, "kneighbors_graph"):
+        model.kneighbors_graph(3)
 
 
 class Slow:
