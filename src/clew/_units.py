@@ -27,7 +27,7 @@ LARGEST_UNIT, FARTHEST_ORIGIN = 1e50, 10.0
 class Units(NamedTuple):
     """Map features x to ``(x - origin) / unit - center``.
 
-    The class methods compute the numbers from the rows of a fit. `inside` maps any rows, `outside`
+    The class methods compute the numbers from the rows of a fit. `scale` maps any rows, `unscale`
     maps them back.
     """
 
@@ -119,16 +119,16 @@ class Units(NamedTuple):
         """
         largest = np.abs(X).max(axis=0)
         largest[largest == 0] = 1.0
-        inside = X / largest  # no square overflows
+        scaled = X / largest  # no square overflows
         with np.errstate(over="ignore"):
-            deviation = inside.std(axis=0) * largest
-        varies = inside.std(axis=0) > LEAST_DEVIATION
+            deviation = scaled.std(axis=0) * largest
+        varies = scaled.std(axis=0) > LEAST_DEVIATION
         if standardize == "auto":
             share = deviation[varies] / deviation[varies].max() if varies.any() else np.ones(1)
             standardize = bool(np.median(share) * MAX_DEVIATION_RATIO < 1)
         common = np.abs(X).max() or 1.0
         unit = np.where(varies, deviation, largest) if standardize else np.full(X.shape[1], common)
-        return cls(0.0, unit, inside.mean(axis=0) * largest / unit)
+        return cls(0.0, unit, scaled.mean(axis=0) * largest / unit)
 
     @property
     def are_needless(self) -> bool:
@@ -136,22 +136,22 @@ class Units(NamedTuple):
         is_far_off = bool(np.abs(self.origin).max() > FARTHEST_ORIGIN * self.unit)
         return bool(1 / LARGEST_UNIT < self.unit < LARGEST_UNIT) and not is_far_off
 
-    def inside(self, X: Floats) -> Floats:
+    def scale(self, X: Floats) -> Floats:
         """Map features into these units."""
-        inside = np.asarray(X - self.origin)
-        inside /= self.unit  # in place: two copies of many rows may not fit in memory
-        inside -= self.center
-        return inside
+        scaled = np.asarray(X - self.origin)
+        scaled /= self.unit  # in place: two copies of many rows may not fit in memory
+        scaled -= self.center
+        return scaled
 
-    def outside(self, X: Floats) -> Floats:
+    def unscale(self, X: Floats) -> Floats:
         """Map features back into their own units."""
         return np.asarray((X + self.center) * self.unit + self.origin)
 
-    def squared_outside(self, value: float) -> float:
+    def unscale_squares(self, value: float) -> float:
         """Convert a sum of squares into the features' own units; it may be inf."""
         return float(value * self.unit * self.unit)
 
-    def metrics_outside(self, metrics: Floats) -> Floats:
+    def unscale_metrics(self, metrics: Floats) -> Floats:
         """Convert diagonals or matrices of squared distances into the features' own units."""
         each = metrics / self.unit
         unit = np.asarray(self.unit)

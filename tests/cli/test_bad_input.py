@@ -244,7 +244,7 @@ def test_no_output_when_the_other_fails(run, X, here, answers, monkeypatch):
     monkeypatch.setattr(outputs, "atomic_write", broken)
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "-o", "g.csv")
     assert_refused(done, "g.doubtful.csv: No space left on device", "no other folder", prints=True)
-    # Better on the screen than nowhere.
+    # No file can be written, so the groups are printed.
     assert done.stdout.startswith("id,cluster")
     assert (here / "g.csv").read_text() == "precious"
     assert sorted(path.name for path in here.iterdir()) == ["X.npy", "answers.csv", "g.csv"]

@@ -150,7 +150,7 @@ def test_rows_without_a_label_are_never_drawn():
     assert c.subset(np.flatnonzero(y != -1)) == labeled
     with pytest.raises(InvalidParameterError, match="5 labeled rows have 10"):
         Constraints.from_labels(y.astype(float), 11)
-    # Names are names.
+    # The string "-1" is a label.
     assert len(Constraints.from_labels(["-1", "a", "b"], 3)) == 3
 
 

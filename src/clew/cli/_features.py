@@ -69,7 +69,7 @@ def features_for(
     note = f"features are standardized{how}" if is_standardized else "features are used as given"
     if "standardize" in model.get_params(deep=False):
         return Features(X, standardize, note)
-    return Features(units.inside(X) if is_standardized else X, False, note)
+    return Features(units.scale(X) if is_standardized else X, False, note)
 
 
 def _from_sparse(model: Any, X: csr_array, standardize: Standardize) -> Features:

@@ -1,6 +1,6 @@
 """Results of guided clustering as files, which `clew explain` reads.
 
-A file is a NumPy archive without pickles: to read one from somebody else is safe.
+A file is a NumPy archive without pickles, so that reading a file from somebody else is safe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clew.trust import AnswerDoubts
 
 __all__ = ["Saved", "read_saved", "saved_bytes"]
 
-#: The first entry of every file; another version has another form.
+#: Format and version, the first entry of every file.
 FORM = "clew result 1"
 #: Names of the arrays of a kind of answers.
 PARTS = ("rows", "answers", "annotators", "weights", "p_wrong", "alternatives")
@@ -102,7 +102,7 @@ def read_saved(path: Path) -> Saved:
             if _value(arrays["form"]) != FORM:
                 raise ValueError("it has another version")
             return _saved(arrays)
-    # Damage shows in many ways, from the zip down to a header; all of them mean the same.
+    # The type of the error depends on where the file is damaged.
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, TypeError) as error:
         raise FileFormatError(
             f"{path} is not a result of clew: {error}; make one with "

@@ -251,7 +251,7 @@ def nearest_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDA
     units = Units.around_mean(centers)
     units = units._replace(unit=max(units.unit, float(np.abs(X - units.origin).max())))
     with one_blas_thread():
-        return np.asarray(pairwise_distances_argmin(units.inside(X), units.inside(centers)))
+        return np.asarray(pairwise_distances_argmin(units.scale(X), units.scale(centers)))
 
 
 def _squared(

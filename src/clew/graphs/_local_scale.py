@@ -151,7 +151,7 @@ def local_scale_graph(X: Floats, n_neighbors: int) -> csr_array:
     The scale of a row is the distance to its 7th neighbor. If there are c copies of each row on
     average, it is the distance to its (7·c)th, so that repeating all rows changes no scale.
     """
-    n, rows = len(X), Units.around_median(X).inside(X)
+    n, rows = len(X), Units.around_median(X).scale(X)
     n_distinct = len(np.unique(rows, axis=0))
     scale = LocalScales(rows, -(-N_NEIGHBORS * n // n_distinct)).of(rows)
     distance, column = NeighborSearch(rows).nearest_others(min(n_neighbors, n - 1))

@@ -246,9 +246,9 @@ class AdaptiveKNN(Transformer):
         if self.metric == "cosine":
             return normalize(rows / (float(abs(rows).max()) or 1.0))  # squares must not overflow
         if isinstance(rows, np.ndarray):
-            return self._units.inside(rows)
+            return self._units.scale(rows)
         if np.ndim(self._units.center):  # fitted on dense rows, and centered
-            return self._units.inside(rows.toarray())
+            return self._units.scale(rows.toarray())
         return rows / self._units.unit
 
     def _affinity(self, rows: Any, scale: Floats) -> NDArray[np.float32]:

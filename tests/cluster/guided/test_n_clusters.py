@@ -62,11 +62,11 @@ def test_annotators_who_always_answer_the_opposite():
     names = np.where(is_swapped, "swapped", "good").tolist()
     named = Constraints(120, pairs=answered, pair_annotators=names)
     views = Views(rows, 0)
-    assert choose_n_clusters(views, [], 0).n_clusters == 2  # two groups of groups
+    assert choose_n_clusters(views, [], 0).n_clusters == 2  # the features show two superclusters
     assert choose_n_clusters(views, folds_of(named), 0).n_clusters == 5
 
 
-def test_a_rare_group_is_no_error_in_a_sample():
+def test_a_group_of_one_row_that_samples_may_miss():
     rng = np.random.default_rng(0)
     rows = np.r_[rng.normal(size=(1_500, 2)), [[400.0, 400.0]]]
     assert 2 <= choose_n_clusters(Views(rows, 0), [], 0).n_clusters <= 100

@@ -105,7 +105,7 @@ class FeatureSpace(NamedTuple):
     def _scaled(self, X: Any) -> Any:
         if np.ndim(self.units.center):  # fitted to dense features, and centered
             X = _dense(X)
-        rows: Any = self.units.inside(X) if isinstance(X, np.ndarray) else X / self.units.unit
+        rows: Any = self.units.scale(X) if isinstance(X, np.ndarray) else X / self.units.unit
         if self.metric == "cosine":
             rows = normalize(rows)
         return rows if isinstance(rows, np.ndarray) else csr_array(rows)

@@ -230,13 +230,13 @@ class KernelKMeans(Clusterer):
         given = Units.around_mean(X)
         # Batches are for rows of which a copy may not fit into memory.
         units = None if self.batch_size is not None and given.are_needless else given
-        rows = X if units is None else units.inside(X)
+        rows = X if units is None else units.scale(X)
         run = self._run(rows, seed)
         groups, labels = np.unique(run.labels, return_inverse=True)
         inertia, centers = run.inertia, run.centers[groups]
         self.labels_, self.n_iter_ = labels, run.n_iter
-        self.inertia_ = inertia if units is None else units.squared_outside(inertia)
-        self.cluster_centers_ = centers if units is None else units.outside(centers)
+        self.inertia_ = inertia if units is None else units.unscale_squares(inertia)
+        self.cluster_centers_ = centers if units is None else units.unscale(centers)
 
     def _run(self, rows: NDArray[np.float64], seed: int) -> KMeansRun:
         """Run k-means on all rows or on batches."""

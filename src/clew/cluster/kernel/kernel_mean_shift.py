@@ -191,19 +191,19 @@ class KernelMeanShift(Clusterer):
         features = rows if coordinates is None else coordinates.fitted
         units = Units.around_mean(features)
         least = 0.0 if coordinates is None else coordinates.coincidence()
-        inside = units.inside(features)
+        scaled = units.scale(features)
         if self.bandwidth is None:
-            bandwidth = _measured_bandwidth(inside, self.quantile, seed, least / units.unit)
+            bandwidth = _measured_bandwidth(scaled, self.quantile, seed, least / units.unit)
         else:
             bandwidth = float(self.bandwidth) / units.unit
-        run = mean_shift(inside, bandwidth, self.max_iter, self.n_jobs)
+        run = mean_shift(scaled, bandwidth, self.max_iter, self.n_jobs)
         groups, labels = np.unique(run.labels, return_inverse=True)
         order = np.argsort(-np.bincount(labels), kind="stable")
         rank = np.argsort(order)
         self.labels_, self.n_clusters_ = rank[labels], len(groups)
         self.bandwidth_, self.n_iter_ = bandwidth * units.unit, max(run.n_iter, 1)
         self._into_features = None if coordinates is None else coordinates.axes
-        self._peaks = units.outside(run.peaks[groups][order])
+        self._peaks = units.unscale(run.peaks[groups][order])
         return self
 
     def _coordinates(self, kernel: Floats) -> Coordinates:

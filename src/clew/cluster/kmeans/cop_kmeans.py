@@ -209,15 +209,15 @@ class COPKMeans(ConstrainedClusterer):
             self.inertia_ = best.inertia
         else:
             units = Units.around_mean(checked)
-            best = self._solve(Means(units.inside(checked), closure.component), graph, callback)
-            self.inertia_ = units.squared_outside(best.inertia)
+            best = self._solve(Means(units.scale(checked), closure.component), graph, callback)
+            self.inertia_ = units.unscale_squares(best.inertia)
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_iter_ = labels[closure.component], best.n_iter
         self.n_violated_ = n_violated(self.labels_, hard)
         if self.metric == "precomputed":
             self.medoid_indices_ = best.centers[groups]
         else:
-            self.cluster_centers_ = units.outside(best.centers[groups])
+            self.cluster_centers_ = units.unscale(best.centers[groups])
         warn_of_fewer_groups(self, self.labels_, checked)
         return self
 

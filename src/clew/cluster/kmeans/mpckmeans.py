@@ -202,24 +202,24 @@ class MPCKMeans(ConstrainedClusterer):
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
         units = Units.of_ranges(features)
-        inside, pairs = units.inside(features), weighted_pairs(known)
+        scaled, pairs = units.scale(features), weighted_pairs(known)
 
         def new_model() -> LearnedMetrics:
             return LearnedMetrics(
-                inside, pairs, self.weight, self.ridge, self.n_clusters,
+                scaled, pairs, self.weight, self.ridge, self.n_clusters,
                 is_full=self.metric == "full", is_per_group=bool(self.per_cluster),
             )  # fmt: skip
 
         seeds = derived_seeds(self.random_state, self.n_init)
         run, model = best_soft_run(
-            inside, known, new_model, self.n_clusters, self.max_iter, seeds, callback
+            scaled, known, new_model, self.n_clusters, self.max_iter, seeds, callback
         )
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self._units, self._centers = units, run.centers[groups]
         self._metrics = model.metrics[groups] if self.per_cluster else model.metrics
-        self.cluster_centers_ = units.outside(self._centers)
-        self.metrics_ = units.metrics_outside(self._metrics)
+        self.cluster_centers_ = units.unscale(self._centers)
+        self.metrics_ = units.unscale_metrics(self._metrics)
         self.objective_, self.n_iter_ = run.objective, run.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self
@@ -240,5 +240,5 @@ class MPCKMeans(ConstrainedClusterer):
             answers moved the row to a group of higher cost.
         """
         check_is_fitted(self, "labels_")
-        inside = self._units.inside(check_features(self, X, reset=False))
-        return np.asarray(costs_at(inside, self._centers, self._metrics).argmin(axis=1))
+        scaled = self._units.scale(check_features(self, X, reset=False))
+        return np.asarray(costs_at(scaled, self._centers, self._metrics).argmin(axis=1))

@@ -217,22 +217,22 @@ class PCKMeans(ConstrainedClusterer):
         check_n_clusters(self, n)
         known = answers_for(self, constraints, n)
         units = Units.around_mean(features)
-        inside = units.inside(features)
-        means, pairs = Means(inside, np.arange(n)), weighted_pairs(known)
+        scaled = units.scale(features)
+        means, pairs = Means(scaled, np.arange(n)), weighted_pairs(known)
         seed, *seeds = derived_seeds(self.random_state, 1 + self.n_init)
         if self.weight == "auto":
-            weight = _mean_cost(inside, means, n_groups, seed)
+            weight = _mean_cost(scaled, means, n_groups, seed)
         else:
             weight = self._weight_inside(units)
         run, _ = best_soft_run(
-            inside, known, lambda: Euclidean(means, pairs, weight, n_groups), n_groups,
+            scaled, known, lambda: Euclidean(means, pairs, weight, n_groups), n_groups,
             self.max_iter, seeds, callback,
         )  # fmt: skip
         groups, labels = np.unique(run.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
-        self.cluster_centers_ = units.outside(run.centers[groups])
-        self.objective_ = units.squared_outside(run.objective)
-        self.weight_ = units.squared_outside(weight)
+        self.cluster_centers_ = units.unscale(run.centers[groups])
+        self.objective_ = units.unscale_squares(run.objective)
+        self.weight_ = units.unscale_squares(weight)
         self.n_iter_ = run.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self

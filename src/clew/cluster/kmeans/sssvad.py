@@ -204,24 +204,24 @@ class SSSVaD(ConstrainedClusterer):
         known = answers_for(self, constraints, len(features))
         relations = inequalities_or_refusal(self, known)
         units = Units.of_ranges(features)
-        inside = units.inside(features)
-        comparisons = Comparisons.of(inside, relations, float(self.weight))
-        variances = inside.var(axis=0)
+        scaled = units.scale(features)
+        comparisons = Comparisons.of(scaled, relations, float(self.weight))
+        variances = scaled.var(axis=0)
         floor = float(self.ridge * (variances[variances > 0].mean() if variances.any() else 1.0))
-        best = self._solve(inside, comparisons, floor, callback)
+        best = self._solve(scaled, comparisons, floor, callback)
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_violated_ = labels, n_violated(labels, known)
         self.shares_, self._units = best.shares[groups], units
         self._centers, self._weights = best.centers[groups], self.shares_**self.power
         self._floor = floor
-        self.cluster_centers_ = units.outside(self._centers)
+        self.cluster_centers_ = units.unscale(self._centers)
         self.objective_, self.n_iter_ = best.objective, best.n_iter
         warn_of_fewer_groups(self, labels, features)
         return self
 
     def _solve(
         self,
-        inside: NDArray[np.float64],
+        scaled: NDArray[np.float64],
         comparisons: Comparisons,
         floor: float,
         callback: Progress | None,
@@ -229,7 +229,7 @@ class SSSVaD(ConstrainedClusterer):
         """Return the best of all starts."""
         best = best_start(
             lambda seed: descend_with_weights(
-                inside, comparisons, self.n_clusters, self.power, floor, self.max_iter, seed
+                scaled, comparisons, self.n_clusters, self.power, floor, self.max_iter, seed
             ),
             derived_seeds(self.random_state, self.n_init),
             lambda run: run.objective,
@@ -253,6 +253,6 @@ class SSSVaD(ConstrainedClusterer):
             `labels_` where answers moved the row to a group with a farther center.
         """
         check_is_fitted(self, "labels_")
-        inside = self._units.inside(check_features(self, X, reset=False))
-        cost = distances(inside, self._centers, self._weights)
+        scaled = self._units.scale(check_features(self, X, reset=False))
+        cost = distances(scaled, self._centers, self._weights)
         return np.asarray((cost + self._floor * self._weights.sum(axis=1)).argmin(axis=1))

@@ -150,13 +150,13 @@ def remixed_graph(
     if proposed.nnz == 0:
         return proposed
     row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
-    inside = rows - np.median(rows, axis=0)
+    centered = rows - np.median(rows, axis=0)
     distance = np.concatenate([
-        np.linalg.norm(inside[row[start:stop]] - inside[proposed.indices[start:stop]], axis=1)
+        np.linalg.norm(centered[row[start:stop]] - centered[proposed.indices[start:stop]], axis=1)
         for start, stop in blocks(proposed.nnz, ENTRIES_PER_BLOCK)
     ])  # fmt: skip
     place = np.arange(proposed.nnz) - proposed.indptr[row]
-    length = (inside**2).sum(axis=1)
+    length = (centered**2).sum(axis=1)
     is_copy = coincide(distance**2, length[row], length[proposed.indices])
     shape = (len(rows), int(np.diff(proposed.indptr).max()))
     nearest = np.full(shape, np.inf)
@@ -183,13 +183,13 @@ class LocalGaussian:
 
     def __init__(self, fitted: NDArray[np.float64]) -> None:
         self._units = Units.around_median(fitted)
-        self._fitted = self._units.inside(fitted)
+        self._fitted = self._units.scale(fitted)
         self._scales = LocalScales(self._fitted)
         self._scale = self._scales.of(self._fitted)
 
     def affinity(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
         """Compute the affinities of rows to all fitted rows, (n_rows, n_fitted)."""
-        rows = self._units.inside(rows)
+        rows = self._units.scale(rows)
         scale = self._scales.of(rows)
         affinity = np.empty((len(rows), len(self._fitted)), np.float32)
         for start, stop in blocks(len(rows), ROWS_PER_BLOCK):

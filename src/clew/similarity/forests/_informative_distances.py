@@ -47,9 +47,9 @@ def distances_are_informative(
     if is_same.all() or not is_same.any():
         return True
     asked, place = np.unique(known.pairs[chosen], return_inverse=True)
-    inside = Units.around_median(rows).inside(rows)
-    scale = LocalScales(inside).of(inside[asked])
+    scaled = Units.around_median(rows).scale(rows)
+    scale = LocalScales(scaled).of(scaled[asked])
     i, j = place.reshape(-1, 2).T
-    distance = np.linalg.norm(inside[asked[i]] - inside[asked[j]], axis=1)
+    distance = np.linalg.norm(scaled[asked[i]] - scaled[asked[j]], axis=1)
     nearness = -scaled_squares(distance, scale[i], scale[j])
     return weighted_auc(is_same, nearness, weight[chosen]) >= INFORMATIVE_AUC

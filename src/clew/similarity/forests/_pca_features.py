@@ -47,19 +47,19 @@ class Space(NamedTuple):
         Space
         """
         units = Units.to_unit_range(X)
-        inside = units.inside(X)
-        mean, deviation = inside.mean(axis=0), inside.std(axis=0)
+        scaled = units.scale(X)
+        mean, deviation = scaled.mean(axis=0), scaled.std(axis=0)
         wanted = (auto if components == "auto" else components) or 0
         wanted = 0 if X.shape[1] < 2 else min(wanted, *X.shape)
         axes = np.empty((X.shape[1], 0))
         if wanted and deviation.any():
-            pca = PCA(wanted, random_state=seed).fit(_divided(inside - mean, deviation))
+            pca = PCA(wanted, random_state=seed).fit(_divided(scaled - mean, deviation))
             axes = pca.components_.T
         return cls(units, mean, deviation, axes)
 
     def scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map the fitted range of each feature to [-1, 1]."""
-        return self.units.inside(X)
+        return self.units.scale(X)
 
     def widened(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Append the principal components to the features."""

@@ -174,7 +174,7 @@ class AdaptiveGaussian(PivotedKernel):
     def fit(self, X: Floats) -> Self:
         """Compute scales and choose pivots."""
         self._units = Units.around_median(X)
-        rows = self._sample(self._units.inside(X))
+        rows = self._sample(self._units.scale(X))
         n_neighbors = min(SCALE_NEIGHBOR, max(len(rows) // NEAREST_SHARE, 1))
         self._scales = LocalScales(rows, n_neighbors)
         scale = self._scales.of(rows)
@@ -188,7 +188,7 @@ class AdaptiveGaussian(PivotedKernel):
         return self
 
     def _with_pivots(self, X: Floats) -> Floats:
-        rows = self._units.inside(X)
+        rows = self._units.scale(X)
         distance = euclidean_distances(rows, self._pivots)
         return local_gaussian(distance, self._scales.of(rows)[:, None], self._pivot_scale)
 
@@ -260,7 +260,7 @@ class FourierFeatures:
     def fit(self, X: Floats) -> Self:
         """Compute the scale and draw the features."""
         self._units = Units.around_median(X)
-        rows = self._units.inside(X)
+        rows = self._units.scale(X)
         pairs = np.random.RandomState(self.seed).randint(len(rows), size=(2, SAMPLE_ROWS))
         squared = np.square(rows[pairs[0]] - rows[pairs[1]]).sum(axis=1)
         squared = squared[squared > 0]
@@ -272,4 +272,4 @@ class FourierFeatures:
 
     def transform(self, X: Floats) -> Floats:
         """Return the features of rows, (n_rows, rank)."""
-        return np.asarray(self._sampler.transform(self._units.inside(X)))
+        return np.asarray(self._sampler.transform(self._units.scale(X)))

@@ -70,12 +70,12 @@ class LinearMetric(LearnedSpace):
 
     def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
         units = Units.of_mean_variance(X)
-        inside = units.inside(X)
+        scaled = units.scale(X)
         self._basis = None
         if X.shape[1] > len(X) and self._is_rotation_invariant:
-            self._basis, triangle = np.linalg.qr(inside.T)
-            inside = np.ascontiguousarray(triangle.T)
-        self._metric, self._outside = self._learn(inside, float(units.unit), known, callback)
+            self._basis, triangle = np.linalg.qr(scaled.T)
+            scaled = np.ascontiguousarray(triangle.T)
+        self._metric, self._outside = self._learn(scaled, float(units.unit), known, callback)
         self._root = root_of(self._metric)
         self.embedding_ = self._embed(X)
 

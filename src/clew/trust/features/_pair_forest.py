@@ -81,8 +81,8 @@ def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.flo
     ----------
     L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 2004.
     """
-    X = Units.to_unit_range(X).inside(X)
-    X = Units.around_median(X).inside(X)
+    X = Units.to_unit_range(X).scale(X)
+    X = Units.around_median(X).scale(X)
     named, place = np.unique(rows, return_inverse=True)
     scale = LocalScales(X).of(X[named])[place.reshape(rows.shape)]
     distance = np.linalg.norm(X[rows[:, 0]] - X[rows[:, 1]], axis=1)

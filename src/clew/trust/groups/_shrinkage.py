@@ -1,4 +1,4 @@
-"""Confusion matrices from few answers: shrunk to a pooled matrix, and that to a prior."""
+"""Confusion matrices from few answers: shrunk toward a pooled matrix, itself shrunk to a prior."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ Matrices = Mapping[Kind, Floats]
 
 
 class Prior(NamedTuple):
-    """What is expected of annotators before they answer."""
+    """The prior of confusion matrices."""
 
     error: float
     """Probability of any other answer than the correct one."""
     strength: float
-    """Number of answers that count as much as that expectation, for each outcome."""
+    """Weight of the prior in the pooled matrix, as a number of answers for each outcome."""
     pooling: float
-    """Number of an annotator's answers that count as much as the pooled ones, for each outcome."""
+    """Weight of the pooled matrix in an annotator's, as a number of answers for each outcome."""
 
 
 class ShrunkMatrices(NamedTuple):
@@ -153,7 +153,7 @@ def expected_counts(table: AnswerTable, probabilities: Floats, n_annotators: int
 def shrink(
     kind: Kind, counts: Floats, prior: Prior, pooled: Floats | None = None
 ) -> ShrunkMatrices:
-    """Shrink the matrices of annotators to a pooled one, and that to the prior.
+    """Shrink the matrices of annotators toward a pooled one, and the pooled one toward the prior.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def shrink(
     prior : Prior
         What is expected.
     pooled : ndarray of shape (n_outcomes, n_labels), default=None
-        The pooled matrix. None: from the counts of all, each annotator's worth at most
-        ``prior.pooling`` answers.
+        The pooled matrix. None: computed from the counts of all annotators, of which none counts
+        for more than ``prior.pooling`` answers.
 
     Returns
     -------
