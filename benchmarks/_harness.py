@@ -89,12 +89,7 @@ def alternated(
 ) -> tuple[dict[str, list[tuple[float, float]]], dict[str, Any]]:
     """Time several runs in turns, so that a slow moment of the machine affects all of them.
 
-    Returns
-    -------
-    seconds : dict of str to list of (float, float)
-        Wall and CPU seconds of each repeat of each run.
-    found : dict
-        What each run returned the last time.
+    Returns wall and CPU seconds of each repeat of each run, and what each run returned last.
     """
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     found: dict[str, Any] = {}
@@ -129,13 +124,8 @@ def memory_now() -> float:
 
 
 def memory_peak() -> float:
-    """Return the largest resident memory of this process in MiB.
-
-    Notes
-    -----
-    ``getrusage`` of a process that was just started may report the peak of the one that started
-    it, so the kernel's own mark is read where there is one.
-    """
+    """Return the largest resident memory of this process in MiB."""
+    # `getrusage` of a process that was just started may report the peak of the one that started it.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return _status("VmHWM") or peak / (2**20 if sys.platform == "darwin" else 2**10)
 
@@ -156,16 +146,7 @@ def _status(name: str) -> float | None:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Lay out a table: first column to the left, others to the right, floats to three digits.
-
-    Examples
-    --------
-    >>> print(markdown_table(["set", "ARI"], [["iris", 0.75], ["digits", None]]))
-    | set    |   ARI |
-    | :----- | ----: |
-    | iris   | 0.750 |
-    | digits |     – |
-    """
+    """Lay out a table: first column to the left, others to the right, floats to three digits."""
     lines = [list(header), *([_cell(value) for value in row] for row in rows)]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]

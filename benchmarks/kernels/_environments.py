@@ -35,13 +35,7 @@ class PackageError(RuntimeError):
 
 
 def run_in_environment(package: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Run a job of `_in_environment` on one thread; the environment is made if it is missing.
-
-    Raises
-    ------
-    PackageError
-        If the package cannot be installed, fails or takes too long.
-    """
+    """Run a job of `_in_environment` on one thread; the environment is made if it is missing."""
     home, wanted = FOLDER / package, PACKAGES[package]
     python, stamp = str(home / "bin" / "python"), home / ".installed"
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == "\n".join(wanted)):

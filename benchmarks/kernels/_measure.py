@@ -61,7 +61,6 @@ class Case(NamedTuple):
     """Bounds by the path of a value: a ratio is to be at least, seconds and MiB at most that."""
 
     def quick(self) -> Case:
-        """Return a case that takes little time."""
         ours, *peers = (run.quick() for run in (self.ours, *self.peers))
         few = {"problem": self.problem.few(), "ours": ours, "peers": tuple(peers)}
         return self._replace(**few, measures_growth=False, goals={})
@@ -83,7 +82,6 @@ def measured(case: Case, clock: str) -> Row:
 
 
 def _apart(case: Case) -> tuple[Row, dict[str, Row]]:
-    """Run each repeat in a fresh process."""
     runs = [apart(_once, case.ours, case.problem, case.judge) for _ in range(case.ours.repeats)]
     numbers = {
         k: median(run[k] for run in runs) for k, v in runs[-1].items() if v.__class__ is float

@@ -49,12 +49,10 @@ class Problem:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def few(self) -> Problem:
-        """Return the same problem with few rows and answers."""
         n_answers = min(self.n_answers, FEW_ANSWERS)
         return replace(self, n_samples=min(self.n_samples, FEW_ROWS), n_answers=n_answers)
 
     def about(self) -> dict[str, Any]:
-        """Return the description of the problem in tables and files."""
         wrong = f", {self.error:.0%} wrong" if self.error else ""
         asked = f"{self.n_answers:,} {self.kind.replace('_', '-')}{wrong}"
         size = f"{self.n_samples:,}×{self.n_features}"
@@ -72,7 +70,6 @@ class Problem:
 
     @cached_property
     def found(self) -> datasets.Dataset | None:
-        """The data set; None for a mixture, and if the set cannot be loaded."""
         try:
             return None if self.data == "mixture" else datasets.load(self.data)
         except DatasetNotFoundError:
@@ -80,7 +77,6 @@ class Problem:
 
     @cached_property
     def rows(self) -> tuple[Floats, Rows]:
-        """Features as methods get them, and classes."""
         X, y = self._drawn()
         X = X[:, X.std(axis=0) > 0] if self.drops_constant else X
         return np.ascontiguousarray(scale(X) if self.is_scaled else X), y
@@ -98,12 +94,10 @@ class Problem:
 
     @property
     def X(self) -> Floats:  # noqa: N802
-        """Features."""
         return self.rows[0]
 
     @cached_property
     def answers(self) -> Constraints:
-        """Answers about random rows."""
         number = {f"n_{self.kind}": self.n_answers}
         return Constraints.from_labels(self.rows[1], **number, error=self.error, random_state=0)
 
@@ -119,7 +113,6 @@ class Problem:
 
     @property
     def dense_graph(self) -> Floats:
-        """`graph` as an array."""
         return self.graph.toarray()
 
     @cached_property

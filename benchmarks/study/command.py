@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from benchmarks.study.check import laid_out, measured_again
-from benchmarks.study.engine import Study, run
+from benchmarks.study.engine import Study, Wanted, run
+from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 
 HELP = """Measure what is missing of a study, and write its report; an interrupted run is resumed.
@@ -31,12 +32,13 @@ def group(main: str, package: str, text: str) -> click.Group:
 
 def study_command(
     study: Study,
-    report: Callable[[Results[Any]], str],
+    parts: Callable[[Results[Any]], Any],
+    page: str | Path,
     quick: Study,
     quick_help: str,
     flags: Mapping[str, tuple[str, Mapping[str, Any]]] | None = None,
 ) -> click.Command:
-    """Make the command that runs a study, or its short form, and writes its report.
+    """Make the command that runs a study, or its short form, and fills its page with `parts`.
 
     `flags` are further options: their help, and the fields of the study that they change.
     """
@@ -61,7 +63,16 @@ def study_command(
         for name, (_, changed) in flags.items():
             if given.pop(name.replace("-", "_")):
                 chosen = replace(chosen, **changed)
-        _carry_out(chosen, report, **given)
+        options = SimpleNamespace(**given)
+        wanted = _wanted(chosen, options)
+        if options.check is None:
+            if not options.report_only:
+                # A quick run is a test of the program: nothing that it measured before counts.
+                run(chosen, options.jobs, wanted, is_fresh=options.fresh or is_quick)
+            print(f"\n{fill(Results(chosen), parts, page)}")
+            print(f"files {chosen.stem}* in benchmarks/results/")
+        else:
+            _check(Results(chosen), wanted, options)
 
     return click.Command(study.stem, callback=callback, params=options, help=HELP)
 
@@ -70,43 +81,20 @@ def _option(*names: str, **more: Any) -> click.Option:
     return click.Option(names, show_default=True, **more)
 
 
-def _carry_out(
-    study: Study,
-    report: Callable[[Results[Any]], str],
-    *,
-    jobs: int,
-    sets: tuple[str, ...],
-    methods: tuple[str, ...],
-    cells: tuple[str, ...],
-    fresh: bool,
-    report_only: bool,
-    check: int | None,
-    seed: int,
-    tolerance: float,
-) -> None:
-    if fresh and report_only:
+def _wanted(study: Study, options: SimpleNamespace) -> Wanted:
+    if options.fresh and options.report_only:
         raise click.UsageError("--fresh measures again, --report-only measures nothing")
     if not study.found_sets:
         raise click.ClickException("no data set was found; set CLEW_DATA to their folder")
     known = sorted({m.name for name in study.found_sets for m, _ in study.points(name)})
-    if unknown := sorted(set(methods) - set(known)):
+    if unknown := sorted(set(options.methods) - set(known)):
         text = f"no method {', '.join(unknown)}; there are {', '.join(known)}"
         raise click.BadParameter(text, param_hint="--methods")
-    wanted = (sets, methods, cells)
-    if check is not None:
-        _check(Results(study), check, seed, wanted, tolerance)
-        return
-    start = time.perf_counter()
-    if not report_only:
-        # A quick run is a test of the program: nothing that it measured before counts.
-        run(study, jobs, wanted, is_fresh=fresh or study.is_quick)
-    text = report(Results(study))
-    spent = time.perf_counter() - start
-    print(f"\n{text}\n{spent:.0f} s; files {study.stem}* in benchmarks/results/")
+    return options.sets, options.methods, options.cells
 
 
-def _check(results: Results[Any], n: int, seed: int, wanted: Any, tolerance: float) -> None:
-    rows = measured_again(results, n, seed, wanted, tolerance)
-    n_changed = len({row[0] for row in rows if row[-1] > tolerance})
+def _check(results: Results[Any], wanted: Wanted, options: SimpleNamespace) -> None:
+    rows = measured_again(results, options.check, options.seed, wanted, options.tolerance)
+    n_changed = len({row[0] for row in rows if row[-1] > options.tolerance})
     print(f"\n{laid_out(rows)}\n\n{n_changed} of {len({row[0] for row in rows})} results differ")
     raise SystemExit(1 if n_changed else 0)

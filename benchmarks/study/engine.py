@@ -58,7 +58,6 @@ class Study:
     refusal: ClassVar[float | None] = None
 
     def problem(self, name: str) -> Problem:
-        """Load a data set."""
         raise NotImplementedError
 
     def points(self, name: str) -> Sequence[tuple[Any, Any]]:
@@ -74,11 +73,9 @@ class Study:
         return version(method, self.n_trees)
 
     def measure(self, task: Task) -> dict[str, Any]:
-        """Measure one result."""
         raise NotImplementedError
 
     def trials_of(self, name: str, method: Any) -> int:
-        """Return the number of trials of a method on a set."""
         return self.n_trials
 
     def group(self, task: Task) -> Hashable:
@@ -100,7 +97,6 @@ class Study:
 
     @property
     def log(self) -> ResultLog:
-        """The file of single results."""
         return ResultLog(harness.RESULTS / f"{self.stem}.jsonl", self.key_fields)
 
     @cached_property
@@ -110,7 +106,6 @@ class Study:
 
     @property
     def absent_sets(self) -> list[str]:
-        """The others."""
         return [name for name in self.sets if name not in self.found_sets]
 
     def why_missing(self, name: str) -> str:

@@ -53,10 +53,9 @@ def run_method(
     seed: int,
     n_trees: int = 0,
 ) -> Outcome:
-    """Find groups, for each number of them; an outcome without labels: the answers were refused.
+    """Find groups, for each number of them, from those of the answers that the method can use.
 
-    Of the answers `known` the method gets those that it can use. Learned features are the same for
-    all numbers of groups. Every fit has the same seed.
+    An outcome without labels: the answers were refused. Every fit has the same seed.
     """
     found = Outcome()
     extra = {}
@@ -116,14 +115,11 @@ def _chosen(notes: dict[str, Any], method: Method, X: Floats, known: Constraints
 def _share_held(
     candidate: Any, X: Floats, kept: Constraints, held: Constraints, answers: Answers
 ) -> float:
-    """Return the share of held-out comparisons that hold in features learned from the others.
-
-    From pairs, every must-link is compared with every cannot-link.
-    """
+    """Return the share of held-out comparisons that hold in features learned from the others."""
     Z = clone(candidate).fit(X, constraints=selected(kept, answers)).embedding_
     comparisons = inequalities_of(held)
     near, far = _distances(Z, comparisons.near), _distances(Z, comparisons.far)
-    if answers == "pairs":
+    if answers == "pairs":  # every must-link is compared with every cannot-link
         must, cannot = _distances(Z, held.must_link), _distances(Z, held.cannot_link)
         near, far = np.repeat(must, len(cannot)), np.tile(cannot, len(must))
     return float(np.mean(near < far)) if len(near) else 0.5

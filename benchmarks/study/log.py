@@ -17,15 +17,6 @@ class ResultLog:
     Several processes may append at once: a line is one write to a file opened for appending. A line
     that was cut short is skipped. Nothing is ever removed: a result that is measured again is
     appended again.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     log = ResultLog(Path(folder) / "study.jsonl", ["set", "trial"])
-    ...     log.append({"set": "iris", "trial": 0, "ari": 0.7})
-    ...     log.read()
-    {('iris', 0): {'set': 'iris', 'trial': 0, 'ari': 0.7}}
     """
 
     def __init__(self, path: Path, key_fields: Sequence[str]) -> None:
@@ -33,7 +24,6 @@ class ResultLog:
         self.key_fields = tuple(key_fields)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Append one result."""
         line = json.dumps(dict(record), ensure_ascii=False) + "\n"
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:

@@ -14,39 +14,9 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
-from clew import Constraints
+from clew import Constraints, cluster, similarity
 from clew.answers import DONT_KNOW, NONE_DIFFERS
-from clew.cluster import (
-    DCRC,
-    ConstrainedLinkage,
-    COPKMeans,
-    GuidedClustering,
-    KernelKMeans,
-    KernelMeanShift,
-    MPCKMeans,
-    PCKMeans,
-    SimilarityClustering,
-    SpectralClustering,
-    SSSVaD,
-)
 from clew.exceptions import InvalidConstraintsError, TooLargeError
-from clew.similarity import (
-    COPRF,
-    E2CP,
-    ITML,
-    KISSME,
-    LSML,
-    MMC,
-    SKLR,
-    SKMS,
-    AdaptiveKNN,
-    ClustRF,
-    ConsensusKNN,
-    DominantNeighbors,
-    LinkedAffinity,
-    SparseLP,
-    SpectralLearning,
-)
 
 GIVEN: Literal["precomputed"] = "precomputed"
 HARD: dict[str, Any] = {"mode": "hard", "trust": "inconsistency"}
@@ -55,58 +25,58 @@ LSML_STEPS = 100
 
 #: Similarities and metrics by name, for a number of trees.
 SIMILARITIES: dict[str, Callable[[int], Any]] = {
-    "ClustRF": lambda t: ClustRF(t),
-    "COP-RF": lambda t: COPRF(t),
-    "COP-RF hard": lambda t: COPRF(t, **HARD),
-    "COP-RF hard, leaf": lambda t: COPRF(t, affinity="leaf", **HARD),
-    "E2CP": lambda t: E2CP(),
-    "E2CP on COP-RF": lambda t: E2CP(COPRF(t)),
-    "E2CP, given": lambda t: E2CP(GIVEN),
-    "E2CP, given, k = N/10": lambda t: E2CP(GIVEN, n_neighbors="paper"),
-    "SL": lambda t: SpectralLearning(),
-    "SL, given": lambda t: SpectralLearning(GIVEN),
-    "SL, given, k = N/10": lambda t: SpectralLearning(GIVEN, n_neighbors="paper"),
-    "links": lambda t: LinkedAffinity(),
-    "links, given": lambda t: LinkedAffinity(GIVEN),
-    "adaptive kNN": lambda t: AdaptiveKNN(),
-    "consensus kNN": lambda t: ConsensusKNN(),
-    "dominant neighbors": lambda t: DominantNeighbors(),
-    "ITML": lambda t: ITML(),
-    "KISSME": lambda t: KISSME(),
-    "LSML": lambda t: LSML(),
-    "LSML, few steps": lambda t: LSML(max_iter=LSML_STEPS),
-    "MMC": lambda t: MMC(),
-    "MMC diagonal": lambda t: MMC(diagonal=True),
-    "SparseLP": lambda t: SparseLP(),
-    "SKLR": lambda t: SKLR(),
-    "SKLR hard": lambda t: SKLR(slack="none"),
-    "SKLR as published": lambda t: SKLR(algorithm="paper", slack="none"),
-    "SKMS": lambda t: SKMS(),
+    "ClustRF": lambda t: similarity.ClustRF(t),
+    "COP-RF": lambda t: similarity.COPRF(t),
+    "COP-RF hard": lambda t: similarity.COPRF(t, **HARD),
+    "COP-RF hard, leaf": lambda t: similarity.COPRF(t, affinity="leaf", **HARD),
+    "E2CP": lambda t: similarity.E2CP(),
+    "E2CP on COP-RF": lambda t: similarity.E2CP(similarity.COPRF(t)),
+    "E2CP, given": lambda t: similarity.E2CP(GIVEN),
+    "E2CP, given, k = N/10": lambda t: similarity.E2CP(GIVEN, n_neighbors="paper"),
+    "SL": lambda t: similarity.SpectralLearning(),
+    "SL, given": lambda t: similarity.SpectralLearning(GIVEN),
+    "SL, given, k = N/10": lambda t: similarity.SpectralLearning(GIVEN, n_neighbors="paper"),
+    "links": lambda t: similarity.LinkedAffinity(),
+    "links, given": lambda t: similarity.LinkedAffinity(GIVEN),
+    "adaptive kNN": lambda t: similarity.AdaptiveKNN(),
+    "consensus kNN": lambda t: similarity.ConsensusKNN(),
+    "dominant neighbors": lambda t: similarity.DominantNeighbors(),
+    "ITML": lambda t: similarity.ITML(),
+    "KISSME": lambda t: similarity.KISSME(),
+    "LSML": lambda t: similarity.LSML(),
+    "LSML, few steps": lambda t: similarity.LSML(max_iter=LSML_STEPS),
+    "MMC": lambda t: similarity.MMC(),
+    "MMC diagonal": lambda t: similarity.MMC(diagonal=True),
+    "SparseLP": lambda t: similarity.SparseLP(),
+    "SKLR": lambda t: similarity.SKLR(),
+    "SKLR hard": lambda t: similarity.SKLR(slack="none"),
+    "SKLR as published": lambda t: similarity.SKLR(algorithm="paper", slack="none"),
+    "SKMS": lambda t: similarity.SKMS(),
 }
 #: Clusterers by name, for a number of clusters.
 CLUSTERERS: dict[str, Callable[[int], Any]] = {
-    "spectral": lambda k: SpectralClustering(k),
-    "spectral, k = N/10": lambda k: SpectralClustering(k, n_neighbors="paper"),
+    "spectral": lambda k: cluster.SpectralClustering(k),
+    "spectral, k = N/10": lambda k: cluster.SpectralClustering(k, n_neighbors="paper"),
     "k-means": lambda k: KMeans(k, n_init=10),
-    "kernel k-means": lambda k: KernelKMeans(k),
-    "mean shift": lambda k: KernelMeanShift(),
+    "kernel k-means": lambda k: cluster.KernelKMeans(k),
+    "mean shift": lambda k: cluster.KernelMeanShift(),
     "Ward": lambda k: AgglomerativeClustering(k),
-    "COP-Kmeans": lambda k: COPKMeans(k),
-    "COP-Kmeans as published": lambda k: COPKMeans(k, algorithm="paper", n_init=1),
-    "COP-Kmeans, given": lambda k: COPKMeans(k, metric=GIVEN),
-    "PCKMeans": lambda k: PCKMeans(k),
-    "MPCKMeans": lambda k: MPCKMeans(k),
-    "constrained linkage": lambda k: ConstrainedLinkage(k),
-    "SSSVaD": lambda k: SSSVaD(k),
-    "guided": lambda k: GuidedClustering(k, standardize=False),
-    "DCRC": lambda k: DCRC(k),
-    "DCRC kernel": lambda k: DCRC(k, kernel="adaptive"),
-    "DCRC linear": lambda k: DCRC(k, kernel=None),
-    "DCRC as published": lambda k: ChosenTau(DCRC(k, kernel=None, init="kmeans")),
-    "DCRC hard": lambda k: DCRC(k, kernel=None, epsilon=0.0),
-    "DCRC no balance": lambda k: DCRC(k, kernel=None, balance=False),
-    "DCRC, error .15": lambda k: DCRC(k, epsilon=0.15),
-    "DCRC, annotators": lambda k: DCRC(k, epsilon="annotators"),
+    "COP-Kmeans": lambda k: cluster.COPKMeans(k),
+    "COP-Kmeans as published": lambda k: cluster.COPKMeans(k, algorithm="paper", n_init=1),
+    "COP-Kmeans, given": lambda k: cluster.COPKMeans(k, metric=GIVEN),
+    "PCKMeans": lambda k: cluster.PCKMeans(k),
+    "MPCKMeans": lambda k: cluster.MPCKMeans(k),
+    "constrained linkage": lambda k: cluster.ConstrainedLinkage(k),
+    "SSSVaD": lambda k: cluster.SSSVaD(k),
+    "guided": lambda k: cluster.GuidedClustering(k, standardize=False),
+    "DCRC": lambda k: cluster.DCRC(k),
+    "DCRC kernel": lambda k: cluster.DCRC(k, kernel="adaptive"),
+    "DCRC linear": lambda k: cluster.DCRC(k, kernel=None),
+    "DCRC as published": lambda k: ChosenTau(cluster.DCRC(k, kernel=None, init="kmeans")),
+    "DCRC hard": lambda k: cluster.DCRC(k, kernel=None, epsilon=0.0),
+    "DCRC no balance": lambda k: cluster.DCRC(k, kernel=None, balance=False),
+    "DCRC, error .15": lambda k: cluster.DCRC(k, epsilon=0.15),
+    "DCRC, annotators": lambda k: cluster.DCRC(k, epsilon="annotators"),
 }
 #: Answers that are refused, and affinities whose eigenvectors are not found.
 REFUSALS = (InvalidConstraintsError, TooLargeError, ArpackError, np.linalg.LinAlgError)
@@ -143,19 +113,17 @@ class Method:
 
     @property
     def uses_answers(self) -> bool:
-        """Whether it gets any answers."""
         return self.answers != "nothing"
 
     def learner(self, n_trees: int = 0) -> Any:
-        """Build the similarity."""
         return SIMILARITIES[self.similarity](n_trees)
 
     def model(self, n_clusters: int, n_trees: int = 0) -> Any:
         """Build the estimator that finds groups."""
-        clusterer = CLUSTERERS[self.clusterer](n_clusters)
-        return (
-            SimilarityClustering(self.learner(n_trees), clusterer) if self.similarity else clusterer
-        )
+        model = CLUSTERERS[self.clusterer](n_clusters)
+        if self.similarity:
+            model = cluster.SimilarityClustering(self.learner(n_trees), model)
+        return model
 
     def is_run(self, n_rows: int, n_answers: int) -> bool:
         """Whether a problem of this size is within its limits."""
@@ -195,11 +163,10 @@ def noted(notes: dict[str, Any]) -> Iterator[None]:
         notes["warnings"] = sorted({warning.category.__name__ for warning in given})
 
 
-class ChosenTau(BaseEstimator):  # type: ignore[misc]
-    """DCRC with the value of `tau` that predicts the most held-out answers.
+class ChosenTau(BaseEstimator):
+    """DCRC with the `tau` that predicts the most held-out answers, or the middle one of `taus`.
 
-    The model chooses its `lam` in the same way. If there are too few answers to choose, the middle
-    value of `taus` is used.
+    The middle one is used where there are too few answers to choose.
     """
 
     def __init__(
@@ -210,7 +177,6 @@ class ChosenTau(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None, *, constraints: Constraints) -> Self:
-        """Fit a model for each value, and keep the best."""
         models = [
             clone(self.model)
             .set_params(tau=tau, random_state=self.random_state)

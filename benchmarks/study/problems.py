@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from clew import datasets
-from clew.exceptions import DatasetNotFoundError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,7 +30,6 @@ class Problem:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
         return len(np.unique(self.y))
 
 
@@ -45,19 +43,12 @@ def load(
     n_coordinates: int = 30,
     is_squared: bool = False,
 ) -> Problem:
-    """Load and prepare a data set; repeated calls return the same object.
+    """Load a data set of `clew.datasets` and prepare it; repeated calls return the same object.
 
-    Parameters
-    ----------
-    name : str
-        Name for `clew.datasets.load`.
-    scale : {"standard", "range", "largest"}, optional
-        Mean 0 and variance 1, the range [-1, 1], or division by the largest value of all.
-    per_class, n_components : int, optional
-        Use the first rows of each class only; replace the scaled features by principal components.
-    n_coordinates, is_squared : int and bool
-        If the set has no features: number of coordinates that classical scaling computes from the
-        distances, and whether the distances are stored as squares.
+    `scale`: mean 0 and variance 1, the range [-1, 1], or division by the largest value of all.
+    `per_class`: only the first rows of each class. `n_components`: principal components in place of
+    the scaled features. If the set has no features, classical scaling computes `n_coordinates` from
+    the distances, which may be stored as squares.
     """
     data = datasets.load(name, scale="standard" if scale == "standard" else None)
     rows = _first_rows(data.y, per_class)
@@ -76,22 +67,6 @@ def load(
     if n_components is not None and n_components < min(X.shape):
         X = np.asarray(PCA(n_components, svd_solver="full").fit_transform(X))
     return Problem(name, X, **parts)
-
-
-def missing(name: str) -> str:
-    """Return why a data set cannot be loaded; "" if it can."""
-    try:
-        load(name)
-    except DatasetNotFoundError as error:
-        return str(error)
-    return ""
-
-
-def permuted(problem: Problem, seed: int) -> Problem:
-    """Shuffle the rows, so that no method can profit from their order."""
-    order = np.random.RandomState(seed).permutation(len(problem.y))
-    distances = None if problem.distances is None else problem.distances[np.ix_(order, order)]
-    return replace(problem, X=problem.X[order], y=problem.y[order], distances=distances)
 
 
 def to_range(X: Floats) -> Floats:

@@ -29,7 +29,6 @@ class Table:
     """Computes a score from values by trial."""
 
     def markdown(self) -> str:
-        """Lay it out."""
         rows = [[self._averaged(cell) for cell in row] for row in self.rows]
         best = [self._best([row[i] for row in rows]) for i in range(len(self.columns))]
         texts = [[_text(cell, best[i]) for i, cell in enumerate(row)] for row in rows]
@@ -67,7 +66,6 @@ class Claim:
 
     @property
     def places(self) -> Mapping[str, Any]:
-        """Places by name."""
         return self.where if isinstance(self.where, Mapping) else {p: p for p in self.where}
 
     def gaps(self, place: Any) -> dict[str, Score]:
@@ -112,7 +110,6 @@ class Claims:
     """Name of the second column."""
 
     def markdown(self) -> str:
-        """Lay it out."""
         rows = [row for claim in self.claims for row in claim.rows()]
         return harness.markdown_table(["claim", self.place, "gap ± se", "verdict"], rows)
 
@@ -152,7 +149,6 @@ class Curves:
     """Further arguments of `pictures.panels`."""
 
     def draw(self) -> Any:
-        """Draw it."""
         figure, grid = pictures.panels(len(self.rows), len(self.rows[0]), **self.options)
         for i, (places, row) in enumerate(zip(grid, self.rows, strict=True)):
             for place, panel in zip(places, row, strict=True):
@@ -211,23 +207,16 @@ class _Places(dict[str, Any]):
         return "\n".join(rendered[1:])
 
 
-def fill(results: Results[Any], parts: Any, page: str | Path) -> str:
-    """Write the report of a study from a page of Markdown, with its pictures.
+def fill(results: Results[Any], parts: Callable[[Results[Any]], Any], page: str | Path) -> str:
+    """Write the report of a study, with its pictures, and return it.
 
-    Parameters
-    ----------
-    results : Results
-        The results; missing ones become dashes.
-    parts : object
-        Has an attribute or a method for each place of the page. A method returns one block or
-        several.
-    page : path
-        The page "report.md", or the module "report.py" in the same folder. Places of the page are
-        in braces: ``{about}`` says where the report was made and which results are missing or
-        outdated, ``{study}`` is the study, and all others are attributes of `parts`.
+    `page` is "report.md", or the module "report.py" in the same folder. Its places are in braces:
+    ``{about}`` says where the report was made and which results are missing or outdated,
+    ``{study}`` is the study, and all others are attributes of `parts(results)`, or methods that
+    return one block or several. Missing results become dashes.
     """
     template = Path(page).with_suffix(".md").read_text(encoding="utf-8")
-    text = template.format_map(_Places(parts, results)).rstrip() + "\n"
+    text = template.format_map(_Places(parts(results), results)).rstrip() + "\n"
     harness.write_text(harness.RESULTS / f"{results.study.stem}.md", text)
     return text
 

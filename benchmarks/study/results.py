@@ -33,7 +33,6 @@ class Results(Generic[S]):
 
     @cached_property
     def records(self) -> dict[Task, Record]:
-        """The results of all tasks that are measured."""
         found = {}
         for task in self.study.tasks():
             record = self._log.get(self._key(task))
@@ -60,7 +59,6 @@ class Results(Generic[S]):
 
     @cached_property
     def outdated(self) -> list[str]:
-        """Names of methods whose results were measured with other parameters than the present."""
         others = {
             task.method.name
             for task, record in self.records.items()
@@ -70,12 +68,10 @@ class Results(Generic[S]):
 
     @property
     def n_missing(self) -> int:
-        """Number of tasks without a result."""
         return len(self.study.tasks()) - len(self.records)
 
     @property
     def sources(self) -> set[str]:
-        """Tags of clew's source code that the results were measured with."""
         return {record["source"] for record in self.records.values()}
 
     @cached_property
@@ -172,7 +168,6 @@ class _Wide(NamedTuple):
 
     @classmethod
     def of(cls, frame: pd.DataFrame, field: str) -> _Wide:
-        """Arrange a field of the results."""
         known = frame.dropna(subset=[field]) if field in frame else frame[:0]
         values = known[field].astype(float) if len(known) else known["trial"]
         found = values.set_axis(pd.MultiIndex.from_frame(known[[*POINT, "trial"]])).unstack(

@@ -31,7 +31,6 @@ class Score:
 
     @classmethod
     def of(cls, values: pd.Series) -> Score:
-        """Average over trials."""
         return cls(*mean_and_error(values.dropna()))
 
     @classmethod
@@ -43,11 +42,9 @@ class Score:
 
     @property
     def is_known(self) -> bool:
-        """Whether any trial has a value."""
         return not np.isnan(self.mean)
 
     def text(self, form: str = ".3f", factor: float = 1.0) -> str:
-        """Format mean and error."""
         if not self.is_known:
             return f"–{self.note}"
         error = "" if np.isnan(self.error) else f" ± {factor * self.error:{form.lstrip('+')}}"

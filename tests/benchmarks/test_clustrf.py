@@ -14,6 +14,7 @@ from benchmarks.papers.clustrf import study as s
 from benchmarks.papers.clustrf.report import command
 from benchmarks.study import problems
 from benchmarks.study.engine import run
+from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 from click.testing import CliRunner
 from sklearn.datasets import make_blobs
@@ -135,7 +136,7 @@ def test_height_is_the_area_divided_by_the_range(small: s.ClustrfStudy) -> None:
 
 def test_report_compares_with_the_paper(small: s.ClustrfStudy, pictured: list[str]) -> None:
     _fill(small, lead=0.1)
-    text = report_module.report(Results(small))
+    text = fill(Results(small), report_module.ClustrfReport, report_module.__file__)
     assert text == (harness.RESULTS / "test.md").read_text(encoding="utf-8")
     assert re.search(r"the paper +\| +22\.9 \|", text)
     assert "Not complete" not in text
@@ -149,7 +150,7 @@ def test_report_compares_with_the_paper(small: s.ClustrfStudy, pictured: list[st
 
 
 def test_empty_log_gives_dashes(small: s.ClustrfStudy, pictured: list[str]) -> None:
-    text = report_module.report(Results(small))
+    text = fill(Results(small), report_module.ClustrfReport, report_module.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text
 

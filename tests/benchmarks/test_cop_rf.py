@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.papers.cop_rf import faces
+from benchmarks.papers.cop_rf import report as report_module
 from benchmarks.papers.cop_rf import study as s
 from benchmarks.papers.cop_rf.report import (
     COLUMNS,
@@ -20,12 +21,12 @@ from benchmarks.papers.cop_rf.report import (
     CopRfReport,
     command,
     relative_gain,
-    report,
     reproduced,
 )
 from benchmarks.study.check import measured_again
 from benchmarks.study.engine import Task, method_named, run
 from benchmarks.study.methods import Method
+from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score
 from click.testing import CliRunner
@@ -217,7 +218,9 @@ def test_incomplete_trials_are_left_out(study: s.CopRfStudy, pictured: list[str]
     parts = _parts(study)
     assert list(parts.area(["iris"], DEFAULT, CLEAN).index) == [0]
     assert list(parts.area(["iris"], DEFAULT, NOISY).index) == [0, 1]
-    assert "Not complete: 5 results are missing." in report(Results(study))
+    assert "Not complete: 5 results are missing." in fill(
+        Results(study), report_module.CopRfReport, report_module.__file__
+    )
 
 
 def test_refusal_counts_as_zero(study: s.CopRfStudy) -> None:
@@ -234,7 +237,7 @@ def test_refusal_counts_as_zero(study: s.CopRfStudy) -> None:
 
 def test_report_compares_methods_and_the_paper(study: s.CopRfStudy, pictured: list[str]) -> None:
     _fill(study, 0.82)
-    text = report(Results(study))
+    text = fill(Results(study), report_module.CopRfReport, report_module.__file__)
     rows = _rows(text)
     claim = "COP-RF default above E2CP, Table II"
     assert f"| {claim} | all 1 sets | +0.400 ± 0.000 | yes |" in rows
@@ -258,7 +261,7 @@ def test_figures_are_made_of_measured_results(
     wanted = [*s.BLOCKS[:2], *s.EXEMPLARS[:2], s.DOUBTS[0]]
     run(study, 1, ([], [m.name for m in wanted], ["11 ", "34 ", "no answers"]))
     assert all(row[-1] == 0 for row in measured_again(Results(study), 3, 0))
-    text = report(Results(study))
+    text = fill(Results(study), report_module.CopRfReport, report_module.__file__)
     assert "nan" not in text
     assert {"test_blocks_iris", "test_faces", "test_doubts"} < set(pictured)
     assert "### iris: 150 images of 3 people" in text
@@ -277,7 +280,7 @@ def test_relative_gain_compares_means_over_trials() -> None:
 
 
 def test_empty_log_gives_dashes(study: s.CopRfStudy, pictured: list[str]) -> None:
-    assert "nan" not in report(Results(study))
+    assert "nan" not in fill(Results(study), report_module.CopRfReport, report_module.__file__)
 
 
 @pytest.mark.parametrize("options", [["--fresh"], ["--fresh", "--sets", "iris"], ["--sets", "x"]])

@@ -18,6 +18,7 @@ from benchmarks.study import problems
 from benchmarks.study.engine import Task
 from benchmarks.study.fits import run_method, version
 from benchmarks.study.methods import ChosenTau, Method, selected
+from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_blobs
@@ -225,7 +226,7 @@ def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quick_fits")
 def test_report_shows_what_the_log_holds(small: s.DcrcStudy, pictured: list[str]) -> None:
     _fill(small, lead=0.1)
-    text = report_module.report(Results(small))
+    text = fill(Results(small), report_module.DcrcReport, report_module.__file__)
     # Two trials, .02 apart: Student's t with one degree of freedom is 12.706.
     assert "**0.610 ± 0.127**" in text
     assert "Digits-389, 0.3 N triplets: DCRC F 0.610 ± 0.010, ITML 0.510 ± 0.010" in text
@@ -242,6 +243,6 @@ def test_report_shows_what_the_log_holds(small: s.DcrcStudy, pictured: list[str]
 
 @pytest.mark.usefixtures("quick_fits")
 def test_empty_log_gives_dashes(small: s.DcrcStudy, pictured: list[str]) -> None:
-    text = report_module.report(Results(small))
+    text = fill(Results(small), report_module.DcrcReport, report_module.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.studies.guided import ablations, study
+from benchmarks.studies.guided import report as report_module
 from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE, Ablated, Ablation
-from benchmarks.studies.guided.report import GuidedReport, report
+from benchmarks.studies.guided.report import GuidedReport
 from benchmarks.studies.guided.study import (
     COMPARATORS,
     COMPARING,
@@ -30,6 +31,7 @@ from benchmarks.studies.guided.study import (
 from benchmarks.study import problems
 from benchmarks.study.engine import Task, run
 from benchmarks.study.fits import version
+from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 from sklearn.datasets import make_blobs
 
@@ -229,7 +231,7 @@ def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words:
 
 def test_report_shows_what_the_log_holds(small: GuidedStudy, pictured: list[str]) -> None:
     _fill(small, 0.1)
-    text = report(Results(small))
+    text = fill(Results(small), report_module.GuidedReport, report_module.__file__)
     assert pictured == ["test_curves", "test_ablations"]
     assert "Not complete" not in text
     assert "Not available, and left out: glass" in text
@@ -241,6 +243,6 @@ def test_report_shows_what_the_log_holds(small: GuidedStudy, pictured: list[str]
 
 
 def test_an_empty_log_gives_dashes(small: GuidedStudy, pictured: list[str]) -> None:
-    text = report(Results(small))
+    text = fill(Results(small), report_module.GuidedReport, report_module.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "The main part is not measured." in text

@@ -15,6 +15,7 @@ from benchmarks.papers.sklr import study as s
 from benchmarks.study import problems
 from benchmarks.study.engine import Task
 from benchmarks.study.methods import Method
+from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 from numpy.random import RandomState
 from sklearn.datasets import make_blobs
@@ -262,7 +263,7 @@ def _fill(small: s.SklrStudy, lead: float = 0.0) -> None:
 
 def test_report_shows_what_the_log_holds(small: s.SklrStudy, pictured: list[str]) -> None:
     _fill(small, lead=0.1)
-    text = report_module.report(Results(small))
+    text = fill(Results(small), report_module.SklrReport, report_module.__file__)
     assert "**0.610 ± 0.010**" in text
     assert "| SKLR, all rows *" in text
     assert "| SKkm, labelled rows *" in text
@@ -276,6 +277,6 @@ def test_report_shows_what_the_log_holds(small: s.SklrStudy, pictured: list[str]
 
 
 def test_empty_log_gives_dashes(small: s.SklrStudy, pictured: list[str]) -> None:
-    text = report_module.report(Results(small))
+    text = fill(Results(small), report_module.SklrReport, report_module.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -172,23 +173,25 @@ def test_frame_repeats_what_uses_no_answers_and_counts_refusals() -> None:
     assert curve.to_dict("list") == {1: [0.5, 0.6], 2: [0.5, 0.6]}
 
 
-def _report(results: Results[Any]) -> str:
+def _parts(results: Results[Any]) -> SimpleNamespace:
     row = ["Learned", *(results.score("near", cell, LEARNED) for cell in (FIRST, SECOND))]
     lines = [Line("Plain", results.curve("near", [FIRST, SECOND], PLAIN), {"color": "black"})]
     curves = Curves("curves", "Curves", [[Panel("near", [1, 2], lines)]], "answers")
     table = Table(["", "first", "second"], [row], is_marked=True)
-    template = harness.RESULTS / "template.md"
-    template.write_text("# Small\n\n{about}\n\n{blocks}\n", encoding="utf-8")
-    blocks = [curves, Page("page", [table])]
-    return fill(results, SimpleNamespace(blocks=lambda: blocks), template)
+    return SimpleNamespace(blocks=lambda: [curves, Page("page", [table])])
 
 
-SMALL = study_command(Small(), _report, Small(stem="quick", is_quick=True), "As small as it is")
+@pytest.fixture
+def command(tmp_path: Path) -> click.Command:
+    page = tmp_path / "template.md"
+    page.write_text("# Small\n\n{about}\n\n{blocks}\n", encoding="utf-8")
+    quick = Small(stem="quick", is_quick=True)
+    return study_command(Small(), _parts, page, quick, "As small as it is")
 
 
-def test_command_measures_and_writes(tmp_path: Path) -> None:
+def test_command_measures_and_writes(command: click.Command, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    done = CliRunner().invoke(SMALL, ["--jobs", "1"], catch_exceptions=False)
+    done = CliRunner().invoke(command, ["--jobs", "1"], catch_exceptions=False)
     text = (tmp_path / "small.md").read_text(encoding="utf-8")
     assert text in done.output
     assert "![Curves](small_curves.png)" in text
@@ -197,15 +200,15 @@ def test_command_measures_and_writes(tmp_path: Path) -> None:
     assert "Not available, and left out: absent." in text
     assert (tmp_path / "small_curves.png").stat().st_size > 1_000
     assert (tmp_path / "small_page.md").read_text(encoding="utf-8") in text
-    assert "there are learned, plain" in CliRunner().invoke(SMALL, ["--methods", "none"]).output
+    assert "there are learned, plain" in CliRunner().invoke(command, ["--methods", "none"]).output
 
 
 @pytest.mark.parametrize("options", [[], ["--fresh"], ["--sets", "near", "--fresh"], ["--quick"]])
-def test_a_report_deletes_nothing(options: list[str]) -> None:
+def test_a_report_deletes_nothing(command: click.Command, options: list[str]) -> None:
     pytest.importorskip("matplotlib")
     run(Small(), 1)
     before = Small().log.path.read_bytes()
-    done = CliRunner().invoke(SMALL, ["--report-only", *options])
+    done = CliRunner().invoke(command, ["--report-only", *options])
     assert done.exit_code == (2 if "--fresh" in options else 0)
     assert Small().log.path.read_bytes() == before
 
@@ -220,19 +223,21 @@ def test_fields_are_compared_that_are_results() -> None:
     ]  # fmt: skip
 
 
-def test_a_check_measures_logged_results_again_and_fails_where_they_differ() -> None:
+def test_a_check_measures_logged_results_again_and_fails_where_they_differ(
+    command: click.Command,
+) -> None:
     run(Small(), 1)
-    same = CliRunner().invoke(SMALL, ["--check", "5", "--cells", "first"], catch_exceptions=False)
+    same = CliRunner().invoke(command, ["--check", "5", "--cells", "first"], catch_exceptions=False)
     assert same.exit_code == 0
     assert "0 of 4 results differ" in same.output
     before = Small().log.path.read_text(encoding="utf-8")
     Small().log.path.write_text(before.replace("0.8", "0.9"), encoding="utf-8")
-    changed = CliRunner().invoke(SMALL, ["--check", "20"], catch_exceptions=False)
+    changed = CliRunner().invoke(command, ["--check", "20"], catch_exceptions=False)
     assert changed.exit_code == 1
     assert "2 of 12 results differ" in changed.output
     assert "| near, first, learned, trial 1 " in changed.output
     assert len(_lines(Small())) == 12
-    assert CliRunner().invoke(SMALL, ["--check", "20", "--tolerance", "0.2"]).exit_code == 0
+    assert CliRunner().invoke(command, ["--check", "20", "--tolerance", "0.2"]).exit_code == 0
 
 
 class _Parts:
@@ -249,7 +254,7 @@ def test_a_page_is_filled_with_parts(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text(
         "# Small\n\n{words}\n\n{scale} of {study.stem}.\n\n{about}\n\n{tables}\n"
     )
-    text = fill(Results(Small()), _Parts(), tmp_path / "report.py")
+    text = fill(Results(Small()), lambda _: _Parts(), tmp_path / "report.py")
     assert text.startswith("# Small\n\nSome words.\n\nTwo trials of small.\n")
     assert "Not complete: 12 results are missing." in text
     tables = ["|     |     a |", "| :-- | ----: |", "| row | 1.500 |"]
@@ -257,9 +262,9 @@ def test_a_page_is_filled_with_parts(tmp_path: Path) -> None:
     assert (tmp_path / "small.md").read_text() == text
 
 
-def test_an_empty_log_gives_dashes(tmp_path: Path) -> None:
+def test_an_empty_log_gives_dashes(command: click.Command, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    CliRunner().invoke(SMALL, ["--report-only"], catch_exceptions=False)
+    CliRunner().invoke(command, ["--report-only"], catch_exceptions=False)
     text = (tmp_path / "small.md").read_text(encoding="utf-8")
     assert "nan" not in text
     assert "Not complete: 12 results are missing." in text
@@ -336,15 +341,6 @@ def test_distances_become_coordinates() -> None:
     np.testing.assert_allclose(between, far.distances, atol=1e-6)
     squared = problems.load("far", is_squared=True)
     np.testing.assert_allclose(squared.distances**2, far.distances)
-
-
-def test_permuted_rows_are_the_same_rows() -> None:
-    near = problems.load("near")
-    shuffled = problems.permuted(near, 0)
-    assert (shuffled.X != near.X).any()
-    order = np.argsort(shuffled.X[:, 0])
-    np.testing.assert_array_equal(shuffled.X[order], near.X)
-    np.testing.assert_array_equal(shuffled.y[order], near.y)
 
 
 def test_refusals_and_warnings_are_noted() -> None:

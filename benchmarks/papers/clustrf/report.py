@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.papers.clustrf import study as s
-from benchmarks.study import report as parts
 from benchmarks.study.command import study_command
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, matrix_picture, panels
 from benchmarks.study.problems import Floats
@@ -29,11 +28,6 @@ FOREST_LABELS = [of.label for of in FORESTS]
 #: The methods of Figures 3 and 5: with the paper's M, and with the main reading.
 SHOWN = (*(s.variant(method, s.M[0]) for method in s.EUCLIDEAN), *FORESTS)
 COLORS = dict(zip(s.LABELS, (GRAY, PINK, GREEN, ORANGE, RED, BLUE), strict=True))
-
-
-def report(results: Results[s.ClustrfStudy]) -> str:
-    """Write the report."""
-    return parts.fill(results, ClustrfReport(results), __file__)
 
 
 def percent(values: pd.Series, form: str = ".1f") -> str:
@@ -54,11 +48,9 @@ class ClustrfReport:
         self.sizes = ", ".join(map(str, self.study.k))
 
     def curve(self, name: str, of: s.Variant) -> pd.DataFrame:
-        """Return the ARI by k, a row for each trial."""
         return self.results.curve(name, [s.Size(k) for k in self.study.k], of, x=self.study.k)
 
     def height(self, name: str, of: s.Variant) -> pd.Series:
-        """Return the mean ARI over all k, by trial."""
         return area(self.curve(name, of)) / (len(self.study.k) - 1)
 
     def best(self, name: str, method: str) -> pd.Series:
@@ -67,7 +59,6 @@ class ClustrfReport:
         return max(heights, key=lambda values: values.mean() if len(values) else -np.inf)
 
     def table_2(self) -> Iterator[Table]:
-        """Lay out Table 2 of each set, with the paper's areas below ours."""
         for name, title in self.sets.items():
             rows: list[list[Any]] = []
             for method, label in s.LABELS.items():
@@ -81,7 +72,6 @@ class ClustrfReport:
             yield Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
 
     def claims(self) -> Claims:
-        """List the paper's claims on the order of the methods."""
         where = {label: name for name, label in self.sets.items()}
         forests = {of.label: partial(self.height, of=of) for of in FORESTS}
         euclidean = {s.LABELS[m]: partial(self.best, method=m) for m in s.EUCLIDEAN}
@@ -104,7 +94,6 @@ class ClustrfReport:
         return Table(["set", *FOREST_LABELS], rows)
 
     def readings(self) -> Iterator[Block]:
-        """Compare the settings that the paper does not specify."""
         gaps: dict[str, list[float]] = {reading: [] for reading in s.READINGS}
         for name in self.published:
             rows = []
@@ -129,7 +118,6 @@ class ClustrfReport:
         return Curves("curves", f"ARI over k, M = {s.M[0]}", [row], "k", options=options)
 
     def affinities(self) -> Iterator[Picture]:
-        """Draw Figure 3, a picture for each set."""
         for name in self.published:
             draw = partial(self.matrices, name)
             yield Picture(f"affinity_{name}", f"Affinities on {name}", draw)
@@ -150,7 +138,6 @@ class ClustrfReport:
         return figure
 
     def faces(self) -> Iterator[Block]:
-        """Draw and lay out Figure 4."""
         if s.FACES not in self.sets:
             return
         yield Picture("faces", "Affinities of images of one person", self.face_picture)
@@ -181,7 +168,6 @@ class ClustrfReport:
         return found
 
     def face_picture(self) -> Any:
-        """Draw the affinities of the first images of the first person."""
         top = max(float(shown.max()) for shown, *_ in self.of_one_person.values())
         figure, grid = panels(1, len(FORESTS), figsize=(8.6, 3.1))
         for panel, (label, (first, *_)) in zip(grid[0], self.of_one_person.items(), strict=True):
@@ -196,4 +182,6 @@ class ClustrfReport:
 
 
 QUICK = s.ClustrfStudy(1, (s.FACES,), "clustrf_quick", True, n_trees=100, k=(10, 50, 100))
-command = study_command(s.ClustrfStudy(), report, QUICK, "One trial, 100 trees, faces, three sizes")
+command = study_command(
+    s.ClustrfStudy(), ClustrfReport, __file__, QUICK, "One trial, 100 trees, faces, three sizes"
+)

@@ -79,7 +79,6 @@ class Variant:
         return not self.is_forest or self.setting == MAIN
 
     def similarity(self, n_rows: int, n_trees: int) -> Any:
-        """Build the estimator of the affinities of all pairs."""
         if not self.is_forest:
             return SIMILARITIES["adaptive kNN"](0).set_params(scale_neighbors=int(self.setting))
         reading = READINGS[self.setting]

@@ -50,15 +50,10 @@ def propagated(similarity: Similarity, seed: int, **parameters: Any) -> Found:
 
 
 def with_n_groups(similarity: Similarity, n_groups: int, seed: int) -> Found:
-    """Search the preference that gives a number of groups.
+    """Search the preference that gives a number of groups; return the converged run nearest to it.
 
     The number of groups is about a power of the gap between the largest similarity and the
     preference; each step follows it by a factor of 3 at most.
-
-    Returns
-    -------
-    Found
-        Of the runs that converged the one with the nearest number of groups; the first of several.
     """
     i, j = np.triu_indices(len(similarity), 1)
     middle, high = (float(v) for v in np.quantile(similarity[i, j], [0.5, 1.0]))
@@ -93,7 +88,6 @@ def _between(gap: float, too_small: float, too_large: float) -> float:
 
 
 def _steadily(similarity: Similarity, seed: int, preference: float) -> Found:
-    """Run affinity propagation, with more damping if the messages do not converge."""
     for parameters in STEADIER:
         found = propagated(similarity, seed, preference=preference, **parameters)
         if found.is_converged:

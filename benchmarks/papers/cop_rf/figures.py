@@ -52,7 +52,6 @@ class FigureParts:
             yield Picture(f"blocks_{name}", f"Affinities, {name}", draw, n_colors=64)
 
     def affinity_claims(self) -> Claims:
-        """Claim which affinities have the clearest blocks."""
         *others, hard, default = s.BLOCKS
 
         def auc(name: str, method: Method, place: int = -1) -> pd.Series:
@@ -101,7 +100,6 @@ class FigureParts:
             yield Curves("faces", "Affinity propagation on faces", rows, "answers", options=options)
 
     def face_curve(self, name: str, end: str, method: Method, field: str = "ari") -> pd.DataFrame:
-        """Return a field by the number of answers."""
         field += end if method in s.EXEMPLARS else ""
         return self.results.curve(name, CLEAN.cells(name), method, field)
 
@@ -111,7 +109,6 @@ class FigureParts:
         return averaged([curve[column] for column in curve])
 
     def face_table(self, name: str, end: str) -> Table:
-        """Lay out the ARI, the mean number of groups, and the runs that did not converge."""
         rows: list[list[Any]] = []
         for m in (*s.EXEMPLARS, *s.REFERENCES) if end else s.EXEMPLARS:
             curve = self.face_curve(name, end, m)
@@ -137,7 +134,6 @@ class FigureParts:
         return Claims(claims)
 
     def face_panel(self, name: str, end: str) -> Panel:
-        """Return the panel of a set."""
         lines = []
         for m, color in FACE_COLORS.items():
             stroke = ":" if not m.uses_answers else "-" if m.input == "features" else "--"
@@ -162,12 +158,10 @@ class FigureParts:
             yield Picture("doubts", "Scores of answers", self.boxes)
 
     def quantile(self, name: str, method: Method, kind: str, place: int = MEDIAN) -> pd.Series:
-        """Return a quantile of the scores of right or wrong answers, by trial."""
         found = self.results.values(name, NOISY.cells(name)[s.MIDDLE], method, kind)
         return found.map(lambda quantiles: quantiles[place]).astype(float)
 
     def boxes(self) -> Any:
-        """Draw boxes of right and of wrong answers: a row for each set, a column for each score."""
         size = (3.0 * len(s.DOUBTS), 2.4 * len(self.shown) + 0.3)
         figure, grid = pic.panels(len(self.shown), len(s.DOUBTS), figsize=size)
         names = ("whislo", "q1", "med", "q3", "whishi")

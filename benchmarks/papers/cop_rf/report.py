@@ -67,11 +67,6 @@ ROWS = {
 }
 
 
-def report(results: Results[s.CopRfStudy]) -> str:
-    """Write the report."""
-    return parts.fill(results, CopRfReport(results), __file__)
-
-
 class CopRfReport(FigureParts):
     """The parts of the report, made of the results."""
 
@@ -93,7 +88,6 @@ class CopRfReport(FigureParts):
             self.groups["the paper's, Glass with the row number"] = like_paper
 
     def curve(self, name: str, method: Method, table: s.Curve) -> pd.DataFrame:
-        """Return a method's curve on a set, a row a trial."""
         return self.results.curve(name, table.cells(name), method)
 
     def area(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
@@ -126,7 +120,6 @@ class CopRfReport(FigureParts):
         yield Table(header, rows)
 
     def tables(self) -> Iterator[Block]:
-        """Lay out the paper's tables, ours above the paper's, and draw Figures 7, 9 and 10."""
         for table in s.TABLES:
             yield f"## {table.title}"
             rows: list[list[Any]] = [
@@ -145,13 +138,11 @@ class CopRfReport(FigureParts):
             yield self.curves(table)
 
     def share_refused(self, names: Sequence[str], method: Method, table: s.Curve) -> str:
-        """Return the share of points at which a method found no groups."""
         points = [(name, cell, method) for name in names for cell in table.cells(name)]
         n = sum(len(self.results.values(*point)) for point in points)
         return f"{sum(self.results.n_refused(*point) for point in points) / max(n, 1):.0%}"
 
     def curves(self, table: s.Curve) -> Curves:
-        """Draw a column a set, a row a kind of method."""
         rows: list[list[Panel]] = []
         for methods in ROWS.values():
             row = []
@@ -202,13 +193,11 @@ class CopRfReport(FigureParts):
         )
 
     def best(self, name: str, table: s.Curve, among: Sequence[Method]) -> tuple[Any, Score]:
-        """Return the method with the highest mean, and its score."""
         scores = [(m, Score.of(self.height([name], m, table))) for m in among]
         known = [(m, score) for m, score in scores if score.is_known]
         return max(known, key=lambda pair: pair[1].mean, default=(None, Score()))
 
     def claims(self) -> Claims:
-        """Compare the default with other methods."""
         found = []
 
         def above(other: Method, text: str, where: Any, value: Any, **at: Any) -> None:
@@ -225,7 +214,6 @@ class CopRfReport(FigureParts):
         return Claims(found)
 
     def by_amount(self) -> Table:
-        """Compare the default with the unconstrained forest at every number of answers."""
         rows = []
         for name in self.fair:
             gaps = self.curve(name, DEFAULT, NOISY) - self.curve(name, FOREST, NOISY)
@@ -236,7 +224,6 @@ class CopRfReport(FigureParts):
         return Table([*header, *(f"{percent} % of pairs" for percent in s.PERCENTS)], rows)
 
     def verdict(self, table: s.Curve, name: str, column: str) -> tuple[float, Score, str]:
-        """Return an area of the paper, ours, and whether it is reproduced."""
         ours = Score.of(self.area([name], COLUMNS[column], table))
         paper = published_area(table, column, [name])
         if paper is None or not ours.is_known:
@@ -244,16 +231,13 @@ class CopRfReport(FigureParts):
         return paper, ours, reproduced(ours, paper)
 
     def verdicts(self, column: str, names: Sequence[str]) -> list[str]:
-        """Judge a column of the paper in all tables."""
         return [self.verdict(table, name, column)[-1] for table in s.TABLES for name in names]
 
     @property
     def comparable(self) -> list[str]:
-        """The sets that the paper has, Glass in both forms."""
         return [*self.published, *(name for name in self.columns if name == s.LEAKY)]
 
     def reproduction(self) -> Iterator[Block]:
-        """Compare every area of the paper with ours."""
         for table in s.TABLES:
             rows = []
             for column in COLUMNS:
@@ -263,12 +247,10 @@ class CopRfReport(FigureParts):
             yield Table([f"Table {table.name}", *self.comparable], rows)
 
     def counts(self) -> str:
-        """Count what is reproduced, by column of the paper."""
         found = {column: self.verdicts(column, self.comparable) for column in COLUMNS}
         return "\n".join(f"- {column}: {counted(of)}." for column, of in found.items())
 
     def orders(self) -> str:
-        """List the methods by their averages, the paper's and ours."""
         lines = []
         for table, (label, names) in product(s.TABLES, self.groups.items()):
             paper = {c: published_area(table, c, names) for c in COLUMNS}
@@ -284,7 +266,6 @@ class CopRfReport(FigureParts):
         return "\n".join(lines) or "Not complete."
 
     def gain(self, names: Sequence[str], ours: Method, theirs: Method) -> list[Score]:
-        """Return the relative improvement by share of wrong answers."""
         return [
             relative_gain(*(self.at(names, m, RATES, place) for m in (ours, theirs)))
             for place in range(len(s.ERRORS))
@@ -302,7 +283,6 @@ class CopRfReport(FigureParts):
         yield Picture("improvement", "Relative improvement by share of wrong answers", self.gains)
 
     def gains(self) -> Any:
-        """Draw the improvement, a panel a set."""
         figure, grid = pic.panels(1, max(len(self.fair), 1), 2.6, 2.6)
         x = 100 * np.array(s.ERRORS)
         for panel, name in zip(grid[0], self.fair, strict=False):
@@ -385,4 +365,6 @@ def _style(method: Method) -> dict[str, Any]:
 
 
 QUICK = s.CopRfStudy(2, ("iris", "glass"), "cop_rf_quick", True, n_trees=200)
-command = study_command(s.CopRfStudy(), report, QUICK, "Two trials, 200 trees, two small sets")
+command = study_command(
+    s.CopRfStudy(), CopRfReport, __file__, QUICK, "Two trials, 200 trees, two small sets"
+)

@@ -16,17 +16,7 @@ from benchmarks.study import pictures
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
-from benchmarks.study.report import (
-    Claim,
-    Claims,
-    Curves,
-    Line,
-    Panel,
-    Picture,
-    Table,
-    counted,
-    fill,
-)
+from benchmarks.study.report import Claim, Claims, Curves, Line, Panel, Picture, Table, counted
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, in_order
 from clew.questions import pair_information, triplet_information
@@ -40,11 +30,6 @@ COLORS = dict(zip(s.OURS, (BLUE, GRAY, BLUE, SKY, PINK, RED, ORANGE), strict=Tru
 DASHED = (s.LINEAR, s.KERNEL, s.YES_NO, s.HARD, s.FREE, s.SKLR, s.E2CP)
 
 
-def report(results: Results[s.DcrcStudy]) -> str:
-    """Write the report."""
-    return fill(results, DcrcReport(results), __file__)
-
-
 class DcrcReport:
     """The parts of the report, made of the results."""
 
@@ -55,11 +40,9 @@ class DcrcReport:
         self.sizes = ", ".join(f"{share:g} N" for share in self.study.shares)
 
     def values(self, method: Method, cell: s.Cell, field: str) -> partial[pd.Series]:
-        """Return a method's results in a cell, for a set."""
         return partial(self.results.values, cell=cell, method=method, field=field)
 
     def curve(self, method: Method, field: str) -> partial[pd.DataFrame]:
-        """Return a method's curve over the number of triplets, for a set."""
         x = self.sizes.split(", ")
         return partial(self.results.curve, cells=self.study.curve, method=method, field=field, x=x)
 
@@ -72,7 +55,6 @@ class DcrcReport:
         return Claim(text, self.curve(ours, field), theirs, self.sets)
 
     def in_short(self) -> str:
-        """Count the comparisons with the comparators."""
         lines = [
             f"- {m.label}, {label}, beside the comparators (set × size × method): "
             f"{counted([self.above(m, s.COMPARATORS, field)])}."
@@ -85,7 +67,6 @@ class DcrcReport:
         return "\n".join([*lines, "", last])
 
     def claims(self) -> Claims:
-        """Compare the paper's claims, and ours on the default, with the results."""
         return Claims(list(self._claims()))
 
     def _claims(self) -> Iterator[Claim]:
@@ -123,7 +104,6 @@ class DcrcReport:
         return Claim(text, *(self.values(m, cell, field) for m in pair), where)
 
     def orders(self) -> str:
-        """List the methods by their means with most answers."""
         lines = []
         for name, (field, label) in product(self.sets, CLAIMED.items()):
             scores = {m.label: self.results.score(name, self.most, m, field) for m in s.METHODS}
@@ -131,7 +111,6 @@ class DcrcReport:
         return "\n".join(lines)
 
     def tables(self) -> Iterator[Table]:
-        """Return a table for each set and measure."""
         for name, (field, label) in product(self.sets, MEASURES.items()):
             header = [f"{name}, {label}", *(f"{cell.share:g} N" for cell in self.with_none)]
             columns = [(cell, field) for cell in self.with_none]
@@ -145,7 +124,6 @@ class DcrcReport:
         return Table(header, cells, is_marked=True, average=Score.with_interval)
 
     def table_5(self) -> Table:
-        """Return the scores of one person's answers."""
         rows = [("k-means", s.KMEANS, s.NO_ANSWERS)]
         rows.append(("DCRC without answers", s.DEFAULT, s.NO_ANSWERS))
         for m in s.BY_PEOPLE[s.ONE]:
@@ -155,7 +133,6 @@ class DcrcReport:
         return self._measures(s.BIRDS, rows)
 
     def annotators(self) -> Iterator[Table]:
-        """Return the scores of six people's answers, a table for each set."""
         rows = [("k-means", s.KMEANS, s.NO_ANSWERS)]
         rows += [(m.label, m, s.SIX) for m in s.BY_PEOPLE[s.SIX]]
         for name in self.sets:
@@ -167,7 +144,6 @@ class DcrcReport:
         return self._table([name, *MEASURES.values()], name, cells)
 
     def seconds(self) -> Table:
-        """Return CPU seconds of a fit with most answers."""
         rows = []
         for m in s.METHODS:
             scores = [self.results.score(n, self.most, m, "fit_seconds") for n in self.sets]
@@ -175,20 +151,16 @@ class DcrcReport:
         return Table([self.most.name, *self.sets], rows)
 
     def figure_2(self) -> Picture:
-        """Draw the information in answers about pairs and triplets."""
         return Picture("information", "Figure 2", _information)
 
     def figure_4(self) -> Curves:
-        """Draw all methods."""
         shown = [m for m in s.METHODS if m not in (s.HARD, s.FREE)]
         return self._curves(shown, "curves", "Figure 4", self.study.curve)
 
     def figure_5(self) -> Picture:
-        """Shade the plane by the entropy of the groups."""
         return Picture("entropy", "Figure 5", boundaries.draw)
 
     def shares(self) -> Table:
-        """Score soft and hard answers near boundaries."""
         kinds = boundaries.EPSILONS
         rows = [
             [f"groups {width}", *(boundaries.shares(width, kind) for kind in kinds)]
@@ -197,18 +169,15 @@ class DcrcReport:
         return Table(["", *kinds], rows)
 
     def figure_6(self) -> Curves:
-        """Draw soft and hard answers."""
         return self._curves((s.LINEAR, s.HARD), "hard", "Figure 6: soft and hard", self.study.curve)
 
     def figure_7(self) -> Curves:
-        """Draw DCRC with and without balance."""
         methods = (s.LINEAR, s.FREE, s.KMEANS)
         return self._curves(methods, "balance", "Figure 7: balance", self.with_none)
 
     def _curves(
         self, methods: Sequence[Method], stem: str, title: str, cells: Sequence[s.Cell]
     ) -> Curves:
-        """Draw F above and ARI below, a column for each set."""
         x, rows = [cell.share for cell in cells], []
         for field in CLAIMED:
             of = partial(self.results.curve, cells=cells, field=field, x=x)
@@ -250,5 +219,10 @@ QUICK_SETS = ("balance_scale", "ionosphere")
 QUICK = s.DcrcStudy(1, QUICK_SETS, "dcrc_quick", True, shares=s.SHARES[-1:])
 ALL_SIZES = ("0.05, 0.1, ... 0.3 N triplets.", {"shares": s.ALL_SHARES})
 command = study_command(
-    s.DcrcStudy(), report, QUICK, "One trial, two small sets, one size", {"all-sizes": ALL_SIZES}
+    s.DcrcStudy(),
+    DcrcReport,
+    __file__,
+    QUICK,
+    "One trial, two small sets, one size",
+    {"all-sizes": ALL_SIZES},
 )

@@ -92,7 +92,6 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Name in the log."""
         if self.kind == "truth":
             return f"{self.share:g} N triplets"
         return f"{self.kind}, {self.n_pairs} pairs" if self.kind == "one person" else self.kind
@@ -155,7 +154,6 @@ class DcrcStudy(Study):
 
     @property
     def curve(self) -> list[Cell]:
-        """The cells of a curve."""
         return [Cell("truth", share) for share in self.shares]
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
@@ -168,7 +166,6 @@ class DcrcStudy(Study):
         return load(name, "standard")
 
     def measure(self, task: Task) -> dict[str, Any]:
-        """Score the groups of a method: pairwise F, ARI and NMI."""
         name, method, cell, trial = task
         X, y, k = self.problem(name).X, self.problem(name).y, self.problem(name).n_classes
         known, seed = answers(name, cell, trial), seed_of("method", name, trial)

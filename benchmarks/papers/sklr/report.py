@@ -15,17 +15,7 @@ from benchmarks.study.command import study_command
 from benchmarks.study.fits import run_method
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY, panels
-from benchmarks.study.report import (
-    Claim,
-    Claims,
-    Curves,
-    Line,
-    Panel,
-    Picture,
-    Table,
-    counted,
-    fill,
-)
+from benchmarks.study.report import Claim, Claims, Curves, Line, Panel, Picture, Table, counted
 from benchmarks.study.results import Results
 from benchmarks.study.scores import in_order
 
@@ -54,11 +44,6 @@ COLUMNS = (
 )
 
 
-def report(results: Results[s.SklrStudy]) -> str:
-    """Write the report."""
-    return fill(results, SklrReport(results), __file__)
-
-
 class SklrReport:
     """The parts of the report, made of the results."""
 
@@ -73,27 +58,22 @@ class SklrReport:
         }
 
     def cells(self, method: Method, column: Column, sampling: str = PAPER) -> list[s.Cell]:
-        """Return the cells of a method's curve over s."""
         return self.study.curve(column.setting, SAMPLINGS[sampling] or s.paper_source(method))
 
     def curve(
         self, method: Method, column: Column, sampling: str = PAPER, field: str = ""
     ) -> partial[pd.DataFrame]:
-        """Return a method's curve over s, for a set."""
         points = {"cells": self.cells(method, column, sampling), "x": self.study.sizes}
         return partial(self.results.curve, method=method, field=field or column.target, **points)
 
     def new(self, method: Method, column: Column) -> partial[pd.DataFrame]:
-        """Return a method's curve on rows outside the sample."""
         return self.curve(method, column, field=f"new {column.target}")
 
     def wrong(self, method: Method) -> partial[pd.DataFrame]:
-        """Return a method's curve over the share of wrong answers, for a set."""
         points = {"cells": self.study.wrong_cells(method), "x": (0.0, *s.WRONG)}
         return partial(self.results.curve, method=method, field="multi", **points)
 
     def row(self, label: str, name: str, cells: list[s.Cell], method: Method, field: str) -> Any:
-        """Return a row of a table."""
         return [label, *(self.results.score(name, cell, method, field) for cell in cells)]
 
     def claim(self, text: str, ours: Any, theirs: Any, at: Any = None, **more: Any) -> Claim:
@@ -105,24 +85,20 @@ class SklrReport:
         return Claim(text, ours, theirs, more.pop("where", self.sets), **more)
 
     def above(self, method: Method, sampling: str, column: Column) -> Claim:
-        """Compare a form of SKLR with the paper's comparators."""
         text = f"{method.label} above SKkm, ITML and LSML at every s, {column.title}, {sampling}"
         others = {m.label: self.curve(m, column, sampling) for m in s.COMPARATORS}
         return self.claim(text, self.curve(method, column, sampling), _each(others))
 
     def in_short(self) -> str:
-        """Count the comparisons of both forms of SKLR with the comparators."""
         return "\n".join(
             f"- {method.label}, {sampling}, beside the comparators: {counted(claims)}."
             for (method, sampling), claims in self.main.items()
         )
 
     def above_comparators(self) -> Claims:
-        """Compare both forms of SKLR with the comparators."""
         return Claims([claim for claims in self.main.values() for claim in claims])
 
     def other_claims(self) -> Claims:
-        """Return all claims but those of `above_comparators`."""
         return Claims(list(self._claims()))
 
     def _claims(self) -> Iterator[Claim]:
@@ -154,7 +130,6 @@ class SklrReport:
         yield self.claim(text, self.wrong(s.SOFT), self.wrong(s.KERNEL_KMEANS), s.WRONG[-1])
 
     def orders(self) -> str:
-        """List the methods by their means at the largest size."""
         lines = []
         for sampling, name, column in product(SAMPLINGS, self.sets, COLUMNS):
             scores = {
@@ -197,7 +172,6 @@ class SklrReport:
         return Table(header, rows, is_marked=True)
 
     def figure_1(self) -> Iterator[Curves]:
-        """Draw a row for each set, a column for each setting."""
         for sampling, stem in STEMS.items():
             rows = [
                 [
@@ -229,7 +203,6 @@ class SklrReport:
         return figure
 
     def figure_4(self) -> list[Curves | Table]:
-        """Draw and list the effect of equalities."""
         row, tables = [], []
         for name in self.sets:
             lines, rows = [], []
@@ -244,7 +217,6 @@ class SklrReport:
         return [Curves("equalities", "Figure 4", [row], "equalities"), *tables]
 
     def wrong_answers(self) -> list[Curves | Table]:
-        """Draw and list the effect of wrong answers."""
         methods, shares = (s.KERNEL_KMEANS, s.SOFT, s.HARD, *s.COMPARATORS), (0.0, *s.WRONG)
         x, row, tables = [100 * share for share in shares], [], []
         for name in self.sets:
@@ -278,5 +250,10 @@ def _map(place: Any, Z: Any, y: dict[str, Any], title: str) -> None:
 QUICK = s.SklrStudy(1, (s.VEHICLE,), "sklr_quick", True, sizes=(5, 13))
 ALL_SIZES = ("5, 7, ... 19 labelled rows a class.", {"sizes": s.ALL_SIZES})
 command = study_command(
-    s.SklrStudy(), report, QUICK, "One trial, vehicle, two sizes", {"all-sizes": ALL_SIZES}
+    s.SklrStudy(),
+    SklrReport,
+    __file__,
+    QUICK,
+    "One trial, vehicle, two sizes",
+    {"all-sizes": ALL_SIZES},
 )

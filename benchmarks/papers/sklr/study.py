@@ -77,7 +77,6 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Name in the log."""
         if self.n_equal is not None:
             kind = "one class or three" if self.with_apart else "one class"
             return f"{self.setting}, {self.n_equal} equalities" + f", {kind}" * (self.n_equal > 0)
@@ -88,7 +87,6 @@ class Cell:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The groupings that are looked for."""
         return TARGETS.get(self.setting, ("binary", "multi"))
 
 
@@ -198,7 +196,6 @@ class SklrStudy(Study):
     sizes: tuple[int, ...] = SIZES
 
     def curve(self, setting: str, source: str) -> list[Cell]:
-        """Return the cells of a curve."""
         return [Cell(setting, size, source) for size in self.sizes]
 
     def wrong_cells(self, method: Method) -> list[Cell]:
@@ -207,11 +204,9 @@ class SklrStudy(Study):
         return [Cell("multi", WRONG_SIZE, source, share) for share in (0.0, *WRONG)]
 
     def equal_cells(self, *, with_apart: bool) -> list[Cell]:
-        """Return the cells of Figure 4."""
         return [Cell("multi", n_equal=n, with_apart=with_apart and n > 0) for n in EQUALITIES]
 
     def cells(self) -> list[Cell]:
-        """Return all cells with answers, those that take longest first."""
         sources = (LABELLED, ALL)
         wrong = [Cell("multi", WRONG_SIZE, s, w) for w in (0.0, *WRONG)[::-1] for s in sources]
         curves = [c for s in sources[::-1] for setting in TARGETS for c in self.curve(setting, s)]

@@ -49,13 +49,7 @@ MAX_SWEEPS, TIE = 20, 1e-9
 def mean_field_refined(
     labels: Ints, n_clusters: int, tied: TiedRows, smoother: Smoother, strength: float
 ) -> Floats:
-    """Refine as `refine` does, with mean field in place of belief propagation.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_clusters)
-        Probabilities of groups.
-    """
+    """Refine as `refine` does, with mean field in place of belief propagation."""
     q = np.full((tied.n_samples, n_clusters), (1 - START) / n_clusters)
     q[np.arange(tied.n_samples), labels] += START
     messages = messages_of(tied)
@@ -103,7 +97,6 @@ class Ablation:
     has_second_consensus: bool = True
 
     def scored(self, clusterings: Sequence[Clustering], answers: Answers) -> Ensemble:
-        """Fit and score clusterings."""
         if not self.has_priors:
             clusterings = [one._replace(log_prior=0.0) for one in clusterings]
         return Ensemble.of(clusterings, answers.folds, pruning_margin=self.pruning_margin)
@@ -115,7 +108,6 @@ class Ablated(GuidedClustering):
     ablation: ClassVar[Ablation] = Ablation()
 
     def fit(self, X: Any, y: object = None, *, constraints: Constraints) -> Self:
-        """Find the groups."""
         seeds, k = derived_seeds(self.random_state, 4), self.n_clusters or 2
         with one_library_thread():
             space = FeatureSpace.fit(X, self.metric, self.standardize, seeds[0])

@@ -16,7 +16,7 @@ from benchmarks.study import pictures
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
-from benchmarks.study.report import Curves, Line, Panel, Picture, Table, fill
+from benchmarks.study.report import Curves, Line, Panel, Picture, Table
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, averaged, difference
 
@@ -27,11 +27,6 @@ COLORS = (BLUE, RED, GREEN, ORANGE, PINK, SKY, GRAY)
 STEPS = {s.GUIDED: "all steps"} | {m: m.label for m in ABLATIONS}
 ROUNDING = 1e-9
 Cells = Sequence[s.Cell]
-
-
-def report(results: Results[s.GuidedStudy]) -> str:
-    """Write the report."""
-    return fill(results, GuidedReport(results), __file__)
 
 
 class GuidedReport:
@@ -48,7 +43,6 @@ class GuidedReport:
         return [c for c in cells if c != s.NO_ANSWERS and c.error in (errors or self.errors)]
 
     def sets_of(self, part: str) -> list[str]:
-        """Return the sets of a part."""
         return [name for name in self.sets if name in s.PARTS[part].sets]
 
     def mean(self, cells: Cells, method: Method) -> Score:
@@ -72,11 +66,9 @@ class GuidedReport:
         return (best.label, score, self.gap([name], cells, best)) if best else ("–", score, score)
 
     def estimate(self, cells: Cells, field: str) -> Score:
-        """Average a field of what guided clustering estimates about answers."""
         return Score.of(self.over(self.sets, cells, s.GUIDED, field=field))
 
     def gain(self, names: Sequence[str], cell: s.Cell) -> Score:
-        """Compare guided clustering with and without answers."""
         with_answers, without = (
             [self.results.values(name, of, s.GUIDED) for name in names]
             for of in (cell, s.NO_ANSWERS)
@@ -84,7 +76,6 @@ class GuidedReport:
         return difference(averaged(with_answers), averaged(without))
 
     def in_short(self) -> str:
-        """Compare the results with the goals."""
         parts = (self._over_all, self._by_cell, self._about_answers, self._others)
         return "\n".join(f"- {line}" for part in parts for line in part())
 
@@ -161,7 +152,6 @@ class GuidedReport:
             )
 
     def curves(self) -> Curves:
-        """Draw guided clustering and the best others."""
         means = {m: self.mean(self.all, m).mean for m in s.EVERYWHERE}
         others = [m for m in means if m != s.GUIDED and not np.isnan(means[m])]
         shown = [s.GUIDED, *sorted(others, key=lambda m: -means[m])]
@@ -178,7 +168,6 @@ class GuidedReport:
         return Curves("curves", title, [row], "answers", ["mean ARI over sets"])
 
     def by_amount(self) -> Iterator[Table]:
-        """Return a row for each method, and a column for each amount."""
         for error in self.errors:
             columns = [*([cell] for cell in self.main(error)), self.main(error)]
             rows = [[m.label, *(self.mean(of, m) for of in columns)] for m in s.EVERYWHERE]
@@ -190,13 +179,11 @@ class GuidedReport:
             yield Table([_wrong(error), *amounts, "mean"], rows, is_marked=True)
 
     def over_all(self) -> Table:
-        """Return the mean of each method over everything, the best first."""
         rows = [(m.label, self.mean(self.all, m)) for m in s.EVERYWHERE]
         rows.sort(key=lambda row: -np.nan_to_num(row[1].mean, nan=-9.0))
         return Table(["all sets, amounts and shares", "ARI"], rows)
 
     def limited(self) -> Table:
-        """Compare guided clustering with methods that do not run everywhere."""
         rows = []
         for m in s.LIMITED:
             most = f", {m.max_answers:,} answers" if m.max_answers < 10_000 else ""
@@ -248,7 +235,6 @@ class GuidedReport:
         return Table(["mean over cells", *(m.label for m in methods)], rows)
 
     def kinds(self) -> Iterator[Table]:
-        """Return a row for each method, and a column for each kind of answers."""
         names, common = self.sets_of("kinds"), [m for m in s.KIND_METHODS if m in s.EVERYWHERE]
         others = [m for m in (*s.KIND_METHODS, *s.COMPARING) if m not in common]
         kinds = self.study.cells("kinds")
@@ -283,7 +269,6 @@ class GuidedReport:
         return self.over(self.sets_of("ablation"), cells, method, tuple(STEPS), field)
 
     def ablations(self) -> Table:
-        """Return a row for each step that is left out."""
         rows = []
         for m, label in STEPS.items():
             seconds = Score.of(self.ablated(m, field="fit_seconds"))
@@ -293,7 +278,6 @@ class GuidedReport:
         return Table(["", *map(_wrong, self.errors), "beside all steps", "s"], rows)
 
     def bars(self) -> Picture:
-        """Draw the ablations."""
         return Picture("ablations", "Ablations", self._bars)
 
     def _bars(self) -> Any:
@@ -330,4 +314,6 @@ def _reached(is_so: bool) -> str:
 
 
 QUICK = s.GuidedStudy(1, ("glass", "iris"), "guided_quick", True, amounts=("N",))
-command = study_command(s.GuidedStudy(), report, QUICK, "One trial, two small sets, one amount")
+command = study_command(
+    s.GuidedStudy(), GuidedReport, __file__, QUICK, "One trial, two small sets, one amount"
+)

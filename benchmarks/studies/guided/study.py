@@ -126,7 +126,6 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Name in the log."""
         if self.kind == "none":
             return "no answers"
         if self.kind in PEOPLE:
@@ -261,7 +260,6 @@ class GuidedStudy(Study):
     errors: tuple[float, ...] = ERRORS
 
     def cells(self, part: str) -> list[Cell]:
-        """Return the cells of a part."""
         return [
             cell
             for cell in PARTS[part].cells
