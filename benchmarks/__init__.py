@@ -1,1 +1,1 @@
-"""Measures of speed and of quality, run by hand: none of it is installed with clew."""
+"""Measurements of speed and quality, run by hand; not part of the installed package."""

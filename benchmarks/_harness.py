@@ -1,4 +1,4 @@
-"""What every benchmark needs: the machine, time and memory, tables and files."""
+"""Shared by all benchmarks: a description of the machine, time and memory, tables and files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def provenance() -> dict[str, Any]:
         },
         "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
         "source": source_tag(),
-        # Ratios of threads mean nothing on a machine that had other work.
+        # A busy machine makes ratios between numbers of threads meaningless.
         "load": round(os.getloadavg()[0], 1),
     }
 
@@ -66,7 +66,7 @@ def _processor() -> str:
 
 @cache
 def source_tag() -> str:
-    """Hash clew's source without docstrings and layout: equal tags mean the same program."""
+    """Hash clew's source code without docstrings and layout."""
     digest = hashlib.sha256()
     folder = Path(clew.__file__).parent
     for path in sorted(folder.rglob("*.py")):
@@ -87,7 +87,7 @@ def _program(source: str) -> str:
 def alternated(
     runs: Mapping[str, Callable[[], Any]], repeats: Mapping[str, int]
 ) -> tuple[dict[str, list[tuple[float, float]]], dict[str, Any]]:
-    """Time several runs in turns, so that a slow moment of the machine affects all of them.
+    """Time several runs in turns, so that a busy machine slows all of them.
 
     Returns wall and CPU seconds of each repeat of each run, and what each run returned last.
     """
@@ -131,7 +131,7 @@ def memory_peak() -> float:
 
 
 def reset_memory_peak() -> None:
-    """Forget the peak, where the system can: compiling takes more memory than running."""
+    """Reset the peak if the system allows it, because compiling takes more memory than running."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -164,12 +164,12 @@ def _cell(value: object) -> str:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a result, whole or not at all."""
+    """Write a result as JSON; a failure leaves the old file."""
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text, whole or not at all."""
+    """Write a text; a failure leaves the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
         file.write(text)

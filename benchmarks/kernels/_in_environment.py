@@ -1,4 +1,4 @@
-"""One package on one problem, inside the package's own environment, where clew is missing.
+"""Run one package on one problem in the package's own environment, where clew is not installed.
 
 ``python _in_environment.py JOB`` with JSON in JOB; the last line of its output is JSON.
 """

@@ -13,7 +13,7 @@ from benchmarks.kernels._measure import Case, Row, measured
 
 UNITS = {"ratio": "×", "cpu_s": " s", "wall_s": " s", "growth_mib": " MiB", "peak_mib": " MiB"}
 PAGES = Path(__file__).parent / "pages"
-#: How values are shown, by the last key of their path.
+#: Format of values, by the last key of their path.
 FORMS = {
     "growth_mib": "{:.0f}", "peak_mib": "{:.0f}", "error": "{:.0%}", "objective": "{:.6g}",
     "gain": "{:.1e}", "difference": "{:.1e}", "n_samples": "{:,}", "n_answers": "{:,}",
@@ -27,15 +27,15 @@ class Table(NamedTuple):
     """Path of the value, by heading: keys of a row, joined by dots."""
     cases: Sequence[Case]
     clock: str = "cpu_s"
-    """Which seconds ratios compare: "cpu_s" or "wall_s"."""
+    """The seconds that ratios compare: "cpu_s" or "wall_s"."""
     is_long: bool = False
-    """Whether each peer gets a line of its own, named "peer" in paths."""
+    """Whether each peer has its own line; paths call it "peer"."""
     quick: slice = slice(None)
     """Which cases a quick run keeps."""
 
 
 class Page(NamedTuple):
-    """Tables that are written into one file, by their place in ``pages/STEM.md``."""
+    """Tables of one file, by their place in ``pages/STEM.md``."""
 
     stem: str
     tables: Mapping[str, Table]
@@ -103,7 +103,7 @@ def _cell(row: Row, path: str) -> object:
 
 
 def failures_of(rows: Rows) -> str:
-    """Say of every peer that failed, or failed at times, why."""
+    """List the peers that failed in some runs, with the reason."""
     said = [
         f"- {name}, {_about(row)}: {peer['reason']}"
         for row in chain(*rows.values())
@@ -114,13 +114,13 @@ def failures_of(rows: Rows) -> str:
 
 
 def goals_of(rows: Rows) -> str:
-    """Say of every figure to reach whether it was reached."""
+    """List for each goal whether it was reached."""
     every = [(row, *goal) for row in chain(*rows.values()) for goal in row["goals"].items()]
     return "\n".join(_verdict(*goal) for goal in every) or "None here."
 
 
 def _verdict(row: Row, path: str, bound: float) -> str:
-    """Compare a value with its bound: the least of ratios and gains, the most of all else."""
+    """Compare a value with its bound: a minimum for ratios and gains, a maximum for all else."""
     *_, peer, name = path.split(".")
     is_least, value = name in ("ratio", "gain"), _value(row, path)
     what = _about(row) + (f", {peer}" if is_least else "")

@@ -1,4 +1,4 @@
-"""What somebody would write with numpy, scipy and scikit-learn alone."""
+"""Implementations with numpy, scipy and scikit-learn, for comparison with clew."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from sklearn.neighbors import kneighbors_graph
 from benchmarks.kernels._problems import Problem
 
 ALPHA, SCALE_NEIGHBORS, N_NEIGHBORS, SHARE_OF_VOTES = 0.8, 20, 20, 0.15
-#: Of replicator dynamics: where a step ends them, how many there are at most, and what is left of
-#: rows that leave the set slowly.
+#: Replicator dynamics: the step size at which they end, the maximum number of steps, and the share
+#: below which a row is not in the set.
 TOLERANCE, MAX_STEPS, FEWEST = 1e-8, 10_000, 1e-4
 Floats = NDArray[np.float64]
 
 
 def average_linkage(problem: Problem) -> NDArray[np.int64]:
-    """SciPy's own, which knows no answers."""
+    """SciPy's linkage, which takes no answers."""
     tree = linkage(pdist(problem.X), "average")
     labels: NDArray[np.int64] = fcluster(tree, problem.n_clusters, "maxclust")
     return labels
 
 
 def e2cp(problem: Problem) -> Floats:
-    """Equations of the paper with a dense inverse."""
+    """E2CP by the equations of the paper, with a dense inverse."""
     W = problem.graph.toarray()
     n = len(W)
     root = np.sqrt(W.sum(axis=1))
@@ -46,7 +46,7 @@ def e2cp(problem: Problem) -> Floats:
 
 
 def spectral_learning(problem: Problem) -> csr_array:
-    """Write links into the graph, then normalize it additively."""
+    """Set the affinities of answered pairs, then normalize the graph additively."""
     graph = problem.graph.tolil()
     for value, pairs in ((1.0, problem.answers.must_link), (0.0, problem.answers.cannot_link)):
         for i, j in pairs:
@@ -57,7 +57,7 @@ def spectral_learning(problem: Problem) -> csr_array:
 
 
 def linked_affinity(problem: Problem) -> Floats:
-    """Write links into a dense affinity."""
+    """Set the affinities of answered pairs in a dense affinity."""
     A = problem.graph.toarray()
     (i, j), (k, m) = problem.answers.must_link.T, problem.answers.cannot_link.T
     low, high = A.min(), A.max()
@@ -67,14 +67,14 @@ def linked_affinity(problem: Problem) -> Floats:
 
 
 def adaptive_affinity(problem: Problem) -> Floats:
-    """Gaussian affinities of all pairs, on the scales of the rows."""
+    """Gaussian affinities of all pairs, with local scales."""
     scale = _scale(problem.X)
     distance = pairwise_distances(problem.X)
     return np.asarray(np.exp(-((2 * distance / (scale[:, None] + scale)) ** 2)))
 
 
 def adaptive_graph(problem: Problem) -> csr_array:
-    """Gaussian affinities of the nearest rows, on the scales of the rows."""
+    """Gaussian affinities of the nearest rows, with local scales."""
     scale = _scale(problem.X)
     graph: Any = kneighbors_graph(problem.X, N_NEIGHBORS, mode="distance").tocoo()
     value = np.exp(-((2 * graph.data / (scale[graph.row] + scale[graph.col])) ** 2))
@@ -82,7 +82,7 @@ def adaptive_graph(problem: Problem) -> csr_array:
 
 
 def dominant_neighbors(problem: Problem) -> csr_array:
-    """Replicator dynamics on the neighbors of each row, the row's own set (Zemene, Pelillo)."""
+    """Find the dominant set of each row by replicator dynamics (Zemene, Pelillo)."""
     graph = problem.graph
     rows, columns = [], []
     for i in range(graph.shape[0]):
@@ -91,7 +91,7 @@ def dominant_neighbors(problem: Problem) -> csr_array:
         A = graph[members][:, members].toarray()
         penalty = 1.001 * np.linalg.eigvalsh(A[1:, 1:])[-1]
         A[np.arange(1, len(A)), np.arange(1, len(A))] -= penalty
-        share = _replicated(A - A.min())  # what is added to all entries changes no set
+        share = _replicated(A - A.min())  # adding a constant to all entries changes no set
         kept = members[1:][share[1:] > FEWEST]
         rows += [i] * len(kept)
         columns += kept.tolist()

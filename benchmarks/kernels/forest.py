@@ -33,7 +33,7 @@ def affinity(problem: Problem, *, n_trees: int, affinity: str) -> Callable[[], A
 
 
 def nearest(problem: Problem, *, k: int, **options: Any) -> Callable[[], Row]:
-    """Fit ClustRF and link each row to its most similar ones; nothing is N×N."""
+    """Fit ClustRF and link each row to its most similar ones, without an N×N matrix."""
 
     def work() -> Row:
         start = time.perf_counter()
@@ -46,7 +46,7 @@ def nearest(problem: Problem, *, k: int, **options: Any) -> Callable[[], Row]:
 
 
 def stages(problem: Problem, found: Row, ours: Any) -> Row:
-    """Report the seconds that the work took of itself."""
+    """Return the seconds of each stage, as measured by the work itself."""
     return found
 
 
@@ -55,7 +55,7 @@ RF, ET = "peers.RandomForestClassifier", "peers.ExtraTreesClassifier"
 
 
 def _forest(data: str, n: int, d: int, n_trees: int, share: float, **more: float) -> Case:
-    """At large sizes peers grow a share of the trees, once."""
+    """Make a case; at large sizes, peers grow a share of the trees, in one run."""
     repeats, few = 3 if share == 1 else 1, round(share * n_trees)
     peers = tuple(
         Run(kind.__name__, grow_peer, {"kind": kind, "n_trees": few}, repeats, scale=1 / share)

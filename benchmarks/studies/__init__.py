@@ -1,1 +1,1 @@
-"""Our own questions, each a study: ``python -m benchmarks.studies NAME``."""
+"""Studies that are in no paper: ``python -m benchmarks.studies NAME``."""

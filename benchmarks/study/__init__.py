@@ -1,1 +1,1 @@
-"""The engine of all studies: methods, problems, one loop, one log, and reports made of the log."""
+"""Shared by all studies: methods, problems, the loop, the log, and reports made from the log."""

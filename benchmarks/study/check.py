@@ -1,4 +1,4 @@
-"""Measure some logged results again, to see whether today's code still gives them."""
+"""Measure some logged results again and compare them with the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.study.engine import EVERYTHING, Wanted, is_wanted
 from benchmarks.study.log import Record
 from benchmarks.study.results import Results
 
-#: Point, field, logged value, value of today, difference.
+#: Point, field, logged value, new value, difference.
 Row = tuple[str, str, Any, Any, float]
 #: Fields that are not results: they differ from run to run, or with versions of libraries.
 IGNORED = ("seconds", "fit_seconds", "warnings")
@@ -43,7 +43,7 @@ def measured_again(
 
 
 def compared(logged: Record, now: Record, tolerance: float) -> list[tuple[str, Any, Any, float]]:
-    """Find the fields that differ; a field that only one of both has differs infinitely."""
+    """Find the fields that differ; a field that one of them lacks differs by infinity."""
     measured = {k for k, v in logged.items() if k == "failure" or isinstance(v, float)}
     known = sorted((measured | set(now)) - set(IGNORED))
     rows = [(k, logged.get(k), now.get(k), _gap(logged.get(k), now.get(k))) for k in known]

@@ -40,7 +40,7 @@ def study_command(
 ) -> click.Command:
     """Make the command that runs a study, or its short form, and fills its page with `parts`.
 
-    `flags` are further options: their help, and the fields of the study that they change.
+    `flags` are further options, each with its help and the fields of the study that it changes.
     """
     flags = flags or {}
     options: list[click.Parameter] = [
@@ -67,7 +67,7 @@ def study_command(
         wanted = _wanted(chosen, options)
         if options.check is None:
             if not options.report_only:
-                # A quick run is a test of the program: nothing that it measured before counts.
+                # A quick run tests the program, so it measures everything again.
                 run(chosen, options.jobs, wanted, is_fresh=options.fresh or is_quick)
             print(f"\n{fill(Results(chosen), parts, page)}")
             print(f"files {chosen.stem}* in benchmarks/results/")

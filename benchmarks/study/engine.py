@@ -1,4 +1,4 @@
-"""What a study measures, and the loop that measures what is missing."""
+"""The base class of studies, and the loop that measures missing results."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """Which methods are measured on which sets at which points; each study says so in a subclass.
+    """Sets, methods and points to measure; each study is a subclass.
 
-    `stem` begins the names of all files; a quick study only shows that everything works.
+    The names of all files begin with `stem`. A quick study is a test of the program.
     """
 
     n_trials: int
@@ -50,11 +50,11 @@ class Study:
     #: Fields that identify a result in the log, and those of them that identify a method.
     key_fields: ClassVar[tuple[str, ...]] = ("set", "cell", "method", "trial", "version")
     method_fields: ClassVar[tuple[str, ...]] = ("method",)
-    #: The cell that is measured for methods without answers, in place of all others.
+    #: The only cell of methods without answers.
     no_answers: ClassVar[Any] = None
     #: Trees of forests.
     n_trees: int = 0
-    #: What a refusal counts as; None: it has no score.
+    #: Score of a method that refuses the answers; None leaves it out.
     refusal: ClassVar[float | None] = None
 
     def problem(self, name: str) -> Problem:
@@ -65,7 +65,7 @@ class Study:
         raise NotImplementedError
 
     def base(self, method: Any, cell: Any) -> Any:
-        """Return the cell in which a method is measured: without answers all cells are one."""
+        """Return the cell of a method's results: `no_answers` if it uses no answers."""
         return cell if self.no_answers is None or method.uses_answers else self.no_answers
 
     def version(self, method: Any) -> str:
@@ -79,7 +79,7 @@ class Study:
         return self.n_trials
 
     def group(self, task: Task) -> Hashable:
-        """Tasks of one group run in one process, one after the other, and share what is cached."""
+        """Group tasks: those of one group run one after the other in one process."""
         return task.trial, task.cell
 
     def key(self, task: Task) -> dict[str, Any]:
@@ -132,13 +132,13 @@ def _cached_version(study: Study, method: Any) -> str:
     return study.version(method)
 
 
-#: Sets, methods and parts of the names of cells; none: all of them.
+#: Sets, methods and parts of the names of cells; an empty collection means all.
 Wanted = tuple[Collection[str], Collection[str], Collection[str]]
 EVERYTHING: Wanted = ((), (), ())
 
 
 def is_wanted(task: Task, wanted: Wanted) -> bool:
-    """Whether a result is of these sets, methods and cells."""
+    """Return whether a task belongs to these sets, methods and cells."""
     sets, methods, cells = wanted
     return (
         (not sets or task.set in sets)
@@ -148,9 +148,9 @@ def is_wanted(task: Task, wanted: Wanted) -> bool:
 
 
 def run(study: Study, n_jobs: int, wanted: Wanted = EVERYTHING, *, is_fresh: bool = False) -> None:
-    """Measure what the log does not hold, in `n_jobs` processes with one thread each.
+    """Measure the results that are not in the log, in `n_jobs` processes with one thread each.
 
-    `is_fresh` measures again what the log holds; old results stay in it until a new one has the
+    `is_fresh` measures all results again; in the log, a new result replaces the old one with the
     same key.
     """
     for name in study.absent_sets:
@@ -172,7 +172,7 @@ def run(study: Study, n_jobs: int, wanted: Wanted = EVERYTHING, *, is_fresh: boo
 
 
 def _run_group(study: Study, tasks: Sequence[Task], source: str) -> str:
-    """Measure some tasks; the log grows with each."""
+    """Measure some tasks, and append each result to the log."""
     with threadpool_limits(1):
         for task in tasks:
             start = time.process_time()

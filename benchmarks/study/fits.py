@@ -23,14 +23,14 @@ N_FOLDS = 5
 
 @dataclass
 class Outcome:
-    """What a method made of features and answers."""
+    """The result of a method."""
 
     labels: dict[int, Ints] = field(default_factory=dict)
-    """Groups, by their number; none if the answers were refused."""
+    """Labels by the number of groups; empty if the answers were refused."""
     model: Any = None
     """The fitted clusterer, or the fitted transformer if features were learned for k-means."""
     embedding: Floats | None = None
-    """The features that k-means grouped."""
+    """The features that k-means was run on."""
     notes: dict[str, Any] = field(default_factory=dict)
     """For the log: CPU seconds of the fit, a refusal, warnings, the chosen parameter."""
 
@@ -88,13 +88,13 @@ def _learn(
 
 
 def k_means(Z: Floats, n_clusters: int, n_starts: int, seed: int) -> Ints:
-    """Group by k-means; of all starts the one of lowest inertia."""
+    """Run k-means, and keep the start with the lowest inertia."""
     model = KMeans(n_clusters, n_init=n_starts, random_state=seed).fit(Z)
     return np.asarray(model.labels_, dtype=np.int64)
 
 
 def _chosen(notes: dict[str, Any], method: Method, X: Floats, known: Constraints, seed: int) -> Any:
-    """Set the parameter that is tried to the value under which most held-out answers hold."""
+    """Choose the value of the tried parameter that satisfies the most held-out answers."""
     space = seeded(method.learner(), seed)
     if method.tried is None:
         return space

@@ -1,4 +1,4 @@
-"""The log of a study: one measured result a line, appended and never deleted."""
+"""The log of a study: one result per line, appended and never deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pictures of all studies share."""
+"""Functions that the pictures of all studies share."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def line(panel: Any, x: Sequence[float], curves: pd.DataFrame, **style: Any) -> 
 
 
 def matrix_picture(panel: Any, affinity: NDArray[np.floating], sizes: NDArray[np.int64]) -> None:
-    """Show affinities of rows that are sorted by class, with lines between the classes."""
-    # A few affinities are far above the rest: without the cut-off no blocks would be visible.
+    """Draw the affinities of rows that are sorted by class, with lines between the classes."""
+    # A few affinities are far above the rest, and would hide the blocks.
     top = np.quantile(affinity[affinity > 0], 0.98) if (affinity > 0).any() else 1.0
     panel.imshow(affinity, cmap="magma", vmin=0, vmax=top, interpolation="antialiased")
     for edge in np.cumsum(sizes)[:-1] - 0.5:

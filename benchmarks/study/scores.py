@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from benchmarks._harness import mean_and_error
 from clew.metrics import area_under_curve
 
-#: One value a trial, or one column for each point of a curve.
+#: One value for each trial, or a column for each point of a curve.
 Values = pd.Series | pd.DataFrame
 #: Mean differences up to this count as level.
 LEVEL = 0.005
@@ -25,7 +25,7 @@ class Score:
     mean: float = float("nan")
     error: float = float("nan")
     note: str = ""
-    """Printed behind it."""
+    """Text printed after it."""
     is_gap: bool = False
     """Whether it is a difference, printed with its sign."""
 
@@ -86,7 +86,7 @@ def paired(ours: Values, theirs: Values | Mapping[str, Values]) -> dict[str, Sco
 
 
 def verdict(gap: Score, *, is_below: bool = False) -> str:
-    """Judge a difference: "yes" beyond two standard errors, "level" within, or "**no**"."""
+    """Return "yes" for a difference above two standard errors, "level" within, or "**no**"."""
     if not gap.is_known:
         return "not complete"
     if abs(gap.mean) <= max(2 * float(np.nan_to_num(gap.error)), LEVEL):
@@ -95,7 +95,7 @@ def verdict(gap: Score, *, is_below: bool = False) -> str:
 
 
 def standing(gaps: Mapping[str, Score], *, is_below: bool = False) -> str:
-    """Judge several differences: whether all are in favour, and how many are not."""
+    """Summarize several differences: the verdict if all agree, otherwise their numbers."""
     verdicts = [verdict(gap, is_below=is_below) for gap in gaps.values()]
     if not verdicts or "not complete" in verdicts:
         return "not complete"

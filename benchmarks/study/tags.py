@@ -1,4 +1,4 @@
-"""Seeds made of names, and hashes of parameters: what identifies one result of a study."""
+"""Seeds derived from names, and hashes of parameters, which identify results of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured: spectral cuts of graphs, over the size of the neighborhood."""
+"""The study: spectral clustering of graphs, by the size of the neighborhood."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEGMENTS, FACES = "segment_full", "pie10_32x32"
 #: The faces once more, with all principal components scaled to the same range.
 STRETCHED = "pie10_stretched"
 SETS = (SEGMENTS, FACES, STRETCHED)
-#: The sets that the paper has.
+#: The sets of the paper.
 PUBLISHED_SETS = (SEGMENTS, FACES)
 ROWS_PER_PERSON, N_COMPONENTS = 100, 30
 #: Neighbors that determine the scale of Gaussian affinities.
@@ -43,8 +43,8 @@ LABELS = {
 }
 SELECTIONS = {"dominant": "dominant neighbors", "consensus": "consensus kNN"}
 MAIN = "smallest child 1"
-#: What the paper leaves open: the smallest node, and how many rows each tree draws (as a multiple
-#: of the number of rows; real and pseudo rows together).
+#: Settings that the paper does not specify ("readings"): the smallest node, and the number of rows
+#: that each tree draws (as a multiple of the number of rows; real and pseudo rows together).
 READINGS: Mapping[str, Mapping[str, float]] = {
     MAIN: {},
     **{f"smallest child {n}": {"min_samples_leaf": n} for n in (2, 5, 10, 20, 50, 100)},
@@ -57,7 +57,7 @@ READING_TRIALS = 3
 
 @dataclass(frozen=True)
 class Variant:
-    """A method with one setting: M of Gaussian affinities, or a reading of the paper of forests."""
+    """A method with one setting: M for Gaussian affinities, one of `READINGS` for forests."""
 
     method: str
     setting: str
@@ -89,7 +89,7 @@ class Variant:
         )
 
     def selection(self, n_neighbors: int) -> Any:
-        """Build what selects edges of the graph of nearest rows; None: all of them."""
+        """Build the method that selects edges of the neighbor graph; None keeps all of them."""
         if self.method not in SELECTIONS:
             return None
         model = SIMILARITIES[SELECTIONS[self.method]](0)
@@ -170,7 +170,7 @@ class ClustrfStudy(Study):
         return [(v, Size(k)) for v in VARIANTS if self.trials_of(name, v) for k in self.k]
 
     def trials_of(self, name: str, method: Variant) -> int:
-        """Return the number of trials: fewer or none of what Table 2 does not have."""
+        """Return the number of trials; there are fewer, or none, for what is not in Table 2."""
         if method.is_main:
             return self.n_trials
         return min(READING_TRIALS, self.n_trials) if name in PUBLISHED_SETS else 0
@@ -184,7 +184,7 @@ class ClustrfStudy(Study):
         return fields | {"trial": trial, "version": self._version(of)}
 
     def group(self, task: Task) -> str:
-        """Graphs of one M are the same in all trials; a forest is that of one trial."""
+        """Group by M, as Gaussian graphs are equal in all trials, or by the trial of a forest."""
         of: Variant = task.method
         return f"trial {task.trial}" if of.is_forest else f"M = {of.setting}"
 

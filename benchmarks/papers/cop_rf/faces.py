@@ -28,8 +28,8 @@ class Found(NamedTuple):
 
 
 def both(similarity: Similarity, y: Ints, seed: int) -> dict[str, Any]:
-    """Score the groups of the median preference, and of as many groups as classes ("_at_k")."""
-    # Single precision halves the time; affinities of forests are no finer.
+    """Score the groups with the median preference, and with as many groups as classes ("_at_k")."""
+    # Single precision halves the time; affinities of forests have no more digits.
     dense = similarity.astype(np.float32)
     usual, matched = propagated(dense, seed), with_n_groups(dense, len(np.unique(y)), seed)
     found: dict[str, Any] = {}
@@ -65,7 +65,7 @@ def with_n_groups(similarity: Similarity, n_groups: int, seed: int) -> Found:
         found = runs[-1].n_groups
         if runs[-1].is_converged and found == n_groups:
             break
-        # The number of groups before convergence means little; messages converge with few groups.
+        # Before convergence the number of groups is unreliable; messages converge with few groups.
         if runs[-1].is_converged and found > n_groups:
             too_small = gap
         else:

@@ -1,4 +1,4 @@
-"""The parts of ``report.md`` that are made of the tables: areas, claims, and what is reproduced."""
+"""The parts of ``report.md`` on the tables: areas, claims, and which figures are reproduced."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ COLUMNS = {
         "E2CP": "e2cp_paper", "RF+E2CP": "rf_e2cp_paper", "COP-RF": "coprf_hard",
     }.items()
 }  # fmt: skip
-#: An area is reproduced within two standard errors, a tenth of the paper's, or this.
+#: An area is reproduced if it differs by less than two standard errors, 10 % or this.
 LEAST = 0.05
 _, _, WARD, FOREST, *_ = s.METHODS
 E2CP_PAPER, E2CP, RF_E2CP_PAPER, RF_E2CP, HARD, DEFAULT, BOTH = s.METHODS[11:]
 #: The methods that the default is compared with.
 RIVALS = (HARD, E2CP, E2CP_PAPER, RF_E2CP, method_named(s.METHODS, "constrained_linkage"))
-#: The others only reproduce the paper.
+#: Methods that only reproduce the paper.
 CHOICES = tuple(m for m in s.METHODS if m not in COLUMNS.values())
 CLEAN, NOISY, RATES = s.TABLES
 #: Points of the curves.
@@ -55,7 +55,7 @@ MOMENTS = {
 IMPROVED = {E2CP_PAPER: {0.05: 63, 0.30: 48}, RF_E2CP_PAPER: {0.05: 2, 0.30: 8}}
 GAIN_COLORS = {HARD: pic.RED, DEFAULT: pic.BLUE}
 TICKS = (-100, -50, 0, 50, 100, 1000)
-#: By the first part of the name.
+#: Colors by the first part of a method's name.
 COLORS = {
     "spclust": pic.GRAY, "ward": pic.GREEN, "clustrf": pic.ORANGE, "cop_kmeans": pic.SKY,
     "pckmeans": pic.PINK, "mpckmeans": pic.RED, "constrained_linkage": pic.GREEN, "sl": pic.SKY,
@@ -72,7 +72,7 @@ class CopRfReport(FigureParts):
 
     def __init__(self, results: Results[s.CopRfStudy]) -> None:
         super().__init__(results)
-        #: The sets of the tables: all but the leaky one, and those of them that the paper has.
+        #: The sets of the tables: all but Glass with its row number, and those of the paper.
         self.fair = [name for name in s.TABLE_SETS if name in self.found and name != s.LEAKY]
         self.published = [name for name in self.fair if name in PAPER_SETS]
         self.singles = {name: [name] for name in self.fair}
@@ -104,7 +104,7 @@ class CopRfReport(FigureParts):
         return averaged([self.results.values(name, cell, method) for name, cell in cells])
 
     def in_short(self) -> Iterator[Block]:
-        """Count what is reproduced, and compare averages of E2CP and COP-RF with the paper's."""
+        """Count the reproduced areas, and compare averages of E2CP and COP-RF with the paper's."""
         found = [word for column in COLUMNS for word in self.verdicts(column, self.published)]
         yield f"Of the paper's areas on {len(self.published)} sets {counted(found)}."
         ours = {"E2CP": (E2CP_PAPER, E2CP), "COP-RF": (HARD, DEFAULT, BOTH)}
@@ -317,7 +317,7 @@ def published_area(table: s.Curve, column: str, names: Sequence[str]) -> float |
 
 
 def reproduced(score: Score, paper: float) -> str:
-    """Judge whether we reproduce an area: "yes", or ours is "higher" or "**lower**"."""
+    """Return whether an area is reproduced: "yes", or ours is "higher" or "**lower**"."""
     gap = score.mean - paper
     if abs(gap) <= max(2 * np.nan_to_num(score.error), abs(paper) / 10, LEAST):
         return "yes"
@@ -325,9 +325,9 @@ def reproduced(score: Score, paper: float) -> str:
 
 
 def relative_gain(ours: pd.Series, theirs: pd.Series) -> Score:
-    """Return by how many per cent our mean is larger, with the jackknife's error over trials.
+    """Return by how many percent our mean is larger, with its jackknife error over trials.
 
-    The mean of the trials' ratios would not exist where some of theirs are near 0.
+    The ratio is one of means, because the ratio of a single trial may have a divisor near 0.
     """
     both = pd.concat([ours, theirs], axis=1).dropna().to_numpy(float)
     n, total = len(both), both.sum(axis=0)
@@ -356,7 +356,7 @@ def _by_method(header: Sequence[str], columns: Sequence[Sequence[Any]]) -> Table
 
 
 def _style(method: Method) -> dict[str, Any]:
-    """Return a color by method; dashed what is as published, dotted what has no answers."""
+    """Return a color by method; published methods are dashed, those without answers dotted."""
     name = method.name.removesuffix("_paper").removesuffix("_hard").removesuffix("_auto")
     is_published = method in COLUMNS.values()
     strokes = ("--", "-") if method.uses_answers else ("-.", ":")

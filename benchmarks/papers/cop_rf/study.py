@@ -1,4 +1,4 @@
-"""What is measured: methods on sets and answers, for the paper's tables and three figures."""
+"""The study: methods, sets and answers of the paper's tables and three of its figures."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from clew.metrics import adjusted_rand_score
 from clew.similarity import AdaptiveKNN
 from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote, posterior
 
-#: Glass as the paper has it: its tenth feature is the row number, and rows are in class order.
+#: Glass as in the paper: its tenth feature is the row number, and rows are sorted by class.
 LEAKY = "glass_row_number"
 TABLE_SETS = ("ionosphere", "iris", "segment_small", "parkinsons", "glass", "digits", LEAKY)
-#: Faces: pixels, and squared distances alone.
+#: Faces: one set of pixels, and one of squared distances only.
 PIXELS, DISTANCES = "olivetti_64x64", "apfaces_900"
 FACE_SETS = (PIXELS, DISTANCES)
 #: The sets of Figures 6 and 14.
@@ -35,7 +35,7 @@ SHOWN_SETS = ("ionosphere", "glass")
 #: Those that take longest first.
 SETS = (DISTANCES, "digits", PIXELS, *(name for name in TABLE_SETS if name != "digits"))
 PERCENTS, MIDDLE = (0.1, 0.2, 0.3, 0.4, 0.5), 2
-#: .1 % of the pairs of digits would be 1,614 answers, more than anybody gives.
+#: .1 % of the pairs of digits would be 1,614 answers, more than people usually give.
 DIGITS_AMOUNTS = (250, 500, 1000, 1500, 2000)
 NOISE = 0.15
 ERRORS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
@@ -67,7 +67,7 @@ METHODS = (
     Method("coprf", "COP-RF default", "spectral", "COP-RF"),
     Method("coprf_e2cp", "COP-RF+E2CP", "spectral", "E2CP on COP-RF"),
 )
-#: They keep every answer, or refuse all of them.
+#: Methods that satisfy every answer, or raise an error.
 HARD = tuple(m for m in METHODS if "cop_kmeans" in m.name or m.name == "constrained_linkage")
 #: Figure 6: affinities.
 BLOCKS = (
@@ -122,7 +122,7 @@ class Curve:
     what: str
     stem: str
     error: float | None = None
-    """Share of wrong answers; None: it grows along the curve, and the number is fixed."""
+    """Share of wrong answers. None: it grows along the curve, and their number is fixed."""
 
     def cells(self, name: str) -> list[Cell]:
         if self.error is None:
@@ -171,7 +171,7 @@ def amounts(name: str) -> tuple[int, ...]:
 
 
 def answers(name: str, cell: Cell, trial: int) -> Constraints:
-    """Draw the answers of a trial; a larger share of wrong ones is about the same pairs."""
+    """Draw the answers of a trial; the pairs do not depend on the share of wrong answers."""
     seed = seed_of(source_of(name), trial, cell.amount)
     y = problem(name).y
     return Constraints.from_labels(y, n_pairs=cell.amount, error=cell.error, random_state=seed)
@@ -179,7 +179,7 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 @lru_cache(maxsize=8)
 def given(name: str, kind: str, n_trees: int, seed: int) -> NDArray[np.floating]:
-    """Return what a method is fitted on: features, or affinities that several methods share."""
+    """Return the input of a method: features, or affinities that several methods share."""
     X: Floats = problem(name).X
     if kind == "features":
         return X
@@ -207,7 +207,7 @@ def affinity(
 
 
 def share_within(between: Floats, y: Ints) -> float:
-    """Return the mean affinity within classes, as a share of it and of that between classes."""
+    """Return w / (w + b) for the mean affinities w within classes and b between classes."""
     i, j = np.triu_indices(len(y), 1)
     is_same = y[i] == y[j]
     within, other = between[i, j][is_same].mean(), between[i, j][~is_same].mean()
@@ -247,7 +247,7 @@ class CopRfStudy(Study):
         return problem(name)
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
-        """Return the methods and cells of all tables and figures that have a set."""
+        """Return the methods and cells of all tables and figures that contain a set."""
         found: list[tuple[Method, Cell]] = []
         clean, noisy, _ = (table.cells(name) for table in TABLES)
         if name in TABLE_SETS:

@@ -18,7 +18,7 @@ from clew.constraints._meanings import TRUTH
 
 ROWS_PER_GROUP = 50
 N_TRIPLETS = 500
-#: Share of the rows that are asked about: those whose two nearest centres are about equally far.
+#: Share of the rows that are asked about: those whose two nearest centers are about equally far.
 SHARE_NEAR = 0.4
 CENTRES = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.46]])
 #: Standard deviation of the groups, 4 apart.
@@ -51,7 +51,7 @@ def plane(width: str, draw: int = 0) -> Plane:
 
 @cache
 def fitted(width: str, kind: str, draw: int = 0) -> tuple[DCRC, float]:
-    """Fit DCRC, soft or hard, and give the share of rows in the right group."""
+    """Fit DCRC, soft or hard, and return the share of rows in the right group."""
     X, y, known = plane(width, draw)
     model = DCRC(len(CENTRES), epsilon=EPSILONS[kind], random_state=draw).fit(X, constraints=known)
     orders = (np.array(order)[model.labels_] for order in permutations(range(len(CENTRES))))

@@ -1,4 +1,4 @@
-"""What is measured: triplets answered by the classes, by one person, and by six who differ."""
+"""The study: triplets answered by the classes, by one person, and by six different people."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PEOPLE: Mapping[str, Matrix] = {
 
 
 def _metric(name: str, label: str, answers: Answers, similarity: str, *tried: Any) -> Method:
-    """Learn a metric, then k-means. Of equally good values of a parameter the first is taken."""
+    """Learn a metric and run k-means; of equally good values of a parameter, use the first."""
     return Method(name, label, "", similarity, answers, n_starts=50, tried=tried or None)
 
 
@@ -81,7 +81,7 @@ ON_PAIRS = tuple(replace(m, name=f"{m.name}_pairs", answers="pairs") for m in (I
 
 @dataclass(frozen=True)
 class Cell:
-    """Who answers, and how much."""
+    """The source and number of answers."""
 
     kind: str
     """ "truth", "one person" or "six people"."""
@@ -99,7 +99,7 @@ class Cell:
 
 NO_ANSWERS = Cell("truth")
 ONE, MORE, SIX = Cell("one person"), Cell("one person", n_pairs=MORE_PAIRS), Cell("six people")
-#: Methods of the cells of people.
+#: Methods measured on answers of people.
 BY_PEOPLE = {
     ONE: (FIFTEEN, FIFTEEN_YN, ANNOTATORS, LSML, SPARSE_LP, SSSVAD, *ON_PAIRS),
     MORE: ON_PAIRS,

@@ -13,7 +13,7 @@ from clew.answers import DIFFERENT, FIRST, NONE_DIFFERS, SAME, SECOND, THIRD
 Ints = NDArray[np.int64]
 PAIR_CODES = (SAME, DIFFERENT)
 ODD_CODES = (FIRST, SECOND, THIRD)
-#: Rounds of drawing after which there can be no more that are new.
+#: Rounds of drawing after which it is assumed that no more different answers exist.
 ROUNDS = 200
 
 
@@ -69,9 +69,9 @@ def odd_ones_out(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
 
 
 def equalities(y: Ints, count: int, random: RandomState, *, with_apart: bool) -> Ints:
-    """Draw three rows of one class, or (every other time, by chance) of three classes.
+    """Draw three rows of one class or, with probability 1/2, of three classes.
 
-    Both are "none differs", the latter in SKLR's sense alone.
+    Both count as "none differs"; for three classes only SKLR defines it so.
     """
     everywhere = np.arange(len(y))
     alike, _ = _of_one_class(y, everywhere, 3, count, random)
@@ -82,9 +82,9 @@ def equalities(y: Ints, count: int, random: RandomState, *, with_apart: bool) ->
 
 
 def with_wrong(answers: Ints, share: float, codes: Sequence[int], seed: int) -> Ints:
-    """Make an exact share of answers wrong; a larger share of one seed makes the same and more.
+    """Make an exact share of answers wrong; with a larger share, these stay wrong.
 
-    A row of `answers` is rows and the answer, one of `codes`.
+    Each row of `answers` holds the rows of a question and the answer, one of `codes`.
     """
     random = RandomState(seed)
     order = random.permutation(len(answers))
@@ -101,7 +101,7 @@ def _answered(rows: Ints, answer: int) -> Ints:
 
 
 def _different(draw: Callable[[int], Ints], count: int) -> Ints:
-    """Draw until so many are different."""
+    """Draw until there are `count` different answers."""
     found = draw(count)
     for _ in range(ROUNDS):
         found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]

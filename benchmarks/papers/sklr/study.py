@@ -1,4 +1,4 @@
-"""What is measured: two groupings of each set, and answers drawn as the paper draws them."""
+"""The study: two groupings of each set, and answers drawn as in the paper."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ONE_SIDE = {
     USPS: tuple("02468"),
     DIGITS: tuple("02468"),
 }
-#: Labelled rows of each class.
+#: Number of labeled rows of each class.
 ALL_SIZES = tuple(range(5, 20, 2))
 SIZES = (5, 9, 13, 19)
 #: The rows that answers are drawn from.
 LABELLED, ALL = "labelled rows", "all rows"
-#: What is evaluated in each setting.
+#: Groupings that are evaluated in each setting.
 TARGETS = {"binary": ("binary",), "multi": ("multi",), "mixed": ("binary", "multi")}
 WRONG_SIZE = 13
 WRONG = (0.1, 0.2, 0.3)
@@ -57,7 +57,7 @@ METHODS = (KERNEL_KMEANS, SOFT, HARD, PUBLISHED, *COMPARATORS, E2CP)
 
 
 def paper_source(method: Method) -> str:
-    """Return the rows that the paper draws a method's answers from: for pairs only a few."""
+    """Return the rows that the paper draws a method's answers from: few of them for pairs."""
     return LABELLED if method.answers == "pairs" else ALL
 
 
@@ -67,13 +67,13 @@ class Cell:
 
     setting: str
     size: int = 0
-    """Labelled rows of each class."""
+    """Number of labeled rows of each class."""
     source: str = ""
     wrong: float = 0.0
     n_equal: int | None = None
-    """Number of answers "none differs" in Figure 4; None: not a cell of Figure 4."""
+    """Number of answers "none differs" in Figure 4; None for other cells."""
     with_apart: bool = False
-    """Whether three rows of three classes are among them."""
+    """Whether these answers may be about rows of three classes."""
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ class Sample(NamedTuple):
 
 
 def problem(name: str) -> Problem:
-    """Load a set: pixels divided by the largest, other features standardised."""
+    """Load a set: pixels divided by the largest, other features standardized."""
     return load(name, "largest" if name in PIXELS else "standard")
 
 
@@ -115,7 +115,7 @@ def classes(name: str) -> dict[str, Ints]:
 
 @lru_cache(maxsize=4)
 def sample(name: str, trial: int) -> Sample:
-    """Draw the rows of a trial: a hundred of each class, of vehicle all."""
+    """Draw the rows of a trial: 100 of each class, or all rows of vehicle."""
     X, y = problem(name).X, classes(name)
     is_drawn = np.ones(len(X), dtype=bool)
     if name != VEHICLE:
@@ -153,7 +153,7 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 
 def _pairs_and_odd(y: dict[str, Ints], cell: Cell, seed: int) -> tuple[Ints, Ints]:
-    """Draw for one setting; mixed answers are half of those of either."""
+    """Draw answers of one setting; mixed answers are half of each of the two others."""
     if cell.setting == "mixed":
         halves = []
         for number, target in enumerate(cell.targets):
@@ -171,9 +171,9 @@ def _half(part: Ints, random: RandomState) -> Ints:
 
 
 def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints, Ints]:
-    """Draw all must-links among labelled rows, as many cannot-links, and as many odd-one-out.
+    """Draw all must-links among labeled rows, and as many cannot-links and odd-one-out answers.
 
-    From all rows, the numbers are the same.
+    The numbers of answers are the same if they are drawn from all rows.
     """
     labelled = draws.labelled_rows(y, cell.size, random)
     rows = labelled if cell.source == LABELLED else np.arange(len(y))
@@ -199,7 +199,7 @@ class SklrStudy(Study):
         return [Cell(setting, size, source) for size in self.sizes]
 
     def wrong_cells(self, method: Method) -> list[Cell]:
-        """Return the cells of growing shares of wrong answers, drawn as the paper draws."""
+        """Return the cells of growing shares of wrong answers, drawn as in the paper."""
         source = paper_source(method)
         return [Cell("multi", WRONG_SIZE, source, share) for share in (0.0, *WRONG)]
 

@@ -1,4 +1,4 @@
-"""Guided clustering with one of its steps left out, or another in its place."""
+"""Ablations: guided clustering with one of its steps left out or replaced."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ Refine = Callable[[Ints, int, TiedRows, Smoother, float], Floats]
 
 @dataclass(frozen=True)
 class Ablation:
-    """Which steps there are."""
+    """The steps that an ablation keeps."""
 
     smoothers: tuple[str, ...] = ("neighbors", "ridge")
     refine: Refine = refine
@@ -103,7 +103,7 @@ class Ablation:
 
 
 class Ablated(GuidedClustering):
-    """Guided clustering of given groups by the default pool, with an ablation."""
+    """Guided clustering with the default pool and a given number of groups, with an ablation."""
 
     ablation: ClassVar[Ablation] = Ablation()
 
@@ -156,7 +156,7 @@ def solved(
 
 
 def best_alone(ensemble: Ensemble) -> Ensemble:
-    """Give all weight to the clustering of the largest score, among those of positive weight."""
+    """Give all weight to the clustering with the highest score among those of positive weight."""
     best = max(ensemble.names, key=lambda name: ensemble.scores[name])
     return ensemble._replace(weights={name: float(name == best) for name in ensemble.scores})
 
@@ -180,5 +180,5 @@ ABLATIONS: Sequence[Method] = (
     _ablation("unguarded", "no guard", is_guarded=False),
     _ablation("mean_field", "mean field", refine=mean_field_refined),
 )
-#: Measured where several people answer.
+#: Measured with answers of several people.
 ALIKE = _ablation("annotators_alike", "annotators alike", weighs_annotators=False)

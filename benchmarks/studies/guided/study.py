@@ -1,4 +1,4 @@
-"""What is measured: every method of clew, on answers of all amounts, kinds and people."""
+"""The study: every method of clew, by number and kind of answers and by annotators."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ FEW_SETS = ("digits", "vehicle", "olivetti_64x64", "ionosphere", "glass", "iris"
 ABLATION_SETS = (
     "vehicle", "balance_scale", "olivetti_64x64", "ionosphere", "uci_leaf", "glass", "wine", "iris",
 )  # fmt: skip
-#: Sets whose features are not standardized, and how they are prepared.
+#: Preparation of the sets whose features are not standardized.
 PLAIN: dict[str, dict[str, int]] = {
     "digits": {},
     "olivetti_64x64": {"n_components": 50},
     "pie10_32x32": {"n_components": 30, "per_class": 100},
     "apfaces_900": {},
 }
-#: Numbers of answers by name: so many for each row, or for each pair of rows.
+#: Numbers of answers by name, as a multiple of the number of rows or of pairs.
 PER_ROW = {"N/4": 0.25, "N": 1.0, "2N": 2.0}
 PER_PAIR = {"0.1 %": 0.001, "0.5 %": 0.005}
 AMOUNTS = (*PER_ROW, *PER_PAIR)
@@ -99,7 +99,7 @@ METHODS = (
 )
 #: Methods measured without answers.
 WITHOUT = (GUIDED, *(m for m in METHODS if not m.uses_answers))
-#: Methods that run on all sets and amounts, and those that do not.
+#: Methods that are run on all sets and amounts, and those that are not.
 EVERYWHERE = tuple(m for m in METHODS if m.is_run(9_999, 999_999))
 LIMITED = tuple(m for m in METHODS if m not in EVERYWHERE)
 #: Methods measured on all kinds of answers, and those that take no pairs.
@@ -113,16 +113,16 @@ COMPARING = (
 
 @dataclass(frozen=True)
 class Cell:
-    """Who answers what, and how much."""
+    """The kind, number and source of answers."""
 
     kind: str
     """One of `KINDS`, or of `PEOPLE`, or "none"."""
     amount: str = ""
     """One of `AMOUNTS`."""
     error: float = 0.0
-    """Share of wrong answers; people have their own."""
+    """Share of wrong answers; not used with `PEOPLE`, who have their own error rates."""
     is_named: bool = True
-    """Whether it is known which person gave an answer."""
+    """Whether answers name their annotator."""
 
     @property
     def name(self) -> str:
@@ -171,7 +171,7 @@ PARTS = {
 
 
 def problem(name: str) -> Problem:
-    """Load a set: features standardized, those of pictures as they are or their components."""
+    """Load a set: standardized features, or pixels as they are, or their principal components."""
     return load(name, None if name in PLAIN else "standard", **PLAIN.get(name, {}))
 
 
@@ -198,8 +198,8 @@ def forest(name: str, seed: int) -> Floats:
 def answers(name: str, cell: Cell, trial: int) -> Constraints:
     """Draw the answers of a trial.
 
-    Questions depend on their kind and number only: a higher share of wrong answers makes more of
-    the same ones wrong.
+    Questions depend on their kind and number only; with a higher share of wrong answers, more of
+    the same answers are wrong.
     """
     y, count = problem(name).y, n_answers(name, cell.amount)
     seed = seed_of("guided", name, cell.kind, cell.amount, trial)
@@ -215,7 +215,7 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 
 def _by_people(y: Any, rates: dict[str, float], count: int, seed: int) -> Constraints:
-    """Ask people about pairs in turn."""
+    """Ask people in turn about pairs."""
     errors = list(rates.values())
     people = SimulatedOracle(y, annotators=list(rates), error=errors, random_state=seed)
     asked = Constraints.from_labels(y, n_pairs=count, random_state=seed).pairs.tolist()
@@ -233,7 +233,7 @@ def is_wrong(y: Any, known: Constraints) -> Any:
 
 
 def _of_answers(of: Problem, known: Constraints | None, model: Any) -> dict[str, float]:
-    """Judge what guided clustering estimates about answers, of which all are pairs."""
+    """Score the estimates of guided clustering about answers, all of them pairs."""
     if known is None or len(known) != len(known.pairs) or not hasattr(model, "error_interval_"):
         return {}
     wrong = is_wrong(of.y, known)
