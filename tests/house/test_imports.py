@@ -52,7 +52,7 @@ TOP = "clew"
 #: engines that several families share.
 SHARED_HELPERS = {
     "clew.cluster.guided._explanation": ("clew.cli",),
-    "clew.constraints._support": ("clew.similarity", "clew.cluster"),
+    "clew.constraints._support": ("clew.trust.repeats", "clew.similarity", "clew.cluster"),
     "clew.constraints._folds": ("clew.similarity.log_det", "clew.cluster"),
     "clew.constraints._meanings": ("clew.metrics", "clew.oracles", "clew.cluster.dcrc"),
     "clew.constraints._tables": ("clew.metrics", "clew.cluster.guided"),
@@ -69,8 +69,8 @@ SHARED_HELPERS = {
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),
-    "clew.trust.groups._outcomes": ("clew.cluster",),
-    "clew.trust.groups._shrinkage": ("clew.cluster",),
+    "clew.trust.groups._outcomes": ("clew.trust.repeats", "clew.cluster"),
+    "clew.trust.groups._shrinkage": ("clew.trust.repeats", "clew.cluster"),
 }
 #: Imports between folders that close a circle, with a reason: there are none.
 CIRCLES: tuple[tuple[str, str], ...] = ()

@@ -227,9 +227,7 @@ class ConfusionMatrices(Estimator):
             table.kind: expected_counts(table, _outcomes(table, q), len(known.annotators))
             for table in known.tables
         }
-        found = {kind: shrink(kind, table, self._prior) for kind, table in counts.items()}
-        self._set(known, counts, found)
-        return self
+        return self.fit_counts(known, counts)
 
     def fit_probabilities(
         self, constraints: Constraints, probabilities: Mapping[Kind, NDArray[np.float64]]
@@ -261,6 +259,26 @@ class ConfusionMatrices(Estimator):
         counts, found = fit_by_em(
             constraints.tables, priors, self._prior, len(constraints.annotators)
         )
+        self._set(constraints, counts, found)
+        return self
+
+    def fit_counts(self, constraints: Constraints, counts: Matrices) -> Self:
+        """Estimate the matrices from counts of answers by outcome.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            The answers that were counted.
+        counts : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels)
+            For each kind, how often each annotator gave each label to questions of each outcome;
+            sums of weights or of probabilities.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._allowed)
+        found = {kind: shrink(kind, table, self._prior) for kind, table in counts.items()}
         self._set(constraints, counts, found)
         return self
 

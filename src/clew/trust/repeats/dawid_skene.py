@@ -1,0 +1,263 @@
+"""Annotators' confusion matrices and true answers, estimated from repeated answers alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew._estimators import Estimator, guarded_fit
+from clew._validation import Allowed, check_parameters
+from clew.answers import CODES, DONT_KNOW, KINDS, Kind
+from clew.constraints import Constraints, Support
+from clew.constraints._support import answers_for
+from clew.metrics.likelihood import N_POSITIONS
+from clew.trust.groups._outcomes import ALL_KINDS, IS_DETERMINED, OUTCOMES, TRUE_LABEL
+from clew.trust.groups._shrinkage import (
+    Prior,
+    expected_counts,
+    forced_choice_kinds,
+    label_weights,
+    prior_matrix,
+    shrink,
+)
+from clew.trust.groups.confusion import MAX_STRENGTH, ConfusionMatrices
+from clew.trust.repeats._questions import AnsweredQuestions, answered_questions
+
+__all__ = ["DawidSkene"]
+
+Floats = NDArray[np.float64]
+#: Number of questions that the prior of the outcome rates counts for.
+OUTCOME_STRENGTH = 2.0
+
+
+class DawidSkene(Estimator):
+    """Annotators' confusion matrices and the true answers, from repeated answers alone.
+
+    Needs neither groups nor features: annotators who answered the same questions are compared with
+    each other. EM alternates between two steps. Given the matrices, it estimates the probability of
+    each outcome of each question; given these probabilities, it estimates the matrices.
+
+    Parameters
+    ----------
+    prior_error : float, default=0.1
+        Prior probability of any other answer than the correct one.
+    prior_strength : float, default=10.0
+        Number of answers that the prior counts for, for each outcome.
+    pooling_strength : float, default=10.0
+        Number of answers that the pooled matrix of all annotators counts for in the matrix of each,
+        for each outcome.
+    max_iter : int, default=100
+        Largest number of EM steps.
+    tol : float, default=1e-4
+        EM stops when no probability of an outcome changes by more.
+
+    Attributes
+    ----------
+    confusion_ : ConfusionMatrices
+        For each annotator how often each answer is given in each case, with intervals.
+    questions_ : dict of str to ndarray of shape (n_questions, n_rows), int64
+        For "pair", "triplet" and "odd_one_out" the rows of each distinct question, in ascending
+        order. Of a triplet (a, b, c), only b and c are sorted.
+    probabilities_ : dict of str to ndarray of shape (n_questions, n_outcomes)
+        Probability of each outcome of each question, in the order of
+        `ConfusionMatrices.matrices_`; of a pair: same, different.
+    log_likelihoods_ : dict of str to ndarray of shape (n_questions, n_outcomes)
+        Log-likelihood of the answers to each question, given each outcome, in nats.
+    outcome_rates_ : dict of str to ndarray of shape (n_outcomes,)
+        Estimated share of questions with each outcome.
+    answer_posterior_ : dict of str to ndarray of shape (n_answers,)
+        For each answer the probability that it is wrong, given all answers. NaN for don't-knows
+        and answers of weight 0.
+    n_iter_ : dict of str to int
+        Number of EM steps for each kind.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    ConfusionMatrices : The same matrices, where groups are known.
+    clew.cluster.CorrelationClustering : Groups from pair answers, weighted by these matrices.
+
+    Notes
+    -----
+    For pairs this is the two-coin model: each annotator has one probability of a correct answer
+    where the rows are the same, and another where they differ. For three rows, the probability of
+    an answer does not depend on the order in which the question names them. Don't-know is one of
+    the possible answers.
+
+    If no question was asked twice, there is nothing to compare: the matrices stay near the prior,
+    and the intervals are wide.
+
+    Each step takes time and memory O(number of answers).
+
+    References
+    ----------
+    A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the
+    EM algorithm", Applied Statistics 1979.
+    V. C. Raykar et al., "Learning from crowds", JMLR 2010, section 2 (two coins).
+
+    Examples
+    --------
+    >>> from clew import Constraints
+    >>> from clew.trust import DawidSkene
+    >>> y = [0, 0, 0, 1, 1, 1]
+    >>> pairs = [(i, j) for i in range(6) for j in range(i)]
+    >>> truth = {p: "same" if y[p[0]] == y[p[1]] else "different" for p in pairs}
+    >>> flip = {"same": "different", "different": "same"}
+    >>> rows, said, who = [], [], []
+    >>> for at, pair in enumerate(pairs):
+    ...     for name in ("ann", "ben", "eve"):
+    ...         is_wrong = name == "eve" and at % 3 == 0
+    ...         rows.append(pair)
+    ...         said.append(flip[truth[pair]] if is_wrong else truth[pair])
+    ...         who.append(name)
+    >>> answers = Constraints(6, pairs=[(*p, a) for p, a in zip(rows, said)], pair_annotators=who)
+    >>> model = DawidSkene().fit(answers)
+    >>> model.confusion_.annotators_, model.confusion_.error_rates_.round(2)
+    (('ann', 'ben', 'eve'), array([0.04, 0.04, 0.23]))
+    """
+
+    supports: ClassVar[Support] = ALL_KINDS
+    _allowed: ClassVar[dict[str, Any]] = {
+        "prior_error": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
+        "prior_strength": Allowed(kind=float, low=0, high=MAX_STRENGTH, low_open=True),
+        "pooling_strength": Allowed(kind=float, low=0, high=MAX_STRENGTH, low_open=True),
+        "max_iter": Allowed(kind=int, low=1),
+        "tol": Allowed(kind=float, low=0),
+    }
+
+    confusion_: ConfusionMatrices
+    questions_: dict[Kind, NDArray[np.int64]]
+    probabilities_: dict[Kind, Floats]
+    log_likelihoods_: dict[Kind, Floats]
+    outcome_rates_: dict[Kind, Floats]
+    answer_posterior_: dict[Kind, Floats]
+    n_iter_: dict[Kind, int]
+
+    def __init__(
+        self,
+        *,
+        prior_error: float = 0.1,
+        prior_strength: float = 10.0,
+        pooling_strength: float = 10.0,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+    ) -> None:
+        self.prior_error = prior_error
+        self.prior_strength = prior_strength
+        self.pooling_strength = pooling_strength
+        self.max_iter = max_iter
+        self.tol = tol
+
+    @guarded_fit
+    def fit(self, constraints: Constraints) -> Self:
+        """Estimate matrices and outcomes.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            The answers.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._allowed)
+        n = constraints.n_samples if isinstance(constraints, Constraints) else 0
+        known = answers_for(self, constraints, n)
+        prior = Prior(self.prior_error, self.prior_strength, self.pooling_strength)
+        forced = forced_choice_kinds(known)
+        self.questions_, self.probabilities_, self.log_likelihoods_ = {}, {}, {}
+        self.outcome_rates_, self.answer_posterior_, self.n_iter_ = {}, {}, {}
+        counts: dict[Kind, Floats] = {}
+        for kind, given in zip(KINDS, known.tables, strict=True):
+            asked = answered_questions(given)
+            em = self._em(asked, prior, len(known.annotators))
+            counts[kind] = em.counts
+            self.questions_[kind] = asked.rows
+            self.probabilities_[kind], self.log_likelihoods_[kind] = em.outcomes, em.likelihoods
+            self.outcome_rates_[kind], self.n_iter_[kind] = em.rates, em.n_iter
+            self.answer_posterior_[kind] = _wrong(asked, em.outcomes, len(given), kind in forced)
+        self.confusion_ = ConfusionMatrices(
+            prior_error=self.prior_error,
+            prior_strength=self.prior_strength,
+            pooling_strength=self.pooling_strength,
+        ).fit_counts(known, counts)
+        return self
+
+    def _em(self, asked: AnsweredQuestions, prior: Prior, n_annotators: int) -> _Estimate:
+        """Alternate between the outcomes of questions and the matrices of annotators."""
+        kind, table = asked.kind, asked.table
+        n_outcomes, n_labels = len(OUTCOMES[kind]), len(CODES[kind])
+        cell = table.annotators * n_labels + table.answer_index
+        matrix = prior_matrix(kind, prior.error, label_weights(table))
+        matrices = np.repeat(matrix[None], n_annotators, axis=0)
+        rates = np.full(n_outcomes, 1.0 / n_outcomes)
+        outcomes = np.full((len(asked.rows), n_outcomes), rates)
+        for n_iter in range(1, self.max_iter + 1):  # noqa: B007
+            of_cell = np.log(matrices).transpose(1, 0, 2).reshape(n_outcomes, -1)
+            likelihoods = asked.sums([table.weights * of[cell] for of in of_cell])
+            before, outcomes = outcomes, _softmax(likelihoods + np.log(rates))
+            rates = _rates(kind, outcomes)
+            counts = expected_counts(table, outcomes[asked.question], n_annotators)
+            matrices = shrink(kind, counts, prior).matrices
+            if np.abs(outcomes - before).max(initial=0.0) <= self.tol:
+                break
+        return _Estimate(outcomes, likelihoods, rates, counts, n_iter)
+
+
+class _Estimate(NamedTuple):
+    """Result of EM for the questions of one kind."""
+
+    outcomes: Floats
+    likelihoods: Floats
+    rates: Floats
+    counts: Floats
+    n_iter: int
+
+
+def _softmax(logits: Floats) -> Floats:
+    top = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(top / top.sum(axis=1, keepdims=True))
+
+
+def _rates(kind: Kind, outcomes: Floats) -> Floats:
+    """Return the outcome rates; the positions of the odd or nearer row are equally probable."""
+    counts = outcomes.sum(axis=0) + OUTCOME_STRENGTH / outcomes.shape[1]
+    n = N_POSITIONS[kind]
+    counts[:n] = counts[:n].sum() / max(n, 1)
+    return np.asarray(counts / counts.sum())
+
+
+def _wrong(asked: AnsweredQuestions, outcomes: Floats, n_answers: int, is_forced: bool) -> Floats:
+    """Return the probability that each answer is wrong.
+
+    Parameters
+    ----------
+    asked : AnsweredQuestions
+        The answers.
+    outcomes : ndarray of shape (n_questions, n_outcomes)
+        Probabilities of outcomes.
+    n_answers : int
+        Number of answers, those of weight 0 included.
+    is_forced : bool
+        Whether don't-know was not offered; then no answer to an open question is wrong.
+
+    Returns
+    -------
+    ndarray of shape (n_answers,)
+        In the order of the answers given; NaN for don't-knows and for weight 0.
+    """
+    kind, table = asked.kind, asked.table
+    contradicts = TRUE_LABEL[kind] != table.answer_index[:, None]
+    if is_forced:
+        contradicts &= IS_DETERMINED[kind]
+    result = np.full(n_answers, np.nan)
+    wrong = (contradicts * outcomes[asked.question]).sum(axis=1)
+    result[asked.position] = np.where(table.answers == DONT_KNOW, np.nan, wrong)
+    return result
