@@ -20,7 +20,13 @@ FILES = sorted(SOURCE.rglob("*.py"))
 TEXTS = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in FILES}
 TREES = {name: ast.parse(text) for name, text in TEXTS.items()}
 #: Limits that belong to one method alone, and say so there.
-LIMITS_OF_METHODS = {"MAX_ROWS", "MAX_ROWS_OF_KERNEL", "MAX_ROWS_OF_SKLR", "ROWS_FOR_BANDWIDTH"}
+LIMITS_OF_METHODS = {
+    "ANNEALED_ROWS",
+    "MAX_ROWS",
+    "MAX_ROWS_OF_KERNEL",
+    "MAX_ROWS_OF_SKLR",
+    "ROWS_FOR_BANDWIDTH",
+}
 HOOKS = {"_solve", "_learn", "_embed", "_with_pivots"}
 
 

@@ -1,5 +1,6 @@
 """Clusterers of features, similarities and answers; one method a file."""
 
+from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.dcrc.dcrc import DCRC
 from clew.cluster.guided import GuidedClustering
 from clew.cluster.kernel.kernel_kmeans import KernelKMeans
@@ -16,6 +17,7 @@ __all__ = [
     "DCRC",
     "COPKMeans",
     "ConstrainedLinkage",
+    "CorrelationClustering",
     "GuidedClustering",
     "KernelKMeans",
     "KernelMeanShift",

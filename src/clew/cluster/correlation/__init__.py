@@ -1,0 +1,1 @@
+"""Correlation clustering: groups from pair answers, without their number."""

@@ -1,0 +1,170 @@
+"""Correlation clustering: exact cases, simulated answers, features, and bad input."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
+
+from clew import Constraints
+from clew.cluster import CorrelationClustering
+from clew.cluster.correlation._search import Evidence, improved, search
+from clew.exceptions import (
+    DeadEndWarning,
+    InvalidConstraintsError,
+    InvalidParameterError,
+    UnsupportedConstraintError,
+)
+
+
+def asked(y, pairs, error, seed):
+    """Answers about pairs, some of them wrong."""
+    rng = np.random.default_rng(seed)
+    said = (y[pairs[:, 0]] == y[pairs[:, 1]]) ^ (rng.random(len(pairs)) < error)
+    return Constraints(len(y), pairs=np.column_stack([pairs, said]))
+
+
+def random_pairs(n, m, seed):
+    rng = np.random.default_rng(seed)
+    i = rng.integers(0, n, m)
+    return np.stack([i, (i + rng.integers(1, n, m)) % n], axis=1)
+
+
+def test_all_pairs_answered_rightly_give_the_groups_exactly():
+    y = np.random.default_rng(0).integers(0, 8, 40)
+    every = np.array(list(combinations(range(40), 2)))
+    model = CorrelationClustering(random_state=0).fit(constraints=asked(y, every, 0.0, 0))
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    assert (model.n_clusters_, model.n_violated_) == (len(np.unique(y)), 0)
+
+
+@pytest.mark.parametrize("n_clusters", [None, 4])
+def test_few_groups_from_random_questions(n_clusters):
+    """Greedy merges alone end at an ARI of 0.1 here."""
+    y = np.random.default_rng(1).integers(0, 4, 200)
+    found = [
+        adjusted_rand_score(
+            y,
+            CorrelationClustering(n_clusters, random_state=seed)
+            .fit(constraints=asked(y, random_pairs(200, 2000, seed), 0.05, seed))
+            .labels_,
+        )
+        for seed in range(3)
+    ]
+    assert np.mean(found) > 0.93
+
+
+def test_many_small_groups_by_annotators_who_err():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(150), 2)[rng.permutation(300)]
+    partner = np.array([np.flatnonzero((y == y[i]) & (np.arange(300) != i))[0] for i in range(300)])
+    true = np.unique(np.sort(np.stack([np.arange(300), partner], axis=1), axis=1), axis=0)
+    pairs = np.repeat(np.concatenate([true, random_pairs(300, 300, 0)]), 3, axis=0)
+    answers = asked(y, pairs, 0.1, 0)
+    model = CorrelationClustering(random_state=0).fit(constraints=answers)
+    closed = answers.select(pairs=answers.pair_answers == 1).closure().component
+    assert adjusted_rand_score(y, model.labels_) > 0.9 > adjusted_rand_score(y, closed)
+
+
+def test_features_decide_where_answers_are_few():
+    X, y = make_blobs(200, 5, centers=40, cluster_std=0.8, random_state=0)
+    near = kneighbors_graph(X, 8).tocoo()
+    answers = asked(y, np.stack([near.row, near.col], axis=1).astype(int), 0.25, 0)
+    alone, both = (
+        adjusted_rand_score(
+            y, CorrelationClustering(random_state=0).fit(f, constraints=answers).labels_
+        )
+        for f in (None, X)
+    )
+    assert both > alone + 0.05
+
+
+def test_number_of_groups_is_reached_by_features_where_answers_end():
+    X, y = make_blobs(90, 3, centers=3, cluster_std=0.3, random_state=0)
+    none = CorrelationClustering(3).fit(X)
+    assert adjusted_rand_score(y, none.labels_) == 1.0
+    few = Constraints.from_pairs(must_link=[(0, 1)], n_samples=90)
+    with pytest.warns(DeadEndWarning, match="89 groups"):
+        assert CorrelationClustering(3).fit(constraints=few).n_clusters_ == 89
+
+
+def test_higher_threshold_merges_more():
+    y = np.random.default_rng(0).integers(0, 20, 80)
+    answers = asked(y, random_pairs(80, 800, 0), 0.1, 0)
+    counts = [
+        CorrelationClustering(distance_threshold=t, random_state=0)
+        .fit(constraints=answers)
+        .n_clusters_
+        for t in (-1e6, -2.0, 0.0, 4.0, 1e6)
+    ]
+    assert counts[0] == len(y)
+    assert (np.diff(counts) < 0).all()
+
+
+def test_pairs_that_were_not_asked_are_evidence_where_questions_were_chosen():
+    y = np.repeat(np.arange(60), 3)
+    inside = np.array([p for g in range(60) for p in combinations(range(3 * g, 3 * g + 3), 2)])
+    chosen = asked(y, np.concatenate([inside, random_pairs(180, 60, 0)]), 0.0, 0)
+    random = asked(y, random_pairs(180, 2400, 0), 0.0, 0)
+    found = [CorrelationClustering().fit(constraints=c).unasked_log_odds_ for c in (chosen, random)]
+    assert found[0] < -1.0
+    assert found[1] == pytest.approx(0.0, abs=0.1)
+
+
+def test_search_never_lowers_the_objective():
+    rng = np.random.default_rng(0)
+    for seed in range(10):
+        pairs = np.unique(np.sort(random_pairs(40, 160, seed), axis=1), axis=0)
+        m = len(pairs)
+        evidence = Evidence(40, pairs, rng.normal(0, 2, m), np.full(m, -1.0), -0.1, -1.0)
+        start = rng.integers(0, 6, 40)
+        start = np.unique(start, return_inverse=True)[1]
+        after = improved(evidence, start, None)
+        assert evidence.objective(after) >= evidence.objective(start)
+        assert evidence.objective(search(evidence, 0.0, None, 0)) >= evidence.objective(after) - 2
+
+
+def test_order_of_rows_of_a_pair_means_nothing():
+    y = np.random.default_rng(0).integers(0, 10, 60)
+    pairs = random_pairs(60, 600, 0)
+    model = CorrelationClustering(random_state=0)
+    first = clone(model).fit(constraints=asked(y, pairs, 0.1, 0))
+    second = clone(model).fit(constraints=asked(y, pairs[:, ::-1], 0.1, 0))
+    assert first.labels_.tolist() == second.labels_.tolist()
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(InvalidConstraintsError, match="needs answers, or features"):
+        CorrelationClustering().fit()
+    with pytest.raises(InvalidParameterError, match="distance_threshold"):
+        CorrelationClustering(distance_threshold="near").fit(constraints=Constraints(4))
+    with pytest.raises(UnsupportedConstraintError):
+        CorrelationClustering().fit(constraints=Constraints(4, triplets=[(0, 1, 2, 0)]))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        Constraints(6),
+        Constraints.from_pairs(dont_know=[(0, 1)], n_samples=6),
+        Constraints.from_pairs(cannot_link=list(combinations(range(6), 2)), n_samples=6),
+    ],
+    ids=["none", "dont_know", "all different"],
+)
+def test_rows_that_nothing_joins_stay_alone(answers):
+    assert CorrelationClustering().fit(constraints=answers).n_clusters_ == 6
+
+
+def test_a_million_answers_about_ten_rows():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 5)
+    pairs = random_pairs(10, 1_000_000, 0)
+    said = (y[pairs[:, 0]] == y[pairs[:, 1]]) ^ (rng.random(len(pairs)) < 0.4)
+    answers = Constraints(10, pairs=np.column_stack([pairs, said]))
+    model = CorrelationClustering(random_state=0).fit(constraints=answers)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
