@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings of all tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 
 from hypothesis import settings
 
-# Shells start background jobs deaf to Ctrl-C, and so would be these tests and what they start.
+# Shells let background jobs ignore Ctrl-C, and these tests and their processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run; no deadline, because the first call of a kernel compiles it.

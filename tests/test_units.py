@@ -1,4 +1,4 @@
-"""Whether features have units of their own."""
+"""Units: scaling of features by common or by individual units."""
 
 from __future__ import annotations
 

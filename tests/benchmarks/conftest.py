@@ -1,4 +1,4 @@
-"""Benchmarks are no part of what is installed: they are found from the repository's root."""
+"""Benchmarks are not installed: tests import them from the root of the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if ROOT not in sys.path:
 
 @pytest.fixture(scope="session")
 def about():
-    """What a page says of a machine on which nothing was measured."""
+    """The description of a machine, as on a page of results."""
     machine = {"processor": "P", "cores": 2, "memory_gib": 8}
     return {"date": "-", "machine": machine, "load": 0.0, "versions": {}, "source": "-"}
 

@@ -1,4 +1,4 @@
-"""The study of DCRC draws as the paper says, and its report says what its log holds."""
+"""The study of DCRC follows the paper's protocol, and its report shows what its log holds."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_scores_of_a_small_example() -> None:
 
 
 class Fake(BaseEstimator):
-    """Held-out answers are right in as many cases as `tau` says, up to 1."""
+    """Has its highest cross-validation score at a `tau` of 1.5."""
 
     def __init__(self, tau: float = 1.0, random_state: int | None = None, few: bool = False):
         self.tau, self.random_state, self.few = tau, random_state, few

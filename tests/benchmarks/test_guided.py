@@ -1,4 +1,4 @@
-"""The study of guided clustering draws as it says, and its report says what its log holds."""
+"""The study of guided clustering: how answers are drawn, and a report that shows its log."""
 
 from __future__ import annotations
 
@@ -127,13 +127,13 @@ def test_a_tiny_study_runs() -> None:
     run(tiny, 1, ([], [m.name for m in METHODS], [ASKED.name, NO_ANSWERS.name]))
     results = Results(tiny)
     for method in METHODS:
-        # Mean shift finds the number of groups itself, and finds too few.
+        # Mean shift chooses the number of groups, and finds too few.
         least = 0.0 if method.name == "skms_shift" else 0.2
         assert results.values("iris", ASKED, method)[0] > least, method.name
     assert results.values("iris", NO_ANSWERS, GUIDED)[0] > 0.2
     assert results.values("iris", ASKED, GUIDED, "true_error").to_dict() == {0: 0.15}
     assert results.values("iris", ASKED, GUIDED, "auc")[0] > 0.7
-    # Its groups are those of Ward.
+    # A refusal counts as the groups of Ward.
     (refused,) = (m for m in COMPARATORS if m.name == "constrained_linkage")
     (ward,) = (m for m in COMPARATORS if m.name == "ward")
     assert results.n_refused("iris", ASKED, refused) == 1
@@ -204,7 +204,7 @@ def test_mean_field_gets_the_logarithm_of_the_likelihood() -> None:
     known = Constraints(4, pairs=[(0, 1, 1)], triplets=[(1, 2, 3, 0)])
     tied = TiedRows(known, ConfusionMatrices.uniform(0.2))
     said = ablations.messages_of(tied)
-    # Of pairs an answer is right with 8 in 10, and each other label has half of the rest.
+    # Answers about pairs are right with probability .8; the other labels share the rest.
     assert np.log(8) == pytest.approx(said.by_first[said.second < 0], rel=1e-6)
     assert (said.first[said.start[2] : said.start[3]] == 1).all()
     assert (said.second[said.start[2] : said.start[3]] == 3).all()

@@ -1,4 +1,4 @@
-"""The harness counts, lays out and describes as it says."""
+"""Time, memory, tables and descriptions of the benchmarks."""
 
 from __future__ import annotations
 

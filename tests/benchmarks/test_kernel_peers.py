@@ -1,4 +1,4 @@
-"""What clew is timed against does the same work, and objectives are those of the papers."""
+"""Other software that clew is timed with computes the same results; objectives of the papers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_implementations_without_clew_give_the_same_results(label: str) -> None:
     case = DIGITS[label]
     ours, theirs = found(case, case.ours), found(case, case.peers[0])
     differ = ~np.isclose(ours, theirs, atol=1e-5)
-    # The plain forms leave some rows without neighbors, or drop others too slowly to be seen.
+    # The plain versions leave some rows without neighbors, and drop others too slowly.
     allowed = 0.01 if label.startswith(("Dominant", "Consensus")) else 0.0
     assert differ.sum() <= allowed * (ours != 0).sum()
 

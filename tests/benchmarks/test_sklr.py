@@ -1,4 +1,4 @@
-"""The study of SKLR draws as the paper says, and its report says what its log holds."""
+"""The study of SKLR follows the paper's protocol, and its report shows what its log holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine of the studies loses nothing, measures nothing twice, and its reports count right."""
+"""Studies: the log keeps every result, none is measured twice, and reports count correctly."""
 
 from __future__ import annotations
 

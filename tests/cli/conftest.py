@@ -1,4 +1,4 @@
-"""What the tests of the command line share: data, and two ways to run it."""
+"""Fixtures of the command line's tests: data, and two ways to run it."""
 
 from __future__ import annotations
 

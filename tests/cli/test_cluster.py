@@ -54,7 +54,7 @@ def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
 
 @pytest.mark.parametrize("method", ["guided", "sklr", "dcrc"])
 def test_answers_about_three_rows_change_groups_from_both_kinds_of_file(run, X, here, method):
-    # Groups that the blobs do not show: by a feature that hardly varies beside the others.
+    # Groups along a feature that varies much less than the others, so that blobs do not show them.
     rows = np.load(X)
     y = np.arange(30) % 2
     np.save(X, np.column_stack([rows, y * 3.0]))
@@ -124,7 +124,7 @@ def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
 
 
 def test_more_groups_than_asked_for_are_reported(run, X, answers):
-    # No two of the first four rows may meet: three groups are not enough.
+    # The first four rows must be in four groups, so three groups are not enough.
     apart = [f"{i} {j} different" for i in range(4) for j in range(i)]
     done = run(X, "-k", 3, "-c", answers(*apart), "--method", "linkage", fast=False)
     assert done.exit_code == 0, done.output
@@ -171,9 +171,9 @@ def test_wrong_answers_are_the_first_in_the_file_of_doubtful_ones(run, X, here):
     assert {row["annotator"] for row in doubted[:3]} == {"liar"}
     pairs = {(int(row["i"]), int(row["j"])) for row in doubted[:3]}
     assert pairs == {tuple(pair) for pair in said[lies, :2].tolist()}
-    chances = [float(row["p_wrong"]) for row in doubted]
-    assert chances == sorted(chances, reverse=True)
-    assert min(chances) > 0.5
+    probabilities = [float(row["p_wrong"]) for row in doubted]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert min(probabilities) > 0.5
     assert json.loads(done.stdout)["doubted"] == len(doubted)
     assert not (here / "doubtful.csv").exists()
 

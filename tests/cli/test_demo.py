@@ -1,4 +1,4 @@
-"""`clew demo`: its figures, and a report that needs nothing else."""
+"""`clew demo`: its figures, and a report that loads no other file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers by id: `clew cluster` reads them, and writes what it reads."""
+"""Answers by id: `clew cluster` reads and writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of `clew cluster`: what a method does not have is refused; tables; scaling."""
+"""Options of `clew cluster`: refusal of options that a method lacks, tables, scaling."""
 
 from __future__ import annotations
 
@@ -108,8 +108,10 @@ def test_table_as_excel_writes_it(run, here):
     assert _labels(done) == BLOBS.tolist()
     assert "fields are separated by semicolons" in done.stderr
     assert "numbers have a decimal comma" in done.stderr
-    told = ("--sep", ";", "--decimal", ",", "--header")
-    again = run("t.csv", "-k", 3, "--id-column", "name", "--method", "pckmeans", *told, fast=False)
+    options = ("--sep", ";", "--decimal", ",", "--header")
+    again = run(
+        "t.csv", "-k", 3, "--id-column", "name", "--method", "pckmeans", *options, fast=False
+    )
     assert again.stdout == done.stdout
     assert "semicolons" not in again.stderr
 

@@ -48,7 +48,7 @@ def test_installed_script(X):
     )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 31
-    # The standard error is no terminal here: no bar, no colors.
+    # The standard error is not a terminal here, so there is no bar and no color.
     assert "\x1b" not in done.stderr
     assert "30 rows in 3 groups" in done.stderr
 
@@ -106,7 +106,7 @@ def test_failure_is_a_sentence_and_a_status(spawn, X, here, arguments, status, w
 
 
 def _interrupted(arguments: list[str], said: str) -> tuple[int, str]:
-    """Start a command, press Ctrl-C a little after it said something, and wait for its end."""
+    """Start a command, press Ctrl-C shortly after its first output, and wait for its end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "clew.cli", *arguments],
         stdout=subprocess.PIPE,
@@ -207,7 +207,7 @@ def test_bar_on_a_terminal_only(here, X):
     )
     os.close(theirs)
     shown = b""
-    # A terminal that nobody reads fills up. On Linux its end is an error.
+    # Read the terminal, as it would block when full. On Linux its end is an error.
     with contextlib.suppress(OSError):
         while part := os.read(ours, 1 << 16):
             shown += part

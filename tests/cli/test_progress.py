@@ -1,4 +1,4 @@
-"""What commands print while they work: progress, and that they compile."""
+"""Messages of commands while they work: progress and compilation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The join of similarity and clusterer."""
+"""SimilarityClustering: a similarity and a clusterer in one estimator."""
 
 from __future__ import annotations
 

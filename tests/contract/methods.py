@@ -108,6 +108,6 @@ every = pytest.mark.parametrize("method", [m for m, _ in GUIDED] + UNGUIDED)
 
 
 def result(model):
-    """What a fitted method found."""
+    """The labels, or the dense affinities, of a fitted method."""
     found = model.labels_ if hasattr(model, "labels_") else model.affinity_matrix_
     return found.toarray() if issparse(found) else found

@@ -1,4 +1,4 @@
-"""Every method × data of all kinds: taken as it is, or refused."""
+"""Every method × data of all kinds: accepted and not written to, or refused."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ ESTIMATORS = [
 
 
 def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
-    """What cannot pass, and why."""
+    """Return the checks that an estimator is expected to fail, with the reasons."""
     if isinstance(estimator, SpectralClustering) and estimator.affinity == "precomputed":
         return {"check_clustering": "fits features, where a precomputed affinity is wanted"}
     if getattr(estimator, "metric", None) == "precomputed":

@@ -1,4 +1,4 @@
-"""Every method × every kind of answer: honored, or refused aloud."""
+"""Every method × every kind of answer: honored, or refused with an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from clew.similarity import (
     COPRF,
 )
 
-#: Methods that violate no answer: what they raise or warn of where they cannot, or will not.
+#: Methods that violate no answer, with the error or warning if they cannot satisfy all.
 HARD = {
     ConstrainedLinkage: {
         "one component": InvalidConstraintsError,
@@ -162,7 +162,7 @@ def test_no_answers_equal_none(method, honored):
 
 @with_forests
 def test_answers_change_the_result(method):
-    # Labels may agree by chance; affinities do not.
+    # Labels may agree accidentally; affinities do not.
     model = clone(method).fit(X, constraints=ANSWERS["pairs"])
     without = clone(method).fit(X)
     forests = [getattr(m, "similarity_", m).forest_.leaf for m in (model, without)]

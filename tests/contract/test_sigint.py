@@ -47,7 +47,7 @@ def cpu_seconds(pid: int) -> float:
 def interrupted(program: str, seconds_of_work: float) -> tuple[float, str]:
     """Interrupt a program, and return the processor time that it then takes to end, and its error.
 
-    Seconds of the clock would depend on what else the machine does.
+    Wall-clock time would depend on the load of the machine.
     """
     child = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

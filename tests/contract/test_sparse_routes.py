@@ -1,4 +1,4 @@
-"""Large data: no similarity computes the affinity of all pairs where it offers a sparse route."""
+"""Large data: similarities with a sparse form do not compute the affinities of all pairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from clew.similarity import (
 from clew.similarity._embedding import LearnedSpace
 from clew.similarity.forests._base import ForestSimilarity
 
-#: Similarities that compute affinities of all pairs when these are asked for.
+#: Similarities that compute affinities of all pairs on request.
 DENSE = (AdaptiveKNN, ForestSimilarity, LearnedSpace, LinkedAffinity)
 FROM_PAIRS = [
     E2CP(form="sparse"),

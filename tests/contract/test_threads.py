@@ -1,4 +1,4 @@
-"""Fits beside each other in threads: the results are those alone, and no global state changes."""
+"""Simultaneous fits in threads: results as without threads, and no change of global state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clew.similarity import E2CP, SKLR
 METHODS = [(m, next(iter(sorted(kinds - {"dont_know"})), None)) for m, kinds in GUIDED]
 METHODS += [(m, None) for m in UNGUIDED]
 METHODS += [(SimilarityClustering(SKLR(), KMeans(2), random_state=0), "pairs")]
-#: As wide as makes scikit-learn search neighbors by brute force, which limits BLAS threads.
+#: So many features that scikit-learn searches neighbors by brute force, which limits BLAS threads.
 WIDE = np.hstack([X] * 6)
 
 each = pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def fitted(method, kind, features=X):
 
 
 def overlapping(*calls):
-    """Call functions at once, each in a thread of its own; the first exception comes out."""
+    """Call functions at the same time, each in its own thread; raise the first exception."""
     barrier = threading.Barrier(len(calls))
 
     def run(call):
@@ -116,7 +116,7 @@ def fit_and_use(method, kind, features):
 
 
 class Slow:
-    """Data that take a while to be converted, during which other threads run."""
+    """Data whose conversion takes time, during which other threads run."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -137,7 +137,7 @@ CHECKING = [
 @pytest.mark.parametrize("method", CHECKING)
 def test_checks_of_data_leave_the_warning_filters(method):
     before = list(warnings.filters)
-    # The second check begins while the first is under way, and would end after it.
+    # The second check begins during the first, and would end after it.
     overlapping(
         lambda: clone(method).fit(Slow(0.2)),
         lambda: (time.sleep(0.1), clone(method).fit(Slow(0.4))),

@@ -1,4 +1,4 @@
-"""Neighbor graphs where affinities are equal, missing, or of rows that coincide."""
+"""Neighbor graphs with equal or missing affinities, and with rows that coincide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is public is documented, and what the documents point at is there."""
+"""Public names are documented, and documented names and links exist."""
 
 from __future__ import annotations
 

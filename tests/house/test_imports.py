@@ -1,4 +1,4 @@
-"""Imports: rooms know the rooms below, folders import in no circle, helpers serve their family.
+"""Imports: rooms import lower rooms only, folders form no circle, helpers stay in their family.
 
 A room is a folder or file right under ``src/clew``. A helper is a module or folder whose name
 begins with an underscore; its family is the folder that it stands in.
@@ -29,7 +29,7 @@ FLOORS = (
     "web",
     "cli",
 )
-# Beside the stairs: they know answers and constraints alone; the loop and its clients use them.
+# These know answers and constraints only; the loop and its clients use them.
 SIDE_ROOMS = frozenset({"store", "oracles", "datasets", "tables"})
 SIDE_ROOM_USERS = frozenset({"session", "web", "cli"})
 CELLAR = frozenset(
@@ -122,7 +122,7 @@ def _imported_from(node: ast.ImportFrom, package: str) -> list[str]:
 
 
 def imported_modules(source: str, package: str) -> set[str]:
-    """Every clew module that the source imports, wherever in the file, by name or by string."""
+    """Every clew module that the source imports, anywhere in the file, by name or by string."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -138,7 +138,7 @@ def imported_modules(source: str, package: str) -> set[str]:
 
 
 def broken_rules(source: str, module: str, *, is_package: bool = False) -> list[str]:
-    """What a module imports that it may not."""
+    """List the forbidden imports of a module."""
     package = module if is_package else module.rpartition(".")[0]
     allowed = allowed_rooms(room_of(module))
     return sorted(

@@ -14,8 +14,8 @@ TARGETS = ("venv", "demo", "test", "lint", "bench", "docs")
 
 
 def _dry_run(target: str) -> str:
-    """What make would do on a fresh machine."""
-    # `make test` hands its own flags down to every make below it.
+    """The commands that make would run on a fresh machine."""
+    # `make test` passes its own flags to every make that it starts.
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
     done = subprocess.run(
         ["make", "--dry-run", "--always-make", target],

@@ -1,4 +1,4 @@
-"""One thing, one way: what existed several times exists once."""
+"""One thing, one way: no second implementation of what exists once."""
 
 from __future__ import annotations
 

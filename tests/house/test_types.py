@@ -1,4 +1,4 @@
-"""What mypy makes of code that uses clew: the README passes, a misspelled attribute does not."""
+"""mypy on code that uses clew: the README passes, a misspelled attribute does not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MISUSES = {
 
 
 def complaints(code: str, folder: Path) -> list[str]:
-    """What ``mypy --strict`` says of code, without the names of files."""
+    """The output of ``mypy --strict`` for code, without the names of files."""
     path = folder / "use.py"
     path.write_text(code, encoding="utf-8")
     said, wrong, _ = api.run([

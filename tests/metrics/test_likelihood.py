@@ -1,4 +1,4 @@
-"""A partition's score by the answers: what raises it, what cannot upset it."""
+"""The log-likelihood of answers given a partition: definition, symmetries, and invalid input."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_labels_of_another_length_are_refused() -> None:
 
 
 def true_answer(kind: str, groups: tuple[int, ...]) -> int:
-    """What somebody who never errs says of rows of these groups."""
+    """Answers of a person who never errs about rows of these groups."""
     if kind == "pair":
         return int(groups[0] == groups[1])
     a, b, c = groups
@@ -100,7 +100,7 @@ def true_answer(kind: str, groups: tuple[int, ...]) -> int:
 def counted_by_hand(
     kind: Kind, labels: np.ndarray, constraints: Constraints
 ) -> dict[tuple[int, int], float]:
-    """Weights of answers by the true one and what was said, in each order of the rows."""
+    """Weights of answers by true and given answer, counted in each order of the rows."""
     rows, said, weights = {
         "pair": (constraints.pairs, constraints.pair_answers, constraints.pair_weights),
         "triplet": (
@@ -125,7 +125,7 @@ def counted_by_hand(
 
 
 def orders_of(kind: Kind, answer: int) -> list[tuple[list[int], int]]:
-    """Orders in which the rows could have been named, each with the answer that says the same."""
+    """The orders in which the rows could have been named, each with the equivalent answer."""
     if kind == "pair":
         return [([0, 1], answer)]
     if kind == "triplet":
@@ -135,19 +135,21 @@ def orders_of(kind: Kind, answer: int) -> list[tuple[list[int], int]]:
 
 
 def likelihood_by_hand(kind: Kind, counts: dict[tuple[int, int], float]) -> float:
-    """The definition, case by case: shares of answers, drawn to what is said overall."""
+    """The definition, case by case: shares of answers, shrunk toward the overall shares."""
     codes = sorted({said for _, said in counts})
     total = sum(counts.values())
     overall = {c: (sum(counts[t, c] for t in codes) + 1 / len(codes)) / (total + 1) for c in codes}
     found = 0.0
     for true in codes:
         here = sum(counts[true, c] for c in codes)
-        chance = {c: (counts[true, c] + 2 * overall[c]) / (here + 2) for c in codes}
+        probability = {c: (counts[true, c] + 2 * overall[c]) / (here + 2) for c in codes}
         elsewhere = sum(counts[t, true] for t in codes if t != true) + 2 * overall[true]
-        is_against = chance[true] < elsewhere / (total - here + 2)
+        is_against = probability[true] < elsewhere / (total - here + 2)
         if is_against and (kind == "pair" or true != -2):
-            chance = overall
-        found += sum(counts[true, c] * np.log(min(max(chance[c], 1e-3), 1 - 1e-3)) for c in codes)
+            probability = overall
+        found += sum(
+            counts[true, c] * np.log(min(max(probability[c], 1e-3), 1 - 1e-3)) for c in codes
+        )
     return found
 
 

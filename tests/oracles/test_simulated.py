@@ -139,7 +139,7 @@ def test_error_of_each_annotator():
 
 
 def test_confusion_says_what_is_said_for_each_truth():
-    # Same is said to be different, different is not known.
+    # The oracle answers "different" for "same", and don't-know for "different".
     oracle = SimulatedOracle(Y, confusion=[[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     assert oracle.answer(Question("pair", (0, 3))).value == 0
     assert oracle.answer(Question("pair", (0, 1))).value == -2

@@ -27,7 +27,7 @@ def local_gaussian(D, n_neighbors):
 
 
 def neighbor_lists(A, k):
-    """List for each row the k rows of largest positive affinity; of equal ones the first."""
+    """List for each row the k rows of largest positive affinity; on ties, the first ones."""
     n = len(A)
     return [
         sorted((j for j in range(n) if j != i and A[i, j] > 0), key=lambda j, i=i: (-A[i, j], j))[

@@ -49,7 +49,7 @@ def paths_of(forest, tree, bins):
 
 
 def affinity_of_paths(a, b, sizes, kind):
-    """Equations 7 and 11 to 14: weight of the common nodes divided by that of the longer path."""
+    """Compute equations 7 and 11 to 14: weight of common nodes over that of the longer path."""
     if a == b:
         return 1.0
     if kind == "leaf":

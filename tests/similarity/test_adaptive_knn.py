@@ -1,4 +1,4 @@
-"""AdaptiveKNN against its formula, pair by pair; its graph, its scales, and odd data."""
+"""AdaptiveKNN: its formula, pair by pair; its graph and scales; unusual data."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ def test_text_of_any_dialect(read, text):
 
 def test_recognized_format_is_noted_and_can_be_given(read):
     text = "a;b\n1,5;2\n3,5;4\n"
-    told = ("fields are separated by semicolons", "numbers have a decimal comma")
-    assert read(text).notes == told
+    notes = ("fields are separated by semicolons", "numbers have a decimal comma")
+    assert read(text).notes == notes
     assert read(text, sep=";", decimal=",").notes == ()
     assert read(text, sep=";", decimal=".").frame["a"].tolist() == ["1,5", "3,5"]
 

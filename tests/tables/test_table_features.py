@@ -1,4 +1,4 @@
-"""Mixed columns to features: what each column is used as, and the numbers that come of it."""
+"""Features from mixed columns: the use of each column, and the resulting numbers."""
 
 from __future__ import annotations
 

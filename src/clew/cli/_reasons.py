@@ -57,12 +57,12 @@ def _verdict(found: Explanation, name: Name) -> str:
     )
 
 
-def _answer(heard: GivenAnswer, name: Name) -> str:
-    text = f"answer{f' of {heard.annotator}' if heard.annotator else ''}: "
-    text += heard.answer.replace("_", " ")
-    if len(heard.rows) > 2:
-        text += f", about {', '.join(map(name, heard.rows))}"
-    p_wrong = heard.p_wrong
+def _answer(answer: GivenAnswer, name: Name) -> str:
+    text = f"answer{f' of {answer.annotator}' if answer.annotator else ''}: "
+    text += answer.answer.replace("_", " ")
+    if len(answer.rows) > 2:
+        text += f", about {', '.join(map(name, answer.rows))}"
+    p_wrong = answer.p_wrong
     return text if np.isnan(p_wrong) else f"{text} (wrong with probability {p_wrong:.2f})"
 
 

@@ -71,16 +71,16 @@ def _row(saved: Saved, value: str, *, by_row: bool) -> int:
 
 
 def _record(found: Explanation, ids: list[str]) -> dict[str, Any]:
-    """Return an explanation with ids in place of row numbers, as JSON has it."""
+    """Return an explanation for JSON, with ids in place of row numbers."""
     answers = [
         {
-            "kind": heard.kind,
-            "ids": [ids[row] for row in heard.rows],
-            "answer": heard.answer,
-            "annotator": heard.annotator,
-            "p_wrong": None if math.isnan(heard.p_wrong) else round(heard.p_wrong, 4),
+            "kind": answer.kind,
+            "ids": [ids[row] for row in answer.rows],
+            "answer": answer.answer,
+            "annotator": answer.annotator,
+            "p_wrong": None if math.isnan(answer.p_wrong) else round(answer.p_wrong, 4),
         }
-        for heard in found.answers
+        for answer in found.answers
     ]
     return {
         "ids": [ids[row] for row in found.rows],

@@ -1,4 +1,4 @@
-"""Guided clustering fitted, and groups to fit it to."""
+"""Fitted models of guided clustering, and data for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Blobs(NamedTuple):
 
 @pytest.fixture(scope="session")
 def fitted():
-    """Fit with three groups and seed 0, or what is given."""
+    """Fit with three groups and seed 0, or with the given parameters."""
 
     def fit(X, known=None, **given):
         model = GuidedClustering(**{"n_clusters": 3, "random_state": 0} | given)
@@ -33,7 +33,7 @@ def fitted():
 
 @pytest.fixture(scope="session")
 def blobs(fitted):
-    """Sixty rows of groups that lie across each other, and 120 answers, a tenth of them wrong."""
+    """Sixty rows in three overlapping groups, and 120 answers, 10 % of them wrong."""
     X, y = make_blobs(60, centers=3, cluster_std=2.5, random_state=5)
     known = Constraints.from_labels(y, 120, error=0.1, random_state=0)
     return Blobs(X, y, known, fitted(X, known))

@@ -126,7 +126,7 @@ def test_one_annotator_has_one_error_rate():
     rate, confusion = answer_errors(Ensemble.of(poor(), folds), folds)
     assert rate.interval[0] < 0.15 < rate.interval[1]
     table = confusion.of("ann")["pair"]
-    # The share of the wrong one among same and different.
+    # The share of the wrong answer, without don't-knows.
     assert table[0, 1] / table[0, :2].sum() == pytest.approx(rate.rate)
     assert confusion.annotators_ == ("ann",)
 

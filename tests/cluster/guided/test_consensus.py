@@ -1,4 +1,4 @@
-"""One partition of many: by the co-association, which is never formed."""
+"""Consensus of partitions by their co-association, whose matrix is never formed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.exceptions import InvalidDataError, InvalidParameterError
 
 
 def partitions(n, n_groups, n_partitions, moved, seed=0):
-    """Copies of one partition, in each of which a share of rows is in any group."""
+    """Make copies of one partition, with a share of the rows of each in random groups."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % n_groups
     copies = np.where(
@@ -48,7 +48,7 @@ def test_embedding_is_that_of_the_dense_co_association():
     vectors = np.linalg.eigh(root[:, None] * dense * root)[1][:, -3:]
     expected = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     found = _embedding(groups, weights, 3)
-    # The same but for a rotation, which k-means does not see.
+    # Equal up to a rotation, which does not matter to k-means.
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
     assert subspace_angles(found, expected).max() < 1e-6
 

@@ -36,41 +36,41 @@ def parted(n_answers=300, error=0.1):
 @pytest.fixture(scope="module")
 def race():
     """A correct clustering, two nearly correct ones, and a random one."""
-    ways = [
+    members = [
         Recorded("right", 0.05),
         Recorded("near", 0.1, seed=1),
         Recorded("nearer", 0.07, seed=3),
-        Recorded("hopeless", 1.0, seed=2),
+        Recorded("far behind", 1.0, seed=2),
     ]
     folds, steps = parted(), []
-    ensemble = Ensemble.of([r.way for r in ways], folds, lambda: steps.append(1))
-    return ensemble, {r.way.name: r for r in ways}, folds, steps
+    ensemble = Ensemble.of([r.way for r in members], folds, lambda: steps.append(1))
+    return ensemble, {r.way.name: r for r in members}, folds, steps
 
 
-def test_what_is_hopeless_goes_no_further_than_the_first_fold(race):
-    ensemble, ways, _, _ = race
-    assert ways["hopeless"].asked == [0]
-    assert ensemble.weights["hopeless"] == 0
-    assert "hopeless" not in ensemble.whole
-    assert ["hopeless" in fold for fold in ensemble.of_folds] == [True, False, False]
-    assert "hopeless" not in ensemble.names
-    assert ensemble.scores["hopeless"] < min(
-        score for name, score in ensemble.scores.items() if name != "hopeless"
+def test_a_member_far_behind_is_pruned_after_the_first_fold(race):
+    ensemble, members, _, _ = race
+    assert members["far behind"].asked == [0]
+    assert ensemble.weights["far behind"] == 0
+    assert "far behind" not in ensemble.whole
+    assert ["far behind" in fold for fold in ensemble.of_folds] == [True, False, False]
+    assert "far behind" not in ensemble.names
+    assert ensemble.scores["far behind"] < min(
+        score for name, score in ensemble.scores.items() if name != "far behind"
     )
 
 
-def test_the_others_are_made_of_each_fold_and_of_all_answers(race):
-    ensemble, ways, _, _ = race
+def test_the_other_members_are_fitted_to_each_fold_and_to_all_answers(race):
+    ensemble, members, _, _ = race
     assert max(ensemble.weights.values()) == 1
     for name in ensemble.names:
-        assert ways[name].asked == [0, 1, 2, None]
+        assert members[name].asked == [0, 1, 2, None]
         assert name in ensemble.whole
         assert all(name in fold for fold in ensemble.of_folds)
 
 
 def test_scores_are_mean_log_likelihoods_of_the_answers_held_out(race):
     ensemble, _, folds, _ = race
-    # Ways that always give the same groups have the score of all answers.
+    # A clustering that does not depend on the fold has the score of all answers.
     fixed = Ensemble.of([Clustering("fixed", lambda at: Y)], folds)
     known = sum((fold.held for fold in folds[1:]), folds[0].held)
     assert fixed.scores["fixed"] == pytest.approx(answer_log_likelihood(Y, known) / 300)
@@ -80,9 +80,9 @@ def test_scores_are_mean_log_likelihoods_of_the_answers_held_out(race):
 
 
 def test_each_partition_is_a_step(race):
-    _, ways, _, steps = race
-    n_made = sum(len(r.asked) for r in ways.values())
-    assert len(steps) == n_made < 16  # some ways were ended
+    _, members, _, steps = race
+    n_made = sum(len(r.asked) for r in members.values())
+    assert len(steps) == n_made < 16  # some members were pruned
 
 
 def test_consensus_of_all_and_of_each_fold(race):
@@ -105,10 +105,10 @@ def test_held_out_association_is_that_of_each_fold(race):
     np.testing.assert_array_equal(found, np.concatenate(expected))
 
 
-def test_without_answers_what_was_known_before_counts():
-    ways = [Recorded("a", 0.1), Recorded("b", 0.5, seed=1), Recorded("c", 0.1, -0.7, 2)]
-    ensemble = Ensemble.of([r.way for r in ways], [])
-    assert all(r.asked == [None] for r in ways)
+def test_without_answers_weights_are_the_priors():
+    members = [Recorded("a", 0.1), Recorded("b", 0.5, seed=1), Recorded("c", 0.1, -0.7, 2)]
+    ensemble = Ensemble.of([r.way for r in members], [])
+    assert all(r.asked == [None] for r in members)
     assert ensemble.of_folds == []
     assert ensemble.weights == pytest.approx({"a": 1, "b": 1, "c": np.exp(-0.7)})
     whole, of_folds = ensemble.consensus(3, seed=0)
@@ -116,14 +116,16 @@ def test_without_answers_what_was_known_before_counts():
     assert of_folds == []
 
 
-def test_what_is_known_before_decides_where_answers_do_not():
-    ways = [Clustering("one", lambda at: Y), Clustering("other", lambda at: Y, 0.5)]
-    assert Ensemble.of(ways, parted(9)).weights == pytest.approx({"one": np.exp(-0.5), "other": 1})
+def test_priors_decide_between_members_of_equal_score():
+    members = [Clustering("one", lambda at: Y), Clustering("other", lambda at: Y, 0.5)]
+    assert Ensemble.of(members, parted(9)).weights == pytest.approx(
+        {"one": np.exp(-0.5), "other": 1}
+    )
 
 
 def test_probabilities_are_read_as_the_most_probable_groups():
-    chances = np.eye(3)[Y] * 0.5 + 0.1
-    np.testing.assert_array_equal(as_labels(chances), Y)
-    ensemble = Ensemble.of([Clustering("chances", lambda at: chances)], parted())
-    np.testing.assert_array_equal(ensemble.of_folds[0]["chances"], Y)
-    np.testing.assert_array_equal(ensemble.whole["chances"], chances)
+    probabilities = np.eye(3)[Y] * 0.5 + 0.1
+    np.testing.assert_array_equal(as_labels(probabilities), Y)
+    ensemble = Ensemble.of([Clustering("probabilities", lambda at: probabilities)], parted())
+    np.testing.assert_array_equal(ensemble.of_folds[0]["probabilities"], Y)
+    np.testing.assert_array_equal(ensemble.whole["probabilities"], probabilities)

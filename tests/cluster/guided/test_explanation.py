@@ -14,7 +14,7 @@ from clew.trust import AnswerDoubts
 #: Rows 0, 1, 2, 3 are in group 0 and rows 4, 5, 6, 7 in group 1.
 LABELS = np.repeat([0, 1], 4)
 PROBABILITIES = np.where(np.eye(2, dtype=bool)[LABELS], 0.9, 0.1)
-#: A ring: each row beside the two that are next to it, nearer to the one after it.
+#: A ring: each row beside the two that are next to it, nearer to the next one than to the previous.
 RING = csr_array(
     (np.tile([2.0, 1.0], 8), ([r for r in range(8) for _ in range(2)],
      [(r + d) % 8 for r in range(8) for d in (1, -1)])), shape=(8, 8)
@@ -68,7 +68,9 @@ def test_a_chain_of_same():
         ([(0, 1)], [(5, 1)], (0, 1, 5), "0 = 1 ≠ 5"),
     ],
 )
-def test_one_different_parts_rows(must_link, cannot_link, chain, text):
+def test_rows_in_different_groups_have_a_chain_with_one_cannot_link(
+    must_link, cannot_link, chain, text
+):
     known = Constraints.from_pairs(must_link=must_link, cannot_link=cannot_link, n_samples=8)
     found = explained(0, 5, known)
     assert not found.are_together
@@ -131,7 +133,7 @@ def test_answers_about_three_rows():
         ("odd_one_out", (0, 1, 2), "none"),
     ]
     assert found.chain == (0, 1)
-    # That 0 is like 1 and not like 5 parts 0 and 5.
+    # The answer that 0 is like 1 and not like 5 separates 0 and 5.
     assert explained(0, 5, known).chain == (0, 5)
     assert "dont know" in str(explained(2, 3, known))
 

@@ -1,4 +1,4 @@
-"""Guided clustering as a whole: what answers do to it, wrong ones too."""
+"""Guided clustering as a whole: the effect of correct and wrong answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WINE, CULTIVARS = load_wine(return_X_y=True)
 
 
 def said_of(y, n_each, rates, kinds=("pair",), seed=0):
-    """What annotators of given error rates say of random questions."""
+    """Answers of annotators with given error rates to random questions."""
     rng = np.random.default_rng(seed)
     oracle = SimulatedOracle(
         y, error=list(rates.values()), annotators=list(rates), random_state=seed
@@ -43,7 +43,7 @@ def is_wrong(known, y):
 
 @pytest.fixture(scope="module")
 def wine(fitted):
-    """Models of wine without answers and with answers of which a share is wrong."""
+    """Models of wine, without answers and with answers some of which are wrong."""
     models = {None: fitted(WINE)}
     for error in (0.0, 0.15, 0.3):
         known = Constraints.from_labels(CULTIVARS, 356, error=error, random_state=0)
@@ -74,7 +74,7 @@ def test_random_answers_are_not_followed(fitted):
     assert model.error_rate_ > 0.3
 
 
-def test_right_answers_beat_what_knows_none(wine, iris):
+def test_right_answers_improve_on_methods_without_answers(wine, iris):
     for X, y, model in ((WINE, CULTIVARS, wine[0.0]), (IRIS, SPECIES, iris[0.0])):
         for rows in (X, (X - X.mean(axis=0)) / X.std(axis=0)):
             ward = AgglomerativeClustering(3).fit_predict(rows)
@@ -114,10 +114,10 @@ def test_error_rate_and_its_interval(wine):
 
 def test_attributes_agree_with_each_other(wine):
     for error, model in wine.items():
-        chances = model.probabilities_
-        assert chances.shape == (178, model.n_clusters_) == (178, 3)
-        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-        np.testing.assert_array_equal(model.labels_, chances.argmax(axis=1))
+        probabilities = model.probabilities_
+        assert probabilities.shape == (178, model.n_clusters_) == (178, 3)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(model.labels_, probabilities.argmax(axis=1))
         assert model.weights_.keys() == model.scores_.keys()
         assert max(model.weights_.values()) == 1
         if error is not None:
@@ -131,9 +131,9 @@ def test_new_rows_get_the_groups_of_rows_that_are_like_them(wine):
     model = wine[0.0]
     shifted = WINE + 0.01 * WINE.std(axis=0)
     assert (model.predict(shifted) == model.labels_).mean() > 0.95
-    chances = model.predict_proba(shifted[:7])
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-    assert chances.min() >= 0
+    probabilities = model.predict_proba(shifted[:7])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert probabilities.min() >= 0
     with pytest.raises(ValueError, match="features"):
         model.predict(WINE[:, :4])
 

@@ -1,4 +1,4 @@
-"""Guided clustering of more rows than matrices of all pairs are made for."""
+"""Guided clustering of many rows, without matrices of all pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X, Y = make_blobs(N_ROWS, n_features=5, centers=4, cluster_std=3.0, random_state
 
 @pytest.fixture(scope="module")
 def fitted():
-    """A model, and the most bytes that its fit held."""
+    """A model, and the peak memory of its fit in bytes."""
     few = Constraints.from_labels(Y[:100], 50, random_state=0)
     GuidedClustering(4, random_state=0).fit(X[:100], constraints=few)  # compiled
     known = Constraints.from_labels(Y, 800, error=0.1, random_state=0)
@@ -60,6 +60,6 @@ def test_rows_that_answers_are_about_are_among_those():
     assert len(np.unique(rows)) == MANY_ROWS
     assert len(few.subset(rows).triplets) == len(few.subset(rows).pairs) == 300
     left = many.subset(sampled_rows(split_answers(many, 0).folds, N_ROWS, 0))
-    # Of rows taken at random it would be 3,125 pairs and 1,953 triplets.
+    # A random sample of rows would have 3,125 pairs and 1,953 triplets.
     assert len(left.pairs) > 3_500
     assert len(left.triplets) > 2_300

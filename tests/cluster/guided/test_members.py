@@ -1,4 +1,4 @@
-"""Members of the pool: what they read, which follow answers, and which are refused."""
+"""Members of the pool: their views, which are constrained, and which are refused."""
 
 from __future__ import annotations
 

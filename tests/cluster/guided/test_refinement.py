@@ -1,4 +1,4 @@
-"""Groups that agree with the rows around each row, and with what people said."""
+"""Refinement: groups that agree with the neighbors of each row and with the answers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ WEIGHTS = {
 
 
 class Same:
-    """Says of each row what it was first said to be."""
+    """A smoother that always predicts the initial groups."""
 
     def __init__(self, labels, sure=0.7):
-        self._chances = np.full((len(labels), 3), (1 - sure) / 2)
-        self._chances[np.arange(len(labels)), labels] = sure
+        self._probabilities = np.full((len(labels), 3), (1 - sure) / 2)
+        self._probabilities[np.arange(len(labels)), labels] = sure
 
     def smooth(self, memberships):
-        assert memberships.shape == self._chances.shape
-        return self._chances
+        assert memberships.shape == self._probabilities.shape
+        return self._probabilities
 
 
 @pytest.mark.parametrize("kind", MOVING)
@@ -67,7 +67,7 @@ def test_answers_of_weight_0_and_of_those_who_guess_move_nothing(kind):
         np.testing.assert_allclose(q, nothing, atol=1e-12)
 
 
-def test_only_dont_knows_about_three_rows_tell_something():
+def test_only_dont_knows_about_three_rows_are_informative():
     pairs = Constraints(12, pairs=[(0, 4, -2)])
     three = Constraints(12, triplets=[(0, 1, 4, -2)])
     nothing = refine(LABELS, 3, TiedRows(Constraints(12), CONFUSION), Same(LABELS), 1.0)

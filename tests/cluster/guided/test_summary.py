@@ -1,4 +1,4 @@
-"""The summary of a fit in words."""
+"""The summary of a fit as text."""
 
 from __future__ import annotations
 

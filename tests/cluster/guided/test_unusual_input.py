@@ -117,7 +117,7 @@ def test_a_pipeline_in_a_pool_is_seeded(fitted, blobs):
     first, again = fitted(blobs.X, known, pool=pool), fitted(blobs.X, known, pool=pool)
     assert np.array_equal(first.labels_, again.labels_)
     assert np.array_equal(first.probabilities_, again.probabilities_)
-    # In themselves these groups differ from run to run: that is what a seed is for.
+    # Without a seed these groups would differ from run to run.
     assert len({tuple(steps.fit_predict(blobs.X)) for _ in range(5)}) > 1
 
 
@@ -174,5 +174,5 @@ def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers
     assert set(n) == {n[0]}
     assert list(done[:-1]) == list(range(1, len(done)))
     assert done[-2] < done[-1] == n[0]
-    # Most is said step by step; what is left out at the end is what was not needed.
+    # Progress is reported step by step; at the end, steps that were not needed are skipped.
     assert len(done) > n[0] / 2

@@ -23,7 +23,7 @@ Y = np.repeat([0, 1, 2], N // 3)
 
 
 def word_counts():
-    """Documents of three topics: of 1,000 words most are rare, and lengths differ."""
+    """Documents of three topics and different lengths, with 1,000 words, most of them rare."""
     random = np.random.default_rng(0)
     frequency = 1 / np.arange(1, WIDTH + 1)
     topics = frequency * np.exp(random.normal(0, 1.5, (3, WIDTH)))

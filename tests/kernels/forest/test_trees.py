@@ -1,4 +1,4 @@
-"""Properties of every grown tree."""
+"""Properties of grown trees: nodes, cuts, samples and links."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ KINDS = ["adaptive", "uniform", "leaf"]
 
 
 def features(n, seed=0):
-    """Two features that depend on each other, one that takes few values, one constant."""
+    """Make two dependent features, one with few values, and a constant one."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 4))
     X[:, 1] += 2 * X[:, 0]
@@ -70,19 +70,19 @@ def test_blocks_of_rows_fit_together():
 
 
 def test_paths_of_equal_length_are_compared_with_the_heavier():
-    # The comparison above would not notice if no two paths were equally long and not equally heavy.
+    # The test needs paths of equal length and different weight.
     X = features(40)
     forest = ClustRF(12, affinity="adaptive", random_state=0).fit(X).forest_
     bins = bin_columns(X, bin_edges(X))
-    n_told_apart = 0
+    n_different = 0
     for tree in range(forest.n_trees):
         sizes = {node: len(rows) for node, _, rows in reference.visited(forest, tree, bins)}
         paths = set(reference.paths_of(forest, tree, bins))
         mass = {path: sum(1 / sizes[node] for node in path) for path in paths}
         for a, b in combinations(paths, 2):
             is_level = len(a) == len(b) and not set(a).isdisjoint(b)
-            n_told_apart += is_level and abs(mass[a] - mass[b]) > 0.01
-    assert n_told_apart > 50
+            n_different += is_level and abs(mass[a] - mass[b]) > 0.01
+    assert n_different > 50
 
 
 @pytest.mark.parametrize("kind", KINDS)

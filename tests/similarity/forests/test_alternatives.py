@@ -1,4 +1,4 @@
-"""COP-RF offers its forest without distances where distances do not separate the answers."""
+"""COP-RF returns the forest without distances as an alternative if distances are uninformative."""
 
 from __future__ import annotations
 

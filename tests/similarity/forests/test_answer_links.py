@@ -1,4 +1,4 @@
-"""The hard links of a forest are the answers and the pairs that they entail, each once."""
+"""Hard links of a forest: the answers and the pairs that they entail, each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ClustRF: what its parameters do, and what stays the same."""
+"""ClustRF: effects of its parameters, and invariances."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from clew.similarity.forests._affinity import remixed_graph
 
 
 def expected_graph(proposed, rows, mix, n_neighbors):
-    """Mix row by row, and keep the largest; of equal ones the first."""
+    """Mix row by row, and keep the largest entries; the first ones if some are equal."""
     n = len(rows)
     squared = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
     scale = np.ones(n)
@@ -39,7 +39,7 @@ def test_graph_is_that_of_the_definition(monkeypatch, mix, n_entries):
     proposed = np.round(random.uniform(size=(60, 60)), 1).astype(np.float32)
     proposed[random.uniform(size=(60, 60)) < 0.8] = 0
     np.fill_diagonal(proposed, 0)
-    proposed[5] = 0  # a row that met nobody
+    proposed[5] = 0  # a row without candidates
     proposed[:, 6:8] = 0
     graph = remixed_graph(csr_array(proposed), rows, mix, 4)
     np.testing.assert_allclose(

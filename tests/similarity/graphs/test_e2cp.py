@@ -1,4 +1,4 @@
-"""E2CP: the paper's formula, the sparse form beside the dense one, and what answers do."""
+"""E2CP: the paper's formula, the sparse form compared with the dense one, effects of answers."""
 
 from __future__ import annotations
 

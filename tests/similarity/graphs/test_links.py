@@ -118,7 +118,7 @@ def test_affinity_propagation_reads_a_graph():
 
 
 def near_pairs(graph, n):
-    """Pairs that a lopsided graph holds in one direction only."""
+    """Pairs that an asymmetric graph holds in one direction only."""
     one_way = (graph > 0) & (graph.T == 0)
     return np.argwhere(one_way)[:n]
 

@@ -1,4 +1,4 @@
-"""Comparisons that go round in a circle are found, and named by the shortest way."""
+"""Comparisons that form a cycle are found, and the shortest cycle is named."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_opposite_triplets_are_a_conflict() -> None:
 
 def test_two_different_odd_ones_are_a_conflict() -> None:
     known = Constraints.from_odd_one_out([(0, 1, 2), (2, 0, 1)], [2, 2], n_samples=9)
-    (conflict,) = conflicts(known)  # first 2 is said to differ, and then 1
+    # The odd one is row 2 in the first answer and row 1 in the second.
+    (conflict,) = conflicts(known)
     assert conflict.chain == ((0, 1), (0, 2), (0, 1))
 
 

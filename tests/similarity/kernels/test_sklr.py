@@ -1,4 +1,4 @@
-"""SKLR: what people said about distances holds, or costs something."""
+"""SKLR: comparisons of distances hold, or use slack at a penalty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SKLR: what it refuses, and what a refusal leaves behind."""
+"""SKLR: invalid input raises, and leaves the fitted model unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nearest matrix that keeps constraints: optimal, in any order, and from any start."""
+"""The nearest matrix that satisfies constraints: optimal, for any order and any start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ITML: the nearest metric with bounded distances, as the paper has it."""
+"""ITML: the nearest metric with bounded distances, compared with the paper's algorithm."""
 
 from __future__ import annotations
 

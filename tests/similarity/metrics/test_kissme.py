@@ -1,4 +1,4 @@
-"""KISSME: the metric of the paper, and what the prior adds to it."""
+"""KISSME: the metric of the paper, and the effect of the prior."""
 
 from __future__ import annotations
 

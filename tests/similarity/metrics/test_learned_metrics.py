@@ -60,7 +60,7 @@ def ari(model, k=3):
 
 @each
 def test_answers_determine_the_direction_that_matters(method, answers):
-    assert ari(method.fit(X)) < 0.5  # without answers the metric is Euclid's
+    assert ari(method.fit(X)) < 0.5  # without answers the metric is Euclidean
     np.testing.assert_array_equal(method.metric_, np.eye(3))
     assert ari(method.fit(X, constraints=answers)) > 0.9
     if not getattr(method, "diagonal", False):
@@ -115,11 +115,11 @@ def test_a_weight_counts_as_part_of_an_answer(method, answers):
     half |= {"triplet_weights": np.full(len(other.triplets), 0.5)}
     once = method.fit(X, constraints=answers + answers + other).metric_
     weighed = method.fit(X, constraints=answers + other.with_weights(**half)).metric_
-    if isinstance(method, LSML):  # the same answers twice weigh twice beside Euclid
+    if isinstance(method, LSML):  # twice the answers count twice relative to the Euclidean prior
         double = LSML(weight=2.0).fit(X, constraints=answers + answers + other).metric_
         weighed = LSML(weight=2.0).fit(X, constraints=answers + other.with_weights(**half)).metric_
         once = double
-    if isinstance(method, KISSME):  # beside a prior as well
+    if isinstance(method, KISSME):  # relative to its prior as well
         once = KISSME(shrinkage=18).fit(X, constraints=answers + answers + other).metric_
     np.testing.assert_allclose(weighed, once, rtol=1e-3, atol=1e-3 * np.abs(once).max())
 

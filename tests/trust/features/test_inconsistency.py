@@ -1,4 +1,4 @@
-"""The paper's measure of how far an answer stands apart."""
+"""The inconsistency score of the COP-RF paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two rows look like as a pair."""
+"""Features and closeness of pairs of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely each answer is wrong, and how often people err."""
+"""Posterior probabilities that answers are wrong, and the estimated error rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def answers_from(is_same):
 
 
 def planted_evidence(error, n=4000, seed=0, scale=3.0, intercept=-1.0):
-    """Draw evidence, then truths by the model, then answers of which a share is wrong."""
+    """Draw evidence, then true answers from the model, then make a share of the answers wrong."""
     random = np.random.default_rng(seed)
     evidence = scale * random.normal(size=n)
     truth = random.uniform(size=n) < expit(evidence + intercept)

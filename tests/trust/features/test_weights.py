@@ -22,7 +22,7 @@ ANSWERS = Constraints.from_labels(Y, 50, error=0.1, random_state=0)
 
 
 def scores(known):
-    """What each function of features finds, one entry or row a pair."""
+    """The results of each function of features, with one entry or row for each pair."""
     options = {"n_trees": 30, "random_state": 0}
     evidence = answer_evidence(X, known, **options)
     found = posterior(evidence, known)

@@ -1,4 +1,4 @@
-"""How likely an answer is wrong: by enumeration, without its own say, and on simulated answers."""
+"""Probabilities that answers are wrong: compared with enumeration, and on simulated answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KNOWN = Constraints(
     odd_one_out=[(0, 1, 2, 0), (3, 4, 5, 2), (1, 3, 5, -1), (0, 2, 4, -2)],
 )
 FIELDS = {"pair": "pairs", "triplet": "triplets", "odd_one_out": "odd_one_out"}
-#: What the matrices of an error rate of 0.2 give to one of the wrong answers.
+#: Probability of each wrong answer in the matrices of an error rate of 0.2.
 WRONG = {"pair": 0.1, "triplet": 0.1, "odd_one_out": 0.05}
 
 
@@ -39,12 +39,12 @@ def by_bayes(kind, rows, answer, q):
     """Probability that one answer is wrong, over all groups of its rows."""
     right = wrong = 0.0
     for groups in itertools.product(range(q.shape[1]), repeat=len(rows)):
-        chance = np.prod([q[row, group] for row, group in zip(rows, groups, strict=True)])
+        probability = np.prod([q[row, group] for row, group in zip(rows, groups, strict=True)])
         true = TRUTH[kind](np.array(groups), np.arange(len(rows))[None])[0]
         if true == answer:
-            right += 0.8 * chance
+            right += 0.8 * probability
         else:
-            wrong += WRONG[kind] * chance
+            wrong += WRONG[kind] * probability
     return wrong / (right + wrong)
 
 
@@ -63,7 +63,7 @@ def test_against_enumeration():
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_an_answer_is_no_evidence_for_itself(kind):
-    # Memberships that the answer alone has moved are moved back.
+    # Removing the message of the only answer restores the prior memberships.
     from clew.cluster.dcrc._answers import AnsweredRows
 
     size = 2 if kind == "pair" else 3
@@ -195,7 +195,7 @@ def test_belief_propagation_is_exact_on_trees(kinds, n_groups, seed):
 
 
 def test_mean_field_messages_are_not_those_of_belief_propagation():
-    # Certain rows hide how far a mean-field message would be off.
+    # With certain rows, mean-field messages would be correct too.
     tree = OnTrees(0, ["pair"])
     tree.prior = np.array([[0.9, 0.1], [0.7, 0.3]])
     memberships, wrong = tree.exact()

@@ -13,7 +13,7 @@ def same(first, other):
     np.testing.assert_array_equal(first.probabilities_, other.probabilities_)
 
 
-def test_answers_that_say_nothing_are_no_answers(fitted, blobs):
+def test_uninformative_answers_are_ignored(fitted, blobs):
     nothing = fitted(blobs.X)
     rows = Constraints.from_labels(blobs.y, 40, random_state=0)
     cases = {
@@ -28,12 +28,12 @@ def test_answers_that_say_nothing_are_no_answers(fitted, blobs):
         assert "consensus" not in model.scores_
 
 
-def test_weight_0_among_others_says_nothing(fitted, blobs):
+def test_answers_of_weight_0_hardly_change_the_result(fitted, blobs):
     known = blobs.known
     wrong = Constraints.from_labels(blobs.y, 60, error=1.0, random_state=1)
     both = known + wrong.with_weights(pair_weights=np.zeros(60))
     model = fitted(blobs.X, both)
-    # Folds are others, but not what is found.
+    # The folds differ, so the result is similar but not equal.
     unmixed, mixed = (adjusted_rand_score(blobs.y, m.labels_) for m in (blobs.model, model))
     assert mixed > unmixed - 0.1
     assert model.error_rate_ < 0.2
@@ -56,7 +56,7 @@ def test_uninformative_answers_and_their_annotators_are_ignored(fitted, blobs):
     assert np.isnan(found.answer_posterior_.pairs[len(said) :]).all()
 
 
-def test_named_dont_knows_alone_are_no_answers(fitted, blobs):
+def test_dont_knows_alone_are_ignored(fitted, blobs):
     known = Constraints(60, pairs=[(0, 1, -2), (2, 3, -2)], pair_annotators=["ann", "ben"])
     model, unasked = fitted(blobs.X, known), fitted(blobs.X)
     assert np.array_equal(model.probabilities_, unasked.probabilities_)
