@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
@@ -168,3 +169,54 @@ def test_a_million_answers_about_ten_rows():
     answers = Constraints(10, pairs=np.column_stack([pairs, said]))
     model = CorrelationClustering(random_state=0).fit(constraints=answers)
     assert adjusted_rand_score(y, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize("features", [None, np.random.default_rng(0).normal(size=(12, 2))])
+def test_one_group_where_all_answers_are_same(features):
+    every = list(combinations(range(12), 2))
+    answers = Constraints.from_pairs(must_link=every, n_samples=12)
+    model = CorrelationClustering(random_state=0).fit(features, constraints=answers)
+    assert (model.n_clusters_, model.n_violated_) == (1, 0)
+
+
+def test_annotators_who_contradict_each_other_are_no_evidence():
+    every = np.repeat(list(combinations(range(12), 2)), 2, axis=0)
+    said = np.tile([0, 1], len(every) // 2)
+    answers = Constraints(
+        12,
+        pairs=np.column_stack([every, said]),
+        pair_annotators=["ann", "ben"] * (len(every) // 2),
+    )
+    model = CorrelationClustering(random_state=0).fit(constraints=answers)
+    assert np.isfinite(model.evidence_.data).all()
+    assert model.n_violated_ == len(every) // 2
+
+
+def test_answers_about_another_number_of_rows_are_refused():
+    with pytest.raises(InvalidConstraintsError, match="12"):
+        CorrelationClustering().fit(np.zeros((9, 2)), constraints=Constraints(12))
+
+
+def test_fits_in_two_threads_have_the_result_of_one():
+    X, y = make_blobs(120, 3, centers=12, random_state=0)
+    answers = asked(y, random_pairs(120, 900, 0), 0.1, 0)
+    model = CorrelationClustering(random_state=0)
+    alone = clone(model).fit(X, constraints=answers).labels_
+    with ThreadPoolExecutor(2) as pool:
+        fits = [pool.submit(clone(model).fit, X, constraints=answers) for _ in range(2)]
+    for fit in fits:
+        np.testing.assert_array_equal(fit.result().labels_, alone)
+
+
+def test_callback_is_called_between_stages_and_may_stop():
+    y = np.random.default_rng(0).integers(0, 5, 30)
+    answers, calls = asked(y, random_pairs(30, 100, 0), 0.0, 0), []
+    model = CorrelationClustering(random_state=0)
+    model.fit(constraints=answers, callback=lambda *at: calls.append(at))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+    def stop(done, n):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        clone(model).fit(constraints=answers, callback=stop)

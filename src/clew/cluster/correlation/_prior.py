@@ -89,7 +89,7 @@ def pair_features(X: Floats, pairs: NDArray[np.int64], seed: int) -> Floats:
     -------
     ndarray of shape (n_pairs, 2)
     """
-    rows = Units.around_median(X).inside(X)
+    rows = Units.around_median(X).scale(X)
     random = np.random.RandomState(seed)
     scale = LocalScales(_sampled(rows, SCALE_ROWS, random)).of(rows)
     distance = np.empty(len(pairs))

@@ -256,7 +256,7 @@ class CorrelationClustering(ConstrainedClusterer):
             )
             return labels
         size = np.bincount(labels)
-        rows = Units.around_median(features).inside(features)
+        rows = Units.around_median(features).scale(features)
         means = np.stack([np.bincount(labels, of, n_groups) / size for of in rows.T], axis=1)
         if n_groups <= ALL_PAIRS_ROWS:
             joined = np.asarray(fcluster(linkage(means, "ward"), wanted, "maxclust"), np.int64)
