@@ -106,7 +106,7 @@ def _declared_names(cls: type) -> set[str]:
 
 
 def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
-    """Raise an error if `y` holds answers, or has not one entry for each row."""
+    """Raise an error if `y` holds answers, or does not have one entry for each row."""
     n_samples, n_entries = _length(X), _length(y)
     is_sequence = isinstance(y, list | tuple) or (
         isinstance(y, np.ndarray) and y.dtype == np.object_

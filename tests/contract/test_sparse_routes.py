@@ -57,7 +57,7 @@ EVERY = FROM_PAIRS + WITHOUT_ANSWERS + FROM_TRIPLETS
 
 
 def answers_to(similarity, truth):
-    """Answers of a kind that a similarity honors, as keywords of `fit`; none where it has none."""
+    """Answers of a kind that a similarity honors, as keywords of `fit`; empty if it takes none."""
     if any(isinstance(similarity, type(method)) for method in WITHOUT_ANSWERS):
         return {}
     if any(isinstance(similarity, type(method)) for method in FROM_TRIPLETS):

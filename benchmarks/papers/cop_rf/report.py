@@ -51,7 +51,7 @@ MOMENTS = {
     "most, 15 % wrong": (NOISY, -1),
     "30 % wrong": (RATES, -1),
 }
-#: Figure 11: the methods compared, and the paper's averages in per cent, by share of wrong answers.
+#: Figure 11: the methods compared, and the paper's averages in percent, by share of wrong answers.
 IMPROVED = {E2CP_PAPER: {0.05: 63, 0.30: 48}, RF_E2CP_PAPER: {0.05: 2, 0.30: 8}}
 GAIN_COLORS = {HARD: pic.RED, DEFAULT: pic.BLUE}
 TICKS = (-100, -50, 0, 50, 100, 1000)

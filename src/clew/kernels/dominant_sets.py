@@ -23,7 +23,7 @@ def bound_eigenvalue(
     """Return an upper bound of the largest eigenvalue of a symmetric nonnegative matrix A.
 
     For any positive vector x, the largest entry of ``(Ax) / x`` is at least that eigenvalue
-    (Collatz and Wielandt). Power iterations lower it towards the eigenvalue.
+    (Collatz and Wielandt). Power iterations lower it toward the eigenvalue.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def maximize(
 ) -> bool:
     """Find a local maximum of ``x'Bx`` on the simplex.
 
-    Each step moves x towards the element with the highest payoff, or away from the member with the
+    Each step moves x toward the element with the highest payoff, or away from the member with the
     lowest, to the best point on that line. A member that is removed has a share of exactly 0.
 
     Parameters

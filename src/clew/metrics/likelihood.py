@@ -1,4 +1,4 @@
-"""How well a partition explains the answers, wrong ones included."""
+"""The log-likelihood of answers given a partition, which allows for wrong answers."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def answer_log_likelihood(labels: ArrayLike, constraints: Constraints) -> float:
     Notes
     -----
     The order in which a question names its rows does not matter: counts are averaged over all
-    orders. So where nobody answers "don't know" (forced choice), a question that the partition
-    leaves open has each answer with the same probability.
+    orders. If nobody answers "don't know" (forced choice), all answers to a question that the
+    partition leaves open therefore have the same probability.
 
-    Where an answer is less frequent among the questions for which it is true than among the
-    others, the partition explains nothing, and the overall frequencies are used.
+    If an answer is less frequent among the questions for which it is true than among the others,
+    the overall frequencies of all answers are used for these questions.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class TextComponents(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn the words and the components of `X`, texts of shape (n_rows,)."""
-        # One-letter words count: some languages have no others.
+        # The default pattern ignores words of one letter, and so all words of some languages.
         self._tfidf = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True)
         weights = self._tfidf.fit_transform(X)
         self._svd = None

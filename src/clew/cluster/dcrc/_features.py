@@ -24,11 +24,11 @@ __all__ = [
 ]
 
 BLOCK_OF_ROWS = 65_536
-#: Rows have length 1 in a kernel, and length √d with d standardized features. The same penalty on
-#: weights is right for both if kernel features are as long as so many standardized ones.
+#: Kernel features are scaled to the length of this number of standardized features, so that one
+#: penalty on weights suits both.
 N_FEATURES_OF_KERNEL = 32
-#: Fewer answers count less than in the paper: with the paper's mean, a handful of must-links makes
-#: a single group the best solution.
+#: The log-likelihood of fewer answers is divided by this number instead of their own. With the
+#: mean, as in the paper, a single group is optimal for a few must-links.
 MIN_EFFECTIVE_ANSWERS = 50
 
 

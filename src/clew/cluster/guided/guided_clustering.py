@@ -146,9 +146,9 @@ class GuidedClustering(ConstrainedClusterer):
     confusion matrix. Don't-know about three rows is evidence that none stands out; about a pair
     it is ignored. Members get the answers of annotators who err more with less weight.
 
-    If no clustering that follows the answers predicts held-out answers clearly better than the
-    consensus of those that do not, that consensus is returned. So random answers do little harm.
-    Without answers the result is the consensus of the members that need none.
+    The consensus of the unconstrained members is a baseline. It is returned unless another
+    clustering predicts held-out answers clearly better, so that random answers do little harm.
+    Without answers it is the result.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense.

@@ -223,7 +223,7 @@ class PCKMeans(ConstrainedClusterer):
         if self.weight == "auto":
             weight = _mean_cost(scaled, means, n_groups, seed)
         else:
-            weight = self._weight_inside(units)
+            weight = self._scaled_weight(units)
         run, _ = best_soft_run(
             scaled, known, lambda: Euclidean(means, pairs, weight, n_groups), n_groups,
             self.max_iter, seeds, callback,
@@ -254,14 +254,14 @@ class PCKMeans(ConstrainedClusterer):
         check_is_fitted(self, "labels_")
         return nearest_centers(check_features(self, X, reset=False), self.cluster_centers_)
 
-    def _weight_inside(self, units: Units) -> float:
+    def _scaled_weight(self, units: Units) -> float:
         """Convert `weight` to the units of the computation."""
         weight = float(self.weight / units.unit / units.unit)
         if weight > MAX_WEIGHT:
             raise InvalidParameterError(
                 f"PCKMeans(weight={self.weight!r}): weight is in squared units of the features, "
-                f"which differ from their means by at most {units.unit:.3g}; compared with that it "
-                'is too large to compute with. Use weight="auto", or scale the features'
+                f"which differ from their means by at most {units.unit:.3g}, so it is too large "
+                'to compute with. Use weight="auto", or scale the features'
             )
         return weight
 
