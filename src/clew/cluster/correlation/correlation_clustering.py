@@ -47,8 +47,8 @@ class CorrelationClustering(ConstrainedClusterer):
         Number of groups. None: merges end when the evidence favors none.
     distance_threshold : float, default=0.0
         Two groups are merged while their distance is below this threshold. The distance is minus
-        the log-odds that the two are one group, so that higher thresholds give fewer groups.
-        Ignored if `n_clusters` is given.
+        the log-odds that the two are one group, so that higher thresholds give fewer groups. Rows
+        move and groups are split by the same threshold. Ignored if `n_clusters` is given.
     prior_error : float, default=0.1
         Prior probability of a wrong answer, see `DawidSkene`.
     random_state : int, RandomState or None, default=None
