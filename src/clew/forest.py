@@ -32,13 +32,13 @@ __all__ = [
 
 MAX_BINS = 256
 TREES_PER_BLOCK = 25
-#: Sorting is faster than counting bins for nodes of at most so many rows and with more than so many
-#: bins a row, as measured.
+#: The best cut is searched by sorting in nodes of at most SORTED_ROWS rows with more than
+#: BINS_PER_SORTED_ROW bins for each row, otherwise by counting bins, which is then faster.
 SORTED_ROWS, BINS_PER_SORTED_ROW = 20, 2
 #: Fixed-point weight of a link of weight 1.
 LINK_UNIT = 1 << 20
-#: Weight of a hard must-link: more than four million cannot-links together. The sum of two million
-#: of them fits an integer of 64 bits.
+#: Weight of a hard must-link. It exceeds the weight of four million cannot-links, and the sum of
+#: two million of them fits an integer of 64 bits.
 NEVER = -(1 << 42)
 
 AffinityKind = Literal["adaptive", "uniform", "leaf"]

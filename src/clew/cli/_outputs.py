@@ -98,7 +98,7 @@ def write_together(files: Mapping[Path, str | bytes]) -> None:
         for path, content in files.items():
             file = stack.enter_context(_named(path, "w" if isinstance(content, str) else "wb"))
             file.write(content)
-            # All are on the disk before the first takes its name.
+            # All contents are written before the first file is renamed.
             file.flush()
 
 

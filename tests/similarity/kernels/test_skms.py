@@ -22,7 +22,7 @@ def squared(model, pairs):
     return np.square(model.embedding_[pairs[:, 0]] - model.embedding_[pairs[:, 1]]).sum(axis=1)
 
 
-def test_bounds_are_the_papers_and_are_kept_where_they_do_not_move() -> None:
+def test_bounds_are_those_of_the_paper_and_hold_without_slack() -> None:
     model = SKMS(np.inf, random_state=0).fit(X, constraints=KNOWN)
     upper, lower = model.bounds_
     assert upper <= 0.05
@@ -31,7 +31,7 @@ def test_bounds_are_the_papers_and_are_kept_where_they_do_not_move() -> None:
     assert squared(model, KNOWN.cannot_link).min() >= lower * 0.999
 
 
-def test_it_is_sklr_without_slack_where_there_are_pairs_alone() -> None:
+def test_on_pairs_it_equals_sklr_without_slack() -> None:
     a = SKMS(np.inf, tol=1e-5, max_iter=2000, random_state=0).fit(X, constraints=KNOWN)
     b = SKLR(slack="none", tol=1e-5, max_iter=2000, random_state=0).fit(X, constraints=KNOWN)
     np.testing.assert_allclose(a.kernel_, b.kernel_, atol=1e-3)
