@@ -1,17 +1,15 @@
 """Shared by all benchmarks: a description of the machine, time and memory, tables and files."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import hashlib
-import json
 import os
 import platform
 import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -132,10 +130,8 @@ def memory_peak() -> float:
 
 def reset_memory_peak() -> None:
     """Reset the peak if the system allows it, because compiling takes more memory than running."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:
-        return
 
 
 def _status(name: str) -> float | None:
@@ -161,11 +157,6 @@ def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and value != value):
         return "–"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a result as JSON; a failure leaves the old file."""
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,7 +1,5 @@
 """Speed and memory: ``python -m benchmarks.kernels forest constrained --quick``."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import click

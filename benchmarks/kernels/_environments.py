@@ -1,7 +1,5 @@
 """Packages to compare with, each in its own environment, which is made when first needed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Measure cases: time, memory and quality, in this process, a fresh one or an environment."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -9,10 +7,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from benchmarks import _harness as harness
 from benchmarks.kernels._environments import PackageError, run_in_environment
@@ -34,10 +32,9 @@ class Run(NamedTuple):
     repeats: int = 3
     package: str | None = None
     """Name in `_environments.PACKAGES`: the run takes place in that environment."""
-    scale: float = 1.0
-    """Multiplies the seconds of a run that grows only a part of the trees."""
+    scale: float = 1.0  # Multiplies the seconds of a run that grows only a part of the trees
 
-    def quick(self) -> Run:
+    def quick(self) -> Self:
         """Return the same with few trees and one repeat."""
         few = {"n_trees": FEW_TREES} if "n_trees" in self.options else {}
         return self._replace(options={**self.options, **few}, repeats=1, scale=1.0)
@@ -60,7 +57,7 @@ class Case(NamedTuple):
     goals: Mapping[str, float] = {}
     """Bounds by the path of a value: a ratio is to be at least, seconds and MiB at most that."""
 
-    def quick(self) -> Case:
+    def quick(self) -> Self:
         ours, *peers = (run.quick() for run in (self.ours, *self.peers))
         few = {"problem": self.problem.few(), "ours": ours, "peers": tuple(peers)}
         return self._replace(**few, measures_growth=False, goals={})
@@ -69,10 +66,9 @@ class Case(NamedTuple):
 def measured(case: Case, clock: str) -> Row:
     """Measure a case and its peers; ratios compare the seconds of `clock`, "cpu_s" or "wall_s".
 
-    Returns "label", "problem", "options", "goals", "ours" and, by name, "peers". The last two hold
-    the medians "cpu_s" and "wall_s"; the seconds of each repeat; "growth_mib" and "peak_mib" if
-    the case measures them; "ratio", a peer's seconds divided by ours; what the judge returned; and
-    "reason" if a peer failed.
+    "ours" and each of "peers" have the medians "cpu_s" and "wall_s", the seconds of each repeat,
+    "growth_mib" and "peak_mib" if measured, "ratio" (a peer's seconds divided by ours), what the
+    judge returned, and "reason" if a peer failed.
     """
     ours, peers = _apart(case) if case.in_fresh_process else _in_turns(case)
     for peer in peers.values():
@@ -137,11 +133,7 @@ def _seconds(runs: Sequence[tuple[float, float]], scale: float = 1.0) -> Row:
 
 
 def _growth(run: Run, problem: Problem) -> float:
-    """Measure the growth in memory.
-
-    If a run grows only part of the trees, its growth and that with half as many trees are
-    extrapolated linearly to all trees.
-    """
+    """Measure the growth in memory; that of a part of the trees is extrapolated from two parts."""
     whole: float = apart(_once, run, problem, None)["growth_mib"]
     if run.scale == 1:
         return whole

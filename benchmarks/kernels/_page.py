@@ -1,7 +1,6 @@
 """Measure the cases of a page, lay out its tables, write them as Markdown and JSON."""
 
-from __future__ import annotations
-
+import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -23,15 +22,11 @@ FORMS = {
 class Table(NamedTuple):
     """Cases that share columns."""
 
-    columns: Mapping[str, str]
-    """Path of the value, by heading: keys of a row, joined by dots."""
+    columns: Mapping[str, str]  # Path of the value, by heading: keys of a row, joined by dots
     cases: Sequence[Case]
-    clock: str = "cpu_s"
-    """The seconds that ratios compare: "cpu_s" or "wall_s"."""
-    is_long: bool = False
-    """Whether each peer has its own line; paths call it "peer"."""
-    quick: slice = slice(None)
-    """Which cases a quick run keeps."""
+    clock: str = "cpu_s"  # The seconds that ratios compare: "cpu_s" or "wall_s"
+    is_long: bool = False  # Whether each peer has its own line; paths call it "peer"
+    quick: slice = slice(None)  # Which cases a quick run keeps
 
 
 class Page(NamedTuple):
@@ -49,7 +44,10 @@ def carry_out(page: Page, *, is_quick: bool, only: str) -> None:
     about, start, rows = harness.provenance(), time.perf_counter(), {}
     for name, table in page.tables.items():
         cases = [case.quick() for case in table.cases[table.quick]] if is_quick else table.cases
-        rows[name] = [_announced(case, table.clock) for case in cases if only in case.label]
+        rows[name] = []
+        for case in (case for case in cases if only in case.label):
+            print(f"{case.label}, {case.problem.n_samples:,} rows", flush=True)
+            rows[name].append(measured(case, table.clock))
         if rows[name]:
             print(f"\n{laid_out(table, rows[name])}\n", flush=True)
     text = markdown(page, rows, about, is_quick=is_quick)
@@ -57,13 +55,9 @@ def carry_out(page: Page, *, is_quick: bool, only: str) -> None:
     if not only:
         stem = f"{page.stem}_quick" if is_quick else page.stem
         content = {"about": about, "seed": 0, "tables": rows}
-        harness.write_json(harness.RESULTS / f"{stem}.json", content)
+        text_of_json = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        harness.write_text(harness.RESULTS / f"{stem}.json", text_of_json)
         harness.write_text(harness.RESULTS / f"{stem}.md", text)
-
-
-def _announced(case: Case, clock: str) -> Row:
-    print(f"{case.label}, {case.problem.n_samples:,} rows", flush=True)
-    return measured(case, clock)
 
 
 def markdown(page: Page, rows: Rows, about: dict[str, Any], *, is_quick: bool) -> str:

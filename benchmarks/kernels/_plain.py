@@ -1,7 +1,5 @@
 """Implementations with numpy, scipy and scikit-learn, for comparison with clew."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,13 +10,12 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import kneighbors_graph
 
-from benchmarks.kernels._problems import Problem
+from benchmarks.kernels._problems import Floats, Problem
 
 ALPHA, SCALE_NEIGHBORS, N_NEIGHBORS, SHARE_OF_VOTES = 0.8, 20, 20, 0.15
 #: Replicator dynamics: the step size at which they end, the maximum number of steps, and the share
 #: below which a row is not in the set.
 TOLERANCE, MAX_STEPS, FEWEST = 1e-8, 10_000, 1e-4
-Floats = NDArray[np.float64]
 
 
 def average_linkage(problem: Problem) -> NDArray[np.int64]:

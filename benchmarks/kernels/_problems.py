@@ -1,11 +1,9 @@
 """Data and answers that methods are timed on."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +15,7 @@ from clew.exceptions import DatasetNotFoundError
 from clew.similarity import AdaptiveKNN
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+Ints = NDArray[np.int64]
 #: Standard deviation of the noise on rows that are drawn with replacement from a data set.
 NOISE = 3.0
 #: Most rows and answers of a quick run, and of the run that compiles the kernels.
@@ -26,10 +24,7 @@ FEW_ROWS, FEW_ANSWERS = 300, 60
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of a data set or of a Gaussian mixture, and answers about random rows.
-
-    The data are computed when they are first used, and kept.
-    """
+    """Rows of a data set or a Gaussian mixture, and answers, computed when first used."""
 
     data: str = "mixture"
     n_samples: int = 600
@@ -37,18 +32,15 @@ class Problem:
     n_clusters: int = 20
     kind: str = "pairs"
     n_answers: int = 0
-    error: float = 0.0
-    """Share of wrong answers."""
-    is_scaled: bool = False
-    """Whether features are standardized."""
-    drops_constant: bool = False
-    """Whether features with a single value are left out."""
+    error: float = 0.0  # Share of wrong answers
+    is_scaled: bool = False  # Whether features are standardized
+    drops_constant: bool = False  # Whether features with a single value are left out
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle only the fields: another process computes the data again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def few(self) -> Problem:
+    def few(self) -> Self:
         n_answers = min(self.n_answers, FEW_ANSWERS)
         return replace(self, n_samples=min(self.n_samples, FEW_ROWS), n_answers=n_answers)
 
@@ -63,7 +55,7 @@ class Problem:
             "answers": asked if self.n_answers else "–",
         }
 
-    def prepared(self) -> Problem:
+    def prepared(self) -> Self:
         """Compute rows and answers, before anything is timed."""
         assert len(self.rows[0]) == self.answers.n_samples
         return self
@@ -76,12 +68,12 @@ class Problem:
             return None
 
     @cached_property
-    def rows(self) -> tuple[Floats, Rows]:
+    def rows(self) -> tuple[Floats, Ints]:
         X, y = self._drawn()
         X = X[:, X.std(axis=0) > 0] if self.drops_constant else X
         return np.ascontiguousarray(scale(X) if self.is_scaled else X), y
 
-    def _drawn(self) -> tuple[Floats, Rows]:
+    def _drawn(self) -> tuple[Floats, Ints]:
         n = self.n_samples
         if self.found is None:
             return gaussian_mixture(n, self.n_features, n_clusters=self.n_clusters, seed=0)
@@ -116,7 +108,7 @@ class Problem:
         return self.graph.toarray()
 
     @cached_property
-    def two_classes(self) -> tuple[Floats, Rows]:
+    def two_classes(self) -> tuple[Floats, Ints]:
         """The rows followed by as many pseudo rows, whose features are drawn independently."""
         n, random = len(self.X), np.random.RandomState(0)
         twin = np.stack([column[random.randint(n, size=n)] for column in self.X.T], axis=1)
@@ -131,7 +123,7 @@ class Problem:
         return float(low), float(high)
 
     @cached_property
-    def comparisons(self) -> tuple[Rows, Rows]:
+    def comparisons(self) -> tuple[Ints, Ints]:
         """By triplets: the nearer pair of rows of each, and the farther pair."""
         rows, answers = self.answers.triplets, self.answers.triplet_answers
         rows, is_second = rows[answers >= 0], answers[answers >= 0] == 1
@@ -147,7 +139,7 @@ class Problem:
         )  # fmt: skip
 
 
-def gaussian_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Rows]:
+def gaussian_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Ints]:
     """Draw clusters that overlap a little, each with its own covariance."""
     random = np.random.RandomState(seed)
     y = random.randint(n_clusters, size=n)

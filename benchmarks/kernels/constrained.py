@@ -1,7 +1,5 @@
 """Methods that take constraints, and the similarities that they are compared with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,15 +10,8 @@ from benchmarks.kernels._measure import Case, Run, fit
 from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from benchmarks.kernels.fits import agreement
+from clew import similarity
 from clew.cluster import ConstrainedLinkage, COPKMeans, MPCKMeans, PCKMeans
-from clew.similarity import (
-    E2CP,
-    AdaptiveKNN,
-    ConsensusKNN,
-    DominantNeighbors,
-    LinkedAffinity,
-    SpectralLearning,
-)
 
 DIGITS = Problem("digits", 1797, 64, 10, n_answers=200)
 LARGE = Problem("mixture", 10_000, n_answers=2_000)
@@ -33,7 +24,7 @@ def _of(n_samples: int, n_answers: int) -> Problem:
 def nearest(problem: Problem) -> Callable[[], Any]:
     """Link each row to its most similar ones."""
     X = problem.X
-    return lambda: AdaptiveKNN().fit(X).kneighbors_graph(20)
+    return lambda: similarity.AdaptiveKNN().fit(X).kneighbors_graph(20)
 
 
 def without_clew(problem: Problem, *, function: Any, on: str = "graph") -> Callable[[], Any]:
@@ -68,17 +59,18 @@ def _linkage(problem: Problem, *peers: Run, **more: Any) -> Case:
     return _groups("average", problem, ConstrainedLinkage, peers, **more)
 
 
-def _similarity(problem: Problem, kind: Any, *peers: Run, on: str = "graph", **more: Any) -> Case:
+def _similarity(problem: Problem, kind: str, *peers: Run, on: str = "graph", **more: Any) -> Case:
     form = more.get("form") or ("graph" if on == "graph" else "dense")
-    label = f"{kind.__name__}, {form}" + (", from features" if (kind, on) == (E2CP, "X") else "")
-    takes_answers = kind not in (AdaptiveKNN, ConsensusKNN, DominantNeighbors)
-    options = {"kind": kind, "take": "affinity_matrix_", "on": on, "takes_answers": takes_answers}
+    label = f"{kind}, {form}" + (", from features" if (kind, on) == ("E2CP", "X") else "")
+    takes_answers = kind not in ("AdaptiveKNN", "ConsensusKNN", "DominantNeighbors")
+    model = getattr(similarity, kind)
+    options = {"kind": model, "take": "affinity_matrix_", "on": on, "takes_answers": takes_answers}
     given = {} if on == "X" else {"similarity": "precomputed"}
     return Case(label, problem, Run("clew", fit, options | given | more), peers)
 
 
 def _e2cp(problem: Problem, form: str, *peers: Run, on: str = "graph", **goals: float) -> Case:
-    case = _similarity(problem, E2CP, *peers, on=on, form=form, **NEAR)
+    case = _similarity(problem, "E2CP", *peers, on=on, form=form, **NEAR)
     return case._replace(measures_growth=True, goals=goals)
 
 
@@ -133,15 +125,15 @@ SIMILARITIES = Table(
         _e2cp(_of(5_000, 1_000), "sparse", INVERSE._replace(repeats=1)),
         _e2cp(LARGE, "sparse", **E2CP_GOALS),
         _e2cp(LARGE, "sparse", on="X", **E2CP_GOALS),
-        _similarity(DIGITS, SpectralLearning, LIL, **NEAR),
-        _similarity(LARGE, SpectralLearning, LIL, **NEAR),
-        _similarity(DIGITS, LinkedAffinity, NUMPY, on="dense_graph"),
-        _similarity(DIGITS, AdaptiveKNN, DISTANCES, on="X"),
+        _similarity(DIGITS, "SpectralLearning", LIL, **NEAR),
+        _similarity(LARGE, "SpectralLearning", LIL, **NEAR),
+        _similarity(DIGITS, "LinkedAffinity", NUMPY, on="dense_graph"),
+        _similarity(DIGITS, "AdaptiveKNN", DISTANCES, on="X"),
         Case("AdaptiveKNN, graph", LARGE, Run("clew", nearest), (NEIGHBORS,), measures_growth=True),
-        _similarity(DIGITS, DominantNeighbors, REPLICATOR, *DOMINANT, **NEAR),
-        _similarity(LARGE, DominantNeighbors, **NEAR),
-        _similarity(DIGITS, ConsensusKNN, PRODUCT, **NEAR),
-        _similarity(LARGE, ConsensusKNN, PRODUCT, **NEAR)._replace(measures_growth=True),
+        _similarity(DIGITS, "DominantNeighbors", REPLICATOR, *DOMINANT, **NEAR),
+        _similarity(LARGE, "DominantNeighbors", **NEAR),
+        _similarity(DIGITS, "ConsensusKNN", PRODUCT, **NEAR),
+        _similarity(LARGE, "ConsensusKNN", PRODUCT, **NEAR)._replace(measures_growth=True),
     ),
     is_long=True,
 )

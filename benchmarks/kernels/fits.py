@@ -1,7 +1,5 @@
 """Whole fits, each in a fresh process: SKLR and DCRC, and guided clustering."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

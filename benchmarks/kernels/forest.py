@@ -1,7 +1,5 @@
 """Clustering forests and the forests of scikit-learn; COP-RF; threads; affinities."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any
@@ -172,8 +170,5 @@ SPARSE = Table(
     ],
     quick=slice(1),
 )  # fmt: skip
-TABLES = {
-    "forests": FORESTS, "coprf": COP_RF, "threads": THREADS, "affinities": AFFINITIES,
-    "sparse": SPARSE,
-}  # fmt: skip
-PAGE = Page("forest", TABLES)
+TABLES = {"coprf": COP_RF, "threads": THREADS, "affinities": AFFINITIES, "sparse": SPARSE}
+PAGE = Page("forest", {"forests": FORESTS} | TABLES)

@@ -1,20 +1,16 @@
 """Learned metrics of clew and of the package metric-learn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.kernels._measure import Case, Row, Run, fit
 from benchmarks.kernels._page import Page, Table
-from benchmarks.kernels._problems import Problem
+from benchmarks.kernels._problems import Floats, Problem
 from clew.similarity import ITML, LSML, MMC
 
-Floats = NDArray[np.float64]
 #: clew's objective may exceed the package's by this share and still count as no worse.
 SLACK = 1e-5
 #: A negligible ridge, as the package has none.
@@ -22,13 +18,11 @@ NO_RIDGE = 1e-9
 
 
 def _squared(problem: Problem, metric: Floats, rows: Any) -> Floats:
-    """Return squared distances of pairs of rows under a metric."""
     apart = problem.X[rows[:, 0]] - problem.X[rows[:, 1]]
     return np.einsum("ij,ij->i", apart @ metric, apart)
 
 
 def _divergence(metric: Floats) -> float:
-    """Return the log-det divergence from the Euclidean metric."""
     sign, log_det = np.linalg.slogdet(metric)
     return float(np.trace(metric) - log_det - len(metric)) if sign > 0 else float("inf")
 
@@ -56,10 +50,7 @@ def _mmc(metric: Floats, problem: Problem) -> float:
 
 
 def _has_minimum(name: str, problem: Problem) -> bool:
-    """Return whether MMC has a solution without a ridge.
-
-    It has if the differences between must-linked rows span all features.
-    """
+    """Return whether must-linked rows differ in all directions; if not, MMC needs a ridge."""
     if not name.startswith("MMC"):
         return True
     rows = problem.answers.must_link

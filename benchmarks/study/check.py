@@ -1,14 +1,11 @@
 """Measure some logged results again and compare them with the log."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
-from benchmarks import _harness as harness
 from benchmarks.study.engine import EVERYTHING, Wanted, is_wanted
 from benchmarks.study.log import Record
 from benchmarks.study.results import Results
@@ -24,8 +21,7 @@ def measured_again(
 ) -> list[Row]:
     """Measure `n` random results of the log again, and compare.
 
-    Returns for each result all fields that differ by more than `tolerance`, the largest difference
-    first; or one field.
+    Returns for each result the fields that differ by more than `tolerance`, or one field.
     """
     tasks = [task for task in results.records if is_wanted(task, wanted)]
     drawn = np.random.RandomState(seed).permutation(len(tasks))[:n]
@@ -55,9 +51,3 @@ def _gap(logged: Any, now: Any) -> float:
     if isinstance(logged, Real) and isinstance(now, Real):
         return abs(float(now) - float(logged))
     return 0.0 if logged == now else float("inf")
-
-
-def laid_out(rows: list[Row]) -> str:
-    """Lay out the comparison as a table."""
-    header = ["point", "field", "logged", "now", "difference"]
-    return harness.markdown_table(header, [[*row[:4], f"{row[4]:.1e}"] for row in rows])

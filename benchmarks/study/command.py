@@ -1,7 +1,5 @@
 """The command of a study, with the options that all studies have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -11,15 +9,13 @@ from typing import Any
 
 import click
 
-from benchmarks.study.check import laid_out, measured_again
+from benchmarks._harness import markdown_table
+from benchmarks.study.check import measured_again
 from benchmarks.study.engine import Study, Wanted, run
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 
-HELP = """Measure what is missing of a study, and write its report; an interrupted run is resumed.
-
-Data sets come from the folder that CLEW_DATA names, or from OpenML.
-"""
+HELP = "Measure what is missing of a study and write its report; an interrupted run is resumed."
 
 
 def group(main: str, package: str, text: str) -> click.Group:
@@ -96,5 +92,7 @@ def _wanted(study: Study, options: SimpleNamespace) -> Wanted:
 def _check(results: Results[Any], wanted: Wanted, options: SimpleNamespace) -> None:
     rows = measured_again(results, options.check, options.seed, wanted, options.tolerance)
     n_changed = len({row[0] for row in rows if row[-1] > options.tolerance})
-    print(f"\n{laid_out(rows)}\n\n{n_changed} of {len({row[0] for row in rows})} results differ")
+    texts = [[*row[:4], f"{row[4]:.1e}"] for row in rows]
+    print(f"\n{markdown_table(['point', 'field', 'logged', 'now', 'difference'], texts)}\n")
+    print(f"{n_changed} of {len({row[0] for row in rows})} results differ")
     raise SystemExit(1 if n_changed else 0)

@@ -1,15 +1,13 @@
 """The base class of studies, and the loop that measures missing results."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from benchmarks import _harness as harness
 from benchmarks.study.fits import version
@@ -18,20 +16,12 @@ from benchmarks.study.problems import Problem
 from clew.exceptions import DatasetNotFoundError
 
 
-class Cell(Protocol):
-    """A point at which methods are measured, such as a number of answers."""
-
-    @property
-    def name(self) -> str:
-        """Name in the log."""
-
-
 class Task(NamedTuple):
     """One result to measure."""
 
     set: str
     method: Any
-    cell: Any
+    cell: Any  # A point at which methods are measured, such as a number of answers, with a `name`
     trial: int
 
 
@@ -72,6 +62,10 @@ class Study:
         """Hash the parameters of a method; results of another version are measured again."""
         return version(method, self.n_trees)
 
+    @cache  # noqa: B019  a command has one study
+    def cached_version(self, method: Any) -> str:
+        return self.version(method)
+
     def measure(self, task: Task) -> dict[str, Any]:
         raise NotImplementedError
 
@@ -83,38 +77,32 @@ class Study:
         return task.trial, task.cell
 
     def key(self, task: Task) -> dict[str, Any]:
-        """Return the fields of the log that identify a result."""
         return {
             "set": task.set,
             "cell": task.cell.name,
             "method": task.method.name,
             "trial": task.trial,
-            "version": self._version(task.method),
+            "version": self.cached_version(task.method),
         }
-
-    def _version(self, method: Any) -> str:
-        return _cached_version(self, method)
 
     @property
     def log(self) -> ResultLog:
         return ResultLog(harness.RESULTS / f"{self.stem}.jsonl", self.key_fields)
 
     @cached_property
-    def found_sets(self) -> list[str]:
-        """The sets that can be loaded."""
-        return [name for name in self.sets if not self.why_missing(name)]
+    def absent_sets(self) -> dict[str, str]:
+        """The sets that cannot be loaded, and why."""
+        found = {}
+        for name in self.sets:
+            try:
+                self.problem(name)
+            except DatasetNotFoundError as error:
+                found[name] = str(error)
+        return found
 
     @property
-    def absent_sets(self) -> list[str]:
-        return [name for name in self.sets if name not in self.found_sets]
-
-    def why_missing(self, name: str) -> str:
-        """Return why a set cannot be loaded; "" if it can."""
-        try:
-            self.problem(name)
-        except DatasetNotFoundError as error:
-            return str(error)
-        return ""
+    def found_sets(self) -> list[str]:
+        return [name for name in self.sets if name not in self.absent_sets]
 
     def tasks(self) -> list[Task]:
         """List every result of the study once, trial by trial."""
@@ -125,11 +113,6 @@ class Study:
             for method, cell in dict.fromkeys((m, self.base(m, c)) for m, c in self.points(name))
             if trial < self.trials_of(name, method)
         ]
-
-
-@cache
-def _cached_version(study: Study, method: Any) -> str:
-    return study.version(method)
 
 
 #: Sets, methods and parts of the names of cells; an empty collection means all.
@@ -150,11 +133,10 @@ def is_wanted(task: Task, wanted: Wanted) -> bool:
 def run(study: Study, n_jobs: int, wanted: Wanted = EVERYTHING, *, is_fresh: bool = False) -> None:
     """Measure the results that are not in the log, in `n_jobs` processes with one thread each.
 
-    `is_fresh` measures all results again; in the log, a new result replaces the old one with the
-    same key.
+    `is_fresh` measures again what the log holds; until a result is measured, the old one counts.
     """
-    for name in study.absent_sets:
-        print(f"left out: {study.why_missing(name)}")
+    for reason in study.absent_sets.values():
+        print(f"left out: {reason}")
     done = {} if is_fresh else study.log.read()
     groups: dict[Hashable, list[Task]] = {}
     for task in study.tasks():

@@ -1,7 +1,5 @@
 """Fits a method: a clusterer, or k-means in learned features, with parameters chosen or given."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
+from benchmarks.study.log import parameters_of, seeded, tag_of
 from benchmarks.study.methods import Answers, Method, noted, selected
 from benchmarks.study.problems import Floats, Ints
-from benchmarks.study.tags import parameters_of, seeded, tag_of
 from clew import Constraints
 from clew.constraints._folds import held_out_folds
 from clew.similarity._comparisons import inequalities_of
@@ -29,8 +27,7 @@ class Outcome:
     """Labels by the number of groups; empty if the answers were refused."""
     model: Any = None
     """The fitted clusterer, or the fitted transformer if features were learned for k-means."""
-    embedding: Floats | None = None
-    """The features that k-means was run on."""
+    embedding: Floats | None = None  # The features that k-means was run on
     notes: dict[str, Any] = field(default_factory=dict)
     """For the log: CPU seconds of the fit, a refusal, warnings, the chosen parameter."""
 
@@ -57,34 +54,25 @@ def run_method(
 
     An outcome without labels: the answers were refused. Every fit has the same seed.
     """
-    found = Outcome()
-    extra = {}
+    found, extra = Outcome(), {}
     if method.uses_answers and known is not None:
         extra = {"constraints": selected(known, method.answers)}
     with noted(found.notes):
+        if method.similarity and not method.clusterer:
+            found.model = _chosen(found.notes, method, X, known, seed)
+        start = time.process_time()
         if method.clusterer:
-            start = time.process_time()
             models = {k: seeded(method.model(k, n_trees), seed) for k in n_clusters}
             found.labels = {k: model.fit(X, **extra).labels_ for k, model in models.items()}
             found.model = models[n_clusters[-1]]
-            found.notes["fit_seconds"] = round(time.process_time() - start, 3)
         else:
-            found.embedding = X
-            if method.similarity:
-                _learn(found, method, X, known, seed, extra)
-            found.labels = {
-                k: k_means(found.embedding, k, method.n_starts, seed) for k in n_clusters
-            }
+            found.embedding = found.model.fit(X, **extra).embedding_ if method.similarity else X
+        if method.clusterer or method.similarity:
+            found.notes["fit_seconds"] = round(time.process_time() - start, 3)
+        if found.embedding is not None:
+            Z, n_starts = found.embedding, method.n_starts
+            found.labels = {k: k_means(Z, k, n_starts, seed) for k in n_clusters}
     return found
-
-
-def _learn(
-    found: Outcome, method: Method, X: Floats, known: Any, seed: int, extra: dict[str, Any]
-) -> None:
-    found.model = _chosen(found.notes, method, X, known, seed)
-    start = time.process_time()
-    found.embedding = found.model.fit(X, **extra).embedding_
-    found.notes["fit_seconds"] = round(time.process_time() - start, 3)
 
 
 def k_means(Z: Floats, n_clusters: int, n_starts: int, seed: int) -> Ints:

@@ -1,9 +1,9 @@
-"""The log of a study: one result per line, appended and never deleted."""
+"""The log of a study, one result per line; seeds and hashes, which identify results."""
 
-from __future__ import annotations
-
+import hashlib
 import json
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,3 +46,23 @@ class ResultLog:
             found.pop(key, None)
             found[key] = record
         return found
+
+
+def seed_of(*parts: object) -> int:
+    """Derive a seed from names and numbers; the same on every machine."""
+    return zlib.crc32("/".join(map(str, parts)).encode()) & 0x7FFFFFFF
+
+
+def tag_of(*parts: object) -> str:
+    """Hash names and parameters."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:10]
+
+
+def parameters_of(model: Any) -> dict[str, str]:
+    """List the parameters of an estimator, nested ones included, as text."""
+    return {key: str(value) for key, value in sorted(model.get_params(deep=True).items())}
+
+
+def seeded(model: Any, seed: int) -> Any:
+    """Set `random_state` of an estimator that has it."""
+    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model

@@ -1,7 +1,5 @@
 """The registry of methods: every estimator that a study fits is named and built here."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -90,26 +88,18 @@ Answers = Literal[
 class Method:
     """An estimator by name, and the input and answers that it is fitted on; a row of the tables."""
 
-    name: str
-    """Name in the log."""
-    label: str
-    """Name in tables."""
-    clusterer: str = ""
-    """One of `CLUSTERERS`; if empty, k-means on the learned features."""
+    name: str  # Name in the log
+    label: str  # Name in tables
+    clusterer: str = ""  # One of `CLUSTERERS`; if empty, k-means on the learned features
     similarity: str = ""
     """One of `SIMILARITIES`; if empty, the clusterer is fitted on the input itself."""
-    answers: Answers = "all"
-    """The answers that it gets, see `selected`."""
-    input: str = "features"
-    """Name of the input, for studies that have others than features."""
-    n_starts: int = 10
-    """Number of starts of k-means on learned features."""
+    answers: Answers = "all"  # The answers that it gets, see `selected`
+    input: str = "features"  # Name of the input, for studies that have others than features
+    n_starts: int = 10  # Number of starts of k-means on learned features
     tried: tuple[str, tuple[Any, ...]] | None = None
     """A parameter of the similarity that is chosen by held-out answers, and its values."""
-    max_rows: int = 10_000
-    """The method is skipped on sets of more rows."""
-    max_answers: int = 1_000_000
-    """The method is skipped with more answers."""
+    max_rows: int = 10_000  # The method is skipped on sets of more rows
+    max_answers: int = 1_000_000  # The method is skipped with more answers
 
     @property
     def uses_answers(self) -> bool:
@@ -126,7 +116,6 @@ class Method:
         return model
 
     def is_run(self, n_rows: int, n_answers: int) -> bool:
-        """Whether a problem of this size is within its limits."""
         return n_rows <= self.max_rows and n_answers <= self.max_answers
 
 
@@ -177,12 +166,10 @@ class ChosenTau(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None, *, constraints: Constraints) -> Self:
-        models = [
-            clone(self.model)
-            .set_params(tau=tau, random_state=self.random_state)
-            .fit(X, constraints=constraints)
-            for tau in self.taus
-        ]
+        seed = {"random_state": self.random_state}
+        models = [clone(self.model).set_params(tau=tau, **seed) for tau in self.taus]
+        for model in models:
+            model.fit(X, constraints=constraints)
         shares = [max(model.cv_scores_.values(), default=-1.0) for model in models]
         best = shares.index(max(shares)) if max(shares) >= 0 else len(models) // 2
         self.tau_, self.labels_ = models[best].tau, models[best].labels_

@@ -1,7 +1,5 @@
 """Functions that the pictures of all studies share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,14 +43,15 @@ def save(figure: Any, path: Path, n_colors: int | None = None) -> None:
 
 def legend_beside(panel: Any) -> None:
     """Name the lines of a panel to its right, if it has any."""
-    handles, labels = panel.get_legend_handles_labels()
-    if handles:
-        place = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
-        panel.legend(handles, labels, frameon=False, fontsize=8, **place)
+    if panel.get_legend_handles_labels()[0]:
+        panel.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
 
 
-def tidied(panel: Any) -> None:
-    """Give a panel small ticks, a faint grid and no frame."""
+def tidied(panel: Any, title: str = "", x_label: str = "", y_label: str = "") -> None:
+    """Give a panel titles, small ticks, a faint grid and no frame."""
+    panel.set_title(title, fontsize=9)
+    panel.set_xlabel(x_label, fontsize=9)
+    panel.set_ylabel(y_label, fontsize=9)
     panel.tick_params(labelsize=8)
     panel.grid(alpha=0.25)
     panel.spines[["top", "right"]].set_visible(False)
@@ -78,5 +77,4 @@ def matrix_picture(panel: Any, affinity: NDArray[np.floating], sizes: NDArray[np
     for edge in np.cumsum(sizes)[:-1] - 0.5:
         panel.axhline(edge, color="white", linewidth=0.4, alpha=0.6)
         panel.axvline(edge, color="white", linewidth=0.4, alpha=0.6)
-    panel.set_xticks([])
-    panel.set_yticks([])
+    panel.set(xticks=[], yticks=[])

@@ -1,7 +1,5 @@
 """Data sets as the studies use them: rows selected, features scaled, components taken."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -25,8 +23,7 @@ class Problem:
     X: Floats
     y: Ints
     class_names: tuple[str, ...] = ()
-    distances: Floats | None = None
-    """Distances, if the set has no features."""
+    distances: Floats | None = None  # Distances, if the set has no features
 
     @property
     def n_classes(self) -> int:
@@ -51,7 +48,8 @@ def load(
     the distances, which may be stored as squares.
     """
     data = datasets.load(name, scale="standard" if scale == "standard" else None)
-    rows = _first_rows(data.y, per_class)
+    first = [np.flatnonzero(data.y == c)[:per_class] for c in np.unique(data.y)]
+    rows = np.arange(len(data.y)) if per_class is None else np.concatenate(first)
     parts: dict[str, Any] = {"y": data.y[rows], "class_names": tuple(data.class_names)}
     if data.X is None:
         if data.D is None:
@@ -84,9 +82,3 @@ def classical_scaling(distances: Floats, n_components: int) -> Floats:
     variance, axes = np.linalg.eigh(inner)
     kept = slice(-1, -n_components - 1, -1)
     return np.asarray(axes[:, kept] * np.sqrt(np.maximum(variance[kept], 0.0)))
-
-
-def _first_rows(y: Ints, per_class: int | None) -> NDArray[np.intp]:
-    if per_class is None:
-        return np.arange(len(y))
-    return np.concatenate([np.flatnonzero(y == c)[:per_class] for c in np.unique(y)])

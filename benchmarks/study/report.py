@@ -1,7 +1,5 @@
 """Parts of a report: tables, claims, curves and pictures; and the page that they are put into."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,22 +18,17 @@ from benchmarks.study.scores import Score, Values, paired, standing, verdict
 class Table:
     """Rows of text, scores, or values by trial, which become scores."""
 
-    columns: Sequence[str]
-    """The header, beginning with the name of the first column."""
+    columns: Sequence[str]  # The header, beginning with the name of the first column
     rows: Sequence[Sequence[Any]]
-    is_marked: bool = False
-    """Whether the best score of each column is bold."""
-    average: Callable[[pd.Series], Score] = Score.of
-    """Computes a score from values by trial."""
+    is_marked: bool = False  # Whether the best score of each column is bold
+    average: Callable[[pd.Series], Score] = Score.of  # Computes a score from values by trial
 
     def markdown(self) -> str:
-        rows = [[self._averaged(cell) for cell in row] for row in self.rows]
+        average = self.average
+        rows = [[average(c) if isinstance(c, pd.Series) else c for c in row] for row in self.rows]
         best = [self._best([row[i] for row in rows]) for i in range(len(self.columns))]
         texts = [[_text(cell, best[i]) for i, cell in enumerate(row)] for row in rows]
         return harness.markdown_table(self.columns, texts)
-
-    def _averaged(self, cell: Any) -> Any:
-        return self.average(cell) if isinstance(cell, pd.Series) else cell
 
     def _best(self, column: Sequence[Any]) -> float:
         means = [c.mean for c in column if isinstance(c, Score) and c.is_known and not c.is_gap]
@@ -55,14 +48,12 @@ class Claim:
     """A statement that one result is above another, at one or several places."""
 
     text: str
-    ours: Callable[[Any], Values]
-    """Returns our values at a place: by trial, or a curve."""
-    theirs: Callable[[Any], Values | Mapping[str, Values]]
-    """Returns the values that they are compared with, of one method or of several by name."""
+    ours: Callable[[Any], Values]  # Returns our values at a place: by trial, or a curve
+    theirs: Callable[[Any], Values] | Mapping[str, Callable[[Any], Values]]
+    """Returns the values that they are compared with; or several functions that do, by name."""
     where: Sequence[str] | Mapping[str, Any]
     """Places; or by their names, the values that `ours` and `theirs` are called with."""
-    is_below: bool = False
-    """Whether the statement is that ours is below instead."""
+    is_below: bool = False  # Whether the statement is that ours is below instead
 
     @property
     def places(self) -> Mapping[str, Any]:
@@ -70,7 +61,10 @@ class Claim:
 
     def gaps(self, place: Any) -> dict[str, Score]:
         """Return our lead over every other result at a place."""
-        return paired(self.ours(place), self.theirs(place))
+        theirs = self.theirs
+        several = isinstance(theirs, Mapping)
+        others = {k: of(place) for k, of in theirs.items()} if several else theirs(place)
+        return paired(self.ours(place), others)
 
     def rows(self) -> list[list[str]]:
         """Return claim, place, the least favorable lead with its standard error, and verdict."""
@@ -88,30 +82,17 @@ class Claim:
 
 def counted(claims: Sequence[Claim]) -> str:
     """Count in how many comparisons of all claims ours is above, level and below."""
-    found = [
-        verdict(gap)
-        for claim in claims
-        for place in claim.places.values()
-        for gap in claim.gaps(place).values()
-    ]
+    gaps = [claim.gaps(place) for claim in claims for place in claim.places.values()]
+    found = [verdict(gap) for of in gaps for gap in of.values()]
     n = {word: found.count(word) for word in ("yes", "level", "**no**")}
-    return (
-        f"above in {n['yes']} of {len(found)} comparisons, level in {n['level']}, below in "
-        f"{n['**no**']}"
-    )
+    above = f"above in {n['yes']} of {len(found)} comparisons"
+    return f"{above}, level in {n['level']}, below in {n['**no**']}"
 
 
-@dataclass(frozen=True)
-class Claims:
-    """A table of claims."""
-
-    claims: Sequence[Claim]
-    place: str = "set"
-    """Name of the second column."""
-
-    def markdown(self) -> str:
-        rows = [row for claim in self.claims for row in claim.rows()]
-        return harness.markdown_table(["claim", self.place, "gap ± se", "verdict"], rows)
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """Lay out claims, with a row for each place."""
+    rows = [row for claim in claims for row in claim.rows()]
+    return Table(["claim", "set", "gap ± se", "verdict"], rows)
 
 
 @dataclass(frozen=True)
@@ -119,8 +100,7 @@ class Line:
     """One curve of a panel."""
 
     label: str
-    curve: pd.DataFrame
-    """A row for each trial, a column for each point."""
+    curve: pd.DataFrame  # A row for each trial, a column for each point
     style: Mapping[str, Any]
 
 
@@ -131,8 +111,7 @@ class Panel:
     title: str
     x: Sequence[float]
     lines: Sequence[Line]
-    ticks: Sequence[str] | None = None
-    """Names of the points."""
+    ticks: Sequence[str] | None = None  # Names of the points
 
 
 @dataclass(frozen=True)
@@ -151,17 +130,15 @@ class Curves:
     def draw(self) -> Any:
         figure, grid = pictures.panels(len(self.rows), len(self.rows[0]), **self.options)
         for i, (places, row) in enumerate(zip(grid, self.rows, strict=True)):
+            x_label = self.x_label if i == len(grid) - 1 else ""
             for place, panel in zip(places, row, strict=True):
                 for line in panel.lines:
                     pictures.line(place, panel.x, line.curve, label=line.label, **line.style)
-                place.set_title(panel.title, fontsize=9)
-                pictures.tidied(place)
+                pictures.tidied(place, panel.title, x_label)
                 if panel.ticks is not None:
                     place.set_xticks(panel.x, panel.ticks)
             places[0].set_ylabel(self.y_labels[min(i, len(self.y_labels) - 1)], fontsize=9)
             pictures.legend_beside(places[-1])
-        for place in grid[-1]:
-            place.set_xlabel(self.x_label, fontsize=9)
         figure.suptitle(f"{self.title} (mean ± standard error)", fontsize=11)
         return figure
 
@@ -172,8 +149,7 @@ class Picture:
 
     stem: str
     title: str
-    draw: Callable[[], Any]
-    """Returns a matplotlib figure."""
+    draw: Callable[[], Any]  # Returns a matplotlib figure
     n_colors: int | None = None
     """Size of the palette that it is stored with, as noisy images hardly compress otherwise."""
 
@@ -187,7 +163,7 @@ class Page:
 
 
 #: A part of a report; a string is a line of Markdown.
-Block = str | Table | Claims | Curves | Picture | Page
+Block = str | Table | Curves | Picture | Page
 
 
 class _Places(dict[str, Any]):
@@ -199,12 +175,11 @@ class _Places(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         found = getattr(self._parts, name)
-        if not callable(found):
-            return found
-        blocks = found()
-        single = isinstance(blocks, Block)
-        rendered = _rendered(self["study"].stem, [blocks] if single else list(blocks))
-        return "\n".join(rendered[1:])
+        found = found() if callable(found) else found
+        blocks = [found] if isinstance(found, Block) else list(found)
+        claims = [block for block in blocks if isinstance(block, Claim)]
+        blocks = [claims_table(claims)] if claims else blocks
+        return "\n".join(_rendered(self["study"].stem, blocks)[1:])
 
 
 def fill(results: Results[Any], parts: Callable[[Results[Any]], Any], page: str | Path) -> str:

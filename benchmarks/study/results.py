@@ -1,15 +1,10 @@
 """The results of a study as a data frame, read from its log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import product
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import Record
@@ -30,6 +25,7 @@ class Results(Generic[S]):
         self.study = study
         self._log = study.log.read()
         self._by_point: dict[str, dict[Any, pd.Series]] = {}
+        self._wide: dict[str, pd.DataFrame] = {}
 
     @cached_property
     def records(self) -> dict[Task, Record]:
@@ -76,10 +72,7 @@ class Results(Generic[S]):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row for each set, cell, method and trial.
-
-        The results of a method that uses no answers are repeated for every cell.
-        """
+        """One row for each set, cell, method and trial; results without answers are repeated."""
         measured: dict[tuple[str, Any, Any], list[tuple[int, Record]]] = {}
         for task, record in self.records.items():
             measured.setdefault(task[:3], []).append((task.trial, record))
@@ -97,13 +90,15 @@ class Results(Generic[S]):
         return found
 
     def values(self, name: str, cell: Any, method: Any, field: str = "ari") -> pd.Series:
-        """Return one field of the results at one point, by trial."""
         if field not in self._by_point:
-            known = self.frame.dropna(subset=[field]) if field in self.frame else self.frame[:0]
-            groups = known.set_index("trial").groupby(POINT) if len(known) else []
+            known = self._known(field).set_index("trial")
+            groups = known.groupby(POINT) if len(known) else []
             self._by_point[field] = {point: rows[field] for point, rows in groups}
         found = self._by_point[field].get((name, cell.name, method.name))
         return pd.Series(dtype=float) if found is None else found.infer_objects()
+
+    def _known(self, field: str) -> pd.DataFrame:
+        return self.frame.dropna(subset=[field]) if field in self.frame else self.frame[:0]
 
     def score(self, name: str, cell: Any, method: Any, field: str = "ari") -> Score:
         """Average a field over trials; notes how many trials were refused."""
@@ -112,7 +107,6 @@ class Results(Generic[S]):
         return Score(score.mean, score.error, f" ({refused} refused)" if refused else "")
 
     def n_refused(self, name: str, cell: Any, method: Any) -> int:
-        """Count the trials in which a method refused the answers."""
         return len(self.values(name, cell, method, "failure"))
 
     def curve(
@@ -133,48 +127,17 @@ class Results(Generic[S]):
     ) -> pd.Series:
         """Average over sets and cells, by trial.
 
-        Only points are counted at which the methods in `beside` have results too, so that all of
-        these methods are averaged over the same points.
+        Only points count at which the methods in `beside` have results too, so that averages are
+        over the same points.
         """
-        wide = self._wide(field)
-        wanted = [method.name, *(other.name for other in beside)]
-        keys = [cell.name for cell in cells]
-        points = [at for pair in product(names, keys) for at in wide.rows.get(pair, ())]
-        if not points or not set(wanted) <= set(wide.columns):
+        if field not in self._wide:
+            known = self._known(field).reindex(columns=[*POINT, "trial", field])
+            at = [*POINT[:2], "trial"]
+            self._wide[field] = known.pivot(index=at, columns="method", values=field)
+        wide, compared = self._wide[field], {m.name: None for m in (method, *beside)}
+        if not set(compared) <= set(wide.columns):
             return pd.Series(dtype=float)
-        found = wide.values[np.ix_(points, [wide.columns[name] for name in wanted])]
-        is_whole = ~np.isnan(found).any(axis=1)
-        trials = wide.trials[points][is_whole]
-        return pd.Series(found[is_whole, 0]).groupby(trials).mean().rename_axis("trial")
-
-    def _wide(self, field: str) -> _Wide:
-        if field not in self._wide_frames:
-            self._wide_frames[field] = _Wide.of(self.frame, field)
-        return self._wide_frames[field]
-
-    @cached_property
-    def _wide_frames(self) -> dict[str, _Wide]:
-        return {}
-
-
-class _Wide(NamedTuple):
-    """One field with a row for each set, cell and trial, and a column for each method."""
-
-    values: NDArray[np.float64]
-    columns: dict[str, int]
-    rows: dict[tuple[str, str], list[int]]
-    """Rows of each set and cell."""
-    trials: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, field: str) -> _Wide:
-        known = frame.dropna(subset=[field]) if field in frame else frame[:0]
-        values = known[field].astype(float) if len(known) else known["trial"]
-        found = values.set_axis(pd.MultiIndex.from_frame(known[[*POINT, "trial"]])).unstack(
-            "method"
-        )
-        rows: dict[tuple[str, str], list[int]] = {}
-        for at, (name, cell, _) in enumerate(found.index):
-            rows.setdefault((name, cell), []).append(at)
-        columns = {name: at for at, name in enumerate(found.columns)}
-        return cls(found.to_numpy(float), columns, rows, found.index.get_level_values(2).to_numpy())
+        at = wide.index.isin([cell.name for cell in cells], level="cell")
+        at &= wide.index.isin(list(names), level="set")
+        whole = wide.loc[at, list(compared)].dropna()
+        return whole[method.name].astype(float).groupby("trial").mean()

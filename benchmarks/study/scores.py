@@ -1,9 +1,8 @@
 """Means over trials with standard errors, paired differences, and verdicts on them."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -24,17 +23,15 @@ class Score:
 
     mean: float = float("nan")
     error: float = float("nan")
-    note: str = ""
-    """Text printed after it."""
-    is_gap: bool = False
-    """Whether it is a difference, printed with its sign."""
+    note: str = ""  # Text printed after it
+    is_gap: bool = False  # Whether it is a difference, printed with its sign
 
     @classmethod
-    def of(cls, values: pd.Series) -> Score:
+    def of(cls, values: pd.Series) -> Self:
         return cls(*mean_and_error(values.dropna()))
 
     @classmethod
-    def with_interval(cls, values: pd.Series, confidence: float = 0.95) -> Score:
+    def with_interval(cls, values: pd.Series, confidence: float = 0.95) -> Self:
         """Average over trials; the error is half the width of the mean's confidence interval."""
         score, n = cls.of(values), values.count()
         factor = student.ppf((1 + confidence) / 2, n - 1) if n > 1 else 1.0
@@ -111,3 +108,9 @@ def in_order(scores: Mapping[str, Score]) -> str:
     known = {label: score.mean for label, score in scores.items() if score.is_known}
     best_first = sorted(known.items(), key=lambda item: -item[1])
     return " > ".join(f"{label} {mean:.2f}" for label, mean in best_first) or "not complete"
+
+
+def best_of(candidates: Iterable[Any], score: Callable[[Any], Score]) -> tuple[Any, Score]:
+    """Find the candidate of the highest mean, and its score; None if no score is known."""
+    known = [(one, of) for one in candidates if (of := score(one)).is_known]
+    return max(known, key=lambda pair: pair[1].mean, default=(None, Score()))

@@ -25,7 +25,7 @@ from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 
 N_PERSONS = 3
-LEAF = s.variant("leaf", s.MAIN)
+LEAF = s.Variant("leaf", s.MAIN)
 
 
 def _faces(name: str, scale: str | None = None) -> Dataset:
@@ -80,15 +80,15 @@ def test_table_has_the_papers_methods() -> None:
 
 
 def test_version_and_estimator_have_the_parameters_of_a_variant() -> None:
-    knn = s.variant("knn", 40)
+    knn = s.Variant("knn", 40)
     assert LEAF.version(5) != LEAF.version(10)
     assert knn.version(5) == knn.version(10)
     assert knn.similarity(300, 10).scale_neighbors == 40
-    assert s.variant("leaf", "2 N draws").similarity(300, 10).max_samples == 600
-    assert s.variant("uniform", "smallest child 5").similarity(300, 10).min_samples_leaf == 5
+    assert s.Variant("leaf", "2 N draws").similarity(300, 10).max_samples == 600
+    assert s.Variant("uniform", "smallest child 5").similarity(300, 10).min_samples_leaf == 5
 
 
-@pytest.mark.parametrize("of", [s.variant("knn", 20), LEAF], ids=lambda of: of.method)
+@pytest.mark.parametrize("of", [s.Variant("knn", 20), LEAF], ids=lambda of: of.method)
 def test_graph_is_that_of_spectral_clustering(of: s.Variant) -> None:
     between = s.affinity(s.FACES, of, 3, 0)
     graph = SpectralClustering(N_PERSONS, n_neighbors=9, random_state=0).fit(between).graph_
@@ -96,7 +96,7 @@ def test_graph_is_that_of_spectral_clustering(of: s.Variant) -> None:
 
 
 def test_selections_are_part_of_the_plain_graph() -> None:
-    plain, *others = (s.graph(s.FACES, s.variant(method, 20), 9, 3, 0) for method in s.EUCLIDEAN)
+    plain, *others = (s.graph(s.FACES, s.Variant(method, 20), 9, 3, 0) for method in s.EUCLIDEAN)
     for kept in others:
         assert kept.nnz < plain.nnz
         assert (kept.multiply(plain > 0) != kept).nnz == 0
@@ -105,7 +105,7 @@ def test_selections_are_part_of_the_plain_graph() -> None:
 def test_run_measures_what_the_log_lacks(
     small: s.ClustrfStudy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = (s.variant("knn", 20), s.variant("dominant", 20), LEAF, s.variant("leaf", "2 N draws"))
+    few = (s.Variant("knn", 20), s.Variant("dominant", 20), LEAF, s.Variant("leaf", "2 N draws"))
     monkeypatch.setattr(s, "VARIANTS", few)
     run(small, 1)
     complete = small.log.read()

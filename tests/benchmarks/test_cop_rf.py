@@ -152,7 +152,8 @@ def test_every_method_finds_the_same_groups_in_iris_again(method: Method) -> Non
     task = Task("iris", method, study.base(method, s.Cell(34)), 0)
     found = study.measure(task)
     assert found.get("failure") or found["ari"] > 0.3
-    assert study.measure(task) == found
+    again = study.measure(task)
+    assert [again.get(k) for k in ("ari", "failure")] == [found.get(k) for k in ("ari", "failure")]
 
 
 def test_only_hard_methods_refuse_contradictions(

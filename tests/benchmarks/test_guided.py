@@ -220,12 +220,13 @@ def _fill(small: GuidedStudy, lead: float) -> None:
 @pytest.mark.parametrize(("lead", "words"), [(0.1, "(reached; sought"), (-0.1, "**not reached**")])
 def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words: str) -> None:
     _fill(small, lead)
-    lines = GuidedReport(Results(small)).in_short().splitlines()
+    text, table = GuidedReport(Results(small)).in_short()
+    lines = str(text).splitlines()
     assert f"Lead {lead:+.3f} ± 0.000" in lines[0]
     assert words in lines[0]
     assert lines[-1].startswith("- Of the other methods that run on all sets the best is ")
     n_behind = 0 if lead > 0 else 2
-    assert f"{n_behind} of 2 ({n_behind} of 2) at 30 %" in lines[2]
+    assert table.rows[-1][:2] == ["30 % wrong", f"{n_behind} of 2 ({n_behind} of 2)"]
     assert ("in 3 of 3 cells" in lines[1]) == (lead > 0)
 
 

@@ -21,12 +21,12 @@ from benchmarks.study.methods import Method, noted, selected
 from benchmarks.study.problems import Problem
 from benchmarks.study.report import (
     Claim,
-    Claims,
     Curves,
     Line,
     Page,
     Panel,
     Table,
+    claims_table,
     counted,
     fill,
 )
@@ -305,10 +305,11 @@ def test_verdicts_allow_for_the_standard_error(mean: float, error: float, word: 
 def test_claims_name_the_least_favorable_comparison() -> None:
     ours = pd.DataFrame({5: [0.7, 0.7], 9: [0.8, 0.8]})
     others = {"A": ours - 0.2, "B": ours - [0.1, -0.1]}
-    claim = Claim("we win", lambda place: ours, lambda place: others, {"here": 1})
+    theirs = {name: lambda _, at=at: at for name, at in others.items()}
+    claim = Claim("we win", lambda _: ours, theirs, {"here": 1})
     row = ["we win", "here", "-0.100 ± 0.000 (B at 9)", "**no**: 3 in favour, 1 against"]
     assert claim.rows() == [row]
-    assert "| we win | here | -0.100 ± 0.000 (B at 9) |" in Claims([claim]).markdown()
+    assert "| we win | here | -0.100 ± 0.000 (B at 9) |" in claims_table([claim]).markdown()
     assert counted([claim]) == "above in 3 of 4 comparisons, level in 0, below in 1"
     below = Claim("B wins", lambda place: ours[9], lambda place: others["B"][9], ["here"], True)
     assert below.rows()[0][2:] == ["-0.100 ± 0.000", "yes"]

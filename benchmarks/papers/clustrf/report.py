@@ -1,7 +1,5 @@
 """The parts of ``report.md``: Table 2, the paper's claims, readings of the paper, and pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import product
@@ -13,20 +11,20 @@ import pandas as pd
 
 from benchmarks.papers.clustrf import study as s
 from benchmarks.study.command import study_command
+from benchmarks.study.log import seed_of
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, matrix_picture, panels
 from benchmarks.study.problems import Floats
-from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, Picture, Table
+from benchmarks.study.report import Block, Claim, Curves, Line, Panel, Picture, Table
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area
-from benchmarks.study.tags import seed_of
 
 #: The areas of the paper's Table 2, in its unit: at each M, or one where there is no M.
 PUBLISHED = pd.read_csv(Path(__file__).with_name("published.csv"), index_col=["set", "method"])
 SHOWN_K, SHOWN_FACES = 50, 10
-FORESTS = tuple(s.variant(kind, s.MAIN) for kind in s.FORESTS)
+FORESTS = tuple(s.Variant(kind, s.MAIN) for kind in s.FORESTS)
 FOREST_LABELS = [of.label for of in FORESTS]
 #: The methods of Figures 3 and 5: with the paper's M, and with the main reading.
-SHOWN = (*(s.variant(method, s.M[0]) for method in s.EUCLIDEAN), *FORESTS)
+SHOWN = (*(s.Variant(method, s.M[0]) for method in s.EUCLIDEAN), *FORESTS)
 COLORS = dict(zip(s.LABELS, (GRAY, PINK, GREEN, ORANGE, RED, BLUE), strict=True))
 
 
@@ -55,7 +53,7 @@ class ClustrfReport:
 
     def best(self, name: str, method: str) -> pd.Series:
         """Return `height` of a method at the M that is best on average."""
-        heights = [self.height(name, s.variant(method, m)) for m in s.M]
+        heights = [self.height(name, s.Variant(method, m)) for m in s.M]
         return max(heights, key=lambda values: values.mean() if len(values) else -np.inf)
 
     def table_2(self) -> Iterator[Table]:
@@ -63,7 +61,7 @@ class ClustrfReport:
             rows: list[list[Any]] = []
             for method, label in s.LABELS.items():
                 settings = s.M if method in s.EUCLIDEAN else (s.MAIN,)
-                heights = [self.height(name, s.variant(method, setting)) for setting in settings]
+                heights = [self.height(name, s.Variant(method, setting)) for setting in settings]
                 rows.append([label, *map(percent, heights)])
                 if name in self.published:
                     paper = PUBLISHED.loc[(name, method)].dropna()
@@ -71,18 +69,18 @@ class ClustrfReport:
             header = [f"{title} ({len(s.problem(name).y)} rows)", *(f"M = {m}" for m in s.M)]
             yield Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
 
-    def claims(self) -> Claims:
+    def claims(self) -> Iterator[Claim]:
         where = {label: name for name, label in self.sets.items()}
         forests = {of.label: partial(self.height, of=of) for of in FORESTS}
         euclidean = {s.LABELS[m]: partial(self.best, method=m) for m in s.EUCLIDEAN}
         (leaf, of_leaf), *others = forests.items()
         (knn, of_knn), *selections = euclidean.items()
-        found = [Claim(f"{a} above {leaf}", ours, of_leaf, where) for a, ours in others]
+        for a, ours in others:
+            yield Claim(f"{a} above {leaf}", ours, of_leaf, where)
         for (a, ours), (b, theirs) in product(forests.items(), euclidean.items()):
-            found.append(Claim(f"{a} above {b} at its best M", ours, theirs, where))
+            yield Claim(f"{a} above {b} at its best M", ours, theirs, where)
         for a, ours in selections:
-            found.append(Claim(f"{a} above {knn}, each at its best M", ours, of_knn, where))
-        return Claims(found)
+            yield Claim(f"{a} above {knn}, each at its best M", ours, of_knn, where)
 
     def declines(self) -> Table:
         """Compare the largest k with the best: the paper calls only Adpt stable."""
@@ -98,7 +96,7 @@ class ClustrfReport:
         for name in self.published:
             rows = []
             for reading in s.READINGS:
-                leaf, *others = (self.height(name, s.variant(kind, reading)) for kind in s.FORESTS)
+                leaf, *others = (self.height(name, s.Variant(kind, reading)) for kind in s.FORESTS)
                 signed = [percent(values - leaf, "+.1f") for values in others]
                 rows.append([reading, *map(percent, (leaf, *others)), *signed])
                 gaps[reading] += [(values - leaf).mean() for values in others]
@@ -123,7 +121,6 @@ class ClustrfReport:
             yield Picture(f"affinity_{name}", f"Affinities on {name}", draw)
 
     def matrices(self, name: str) -> Any:
-        """Draw the graphs of all methods, with the share of affinity within classes."""
         y, seed = s.problem(name).y, seed_of("clustrf", name, 0)
         order = np.argsort(y, kind="stable")
         is_same = y[order][:, None] == y[order]
@@ -150,11 +147,7 @@ class ClustrfReport:
 
     @cached_property
     def of_one_person(self) -> dict[str, tuple[Floats, float, float]]:
-        """Affinities among images of one person, by forest, in the first trial.
-
-        The affinities of the first images of the first person; the sum over pairs of images of a
-        person, averaged over persons; and this sum as a share of all affinity of the images.
-        """
+        """Affinities within persons, by forest: of the first images, their sum, and their share."""
         found = {}
         y, seed = s.problem(s.FACES).y, seed_of("clustrf", s.FACES, 0)
         for of in FORESTS:
@@ -173,8 +166,7 @@ class ClustrfReport:
         for panel, (label, (first, *_)) in zip(grid[0], self.of_one_person.items(), strict=True):
             image = panel.imshow(first, cmap="magma", vmin=0, vmax=top)
             panel.set_title(f"{label} ({first.sum():.1f})", fontsize=9)
-            panel.set_xticks([])
-            panel.set_yticks([])
+            panel.set(xticks=[], yticks=[])
         figure.colorbar(image, ax=list(grid[0]), shrink=0.8)
         title = f"Affinities of {SHOWN_FACES} images of one person (and their sum)"
         figure.suptitle(title, fontsize=11)

@@ -1,20 +1,18 @@
 """The study: spectral clustering of graphs, by the size of the neighborhood."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from benchmarks.study.engine import Study, Task
+from benchmarks.study.log import parameters_of, seed_of, seeded, tag_of
 from benchmarks.study.methods import SIMILARITIES
 from benchmarks.study.problems import Problem, load, to_range
-from benchmarks.study.tags import parameters_of, seed_of, seeded, tag_of
 from clew.cluster import SpectralClustering
 from clew.graphs import nearest_graph
 from clew.metrics import adjusted_rand_score
@@ -30,17 +28,12 @@ ROWS_PER_PERSON, N_COMPONENTS = 100, 30
 M = (20, 40, 60, 80, 100)
 #: Neighbors in the graph that is cut.
 K = tuple(range(10, 101, 10))
-Kind = Literal["leaf", "uniform", "adaptive"]
 EUCLIDEAN = ("knn", "dominant", "consensus")
-FORESTS: tuple[Kind, ...] = ("leaf", "uniform", "adaptive")
+FORESTS = ("leaf", "uniform", "adaptive")
 LABELS = {
-    "knn": "kNN",
-    "dominant": "DN",
-    "consensus": "cons-kNN",
-    "leaf": "ClustRF-Bi",
-    "uniform": "ClustRF-Strct-Unfm",
-    "adaptive": "ClustRF-Strct-Adpt",
-}
+    "knn": "kNN", "dominant": "DN", "consensus": "cons-kNN", "leaf": "ClustRF-Bi",
+    "uniform": "ClustRF-Strct-Unfm", "adaptive": "ClustRF-Strct-Adpt",
+}  # fmt: skip
 SELECTIONS = {"dominant": "dominant neighbors", "consensus": "consensus kNN"}
 MAIN = "smallest child 1"
 #: Settings that the paper does not specify ("readings"): the smallest node, and the number of rows
@@ -60,7 +53,7 @@ class Variant:
     """A method with one setting: M for Gaussian affinities, one of `READINGS` for forests."""
 
     method: str
-    setting: str
+    setting: str | int
 
     @property
     def name(self) -> str:
@@ -81,7 +74,7 @@ class Variant:
     def similarity(self, n_rows: int, n_trees: int) -> Any:
         if not self.is_forest:
             return SIMILARITIES["adaptive kNN"](0).set_params(scale_neighbors=int(self.setting))
-        reading = READINGS[self.setting]
+        reading = READINGS[str(self.setting)]
         return SIMILARITIES["ClustRF"](n_trees).set_params(
             affinity=self.method,
             min_samples_leaf=int(reading.get("min_samples_leaf", 1)),
@@ -97,17 +90,12 @@ class Variant:
 
     def version(self, n_trees: int) -> str:
         parts = [part for part in (self.similarity(100, n_trees), self.selection(2)) if part]
-        return tag_of(self.method, self.setting, *map(parameters_of, parts))
-
-
-def variant(method: str, setting: object) -> Variant:
-    """Return a method with a setting."""
-    return Variant(method, str(setting))
+        return tag_of(self.method, str(self.setting), *map(parameters_of, parts))
 
 
 VARIANTS = (
-    *(variant(method, m) for m in M for method in EUCLIDEAN),
-    *(variant(method, reading) for reading in READINGS for method in FORESTS),
+    *(Variant(method, m) for m in M for method in EUCLIDEAN),
+    *(Variant(method, reading) for reading in READINGS for method in FORESTS),
 )
 
 
@@ -163,8 +151,7 @@ class ClustrfStudy(Study):
     key_fields: ClassVar[tuple[str, ...]] = ("set", "method", "setting", "k", "trial", "version")
     method_fields: ClassVar[tuple[str, ...]] = ("method", "setting")
 
-    def problem(self, name: str) -> Problem:
-        return problem(name)
+    problem = staticmethod(problem)
 
     def points(self, name: str) -> list[tuple[Variant, Size]]:
         return [(v, Size(k)) for v in VARIANTS if self.trials_of(name, v) for k in self.k]
@@ -180,8 +167,8 @@ class ClustrfStudy(Study):
 
     def key(self, task: Task) -> dict[str, Any]:
         name, of, size, trial = task
-        fields = {"set": name, "method": of.method, "setting": of.setting, "k": size.k}
-        return fields | {"trial": trial, "version": self._version(of)}
+        fields = {"set": name, "method": of.method, "setting": str(of.setting), "k": size.k}
+        return fields | {"trial": trial, "version": self.cached_version(of)}
 
     def group(self, task: Task) -> str:
         """Group by M, as Gaussian graphs are equal in all trials, or by the trial of a forest."""

@@ -1,7 +1,5 @@
 """Figure 13: affinity propagation, with the usual preference and with the true number of groups."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The parts of ``report.md`` for Figures 6, 13 and 14: affinities, faces, and scores of answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -13,19 +11,14 @@ import pandas as pd
 from benchmarks.papers.cop_rf import study as s
 from benchmarks.study import pictures as pic
 from benchmarks.study.methods import Method
-from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, Picture, Table
+from benchmarks.study.report import Block, Claim, Curves, Line, Panel, Picture, Table, claims_table
 from benchmarks.study.results import Results
 from benchmarks.study.scores import averaged
 
 #: Suffixes of field names, and what they mean.
 ENDS = {"": "median preference", "_at_k": "as many groups as people"}
-FACE_COLORS = dict(
-    zip(
-        s.EXEMPLARS,
-        (*[pic.GRAY] * 2, *[pic.ORANGE] * 2, pic.RED, pic.BLUE, pic.PINK, pic.SKY, pic.GREEN),
-        strict=True,
-    )
-)
+COLORS = (*[pic.GRAY] * 2, *[pic.ORANGE] * 2, pic.RED, pic.BLUE, pic.PINK, pic.SKY, pic.GREEN)
+FACE_COLORS = dict(zip(s.EXEMPLARS, COLORS, strict=True))
 EUCL, _, RF, RF_LINKS, HARD, DEFAULT, *_ = s.EXEMPLARS
 KINDS, MEDIAN = ("right", "wrong"), s.QUANTILES.index(0.5)
 CLEAN, NOISY, _ = s.TABLES
@@ -51,15 +44,13 @@ class FigureParts:
             draw = partial(self.matrices, name)
             yield Picture(f"blocks_{name}", f"Affinities, {name}", draw, n_colors=64)
 
-    def affinity_claims(self) -> Claims:
+    def affinity_claims(self) -> list[Claim]:
         *others, hard, default = s.BLOCKS
 
         def auc(name: str, method: Method, place: int = -1) -> pd.Series:
             return self.results.values(name, CLEAN.cells(name)[place], method, "auc")
 
-        def rivals(name: str) -> dict[str, pd.Series]:
-            return {m.label: auc(name, m) for m in others}
-
+        rivals = {m.label: partial(auc, method=m) for m in others}
         text = "above SL, E2CP and RF+E2CP with most answers"
         claims = [
             Claim(f"{m.label} {text}", partial(auc, method=m), rivals, self.shown)
@@ -67,10 +58,9 @@ class FigureParts:
         ]
         most, fewest = (partial(auc, method=hard, place=place) for place in (-1, 0))
         text = f"{hard.label} with most answers above {hard.label} with fewest"
-        return Claims([*claims, Claim(text, most, fewest, self.shown)])
+        return [*claims, Claim(text, most, fewest, self.shown)]
 
     def matrices(self, name: str) -> Any:
-        """Draw affinities: a column for each method, a row for each number of answers."""
         study, y = self.results.study, s.problem(name).y
         order, cells = np.argsort(y, kind="stable"), CLEAN.cells(name)[::2]
         size = (2.1 * len(s.BLOCKS), 2.25 * len(cells) + 0.4)
@@ -122,16 +112,13 @@ class FigureParts:
         header = [f"{amount} answers" for amount in s.amounts(name)]
         return Table([ENDS[end], *header, "mean", "groups", "not converged"], rows)
 
-    def face_claims(self) -> Claims:
-        """Claim that the methods are in the order that the paper reports."""
+    def face_claims(self) -> Iterator[Claim]:
         places = product(self.face_sets, ENDS)
         where = {f"{name}, {ENDS[end]}": (name, end) for name, end in places}
         pairs = ((RF, EUCL), (RF_LINKS, RF), (HARD, RF_LINKS), (DEFAULT, RF_LINKS))
-        claims = []
         for a, b in pairs:
             ours, theirs = (partial(self.face_mean, method=m) for m in (a, b))
-            claims.append(Claim(f"{a.label} above {b.label}", ours, theirs, where))
-        return Claims(claims)
+            yield Claim(f"{a.label} above {b.label}", ours, theirs, where)
 
     def face_panel(self, name: str, end: str) -> Panel:
         lines = []
@@ -153,7 +140,7 @@ class FigureParts:
             yield Table([name, *header, *(f"median, {kind}" for kind in KINDS)], rows)
         right, wrong = (partial(self.quantile, method=s.DOUBTS[0], kind=kind) for kind in KINDS)
         text = "wrong answers have a higher median inconsistency"
-        yield Claims([Claim(text, wrong, right, self.shown)])
+        yield claims_table([Claim(text, wrong, right, self.shown)])
         if self.shown:
             yield Picture("doubts", "Scores of answers", self.boxes)
 
@@ -176,12 +163,10 @@ class FigureParts:
                     patch.set_facecolor(color)
                 for line in drawn["medians"]:
                     line.set_color("black")
-                pic.tidied(panel)
+                auc = self.results.score(name, NOISY.cells(name)[s.MIDDLE], m, "auc")
+                pic.tidied(panel, m.label if name == self.shown[0] else "", f"AUC {auc}")
                 panel.grid(visible=False)
                 panel.set_xticks([1, 2], KINDS)
-                auc = self.results.score(name, NOISY.cells(name)[s.MIDDLE], m, "auc")
-                panel.set_xlabel(f"AUC {auc}", fontsize=8)
-                panel.set_title(m.label if name == self.shown[0] else "", fontsize=9)
             row[0].set_ylabel(name, fontsize=10)
         figure.suptitle(f"Scores of answers, {s.NOISE:.0%} of them wrong", fontsize=11)
         return figure

@@ -1,7 +1,5 @@
 """The parts of ``report.md`` on the tables: areas, claims, and which figures are reproduced."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -19,9 +17,9 @@ from benchmarks.study import report as parts
 from benchmarks.study.command import study_command
 from benchmarks.study.engine import method_named
 from benchmarks.study.methods import Method
-from benchmarks.study.report import Block, Claim, Claims, Curves, Line, Panel, Picture, Table
+from benchmarks.study.report import Block, Claim, Curves, Line, Panel, Picture, Table
 from benchmarks.study.results import Results
-from benchmarks.study.scores import Score, area, averaged, in_order
+from benchmarks.study.scores import Score, area, averaged, best_of, in_order
 
 #: Areas of the paper's tables, a row for each table and set; ERCe is left out.
 PUBLISHED = pd.read_csv(Path(__file__).with_name("published.csv"), index_col=["table", "set"])
@@ -45,12 +43,9 @@ CHOICES = tuple(m for m in s.METHODS if m not in COLUMNS.values())
 CLEAN, NOISY, RATES = s.TABLES
 #: Points of the curves.
 MOMENTS = {
-    "fewest, right": (CLEAN, 0),
-    "most, right": (CLEAN, -1),
-    "fewest, 15 % wrong": (NOISY, 0),
-    "most, 15 % wrong": (NOISY, -1),
-    "30 % wrong": (RATES, -1),
-}
+    "fewest, right": (CLEAN, 0), "most, right": (CLEAN, -1), "fewest, 15 % wrong": (NOISY, 0),
+    "most, 15 % wrong": (NOISY, -1), "30 % wrong": (RATES, -1),
+}  # fmt: skip
 #: Figure 11: the methods compared, and the paper's averages in percent, by share of wrong answers.
 IMPROVED = {E2CP_PAPER: {0.05: 63, 0.30: 48}, RF_E2CP_PAPER: {0.05: 2, 0.30: 8}}
 GAIN_COLORS = {HARD: pic.RED, DEFAULT: pic.BLUE}
@@ -86,12 +81,13 @@ class CopRfReport(FigureParts):
             self.columns[s.LEAKY] = [s.LEAKY]
             like_paper = [s.LEAKY if name == "glass" else name for name in self.published]
             self.groups["the paper's, Glass with the row number"] = like_paper
+        #: The sets that the paper has, Glass in both forms.
+        self.comparable = [*self.published, *(name for name in self.columns if name == s.LEAKY)]
 
     def curve(self, name: str, method: Method, table: s.Curve) -> pd.DataFrame:
         return self.results.curve(name, table.cells(name), method)
 
     def area(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
-        """Average the area over sets, by trial."""
         return averaged([area(self.curve(name, method, table)) for name in names])
 
     def height(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
@@ -99,12 +95,10 @@ class CopRfReport(FigureParts):
         return self.area(names, method, table) / (len(table.cells(names[0])) - 1)
 
     def at(self, names: Sequence[str], method: Method, table: s.Curve, place: int) -> pd.Series:
-        """Average one point of the curve over sets, by trial."""
         cells = [(name, table.cells(name)[place]) for name in names]
         return averaged([self.results.values(name, cell, method) for name, cell in cells])
 
     def in_short(self) -> Iterator[Block]:
-        """Count the reproduced areas, and compare averages of E2CP and COP-RF with the paper's."""
         found = [word for column in COLUMNS for word in self.verdicts(column, self.published)]
         yield f"Of the paper's areas on {len(self.published)} sets {counted(found)}."
         ours = {"E2CP": (E2CP_PAPER, E2CP), "COP-RF": (HARD, DEFAULT, BOTH)}
@@ -122,18 +116,12 @@ class CopRfReport(FigureParts):
     def tables(self) -> Iterator[Block]:
         for table in s.TABLES:
             yield f"## {table.title}"
-            rows: list[list[Any]] = [
-                [m.label, *(self.area(names, m, table) for names in self.columns.values())]
-                for m in s.METHODS
-            ]
+            sets = self.columns.values()
+            rows = [[m.label, *(self.area(of, m, table) for of in sets)] for m in s.METHODS]
             for c in COLUMNS:
-                areas = (published_area(table, c, names) for names in self.columns.values())
-                rows.append([f"paper: {c}", *areas])
+                rows.append([f"paper: {c}", *(published_area(table, c, of) for of in sets)])
             yield Table(["method", *self.columns], rows)
-            rows = [
-                [m.label, *(self.share_refused(names, m, table) for names in self.columns.values())]
-                for m in s.HARD
-            ]
+            rows = [[m.label, *(self.share_refused(of, m, table) for of in sets)] for m in s.HARD]
             yield Table(["no groups found", *self.columns], rows)
             yield self.curves(table)
 
@@ -159,7 +147,6 @@ class CopRfReport(FigureParts):
         return Curves(table.stem, title, rows, axis, labels, options)
 
     def which(self) -> parts.Page:
-        """Return the page of the documentation: means, the best by set, and by answers."""
         header, columns = ["method"], []
         for table in s.TABLES:
             header += [table.what, "sets won"]
@@ -193,25 +180,20 @@ class CopRfReport(FigureParts):
         )
 
     def best(self, name: str, table: s.Curve, among: Sequence[Method]) -> tuple[Any, Score]:
-        scores = [(m, Score.of(self.height([name], m, table))) for m in among]
-        known = [(m, score) for m, score in scores if score.is_known]
-        return max(known, key=lambda pair: pair[1].mean, default=(None, Score()))
+        return best_of(among, lambda m: Score.of(self.height([name], m, table)))
 
-    def claims(self) -> Claims:
-        found = []
+    def above(self, other: Method, text: str, where: Any, value: Any, **at: Any) -> Claim:
+        ours, theirs = (partial(value, method=m, **at) for m in (DEFAULT, other))
+        return Claim(f"{DEFAULT.label} above {other.label}{text}", ours, theirs, where)
 
-        def above(other: Method, text: str, where: Any, value: Any, **at: Any) -> None:
-            ours, theirs = (partial(value, method=m, **at) for m in (DEFAULT, other))
-            text = f"{DEFAULT.label} above {other.label}{text}"
-            found.append(Claim(text, ours, theirs, where))
-
+    def claims(self) -> Iterator[Claim]:
         for other, table in product(RIVALS, s.TABLES):
-            above(other, f", Table {table.name}", self.groups, self.area, table=table)
-        above(FOREST, ", Table III", self.singles, self.area, table=NOISY)
-        most, rate = {"table": CLEAN, "place": -1}, {"table": RATES, "place": 3}
-        above(WARD, " with most answers, all right", self.singles, self.at, **most)
-        above(FOREST, f" with {s.ERRORS[3]:.0%} wrong", self.singles, self.at, **rate)
-        return Claims(found)
+            yield self.above(other, f", Table {table.name}", self.groups, self.area, table=table)
+        yield self.above(FOREST, ", Table III", self.singles, self.area, table=NOISY)
+        text, most = " with most answers, all right", {"table": CLEAN, "place": -1}
+        yield self.above(WARD, text, self.singles, self.at, **most)
+        text, rate = f" with {s.ERRORS[3]:.0%} wrong", {"table": RATES, "place": 3}
+        yield self.above(FOREST, text, self.singles, self.at, **rate)
 
     def by_amount(self) -> Table:
         rows = []
@@ -232,10 +214,6 @@ class CopRfReport(FigureParts):
 
     def verdicts(self, column: str, names: Sequence[str]) -> list[str]:
         return [self.verdict(table, name, column)[-1] for table in s.TABLES for name in names]
-
-    @property
-    def comparable(self) -> list[str]:
-        return [*self.published, *(name for name in self.columns if name == s.LEAKY)]
 
     def reproduction(self) -> Iterator[Block]:
         for table in s.TABLES:
@@ -299,9 +277,7 @@ class CopRfReport(FigureParts):
             panel.set_yscale("symlog", linthresh=100)
             panel.set_ylim(-100, 3000)
             panel.set_yticks(TICKS, [f"{tick:+d}" for tick in TICKS])
-            panel.set_title(name, fontsize=9)
-            panel.set_xlabel("wrong answers, %", fontsize=9)
-            pic.tidied(panel)
+            pic.tidied(panel, name, "wrong answers, %")
         grid[0][0].set_ylabel("improvement of the ARI, %", fontsize=9)
         pic.legend_beside(grid[0][-1])
         figure.suptitle("Relative improvement of COP-RF over other propagation", fontsize=11)

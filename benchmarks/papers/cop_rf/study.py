@@ -1,7 +1,5 @@
 """The study: methods, sets and answers of the paper's tables and three of its figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,9 +14,10 @@ from sklearn.preprocessing import minmax_scale
 
 from benchmarks.papers.cop_rf import faces
 from benchmarks.study.engine import Study, Task
-from benchmarks.study.methods import SIMILARITIES, Method, noted
+from benchmarks.study.fits import run_method
+from benchmarks.study.log import parameters_of, seed_of, seeded, tag_of
+from benchmarks.study.methods import SIMILARITIES, Method
 from benchmarks.study.problems import Floats, Ints, Problem, load
-from benchmarks.study.tags import parameters_of, seed_of, seeded, tag_of
 from clew import Constraints
 from clew.metrics import adjusted_rand_score
 from clew.similarity import AdaptiveKNN
@@ -118,11 +117,15 @@ class Curve:
     """A table of the paper, which gives areas under curves, and the figure with the curves."""
 
     name: str
-    title: str
+    answers: str
     what: str
     stem: str
     error: float | None = None
     """Share of wrong answers. None: it grows along the curve, and their number is fixed."""
+
+    @property
+    def title(self) -> str:
+        return f"Table {self.name}: {self.answers}"
 
     def cells(self, name: str) -> list[Cell]:
         if self.error is None:
@@ -131,14 +134,9 @@ class Curve:
 
 
 TABLES = (
-    Curve("II", "Table II: all answers right", "all right", "clean", 0.0),
-    Curve("III", "Table III: exactly 15 % of the answers wrong", "15 % wrong", "noisy", NOISE),
-    Curve(
-        "IV",
-        "Table IV: 5 to 30 % of the answers wrong, their number fixed",
-        "5 to 30 % wrong",
-        "error_rates",
-    ),
+    Curve("II", "all answers right", "all right", "clean", 0.0),
+    Curve("III", "exactly 15 % of the answers wrong", "15 % wrong", "noisy", NOISE),
+    Curve("IV", "5 to 30 % of a fixed number of answers wrong", "5 to 30 % wrong", "error_rates"),
 )
 
 
@@ -237,14 +235,11 @@ class CopRfStudy(Study):
     stem: str = "cop_rf"
     n_trees: int = 1000
 
-    key_fields: ClassVar[tuple[str, ...]] = (
-        "set", "method", "amount", "error", "trial", "version",
-    )  # fmt: skip
+    key_fields = ("set", "method", "amount", "error", "trial", "version")
     no_answers: ClassVar[Cell] = Cell(0)
     refusal: ClassVar[float | None] = 0.0
 
-    def problem(self, name: str) -> Problem:
-        return problem(name)
+    problem = staticmethod(problem)
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
         """Return the methods and cells of all tables and figures that contain a set."""
@@ -274,7 +269,7 @@ class CopRfStudy(Study):
     def key(self, task: Task) -> dict[str, Any]:
         name, method, (amount, error), trial = task
         fields = {"set": name, "method": method.name, "amount": amount, "error": error}
-        return fields | {"trial": trial, "version": self._version(method)}
+        return fields | {"trial": trial, "version": self.cached_version(method)}
 
     def group(self, task: Task) -> int:
         return task.trial
@@ -286,7 +281,11 @@ class CopRfStudy(Study):
         if method in DOUBTS:
             return self._doubts(of, method, known, seed)
         if method.clusterer:
-            return self._groups(of, method, known, seed)
+            X, k = given(name, method.input, self.n_trees, seed), of.n_classes
+            found = run_method(method, X, known, (k,), seed, self.n_trees)
+            if found.labels:
+                found.notes["ari"] = float(adjusted_rand_score(of.y, found.labels[k]))
+            return found.notes
         between = affinity(name, method, known, self.n_trees, seed)
         if method in EXEMPLARS:
             return faces.both(between, of.y, seed)
@@ -296,15 +295,6 @@ class CopRfStudy(Study):
 
     def seed(self, name: str, trial: int) -> int:
         return seed_of("method", name, trial)
-
-    def _groups(self, of: Problem, method: Method, known: Constraints, seed: int) -> dict[str, Any]:
-        model = seeded(method.model(of.n_classes, self.n_trees), seed)
-        extra = {"constraints": known} if method.uses_answers else {}
-        found: dict[str, Any] = {}
-        with noted(found):
-            labels = model.fit(given(of.name, method.input, self.n_trees, seed), **extra).labels_
-            found["ari"] = float(adjusted_rand_score(of.y, labels))
-        return found
 
     def _doubts(self, of: Problem, method: Method, known: Constraints, seed: int) -> dict[str, Any]:
         """Return the AUC of wrong answers, and quantiles of the scores of right and wrong ones."""

@@ -1,7 +1,5 @@
 """Figure 5: soft and hard answers about rows near the boundaries of three groups in the plane."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -82,5 +80,4 @@ def _shaded(place: Any, width: str, kind: str) -> None:
     place.contourf(x, y, entropy, levels=12, cmap="Greys", alpha=0.7)
     place.scatter(*X.T, c=np.array([BLUE, PINK, GREEN])[model.labels_], s=8)
     place.set_title(f"{width}, {kind}: {share:.1%}", fontsize=9)
-    place.set_xticks([])
-    place.set_yticks([])
+    place.set(xticks=[], yticks=[])

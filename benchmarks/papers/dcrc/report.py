@@ -1,7 +1,5 @@
 """The report of the study: tables, curves and the paper's claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -16,7 +14,7 @@ from benchmarks.study import pictures
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
-from benchmarks.study.report import Claim, Claims, Curves, Line, Panel, Picture, Table, counted
+from benchmarks.study.report import Claim, Curves, Line, Panel, Picture, Table, counted
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, in_order
 from clew.questions import pair_information, triplet_information
@@ -38,6 +36,13 @@ class DcrcReport:
         self.sets, self.most = self.study.found_sets, self.study.curve[-1]
         self.with_none = [s.NO_ANSWERS, *self.study.curve]
         self.sizes = ", ".join(f"{share:g} N" for share in self.study.shares)
+        self.figure_2 = Picture("information", "Figure 2", _information)
+        shown, sizes = [m for m in s.METHODS if m not in (s.HARD, s.FREE)], self.study.curve
+        self.figure_4 = self._curves(shown, "curves", "Figure 4", sizes)
+        self.figure_6 = self._curves((s.LINEAR, s.HARD), "hard", "Figure 6: soft and hard", sizes)
+        methods = (s.LINEAR, s.FREE, s.KMEANS)
+        self.figure_7 = self._curves(methods, "balance", "Figure 7: balance", self.with_none)
+        self.figure_5 = Picture("entropy", "Figure 5", boundaries.draw)
 
     def values(self, method: Method, cell: s.Cell, field: str) -> partial[pd.Series]:
         return partial(self.results.values, cell=cell, method=method, field=field)
@@ -51,8 +56,7 @@ class DcrcReport:
         curves = {m.label: self.curve(m, field) for m in others}
         names = "every comparator" if s.ITML in others else ", ".join(curves)
         text += f"{ours.label} above {names}, {CLAIMED[field]}"
-        theirs = partial(_each, curves)
-        return Claim(text, self.curve(ours, field), theirs, self.sets)
+        return Claim(text, self.curve(ours, field), curves, self.sets)
 
     def in_short(self) -> str:
         lines = [
@@ -66,10 +70,7 @@ class DcrcReport:
         last = f"Digits-389, {self.most.name}: DCRC F {ours}, ITML {theirs} (the paper .97)."
         return "\n".join([*lines, "", last])
 
-    def claims(self) -> Claims:
-        return Claims(list(self._claims()))
-
-    def _claims(self) -> Iterator[Claim]:
+    def claims(self) -> Iterator[Claim]:
         others = (*s.COMPARATORS, s.KMEANS)
         for ours, field in product((s.DEFAULT, s.PUBLISHED, s.YES_NO), CLAIMED):
             yield self.above(ours, others, field)
@@ -113,34 +114,28 @@ class DcrcReport:
     def tables(self) -> Iterator[Table]:
         for name, (field, label) in product(self.sets, MEASURES.items()):
             header = [f"{name}, {label}", *(f"{cell.share:g} N" for cell in self.with_none)]
-            columns = [(cell, field) for cell in self.with_none]
-            yield self._table(header, name, [(m.label, m, columns) for m in s.METHODS])
+            rows = [(m.label, [(m, cell, field) for cell in self.with_none]) for m in s.METHODS]
+            yield self._table(header, name, rows)
 
     def _table(self, header: Sequence[str], name: str, rows: Sequence[Any]) -> Table:
-        cells = [
-            [label, *(self.values(m, *column)(name) for column in columns)]
-            for label, m, columns in rows
-        ]
+        cells = [[label, *(self.values(*of)(name) for of in columns)] for label, columns in rows]
         return Table(header, cells, is_marked=True, average=Score.with_interval)
 
     def table_5(self) -> Table:
         rows = [("k-means", s.KMEANS, s.NO_ANSWERS)]
         rows.append(("DCRC without answers", s.DEFAULT, s.NO_ANSWERS))
-        for m in s.BY_PEOPLE[s.ONE]:
-            kind = "pairs" if m.answers == "pairs" else "triplets"
-            rows.append((f"{m.label}, 150 {kind}", m, s.ONE))
+        kinds = [(m, "pairs" if m.answers == "pairs" else "triplets") for m in s.BY_PEOPLE[s.ONE]]
+        rows += [(f"{m.label}, 150 {kind}", m, s.ONE) for m, kind in kinds]
         rows += [(f"{m.label}, 225 pairs", m, s.MORE) for m in s.ON_PAIRS]
         return self._measures(s.BIRDS, rows)
 
     def annotators(self) -> Iterator[Table]:
         rows = [("k-means", s.KMEANS, s.NO_ANSWERS)]
         rows += [(m.label, m, s.SIX) for m in s.BY_PEOPLE[s.SIX]]
-        for name in self.sets:
-            if name in s.PEOPLE_SETS:
-                yield self._measures(name, rows)
+        yield from (self._measures(name, rows) for name in self.sets if name in s.PEOPLE_SETS)
 
     def _measures(self, name: str, rows: Sequence[tuple[str, Method, s.Cell]]) -> Table:
-        cells = [(label, m, [(cell, field) for field in MEASURES]) for label, m, cell in rows]
+        cells = [(label, [(m, cell, field) for field in MEASURES]) for label, m, cell in rows]
         return self._table([name, *MEASURES.values()], name, cells)
 
     def seconds(self) -> Table:
@@ -150,16 +145,6 @@ class DcrcReport:
             rows.append([m.label, *(f"{x.mean:.2f}" if x.is_known else "–" for x in scores)])
         return Table([self.most.name, *self.sets], rows)
 
-    def figure_2(self) -> Picture:
-        return Picture("information", "Figure 2", _information)
-
-    def figure_4(self) -> Curves:
-        shown = [m for m in s.METHODS if m not in (s.HARD, s.FREE)]
-        return self._curves(shown, "curves", "Figure 4", self.study.curve)
-
-    def figure_5(self) -> Picture:
-        return Picture("entropy", "Figure 5", boundaries.draw)
-
     def shares(self) -> Table:
         kinds = boundaries.EPSILONS
         rows = [
@@ -167,13 +152,6 @@ class DcrcReport:
             for width in boundaries.WIDTHS
         ]
         return Table(["", *kinds], rows)
-
-    def figure_6(self) -> Curves:
-        return self._curves((s.LINEAR, s.HARD), "hard", "Figure 6: soft and hard", self.study.curve)
-
-    def figure_7(self) -> Curves:
-        methods = (s.LINEAR, s.FREE, s.KMEANS)
-        return self._curves(methods, "balance", "Figure 7: balance", self.with_none)
 
     def _curves(
         self, methods: Sequence[Method], stem: str, title: str, cells: Sequence[s.Cell]
@@ -187,10 +165,6 @@ class DcrcReport:
             }
             rows.append([Panel(name, x, lines[name]) for name in self.sets])
         return Curves(stem, title, rows, "triplets / N", ["F-measure", "ARI"])
-
-
-def _each(curves: dict[str, partial[pd.DataFrame]], name: str) -> dict[str, pd.DataFrame]:
-    return {label: curve(name) for label, curve in curves.items()}
 
 
 def _style(method: Method) -> dict[str, Any]:
@@ -208,9 +182,7 @@ def _information() -> Any:
     }
     for (label, values), color in zip(curves.items(), (BLUE, SKY, ORANGE), strict=True):
         panel.plot(k, values, marker="o", markersize=3, label=label, color=color)
-    panel.set_xlabel("groups", fontsize=9)
-    panel.set_ylabel("mutual information, nats", fontsize=9)
-    pictures.tidied(panel)
+    pictures.tidied(panel, x_label="groups", y_label="mutual information, nats")
     pictures.legend_beside(panel)
     return figure
 

@@ -1,7 +1,5 @@
 """The study: triplets answered by the classes, by one person, and by six different people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,9 +9,9 @@ import numpy as np
 
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.fits import run_method
+from benchmarks.study.log import seed_of
 from benchmarks.study.methods import Answers, Method
 from benchmarks.study.problems import Floats, Problem, load
-from benchmarks.study.tags import seed_of
 from clew import Constraints, Question
 from clew.answers import Kind
 from clew.metrics import adjusted_rand_score, normalized_mutual_info_score, pairwise_f_score
@@ -83,12 +81,9 @@ ON_PAIRS = tuple(replace(m, name=f"{m.name}_pairs", answers="pairs") for m in (I
 class Cell:
     """The source and number of answers."""
 
-    kind: str
-    """ "truth", "one person" or "six people"."""
-    share: float = 0.0
-    """Number of triplets for each row, of kind "truth"."""
-    n_pairs: int = N_PAIRS
-    """Number of pairs that one person answers in addition to triplets."""
+    kind: str  # "truth", "one person" or "six people"
+    share: float = 0.0  # Number of triplets for each row, of kind "truth"
+    n_pairs: int = N_PAIRS  # Number of pairs that one person answers in addition to triplets
 
     @property
     def name(self) -> str:
@@ -175,8 +170,5 @@ class DcrcStudy(Study):
 
 def scores(y: Any, labels: Any) -> dict[str, float]:
     """Compare groups with true classes."""
-    return {
-        "f": float(pairwise_f_score(y, labels)),
-        "ari": float(adjusted_rand_score(y, labels)),
-        "nmi": float(normalized_mutual_info_score(y, labels)),
-    }
+    measures = (pairwise_f_score, adjusted_rand_score, normalized_mutual_info_score)
+    return {k: float(of(y, labels)) for k, of in zip(("f", "ari", "nmi"), measures, strict=True)}

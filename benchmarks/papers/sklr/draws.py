@@ -1,16 +1,13 @@
 """Random answers as the papers draw them, and exact shares of wrong ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
+from benchmarks.study.problems import Ints
 from clew.answers import DIFFERENT, FIRST, NONE_DIFFERS, SAME, SECOND, THIRD
 
-Ints = NDArray[np.int64]
 PAIR_CODES = (SAME, DIFFERENT)
 ODD_CODES = (FIRST, SECOND, THIRD)
 #: Rounds of drawing after which it is assumed that no more different answers exist.
@@ -32,11 +29,8 @@ def all_must_links(y: Ints, rows: Ints) -> Ints:
 
 def must_links(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
     """Draw different pairs of one class, every class as often as others, as answers, (count, 3)."""
-
-    def draw(n: int) -> Ints:
-        return np.sort(_of_one_class(y, rows, 2, n, random)[0], axis=1)
-
-    return _answered(_different(draw, count), SAME)
+    pairs = _different(lambda n: np.sort(_of_one_class(y, rows, 2, n, random)[0], axis=1), count)
+    return _answered(pairs, SAME)
 
 
 def cannot_links(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
@@ -51,10 +45,7 @@ def cannot_links(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
 
 
 def odd_ones_out(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
-    """Draw two rows of a class and one of another, in any order, with the position of the latter.
-
-    Every class gives the two rows as often as others; no answer is drawn twice.
-    """
+    """Draw answers about two rows of one class (each class as often) and one of another."""
 
     def draw(n: int) -> Ints:
         alike, classes = _of_one_class(y, rows, 2, n, random)
@@ -69,10 +60,7 @@ def odd_ones_out(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
 
 
 def equalities(y: Ints, count: int, random: RandomState, *, with_apart: bool) -> Ints:
-    """Draw three rows of one class or, with probability 1/2, of three classes.
-
-    Both count as "none differs"; for three classes only SKLR defines it so.
-    """
+    """Draw "none differs": three rows of one class or, with probability 1/2, of three classes."""
     everywhere = np.arange(len(y))
     alike, _ = _of_one_class(y, everywhere, 3, count, random)
     if with_apart:
@@ -101,7 +89,6 @@ def _answered(rows: Ints, answer: int) -> Ints:
 
 
 def _different(draw: Callable[[int], Ints], count: int) -> Ints:
-    """Draw until there are `count` different answers."""
     found = draw(count)
     for _ in range(ROUNDS):
         found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]

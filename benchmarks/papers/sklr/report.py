@@ -1,10 +1,8 @@
 """The report of the study: tables, curves and the paper's claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -15,7 +13,7 @@ from benchmarks.study.command import study_command
 from benchmarks.study.fits import run_method
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY, panels
-from benchmarks.study.report import Claim, Claims, Curves, Line, Panel, Picture, Table, counted
+from benchmarks.study.report import Claim, Curves, Line, Panel, Picture, Table, counted
 from benchmarks.study.results import Results
 from benchmarks.study.scores import in_order
 
@@ -56,6 +54,7 @@ class SklrReport:
             (m, sampling): [self.above(m, sampling, column) for column in COLUMNS]
             for m, sampling in product(SOFT_AND_PUBLISHED, SAMPLINGS)
         }
+        self.above_comparators = list(chain(*self.main.values()))
 
     def cells(self, method: Method, column: Column, sampling: str = PAPER) -> list[s.Cell]:
         return self.study.curve(column.setting, SAMPLINGS[sampling] or s.paper_source(method))
@@ -87,7 +86,7 @@ class SklrReport:
     def above(self, method: Method, sampling: str, column: Column) -> Claim:
         text = f"{method.label} above SKkm, ITML and LSML at every s, {column.title}, {sampling}"
         others = {m.label: self.curve(m, column, sampling) for m in s.COMPARATORS}
-        return self.claim(text, self.curve(method, column, sampling), _each(others))
+        return self.claim(text, self.curve(method, column, sampling), others)
 
     def in_short(self) -> str:
         return "\n".join(
@@ -95,13 +94,7 @@ class SklrReport:
             for (method, sampling), claims in self.main.items()
         )
 
-    def above_comparators(self) -> Claims:
-        return Claims([claim for claims in self.main.values() for claim in claims])
-
-    def other_claims(self) -> Claims:
-        return Claims(list(self._claims()))
-
-    def _claims(self) -> Iterator[Claim]:
+    def other_claims(self) -> Iterator[Claim]:
         for other, column in product((s.HARD, s.PUBLISHED, s.E2CP), COLUMNS):
             text = f"SKLR above {other.label} at every s, {column.title}, {PAPER}"
             yield self.claim(text, self.curve(s.SOFT, column), self.curve(other, column))
@@ -118,7 +111,7 @@ class SklrReport:
         yield self.claim(text, itml, itml, (last, first), is_below=True)
         for column, m in product(COLUMNS, SOFT_AND_PUBLISHED):
             text = f"{m.label} above the others outside the sample, {column.title}"
-            others = _each({other.label: self.new(other, column) for other in s.COMPARATORS})
+            others = {other.label: self.new(other, column) for other in s.COMPARATORS}
             yield self.claim(text, self.new(m, column), others, where=self.unseen)
         for m, with_apart in product(SOFT_AND_PUBLISHED, (False, True)):
             none, *_, most = self.study.equal_cells(with_apart=with_apart)
@@ -148,7 +141,6 @@ class SklrReport:
         return "\n".join(lines)
 
     def tables_1(self) -> Iterator[Table]:
-        """Return a table for each set and column, with both samplings."""
         for name, column in product(self.sets, COLUMNS):
             rows = []
             for m in s.METHODS:
@@ -160,7 +152,6 @@ class SklrReport:
             yield self._over_sizes(name, column, rows)
 
     def tables_3(self) -> Iterator[Table]:
-        """Return a table for each set and column, of rows outside the sample."""
         learned = [m for m in s.METHODS if not m.clusterer]
         for name, column in product(self.unseen, COLUMNS):
             field = f"new {column.target}"
@@ -187,7 +178,6 @@ class SklrReport:
             yield Curves(stem, f"Answers {sampling}", rows, "labelled rows of each class")
 
     def figure_2(self) -> Picture | str:
-        """Draw the digits as given, and in features learned from the most mixed answers."""
         return Picture("tsne", "Figure 2", self._maps) if s.USPS in self.sets else "No data."
 
     def _maps(self) -> Any:
@@ -227,10 +217,6 @@ class SklrReport:
         return [Curves("wrong", "Wrong answers", [row], "wrong answers, %"), *tables]
 
 
-def _each(curves: dict[str, partial[pd.DataFrame]]) -> Any:
-    return lambda name: {label: curve(name) for label, curve in curves.items()}
-
-
 def _line(method: Method, curve: pd.DataFrame) -> Line:
     style = {"color": COLORS[method], "linestyle": "-" if method.uses_answers else ":"}
     return Line(method.label, curve, style)
@@ -243,8 +229,7 @@ def _map(place: Any, Z: Any, y: dict[str, Any], title: str) -> None:
         style = {"cmap": "tab10", "vmin": 0, "vmax": 9, "s": 9, "linewidths": 0.6}
         place.scatter(*flat[shown].T, c=y["multi"][shown], marker=marker, **style)
     place.set_title(title, fontsize=9)
-    place.set_xticks([])
-    place.set_yticks([])
+    place.set(xticks=[], yticks=[])
 
 
 QUICK = s.SklrStudy(1, (s.VEHICLE,), "sklr_quick", True, sizes=(5, 13))

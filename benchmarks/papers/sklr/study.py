@@ -1,7 +1,5 @@
 """The study: two groupings of each set, and answers drawn as in the paper."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,9 +10,9 @@ from numpy.random import RandomState
 from benchmarks.papers.sklr import draws
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.fits import k_means, run_method
+from benchmarks.study.log import seed_of
 from benchmarks.study.methods import Method
 from benchmarks.study.problems import Floats, Ints, Problem, load
-from benchmarks.study.tags import seed_of
 from clew import Constraints
 from clew.metrics import adjusted_rand_score
 
@@ -66,14 +64,12 @@ class Cell:
     """Answers of one kind: their setting, number and rows."""
 
     setting: str
-    size: int = 0
-    """Number of labeled rows of each class."""
+    size: int = 0  # Number of labeled rows of each class
     source: str = ""
     wrong: float = 0.0
     n_equal: int | None = None
     """Number of answers "none differs" in Figure 4; None for other cells."""
-    with_apart: bool = False
-    """Whether these answers may be about rows of three classes."""
+    with_apart: bool = False  # Whether these answers may be about rows of three classes
 
     @property
     def name(self) -> str:
@@ -128,11 +124,7 @@ def sample(name: str, trial: int) -> Sample:
 
 @lru_cache(maxsize=4)
 def answers(name: str, cell: Cell, trial: int) -> Constraints:
-    """Draw the answers of a trial: pairs, and as many odd-one-out answers.
-
-    The questions depend neither on the share of wrong answers nor on the number of equalities,
-    which are added to the same odd-one-out answers.
-    """
+    """Draw pairs and as many odd-one-out answers; the questions are the same for every error."""
     of = sample(name, trial)
     n, y = len(of.X), of.y
     seed = seed_of("sklr", name, trial, cell.setting, cell.size, cell.source)
@@ -159,22 +151,15 @@ def _pairs_and_odd(y: dict[str, Ints], cell: Cell, seed: int) -> tuple[Ints, Int
         for number, target in enumerate(cell.targets):
             random = RandomState((seed + number) % 2**31)
             drawn = _of_setting(y[target], cell, random)
-            halves.append([_half(part, random) for part in drawn])
+            halves.append([p[np.sort(random.permutation(len(p))[: len(p) // 2])] for p in drawn])
         must, cannot, odd = (np.concatenate(of) for of in zip(*halves, strict=True))
     else:
         must, cannot, odd = _of_setting(y[cell.setting], cell, RandomState(seed))
     return np.concatenate([must, cannot]), odd
 
 
-def _half(part: Ints, random: RandomState) -> Ints:
-    return part[np.sort(random.permutation(len(part))[: len(part) // 2])]
-
-
 def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints, Ints]:
-    """Draw all must-links among labeled rows, and as many cannot-links and odd-one-out answers.
-
-    The numbers of answers are the same if they are drawn from all rows.
-    """
+    """Draw all must-links among labeled rows, and as many cannot-links and odd-one-out answers."""
     labelled = draws.labelled_rows(y, cell.size, random)
     rows = labelled if cell.source == LABELLED else np.arange(len(y))
     must = draws.all_must_links(y, labelled)

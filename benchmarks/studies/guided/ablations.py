@@ -1,21 +1,19 @@
 """Ablations: guided clustering with one of its steps left out or replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from benchmarks.study.methods import CLUSTERERS, Method
+from benchmarks.study.problems import Floats, Ints
 from clew._parallel import one_library_thread
 from clew._random import derived_seeds
 from clew.cluster import GuidedClustering
-from clew.cluster.guided import _steps
+from clew.cluster.guided import _steps as steps
 from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._ensemble import PRUNING_MARGIN, Clustering, Ensemble
 from clew.cluster.guided._feature_space import FeatureSpace
@@ -23,24 +21,9 @@ from clew.cluster.guided._members import default_members
 from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows, refine
 from clew.cluster.guided._result import result_of
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
-from clew.cluster.guided._steps import (
-    Answers,
-    Consensus,
-    consensus_of,
-    guarded,
-    member_clusterings,
-    refinements,
-    split_answers,
-    unconstrained_clusterings,
-    unconstrained_consensus,
-    weighted_by_annotator,
-)
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LEAST = 1e-12
 MAX_SWEEPS, TIE = 20, 1e-9
@@ -96,7 +79,7 @@ class Ablation:
     is_guarded: bool = True
     has_second_consensus: bool = True
 
-    def scored(self, clusterings: Sequence[Clustering], answers: Answers) -> Ensemble:
+    def scored(self, clusterings: Sequence[Clustering], answers: steps.Answers) -> Ensemble:
         if not self.has_priors:
             clusterings = [one._replace(log_prior=0.0) for one in clusterings]
         return Ensemble.of(clusterings, answers.folds, pruning_margin=self.pruning_margin)
@@ -112,7 +95,7 @@ class Ablated(GuidedClustering):
         with one_library_thread():
             space = FeatureSpace.fit(X, self.metric, self.standardize, seeds[0])
             views = Views(space.transform(X), seeds[0], self.n_jobs)
-            answers = split_answers(informative_answers(constraints), seeds[1])
+            answers = steps.split_answers(informative_answers(constraints), seeds[1])
             smoothers = {
                 "neighbors": NeighborSmoother(views.read("neighbors", 10)),
                 "ridge": RidgeSmoother(views.X, seeds[3]),
@@ -127,31 +110,33 @@ def solved(
     of: Ablation,
     views: Views,
     smoothers: dict[str, Smoother],
-    answers: Answers,
+    answers: steps.Answers,
     k: int,
     seed_of_members: int,
     seed: int,
-) -> tuple[Consensus, Consensus]:
+) -> tuple[steps.Consensus, steps.Consensus]:
     """Return the first and the last consensus, as `GuidedClustering.fit` finds them."""
     members = [
         member
         for member in default_members(k, len(views.X), seed_of_members)
         if of.has_constrained_members or not member.is_constrained
     ]
-    unconstrained = unconstrained_clusterings(members, views, answers)
-    baseline = unconstrained_consensus(unconstrained, answers, k, seed)
-    weighted = weighted_by_annotator(answers, unconstrained) if of.weighs_annotators else answers
-    clusterings = member_clusterings(members, unconstrained, views, weighted)
-    first = consensus_of(of.scored(clusterings, weighted), answers, k, seed)
+    unconstrained = steps.unconstrained_clusterings(members, views, answers)
+    baseline = steps.unconstrained_consensus(unconstrained, answers, k, seed)
+    weighted = (
+        steps.weighted_by_annotator(answers, unconstrained) if of.weighs_annotators else answers
+    )
+    clusterings = steps.member_clusterings(members, unconstrained, views, weighted)
+    first = steps.consensus_of(of.scored(clusterings, weighted), answers, k, seed)
     chosen = {name: smoothers[name] for name in of.smoothers}
     # The library has no parameter for this step: the study replaces the function.
-    with patch.object(_steps, "refine", of.refine):
-        refined = of.scored(refinements(first, baseline, answers, chosen), weighted)
-    last = consensus_of(refined, answers, k, seed)
+    with patch.object(steps, "refine", of.refine):
+        refined = of.scored(steps.refinements(first, baseline, answers, chosen), weighted)
+    last = steps.consensus_of(refined, answers, k, seed)
     if of.is_guarded:
-        last = guarded(last, baseline)
+        last = steps.guarded(last, baseline)
     if not of.has_second_consensus:
-        last = consensus_of(best_alone(last.ensemble), answers, k, seed)
+        last = steps.consensus_of(best_alone(last.ensemble), answers, k, seed)
     return first, last
 
 

@@ -1,8 +1,6 @@
 """The report of the study: goals, tables and pictures."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -18,7 +16,7 @@ from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
 from benchmarks.study.report import Curves, Line, Panel, Picture, Table
 from benchmarks.study.results import Results
-from benchmarks.study.scores import Score, averaged, difference
+from benchmarks.study.scores import Score, averaged, best_of, difference
 
 #: Goals: lead over the comparators, area under the curve, largest loss by wrong answers.
 LEAD, AUC, LOSS = 0.05, 0.85, 0.02
@@ -26,6 +24,11 @@ SLOW = ("guided", "e2cp", "coprf", "coprf_hard", "itml", "sklr", "dcrc")
 COLORS = (BLUE, RED, GREEN, ORANGE, PINK, SKY, GRAY)
 STEPS = {s.GUIDED: "all steps"} | {m: m.label for m in ABLATIONS}
 ROUNDING = 1e-9
+#: What guided clustering estimates about answers: fields of the log by heading.
+ESTIMATES = {
+    "AUC": "auc", "estimated share": "error_rate", "true share": "true_error",
+    "interval holds it": "is_held",
+}  # fmt: skip
 Cells = Sequence[s.Cell]
 
 
@@ -35,7 +38,8 @@ class GuidedReport:
     def __init__(self, results: Results[s.GuidedStudy]) -> None:
         self.results, self.study, self.over = results, results.study, results.mean
         self.sets, self.errors = self.study.found_sets, self.study.errors
-        self.n_sets, self.all = len(self.sets), self.main()
+        self.n_sets, self.all = str(len(self.sets)), self.main()
+        self.bars = Picture("ablations", "Ablations", self._bars)
 
     def main(self, *errors: float) -> list[s.Cell]:
         """Return the cells of the main part with these shares of wrong answers, by default all."""
@@ -57,12 +61,12 @@ class GuidedReport:
         return difference(*(self.over(names, cells, m, (*both, *beside)) for m in both))
 
     def lead(self, cells: Cells, other: Method) -> Score:
-        """Compare guided clustering with another method, on the points of `mean`."""
         return self.gap(self.sets, cells, other, s.EVERYWHERE)
 
     def rival(self, name: str, cells: Cells) -> tuple[str, Score, Score]:
         """Return the best comparator on a set, its score, and the lead of guided clustering."""
-        best, score = _best(lambda m: Score.of(self.over([name], cells, m, (s.GUIDED, m))))
+        value = partial(self.over, [name], cells)
+        best, score = best_of(s.COMPARATORS, lambda m: Score.of(value(m, (s.GUIDED, m))))
         return (best.label, score, self.gap([name], cells, best)) if best else ("–", score, score)
 
     def estimate(self, cells: Cells, field: str) -> Score:
@@ -75,81 +79,68 @@ class GuidedReport:
         )
         return difference(averaged(with_answers), averaged(without))
 
-    def in_short(self) -> str:
-        parts = (self._over_all, self._by_cell, self._about_answers, self._others)
-        return "\n".join(f"- {line}" for part in parts for line in part())
-
-    def _over_all(self) -> Iterator[str]:
-        best, score = _best(partial(self.mean, self.all))
+    def in_short(self) -> Iterator[str | Table]:
+        best, score = best_of(s.COMPARATORS, partial(self.mean, self.all))
         if best is None:
             yield "The main part is not measured."
             return
-        lead = self.lead(self.all, best)
-        yield (
+        lead, auc = self.lead(self.all, best), self.estimate(self.main(0.15), "auc")
+        lines = [
             f"Over all, mean ARI {self.mean(self.all, s.GUIDED)}; the best comparator is "
             f"{best.label} with {score}. Lead {lead} ({_reached(lead.mean >= LEAD)}; "
             f"sought {LEAD})."
-        )
-
-    def _by_cell(self) -> Iterator[str]:
+        ]
         leads = []
         for cell in self.all:
-            best, score = _best(partial(self.mean, [cell]))
+            best, score = best_of(s.COMPARATORS, partial(self.mean, [cell]))
             if best:
-                lead = self.mean([cell], s.GUIDED).mean - score.mean
-                leads.append((lead, f"{cell.name}: {lead:+.3f} beside {best.label}"))
-        if not leads:
-            return
-        n_above = sum(lead >= 0 for lead, _ in leads)
-        yield (
+                gap = self.mean([cell], s.GUIDED).mean - score.mean
+                leads.append((gap, f"{cell.name}: {gap:+.3f} beside {best.label}"))
+        n_above = sum(gap >= 0 for gap, _ in leads)
+        lines += [
             f"At or above every comparator on the mean in {n_above} of {len(leads)} cells "
-            f"({_reached(n_above == len(leads))}); least {min(leads)[1]}."
-        )
-        counts = ", ".join(map(self._n_below, self.errors))
-        yield (
-            "More than a standard error below the best comparator of a set, over its amounts (and "
-            f"at single amounts): {counts}."
+            f"({_reached(n_above == len(leads))}); least {min(leads)[1]}.",
+            f"Wrong answers found at 15 %: AUC {auc} ({_reached(auc.mean >= AUC)}; sought {AUC}).",
+            self._losses(),
+        ]
+        others = [m for m in s.EVERYWHERE if m not in (s.GUIDED, *s.COMPARATORS)]
+        best, score = best_of(others, partial(self.mean, self.all))
+        if best:
+            lines.append(
+                f"Of the other methods that run on all sets the best is {best.label} with "
+                f"{score}: {self.lead(self.all, best)}."
+            )
+        yield "\n".join(f"- {line}" for line in lines)
+        rows = [
+            [
+                _wrong(e),
+                self._n_below(e),
+                *(self.estimate(self.main(e), f) for f in ESTIMATES.values()),
+            ]
+            for e in self.errors
+        ]
+        yield Table(["means over all", "below the best (at single amounts)", *ESTIMATES], rows)
+
+    def _losses(self) -> str:
+        worst = max(self.errors)
+        points = product(self.sets, self.main(worst))
+        gains = [(self.gain([name], c).mean, f"{name}, {c.amount}") for name, c in points]
+        losses = sorted(gain for gain in gains if gain[0] < -LOSS)
+        text = "; ".join(f"{place} {gain:+.3f}" for gain, place in losses[:5])
+        return (
+            f"With {100 * worst:g} % wrong, more than {LOSS} below no answers at {len(losses)} "
+            f"sets and amounts ({_reached(not losses)})" + (f": {text}." if text else ".")
         )
 
     def _n_below(self, error: float) -> str:
+        """Count the sets where the best comparator is more than a standard error above."""
         cells, texts = self.main(error), []
         for points in ([cells], [[cell] for cell in cells]):
             gaps = [self.rival(name, point)[2] for name in self.sets for point in points]
             known = [gap for gap in gaps if gap.is_known]
             below = [g for g in known if g.mean < -np.nan_to_num(g.error) - ROUNDING]
             texts.append(f"{len(below)} of {len(known)}")
-        return f"{texts[0]} ({texts[1]}) at {100 * error:g} %"
-
-    def _about_answers(self) -> Iterator[str]:
-        for error in self.errors:
-            of = partial(self.estimate, self.main(error))
-            text = f"Error rate at {100 * error:g} %: estimated {of('error_rate')}"
-            if not error:
-                yield f"{text}."
-                continue
-            auc = of("auc")
-            is_sought = error == 0.15 and auc.is_known
-            goal = f" ({_reached(auc.mean >= AUC)}; sought {AUC})" if is_sought else ""
-            yield f"Wrong answers found at {100 * error:g} %: AUC {auc}{goal}."
-            yield f"{text}; its interval holds the true share with frequency {of('is_held')}."
-        worst = max(self.errors)
-        points = product(self.sets, self.main(worst))
-        gains = [(self.gain([name], c).mean, f"{name}, {c.amount}") for name, c in points]
-        losses = sorted(gain for gain in gains if gain[0] < -LOSS)
-        text = "; ".join(f"{place} {gain:+.3f}" for gain, place in losses[:5])
-        yield (
-            f"With {100 * worst:g} % wrong, more than {LOSS} below no answers at {len(losses)} "
-            f"sets and amounts ({_reached(not losses)})" + (f": {text}." if text else ".")
-        )
-
-    def _others(self) -> Iterator[str]:
-        others = [m for m in s.EVERYWHERE if m not in (s.GUIDED, *s.COMPARATORS)]
-        best, score = _best(partial(self.mean, self.all), others)
-        if best:
-            yield (
-                f"Of the other methods that run on all sets the best is {best.label} with "
-                f"{score}: {self.lead(self.all, best)}."
-            )
+        return f"{texts[0]} ({texts[1]})"
 
     def curves(self) -> Curves:
         means = {m: self.mean(self.all, m).mean for m in s.EVERYWHERE}
@@ -171,7 +162,7 @@ class GuidedReport:
         for error in self.errors:
             columns = [*([cell] for cell in self.main(error)), self.main(error)]
             rows = [[m.label, *(self.mean(of, m) for of in columns)] for m in s.EVERYWHERE]
-            bests = [_best(partial(self.mean, of))[0] for of in columns]
+            bests = [best_of(s.COMPARATORS, partial(self.mean, of))[0] for of in columns]
             leads = [self.lead(of, m) if m else "–" for of, m in zip(columns, bests, strict=True)]
             rows.append(["best comparator", *(best.label if best else "–" for best in bests)])
             rows.append(["guided ahead by", *leads])
@@ -192,7 +183,6 @@ class GuidedReport:
         return Table(["guided ahead of", "run up to", *map(_wrong, self.errors)], rows)
 
     def by_set(self) -> Iterator[Table]:
-        """Compare guided clustering with the best comparator on each set, and without answers."""
         columns = ["guided", "no answers", "best comparator", "its", "gap"]
         for error in self.errors:
             cells, rows = self.main(error), []
@@ -203,28 +193,19 @@ class GuidedReport:
             yield Table([_wrong(error), *columns], rows)
 
     def about_answers(self) -> Table:
-        """Return how well wrong answers are found, and how well their share is estimated."""
-        fields = {
-            "AUC": "auc",
-            "estimated share": "error_rate",
-            "true share": "true_error",
-            "interval holds it": "is_held",
-        }
         rows = [
-            [c.name.removeprefix("pairs, "), *(self.estimate([c], of) for of in fields.values())]
+            [c.name.removeprefix("pairs, "), *(self.estimate([c], of) for of in ESTIMATES.values())]
             for c in self.all
         ]
-        return Table(["mean over sets", *fields], rows)
+        return Table(["mean over sets", *ESTIMATES], rows)
 
     def beside_no_answers(self) -> Table:
-        """Return the gain or loss by answers of which the largest share is wrong."""
         worst = max(self.errors)
         where = {name: [name] for name in self.sets} | {"mean": self.sets}
         rows = [[k, *(self.gain(of, cell) for cell in self.main(worst))] for k, of in where.items()]
         return Table([_wrong(worst), *(cell.amount for cell in self.main(worst))], rows)
 
     def seconds(self) -> Table:
-        """Return CPU seconds of a fit, the mean over the cells that each method is run on."""
         methods, rows = [m for m in s.METHODS if m.name in SLOW], []
         for name in self.sets:
             spent = [
@@ -253,7 +234,7 @@ class GuidedReport:
         for named, dropped in zip(cells[::2], cells[1::2], strict=True):
             rows = []
             for label, of in ({name: [name] for name in sets} | {"mean": sets}).items():
-                best, theirs = _best(partial(self._better, of, (named, dropped)))
+                best, theirs = best_of(s.COMPARATORS, partial(self._better, of, (named, dropped)))
                 ours = ((named, s.GUIDED), (named, ALIKE), (dropped, s.GUIDED))
                 scores = [self.over(of, [c], m) for c, m in ours]
                 rows.append([label, *scores, best.label if best else "–", theirs])
@@ -264,7 +245,6 @@ class GuidedReport:
         return max(scores, key=lambda score: np.nan_to_num(score.mean, nan=-9.0))
 
     def ablated(self, method: Method, *errors: float, field: str = "ari") -> pd.Series:
-        """Average a variant over sets and amounts."""
         cells = [c for c in self.study.cells("ablation") if c.error in (errors or self.errors)]
         return self.over(self.sets_of("ablation"), cells, method, tuple(STEPS), field)
 
@@ -277,9 +257,6 @@ class GuidedReport:
             rows.append([*row, f"{seconds.mean:.2f}" if seconds.is_known else "–"])
         return Table(["", *map(_wrong, self.errors), "beside all steps", "s"], rows)
 
-    def bars(self) -> Picture:
-        return Picture("ablations", "Ablations", self._bars)
-
     def _bars(self) -> Any:
         figure, grid = pictures.panels(1, 1, figsize=(7.5, 3.6))
         panel, rows = grid[0, 0], np.arange(len(STEPS))
@@ -291,18 +268,9 @@ class GuidedReport:
             panel.barh(rows + i * height, mean, height, **style)
         panel.set_yticks(rows + 0.4 - height / 2, list(STEPS.values()))
         panel.invert_yaxis()
-        panel.set_xlabel("mean ARI", fontsize=8)
-        pictures.tidied(panel)
+        pictures.tidied(panel, x_label="mean ARI")
         pictures.legend_beside(panel)
         return figure
-
-
-def _best(
-    score: Callable[[Method], Score], among: Sequence[Method] = s.COMPARATORS
-) -> tuple[Any, Score]:
-    """Find the method of the best score; None if there is none."""
-    known = [(method, of) for method in among if (of := score(method)).is_known]
-    return max(known, key=lambda item: item[1].mean, default=(None, Score()))
 
 
 def _wrong(error: float) -> str:

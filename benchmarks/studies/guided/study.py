@@ -1,7 +1,5 @@
 """The study: every method of clew, by number and kind of answers and by annotators."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -15,9 +13,9 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE
 from benchmarks.study.engine import Study, Task
 from benchmarks.study.fits import run_method
+from benchmarks.study.log import seed_of
 from benchmarks.study.methods import Answers, Method
 from benchmarks.study.problems import Floats, Problem, load
-from benchmarks.study.tags import seed_of
 from clew import Constraints, Question
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
@@ -115,14 +113,10 @@ COMPARING = (
 class Cell:
     """The kind, number and source of answers."""
 
-    kind: str
-    """One of `KINDS`, or of `PEOPLE`, or "none"."""
-    amount: str = ""
-    """One of `AMOUNTS`."""
-    error: float = 0.0
-    """Share of wrong answers; not used with `PEOPLE`, who have their own error rates."""
-    is_named: bool = True
-    """Whether answers name their annotator."""
+    kind: str  # One of `KINDS`, or of `PEOPLE`, or "none"
+    amount: str = ""  # One of `AMOUNTS`
+    error: float = 0.0  # Share of wrong answers; `PEOPLE` have their own error rates
+    is_named: bool = True  # Whether answers name their annotator
 
     @property
     def name(self) -> str:
@@ -190,17 +184,12 @@ def n_answers(name: str, amount: str) -> int:
 @lru_cache(maxsize=2)
 def forest(name: str, seed: int) -> Floats:
     """Compute affinities of the unconstrained forest, which all cells of a trial share."""
-    grown: Floats = ClustRF(N_TREES, random_state=seed).fit(problem(name).X).affinity_matrix_
-    return grown
+    return np.asarray(ClustRF(N_TREES, random_state=seed).fit(problem(name).X).affinity_matrix_)
 
 
 @lru_cache(maxsize=4)
 def answers(name: str, cell: Cell, trial: int) -> Constraints:
-    """Draw the answers of a trial.
-
-    Questions depend on their kind and number only; with a higher share of wrong answers, more of
-    the same answers are wrong.
-    """
+    """Draw the answers of a trial; the questions do not depend on the share of wrong answers."""
     y, count = problem(name).y, n_answers(name, cell.amount)
     seed = seed_of("guided", name, cell.kind, cell.amount, trial)
     if cell.kind in PEOPLE:
@@ -215,7 +204,6 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 
 def _by_people(y: Any, rates: dict[str, float], count: int, seed: int) -> Constraints:
-    """Ask people in turn about pairs."""
     errors = list(rates.values())
     people = SimulatedOracle(y, annotators=list(rates), error=errors, random_state=seed)
     asked = Constraints.from_labels(y, n_pairs=count, random_state=seed).pairs.tolist()
