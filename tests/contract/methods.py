@@ -35,6 +35,7 @@ from clew.similarity import (
     ConsensusKNN,
     DominantNeighbors,
     LinkedAffinity,
+    OrdinalEmbedding,
     SparseLP,
     SpectralLearning,
 )
@@ -79,6 +80,8 @@ GUIDED = [
     (SKLR(random_state=0), set(ALL)),
     (SKLR(slack="none", dont_know="equal", random_state=0), set(ALL)),
     (SKMS(random_state=0), {"pairs", "dont_know"}),
+    (OrdinalEmbedding(random_state=0), set(ALL)),
+    (OrdinalEmbedding(2, response="distance", features="ridge", random_state=0), set(ALL)),
     (ITML(random_state=0), {"pairs", "dont_know"}),
     (DCRC(2, random_state=0), set(ALL)),
     (GuidedClustering(2, random_state=0), set(ALL)),

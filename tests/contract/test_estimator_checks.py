@@ -37,6 +37,7 @@ from clew.similarity import (
     ConsensusKNN,
     DominantNeighbors,
     LinkedAffinity,
+    OrdinalEmbedding,
     SparseLP,
     SpectralLearning,
 )
@@ -50,6 +51,18 @@ class Gaussian:
 
     def __repr__(self) -> str:
         return "Gaussian()"
+
+
+class WithoutQuestions(OrdinalEmbedding):
+    """Without the methods that take questions and answers: the checks give them rows."""
+
+    @property
+    def predict_proba(self) -> Any:
+        raise AttributeError
+
+    @property
+    def score(self) -> Any:
+        raise AttributeError
 
 
 ESTIMATORS = [
@@ -103,6 +116,8 @@ ESTIMATORS = [
     SKLR(kernel="fourier", rank=20),
     SKLR(kernel="precomputed", slack="none"),
     SKMS(),
+    WithoutQuestions(),
+    WithoutQuestions(features="ridge"),
     ITML(),
     ITML(prior="covariance"),
 ]

@@ -26,6 +26,7 @@ from clew.similarity import (
     ConsensusKNN,
     DominantNeighbors,
     LinkedAffinity,
+    OrdinalEmbedding,
     SparseLP,
     SpectralLearning,
 )
@@ -50,6 +51,7 @@ FROM_PAIRS = [
     MMC(),
     SKMS(random_state=0),
     SKLR(random_state=0),
+    OrdinalEmbedding(features="ridge", random_state=0),
 ]
 WITHOUT_ANSWERS = [AdaptiveKNN(), ClustRF(n_trees=20, random_state=0)]
 FROM_TRIPLETS = [LSML(), SparseLP()]

@@ -53,9 +53,17 @@ TOP = "clew"
 SHARED_HELPERS = {
     "clew.cluster.guided._explanation": ("clew.cli",),
     "clew.constraints._support": ("clew.trust.repeats", "clew.similarity", "clew.cluster"),
-    "clew.constraints._folds": ("clew.similarity.log_det", "clew.cluster"),
+    "clew.constraints._folds": (
+        "clew.similarity.log_det",
+        "clew.similarity.ordinal",
+        "clew.cluster",
+    ),
     "clew.constraints._meanings": ("clew.metrics", "clew.oracles", "clew.cluster.dcrc"),
-    "clew.constraints._tables": ("clew.metrics", "clew.cluster.guided"),
+    "clew.constraints._tables": (
+        "clew.metrics",
+        "clew.similarity.ordinal",
+        "clew.cluster.guided",
+    ),
     "clew.constraints._conflicts": ("clew.cluster.kmeans",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans", "clew.cluster.guided"),

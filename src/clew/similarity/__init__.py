@@ -15,6 +15,7 @@ from clew.similarity.metrics.kissme import KISSME
 from clew.similarity.metrics.lsml import LSML
 from clew.similarity.metrics.mmc import MMC
 from clew.similarity.metrics.sparse_lp import SparseLP
+from clew.similarity.ordinal.ordinal_embedding import OrdinalEmbedding
 
 __all__ = [
     "COPRF",
@@ -30,6 +31,7 @@ __all__ = [
     "ConsensusKNN",
     "DominantNeighbors",
     "LinkedAffinity",
+    "OrdinalEmbedding",
     "SparseLP",
     "SpectralLearning",
 ]

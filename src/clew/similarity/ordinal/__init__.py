@@ -1,0 +1,1 @@
+"""Embeddings of rows, learned from answers alone or with features."""

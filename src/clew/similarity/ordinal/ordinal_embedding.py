@@ -1,0 +1,447 @@
+"""A space in which distances explain people's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from clew._estimators import guarded_fit
+from clew._parallel import Progress, ProgressReport
+from clew._random import RandomState, derived_seeds
+from clew._validation import Allowed, check_features, check_parameters
+from clew.answers import Kind
+from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints._support import answers_for
+from clew.exceptions import InvalidArgumentError, InvalidDataError
+from clew.graphs import check_dense_size
+from clew.similarity._embedding import LearnedSpace
+from clew.similarity.ordinal._answers import definite
+from clew.similarity.ordinal._choose import (
+    COMPONENTS,
+    FORMS,
+    Candidate,
+    held_out_scores,
+    n_folds_used,
+)
+from clew.similarity.ordinal._model import OrdinalModel
+from clew.similarity.ordinal._questions import Questions, rows_by_kind, validated_rows
+from clew.similarity.ordinal._rank_kernel import RankKernelFeatures
+from clew.similarity.ordinal._response import Form, Response
+from clew.similarity.ordinal._solver import Settings
+
+__all__ = ["OrdinalEmbedding"]
+
+Floats = NDArray[np.float64]
+
+#: Components of the kernel of features.
+N_FEATURES = 60
+#: Penalty of each form of the response.
+PENALTIES = {"tste": 0.3, "distance": 1.0}
+#: Distinct answers above which blocks of answers are used.
+MAX_ANSWERS_AT_ONCE = 1_000_000
+
+
+def _uses_features(estimator: OrdinalEmbedding) -> bool:
+    if estimator.features is None:
+        raise AttributeError(
+            "OrdinalEmbedding(features=None) learns positions from answers alone, so it has none "
+            "for new rows: use embedding_ for the fitted rows, or features='ridge'"
+        )
+    return True
+
+
+class OrdinalEmbedding(LearnedSpace):
+    """Find positions of rows whose distances explain the answers, with or without features.
+
+    Answers about two and three rows of all kinds share one space. The nearer two rows are, the
+    more probable are answers that put them together.
+
+    Parameters
+    ----------
+    n_components : int or "cv", default="cv"
+        Number of coordinates. "cv" compares 2, 4 and 8, and takes the one with the highest
+        log-likelihood of held-out answers.
+    response : {"tste", "distance", "cv"}, default="cv"
+        Form of the dissimilarity of two rows at distance d, from which the probabilities of answers
+        about three rows follow: ``log(1 + d²)``, as in t-STE, or d. "cv" compares both.
+    features : {"ridge"} or None, default=None
+        None learns from answers alone. "ridge" adds a ridge regression of the positions on `X`, so
+        rows with like features are near each other where answers do not say otherwise, and new rows
+        have positions too.
+    annotators : bool, default=True
+        Whether each annotator has a slope: how closely the answers follow the distances.
+    penalty : float or "auto", default="auto"
+        Weight of the squared positions in the objective. "auto" is 0.3 for "tste", 1 for
+        "distance".
+    lapse : float, default=0.05
+        Share of answers that are random.
+    max_iter : int, default=150
+        Maximum number of iterations; half as many once slopes are known.
+    random_state : int, RandomState or None, default=None
+        Seed of the start, the folds, and the pivots of the features' kernel.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components_)
+        Positions. A row that no answer names is where its features predict, or at the origin.
+    n_components_ : int
+        Number of coordinates.
+    response_ : {"tste", "distance"}
+        Form of the response.
+    cv_scores_ : dict of (response, n_components) to float
+        Mean log-likelihood of a held-out answer for all that was compared; empty if both parameters
+        are given, or there are fewer than 10 answers.
+    annotators_ : tuple of str
+        Names of the annotators.
+    annotator_slopes_ : ndarray of shape (n_annotators,)
+        Slope of each: above 1 if answers follow distances closely, near 0 if they are random. All
+        are 1 if there is one annotator, or ``annotators=False``.
+    affinity_matrix_ : ndarray of shape (n_samples, n_samples), float32
+        Gaussian affinities with local scales, computed when first read.
+    n_iter_ : int
+        Number of iterations of the last solution; 1 if there are no answers.
+    n_features_in_ : int
+        Number of features, if `X` was given.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If neither `X` nor constraints are given.
+    InvalidDataError
+        If features are to be used and `X` is None.
+    InvalidParameterError
+        If a parameter is outside its range.
+    InvalidConstraintsError
+        If the constraints are about another number of rows than `X` has.
+
+    Notes
+    -----
+    Don't-know answers are ignored. "None differs" is three must-links, each with a third of the
+    weight. Must-links and cannot-links are weighted so that both count alike;
+    `predict_proba` and `score` undo this.
+
+    Equal answers are merged. One iteration takes O(m·d) time for m distinct answers and d
+    components, and O(n·d) memory beside the answers; with features, O(60·n·d) time more. Up to
+    1,000,000 distinct answers L-BFGS is used, above it Adam on shuffled blocks of 65,536. Above
+    30,000 answers, "cv" holds out a tenth of the questions once instead of three folds.
+
+    References
+    ----------
+    L. van der Maaten and K. Weinberger, "Stochastic triplet embedding", MLSP 2012.
+    O. Tamuz, C. Liu, S. Belongie, O. Shamir and A. Kalai, "Adaptively learning the crowd kernel",
+    ICML 2011.
+
+    Examples
+    --------
+    >>> from clew import Constraints, Question
+    >>> from clew.similarity import OrdinalEmbedding
+    >>> answers = Constraints.from_odd_one_out(
+    ...     [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)], [2, 2, 0, 0], n_samples=4
+    ... )
+    >>> model = OrdinalEmbedding(2, random_state=0).fit(constraints=answers)
+    >>> p = model.predict_proba([Question("triplet", (0, 1, 2))])
+    >>> bool(p[0, 0] > 0.5)
+    True
+    """
+
+    supports: ClassVar[Support] = Support(
+        pairs=True, triplets=True, odd_one_out=True, dont_know=True
+    )
+    _allowed: ClassVar[dict[str, Any]] = {
+        "n_components": Allowed(names=("cv",), kind=int, low=1),
+        "response": Allowed(names=("tste", "distance", "cv")),
+        "features": Allowed(names=("ridge",), none=True),
+        "annotators": Allowed(kind=bool),
+        "penalty": Allowed(names=("auto",), kind=float, low=0, low_open=True),
+        "lapse": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
+        "max_iter": Allowed(kind=int, low=1),
+    }
+
+    n_components_: int
+    response_: Form
+    cv_scores_: dict[Candidate, float]
+    annotators_: tuple[str, ...]
+    annotator_slopes_: Floats
+    n_iter_: int
+    _feature_map: RankKernelFeatures | None
+    _model: OrdinalModel
+
+    def __init__(
+        self,
+        n_components: int | Literal["cv"] = "cv",
+        *,
+        response: Form | Literal["cv"] = "cv",
+        features: Literal["ridge"] | None = None,
+        annotators: bool = True,
+        penalty: float | Literal["auto"] = "auto",
+        lapse: float = 0.05,
+        max_iter: int = 150,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.response = response
+        self.features = features
+        self.annotators = annotators
+        self.penalty = penalty
+        self.lapse = lapse
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @guarded_fit
+    def fit(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
+    ) -> Self:
+        """Find the positions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Features. If `features` is None, only their number of rows is used, and None is allowed.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            The answers; None is none, and then `X` is needed.
+        callback : callable, default=None
+            Called as ``callback(n_done, n_steps)`` after each fit of positions.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._allowed)
+        rows = None if X is None else check_features(self, X)
+        n_samples = self._n_samples(rows, constraints)
+        known = answers_for(self, constraints, n_samples)
+        seeds = derived_seeds(self.random_state, 3)
+        self._feature_map, features = None, None
+        if rows is not None and self.features is not None:
+            self._feature_map = RankKernelFeatures(N_FEATURES, seeds[0]).fit(rows)
+            features = self._feature_map.transform(rows)
+        self._model = self._best_model(definite(known), features, seeds[1], seeds[2], callback)
+        self.embedding_, self.n_components_ = self._model.embedding, self._model.embedding.shape[1]
+        self.annotators_, self.annotator_slopes_ = known.annotators, self._model.slopes
+        self.response_ = self._model.response.form
+        self.n_iter_ = self._model.n_iter
+        self._n_features_out = self.n_components_
+        return self
+
+    def _n_samples(self, rows: Floats | None, constraints: Constraints | None) -> int:
+        """Return the number of rows, and check that what is needed was given."""
+        name = type(self).__name__
+        if rows is not None:
+            return len(rows)
+        if self.features is not None:
+            raise InvalidDataError(
+                f"{name}(features={self.features!r}) needs X; features=None learns from answers "
+                "alone"
+            )
+        if constraints is None:
+            raise InvalidArgumentError(
+                f"{name}.fit needs answers, fit(constraints=constraints), or X; both are None"
+            )
+        n_samples: int = getattr(constraints, "n_samples", 0)
+        return n_samples  # anything but a Constraints is refused next
+
+    def _settings(self, chosen: Candidate, seed: int) -> Settings:
+        penalty = PENALTIES[chosen.response] if isinstance(self.penalty, str) else self.penalty
+        return Settings(
+            chosen.n_components,
+            Response(chosen.response, float(self.lapse)),
+            float(penalty),
+            self.max_iter,
+            MAX_ANSWERS_AT_ONCE,
+            seed,
+        )
+
+    def _candidates(self, n_answers: int) -> list[Candidate]:
+        """Return what is compared on held-out answers; one only if there are too few answers."""
+        forms = FORMS if self.response == "cv" else (self.response,)
+        numbers = COMPONENTS if isinstance(self.n_components, str) else (int(self.n_components),)
+        candidates = [Candidate(form, number) for form in forms for number in numbers]
+        return candidates if n_folds_used(n_answers) else candidates[:1]
+
+    def _best_model(
+        self,
+        known: Constraints,
+        features: Floats | None,
+        fold_seed: int,
+        start_seed: int,
+        callback: Progress | None,
+    ) -> OrdinalModel:
+        """Choose by held-out answers, set `cv_scores_`, and fit the model."""
+        n_answers = sum(len(table) for table in known.tables)
+        candidates = self._candidates(n_answers)
+        chooses = len(candidates) > 1
+        n_fits = 1 + chooses * len(candidates) * n_folds_used(n_answers)
+        report = ProgressReport(n_fits, verbose=0, what="fits", callback=callback)
+        done = count(1)
+
+        def fitted(answers: Constraints, candidate: Candidate) -> OrdinalModel:
+            settings = self._settings(candidate, start_seed)
+            model = OrdinalModel.fit(
+                answers, features, settings, by_annotator=bool(self.annotators)
+            )
+            report(next(done))
+            return model
+
+        def score(
+            kept: Constraints, held: Constraints, candidate: Candidate
+        ) -> tuple[float, float]:
+            model = fitted(kept, candidate)
+            return model.log_likelihood(held, model.slopes)
+
+        self.cv_scores_ = held_out_scores(known, candidates, score, fold_seed) if chooses else {}
+        best = max(self.cv_scores_, key=self.cv_scores_.__getitem__, default=candidates[0])
+        return fitted(known, best)
+
+    def predict_proba(
+        self, questions: Questions, *, annotator: str | None = None
+    ) -> Floats | dict[Kind, Floats]:
+        """Return the probabilities of the answers to questions about fitted rows.
+
+        Parameters
+        ----------
+        questions : sequence of Question, or dict of str to array-like
+            Questions; or for each kind, "pair", "triplet" or "odd_one_out", the rows of its
+            questions, (m, 2) or (m, 3).
+        annotator : str, default=None
+            Name of the annotator whose slope is used. None is slope 1.
+
+        Returns
+        -------
+        ndarray of shape (n_questions, 2) or (n_questions, 3), or dict of str to ndarray
+            Column c has the probability of the answer with code c, see `clew.answers`: "different"
+            and "same" for pairs; the first and the second for triplets; the first, second and third
+            row for odd-one-out. If questions of several kinds are mixed, there are three columns,
+            with 0 for answers that a kind does not have. A dict if a dict was given.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the annotator is unknown, or questions are of another type.
+        InvalidConstraintsError
+            If rows are out of range.
+        """
+        check_is_fitted(self, "embedding_")
+        slope = self._slope_of(annotator)
+        n = len(self.embedding_)
+        if isinstance(questions, Mapping):
+            given = [validated_rows(kind, rows, n) for kind, rows in questions.items()]
+            return {kind: self._model.probabilities(kind, rows, slope) for kind, rows in given}
+        by_kind = rows_by_kind(questions)
+        result = np.zeros((len(questions), 3 if "odd_one_out" in by_kind else 2))
+        for kind, (places, rows) in by_kind.items():
+            p = self._model.probabilities(kind, validated_rows(kind, rows, n)[1], slope)
+            result[places, : p.shape[1]] = p
+        return result
+
+    def _slope_of(self, annotator: str | None) -> float:
+        if annotator is None:
+            return 1.0
+        if annotator not in self.annotators_:
+            raise InvalidArgumentError(
+                f"annotator {annotator!r} gave none of the fitted answers; leave annotator=None"
+            )
+        return float(self.annotator_slopes_[self.annotators_.index(annotator)])
+
+    def score(self, constraints: Constraints) -> float:
+        """Return the mean log-likelihood of answers, by their weights.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            Answers about the fitted rows, usually held out of the fit. Annotators of the fit, found
+            by name, have their slopes, others have slope 1. Don't-know and "none differs" are left
+            out.
+
+        Returns
+        -------
+        float
+            At most 0, and 0 if there are no answers.
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If the constraints are about another number of rows.
+        """
+        check_is_fitted(self, "embedding_")
+        check_constraints(self, constraints, len(self.embedding_), self.supports)
+        slope_of = dict(zip(self.annotators_, self.annotator_slopes_, strict=True))
+        slopes = np.array([slope_of.get(name, 1.0) for name in constraints.annotators])
+        total, weight = self._model.log_likelihood(constraints, slopes)
+        return total / weight if weight else 0.0
+
+    def _embed(self, X: Floats) -> Floats:
+        if self._feature_map is None:  # `features` was changed after the fit
+            raise NotFittedError("OrdinalEmbedding was fitted without features; fit it again")
+        return np.asarray(self._feature_map.transform(X) @ self._model.feature_weights)
+
+    def fit_transform(
+        self,
+        X: ArrayLike | None,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        callback: Progress | None = None,
+    ) -> Floats:
+        """Find the positions and return them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or None
+            As `fit` takes it.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            As `fit` takes them.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+            `embedding_`; with ``features="ridge"`` the result of ``transform(X)``.
+        """
+        self.fit(X, y, constraints=constraints, callback=callback)
+        return self.embedding_ if self.features is None or X is None else self.transform(X)
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return the positions that features predict; only with ``features="ridge"``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Features of rows, fitted or new. For a fitted row the result differs from its row of
+            `embedding_`, which follows the answers about it too.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components_)
+        """
+        return super().transform(X)
+
+    @property
+    def kernel_(self) -> Floats:
+        """Inner products of the positions, (n_samples, n_samples); computed at each access."""
+        check_is_fitted(self, "embedding_")
+        check_dense_size(len(self.embedding_))
+        return self.embedding_ @ self.embedding_.T
+
+
+# Here, not as a decorator: scikit-learn replaces the method of a class by one that wraps its
+# output, and that one would be available always.
+OrdinalEmbedding.transform = available_if(_uses_features)(  # type: ignore[method-assign]
+    OrdinalEmbedding.transform
+)
