@@ -47,6 +47,7 @@ def test_answers_improve_the_groups_of_many_rows(fitted):
     assert low < 0.1 < high
 
 
+@pytest.mark.slow
 def test_the_number_of_groups_is_chosen_from_answers_about_some_rows():
     known = Constraints.from_labels(Y, 800, n_triplets=200, error=0.1, random_state=0)
     views = Views(X, 0)
