@@ -64,7 +64,8 @@ def test_two_fits_at_once(method, kind):
     both = overlapping(*[lambda: result(fitted(method, kind))] * 2)
     assert (blas_threads(), list(warnings.filters), warnings.showwarning) == before
     for found in both:
-        np.testing.assert_array_equal(found, alone)
+        # With more than one BLAS thread, sums round differently when another fit limits them.
+        np.testing.assert_allclose(found, alone, rtol=1e-10, atol=1e-12)
 
 
 @contextmanager
