@@ -29,7 +29,7 @@ METHODS = {"ari_no_answers": "no answers", "ari_ward": "Ward linkage", "ari": "c
 class Setting:
     """The size of the experiment."""
 
-    seeds: int = 5
+    seeds: int = 3
     n_answers: int = 1000
     error: float = 0.1
     jobs: int = -1

@@ -27,7 +27,7 @@ MAX_ANSWERS = 1797 * 1796 // 2
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
-    default=5,
+    default=3,
     show_default=True,
     help="Number of repetitions, each with other questions and errors.",
 )

@@ -25,8 +25,9 @@ MEAN_SHARE = 0.25
 #: A row is moved, or a group split, if log-odds improve by more than this.
 MARGIN = 0.3
 ROUNDS, SWEEPS = 20, 20
-#: Up to this number of groups, a row may move to a group without an asked pair between them.
-FEW_GROUPS = 64
+#: Up to this number of groups, and from this mean size on, a row may move to a group without an
+#: asked pair between them.
+FEW_GROUPS, LARGE_GROUP = 64, 8
 #: If answers name fewer than this many rows a group, `n_clusters` does not bind these rows.
 FEW_EACH = 3
 #: Annealing needs at most so many rows, and at least so many asked pairs a row on the average.
@@ -216,7 +217,8 @@ def _moved(
     sizes = np.bincount(labels, minlength=n + 1).astype(float)
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     n_groups = int(labels.max()) + 1
-    n_few = n_groups if is_fixed or n_groups <= FEW_GROUPS else 0
+    are_large = n_groups <= FEW_GROUPS and LARGE_GROUP * n_groups <= evidence.n_rows
+    n_few = n_groups if is_fixed or are_large else 0
     for _ in range(SWEEPS):
         n_moves = move_rows(
             indptr, indices, matrix.data, prior.data, evidence.scoring, MARGIN, is_fixed,
