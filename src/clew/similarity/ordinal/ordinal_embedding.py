@@ -89,7 +89,7 @@ class OrdinalEmbedding(LearnedSpace):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n_samples, n_components_)
+    embedding_ : ndarray of shape (n_samples, n_components)
         Positions. A row that no answer names is where its features predict, or at the origin.
     n_components_ : int
         Number of coordinates.
@@ -411,7 +411,7 @@ class OrdinalEmbedding(LearnedSpace):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_)
+        ndarray of shape (n_samples, n_components)
             `embedding_`; with ``features="ridge"`` the result of ``transform(X)``.
         """
         self.fit(X, y, constraints=constraints, callback=callback)
@@ -428,7 +428,7 @@ class OrdinalEmbedding(LearnedSpace):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_components_)
+        ndarray of shape (n_rows, n_components)
         """
         return super().transform(X)
 
