@@ -88,10 +88,9 @@ def _chosen(notes: dict[str, Any], method: Method, X: Floats, known: Constraints
         return space
     name, values = method.tried
     usable = selected(known, "yes_no" if method.answers == "as_pairs" else method.answers)
-    n_folds = min(N_FOLDS, len(usable))
-    if n_folds < 2:
+    folds = list(held_out_folds(usable, N_FOLDS, seed))
+    if len(folds) < 2:
         return space
-    folds = list(held_out_folds(usable, n_folds, np.random.RandomState(seed)))
     held = []
     for value in values:
         candidate = clone(space).set_params(**{name: value})

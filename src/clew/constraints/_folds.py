@@ -7,53 +7,84 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.answers import KINDS
 from clew.constraints._constraints import Constraints
 from clew.constraints._tables import PARAMETER
 
-__all__ = ["held_out_folds"]
+__all__ = ["fold_numbers", "held_out_folds"]
+
+#: Constants of the hash function SplitMix64: the increment, two multipliers and three shifts.
+INCREMENT = np.uint64(0x9E3779B97F4A7C15)
+MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 def held_out_folds(
-    known: Constraints, n_folds: int, random: np.random.RandomState
+    known: Constraints, n_folds: int, seed: int
 ) -> Iterator[tuple[Constraints, Constraints]]:
     """Split answers into folds, and yield the training and the held-out answers of each.
 
-    All answers to one question share a fold, so no held-out question was seen in training.
+    The fold of a question is a hash of its rows, its kind and the seed. All answers to one
+    question share a fold, so no held-out question was seen in training, and further answers leave
+    the folds of the others as they are.
 
     Parameters
     ----------
     known : Constraints
         The answers.
     n_folds : int
-        Number of folds. Questions of each kind are divided evenly among them.
-    random : RandomState
-        Source of randomness.
+        Number of folds. Each question is in each of them with equal probability.
+    seed : int
+        Seed of the hash.
 
     Yields
     ------
     kept, held : Constraints
-        The training answers, and the held-out answers.
+        The training answers, and the held-out answers. Folds that hold no answer are left out, so
+        there may be fewer than `n_folds` where there are few questions.
     """
-    folds = {
-        PARAMETER[table.kind]: _fold_of_answers(table.rows, n_folds, random)
-        for table in known.tables
-    }
-    for number in range(n_folds):
+    folds = fold_numbers(known, n_folds, seed)
+    for number in np.unique(np.concatenate(list(folds.values()))):
         yield (
             known.select(**{kind: fold != number for kind, fold in folds.items()}),
             known.select(**{kind: fold == number for kind, fold in folds.items()}),
         )
 
 
-def _fold_of_answers(
-    rows: NDArray[np.int64], n_folds: int, random: np.random.RandomState
-) -> NDArray[np.int64]:
-    """Return the fold of each answer; questions are equal if they name the same rows."""
-    _, first, question = np.unique(
-        np.sort(rows, axis=1), axis=0, return_index=True, return_inverse=True
-    )
-    # Questions in the order in which they were first asked.
-    place = np.empty(len(first), np.int64)
-    place[np.argsort(first)] = np.arange(len(first))
-    fold = random.permutation(len(first)) % n_folds
-    return np.asarray(fold[place[question.reshape(len(rows))]], dtype=np.int64)
+def fold_numbers(known: Constraints, n_folds: int, seed: int) -> dict[str, NDArray[np.int64]]:
+    """Return the fold of each answer.
+
+    Parameters
+    ----------
+    known : Constraints
+        The answers.
+    n_folds : int
+        Number of folds.
+    seed : int
+        Seed of the hash.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_answers,), int64
+        For "pairs", "triplets" and "odd_one_out": numbers below `n_folds`.
+    """
+    return {
+        PARAMETER[table.kind]: (
+            _hash(np.sort(table.rows, axis=1), seed, KINDS.index(table.kind)) % np.uint64(n_folds)
+        ).astype(np.int64)
+        for table in known.tables
+    }
+
+
+def _hash(rows: NDArray[np.int64], *seeds: int) -> NDArray[np.uint64]:
+    """Map each row of a table to 64 bits, all of which depend on all of its entries."""
+    columns = [np.full(len(rows), seed, np.int64) for seed in seeds] + [*rows.T]
+    found = np.zeros(len(rows), np.uint64)
+    for column in columns:
+        found ^= column.astype(np.uint64)
+        found += INCREMENT
+        for multiplier, shift in zip(MULTIPLIERS, SHIFTS, strict=False):
+            found ^= found >> shift
+            found *= multiplier
+        found ^= found >> SHIFTS[-1]
+    return found

@@ -30,7 +30,7 @@ class Recorded:
 
 def parted(n_answers=300, error=0.1):
     known = Constraints.from_labels(Y, n_answers, error=error, random_state=0)
-    return [Fold(*parts) for parts in held_out_folds(known, 3, np.random.RandomState(0))]
+    return [Fold(*parts) for parts in held_out_folds(known, 3, 0)]
 
 
 @pytest.fixture(scope="module")

@@ -167,7 +167,7 @@ def _distance_from_default(setting: tuple[float, float]) -> float:
 
 def _folds(problem: Problem, errors: Errors, seed: int) -> list[Fold]:
     folds = []
-    for kept, held_out in held_out_folds(problem.known, N_FOLDS, np.random.RandomState(seed)):
+    for kept, held_out in held_out_folds(problem.known, N_FOLDS, seed):
         answers = errors.informative_answers(kept)
         rows = training_rows(problem, answers, MAX_UNANSWERED, seed)
         folds.append(Fold(rows, answers, held_out))

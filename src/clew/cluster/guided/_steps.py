@@ -79,9 +79,8 @@ def split_answers(known: Constraints, seed: int) -> Answers:
     pairs = known.as_pairs()
     if not (pairs.pair_weights[~pairs.is_dont_know] > 0).any():
         return Answers(known, [])
-    random = np.random.RandomState(seed)
     n_folds = N_FOLDS_OF_MANY if known.n_samples > MANY_ROWS else N_FOLDS
-    return Answers(known, [Fold(*parts) for parts in held_out_folds(known, n_folds, random)])
+    return Answers(known, [Fold(*parts) for parts in held_out_folds(known, n_folds, seed)])
 
 
 def unconstrained_clusterings(

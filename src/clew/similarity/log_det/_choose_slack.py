@@ -68,7 +68,7 @@ def choose_penalty(
         return DEFAULT_PENALTY
     folds = [
         _Fold(features, to_limits(kept), held)
-        for kept, held in held_out_folds(known, N_FOLDS, random)
+        for kept, held in held_out_folds(known, N_FOLDS, seed)
     ]
     score = np.full(len(PENALTIES), -np.inf)
     for at, penalty in enumerate(PENALTIES.tolist()):

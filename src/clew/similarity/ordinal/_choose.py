@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-
 from clew.constraints import Constraints
 from clew.constraints._folds import held_out_folds
 from clew.similarity.ordinal._response import Form
@@ -65,8 +63,7 @@ def held_out_scores(
         Mean log-likelihood of a held-out answer.
     """
     n_used = n_folds_used(sum(len(table) for table in known.tables))
-    random = np.random.RandomState(seed)
-    folds = held_out_folds(known, N_FOLDS_OF_MANY if n_used == 1 else N_FOLDS, random)
+    folds = held_out_folds(known, N_FOLDS_OF_MANY if n_used == 1 else N_FOLDS, seed)
     total, weight = dict.fromkeys(candidates, 0.0), 0.0
     for kept, held in islice(folds, n_used):
         for candidate in candidates:
