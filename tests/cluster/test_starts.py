@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 from clew.cluster._empty_groups import costliest_row, fill_empty
-from clew.cluster._kmeans import kmeans
+from clew.cluster._kmeans import _seeds, kmeans
 from clew.cluster._starts import best_start
 
 
@@ -53,3 +53,12 @@ def test_k_means_fills_empty_groups_despite_a_far_row():
     assert run.inertia == pytest.approx(
         KMeans(3, n_init=10, random_state=0).fit(X).inertia_, abs=1e-12
     )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_k_means_starts_where_scikit_learn_does(seed):
+    X = np.random.default_rng(seed).normal(size=(200, 4))
+    X = np.concatenate([X, X[:20]])  # with copies of rows
+    squares = (X**2).sum(axis=1)
+    _, expected = kmeans_plusplus(X, 9, x_squared_norms=squares, random_state=seed)
+    assert _seeds(X, squares, 9, np.random.RandomState(seed)).tolist() == expected.tolist()

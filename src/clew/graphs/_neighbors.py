@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew.kernels.nearest import largest_of_rows
+
 __all__ = ["largest_entries", "largest_stored", "nearest_graph", "resolved_n_neighbors"]
 
 ROWS_PER_BLOCK = 1024
@@ -66,12 +68,7 @@ def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
     n = len(affinity)
     k = min(k, n - 1)
     columns, values = np.empty((n, k), np.int64), np.empty((n, k))
-    for start in range(0, n, ROWS_PER_BLOCK):
-        block = np.array(affinity[start : start + ROWS_PER_BLOCK], dtype=np.float64)
-        block[np.arange(len(block)), start + np.arange(len(block))] = -1.0
-        kept = largest_entries(block, k)
-        columns[start : start + len(block)] = np.nonzero(kept)[1].reshape(-1, k)
-        values[start : start + len(block)] = block[kept].reshape(-1, k)
+    largest_of_rows(np.ascontiguousarray(affinity), columns, values)
     indptr = np.arange(0, n * k + 1, k)
     graph = csr_array((values.ravel(), columns.ravel(), indptr), (n, n))
     graph.eliminate_zeros()

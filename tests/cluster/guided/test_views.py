@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from clew import Constraints
+from clew._composition import graph_of
 from clew.cluster.guided import _views as module
 from clew.cluster.guided._members import default_members
 from clew.cluster.guided._views import CONSTRAINED_VIEWS, VIEWS, Views
@@ -53,6 +54,17 @@ def test_each_similarity_is_fitted_once(fits):
     assert sorted(fits, key=str) == sorted(
         [("AdaptiveKNN", None), ("ClustRF", None), ("COPRF", None), ("COPRF", KNOWN)], key=str
     )
+
+
+@pytest.mark.parametrize("view", ["forest", "constrained forest", "constrained trees"])
+def test_forests_of_answers_share_their_gaussian_affinities(view):
+    constrained = Views(X, 0).constrained_by(KNOWN)
+    forest = COPRF(
+        module.N_TREES, euclidean=0.0 if view == "constrained trees" else 0.5, trust=None,
+        random_state=0,
+    ).fit(X, constraints=None if view == "forest" else KNOWN)  # fmt: skip
+    found = constrained.read(view, 5)
+    assert (found != graph_of(forest, len(X), 5)).nnz == 0
 
 
 @pytest.mark.parametrize("view", UNCONSTRAINED_VIEWS)

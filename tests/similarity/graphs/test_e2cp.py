@@ -103,6 +103,27 @@ def test_a_prepared_propagation_is_factorized_once(monkeypatch, n_pairs, name):
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize("n_pairs", [1, 10, 300])
+def test_the_fast_affinity_is_the_dense_one_without_small_entries(n_pairs):
+    points, truth = make_blobs(150, 4, centers=3, random_state=0)
+    prepared = Propagation(graph_of(AdaptiveKNN().fit(points), 150, 10), alpha=0.9)
+    known = Constraints.from_labels(truth, n_pairs, error=0.2, random_state=0)
+    expected = prepared.dense_affinity(known)
+    is_small = expected < _propagation.LEAST_AFFINITY
+    found = prepared.fast_affinity(known)
+    assert found.nnz == pytest.approx((~is_small).sum(), abs=10)  # some are at the limit
+    np.testing.assert_allclose(found.toarray(), np.where(is_small, 0.0, expected), atol=1.1e-3)
+    at = found.toarray() > 0
+    np.testing.assert_allclose(found.toarray()[at], expected[at], atol=1e-5)
+
+
+def test_the_fast_affinity_of_many_rows_is_the_sparse_one():
+    points, truth = make_blobs(2_100, 4, centers=3, random_state=0)
+    prepared = Propagation(graph_of(AdaptiveKNN().fit(points), 2_100, 10), alpha=0.9)
+    known = Constraints.from_labels(truth, 300, random_state=0)
+    assert (prepared.fast_affinity(known) != prepared.sparse_affinity(known)).nnz == 0
+
+
 def test_a_prepared_propagation_leaves_its_graph_alone():
     graph = graph_of(AdaptiveKNN().fit(X), N, 10) * 0.5
     before = graph.toarray()

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from clew._composition import graph_of
+from clew._limits import ALL_PAIRS_ROWS
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
-from clew.graphs import resolved_n_neighbors
+from clew.graphs import nearest_graph, resolved_n_neighbors
 from clew.similarity import COPRF, AdaptiveKNN, ClustRF
 from clew.similarity.graphs import Propagation
 
@@ -32,6 +33,8 @@ CONSTRAINED_VIEWS = ("constrained trees", "constrained forest")
 VIEWS = ("features", "components", "neighbors", "trees", "forest", *CONSTRAINED_VIEWS)
 
 N_TREES = 150
+#: Share of the Gaussian affinities in the forest's.
+EUCLIDEAN = 0.5
 MAX_COMPONENTS = 10
 
 
@@ -118,7 +121,7 @@ class Views:
             raise InvalidParameterError(f"{view!r} needs answers: use `constrained_by(answers)`")
         if alpha is not None:
             propagation = self._propagation(view, n_neighbors, alpha)
-            return propagation.affinity(self._pairs, n_jobs=self._n_jobs)
+            return propagation.fast_affinity(self._pairs, n_jobs=self._n_jobs)
         if self._parent is not None and view not in CONSTRAINED_VIEWS:
             return self._parent.read(view, n_neighbors)
         if view == "features":
@@ -148,10 +151,30 @@ class Views:
         )
 
     def _graph(self, view: View, n_neighbors: int) -> Any:
+        if view in ("forest", "constrained forest") and len(self.X) <= ALL_PAIRS_ROWS:
+            return self._graph_of_forest(view, n_neighbors)
         similarity = self._similarity(view)
         graph = graph_of(similarity, len(self.X), n_neighbors)
         vars(similarity).pop("affinity_matrix_", None)  # large, and quick to recompute
         return graph
+
+    def _graph_of_forest(self, view: View, n_neighbors: int) -> Any:
+        """Mix the affinities of a forest's trees, which may have a graph too, with the Gaussian."""
+        trees = self._similarity(view).remixed(0.0)
+        affinity = trees.affinity_matrix_
+        if view == "constrained forest":
+            self._made["constrained trees", n_neighbors] = nearest_graph(affinity, n_neighbors)
+        affinity *= np.float32(1 - EUCLIDEAN)
+        affinity += np.float32(EUCLIDEAN) * self._gaussian
+        return nearest_graph(affinity, n_neighbors)
+
+    @cached_property
+    def _gaussian(self) -> NDArray[np.float32]:
+        """Gaussian affinities of the rows, which all views of them share."""
+        if self._parent is not None:
+            return self._parent._gaussian
+        gaussian: NDArray[np.float32] = self._similarity("forest").gaussian_affinity()
+        return gaussian
 
     def _once(self, key: object, make: Callable[[], Any]) -> Any:
         if key not in self._made:
@@ -175,7 +198,7 @@ class Views:
         if view == "constrained trees":
             return self._similarity("constrained forest").remixed(0.0)
         forest = COPRF(
-            N_TREES, euclidean=0.5, trust=None, random_state=self._seed, n_jobs=self._n_jobs
+            N_TREES, euclidean=EUCLIDEAN, trust=None, random_state=self._seed, n_jobs=self._n_jobs
         )
         is_constrained = view == "constrained forest"
         return forest.fit(self.X, constraints=self._pairs if is_constrained else None)

@@ -8,12 +8,14 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.blas import ssyr2k
+from scipy.linalg.lapack import dpotrf, dpotri, spotrf, spotri
 from scipy.sparse import coo_array, csr_array, diags_array
 
 from clew._limits import DENSE_PROPAGATION_ROWS
 from clew._parallel import Progress
 from clew.constraints import Constraints
+from clew.kernels.adjusted_affinity import adjust, collect
 from clew.similarity.graphs._links import entries_at, net_links
 from clew.similarity.graphs._sparse_propagation import (
     PropagationProblem,
@@ -26,6 +28,8 @@ __all__ = ["Propagation"]
 #: If more than one in this many rows has answers, the whole inverse costs less than solving for
 #: the rows of the inverse that are needed.
 INVERT_FROM = 3
+#: Smaller affinities are left out of `Propagation.fast_affinity`.
+LEAST_AFFINITY = 1e-3
 Floats = NDArray[np.float64]
 
 
@@ -55,7 +59,8 @@ class Propagation:
     -----
     Up to 2,000 rows: O(n³) time once, and O(n²·r) for each set of answers about r rows. One or two
     dense matrices of n² float64 are kept (32 MB each at 2,000 rows). Above 2,000 rows, `affinity`
-    uses no dense matrix.
+    uses no dense matrix. `fast_affinity` computes the dense form in single precision, which takes
+    about a third of the time, and half of the memory.
 
     Examples
     --------
@@ -129,6 +134,39 @@ class Propagation:
         np.fill_diagonal(found, 0.0)
         return _adjusted(self.graph.toarray(), found + found.T)
 
+    def fast_affinity(self, constraints: Constraints, *, n_jobs: int | None = None) -> csr_array:
+        """Adjust the affinities by the propagated answers in single precision.
+
+        Parameters
+        ----------
+        constraints : Constraints
+            Pair answers; other kinds of answers are ignored.
+        n_jobs : int or None, default=None
+            Number of threads of the sparse form.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples), float64
+            Up to 2,000 rows those of `dense_affinity`, without affinities below .001 and with a
+            relative error of about 1e-5; above, those of `sparse_affinity`.
+        """
+        n = self.graph.shape[0]
+        if n > DENSE_PROPAGATION_ROWS:
+            return self.sparse_affinity(constraints, n_jobs=n_jobs)
+        answers = NetAnswers.of(constraints)
+        inverse = self._single_inverse[answers.rows]
+        from_heads = np.ascontiguousarray(inverse[answers.heads])
+        from_answers = answers.strength.astype(np.float32) @ inverse
+        # LAPACK reads the transposes; the lower triangle of its result is the upper one here.
+        found = ssyr2k(1.0, from_answers.T, from_heads.T, lower=True).T
+        weight, count = np.empty(n, np.float32), np.empty(n, np.int64)
+        graph = (self.graph.indptr, self.graph.indices, self.graph.data)
+        adjust(found, *graph, LEAST_AFFINITY, weight, count)
+        start = np.concatenate([[0], count.cumsum()])
+        indices, data = np.empty(start[-1], np.int32), np.empty(start[-1])
+        collect(found, LEAST_AFFINITY, start[:-1].copy(), indices, data)
+        return csr_array((data, indices, start.astype(np.int32)), shape=(n, n))
+
     def sparse_affinity(
         self,
         constraints: Constraints,
@@ -186,6 +224,17 @@ class Propagation:
         root, failed = dpotrf(self._system().T, overwrite_a=True)
         assert not failed, "alpha is below 1, so the matrix is positive definite"
         half, failed = dpotri(root, overwrite_c=True)
+        assert not failed
+        whole = half + half.T  # the other half is 0
+        whole[np.diag_indices(len(whole))] /= 2
+        return np.asarray(whole)
+
+    @cached_property
+    def _single_inverse(self) -> NDArray[np.float32]:
+        system = self._system().astype(np.float32)
+        root, failed = spotrf(system.T, overwrite_a=True)
+        assert not failed, "alpha is below 1, so the matrix is positive definite"
+        half, failed = spotri(root, overwrite_c=True)
         assert not failed
         whole = half + half.T  # the other half is 0
         whole[np.diag_indices(len(whole))] /= 2
