@@ -10,8 +10,10 @@ KERNELS := $(VENV)/.kernels
 # One BLAS thread a process: clew's own parallel work is threads over trees and rows.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Compiled modules are kept: without them every process takes five seconds to start, not two.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: venv demo test lint format docs bench clean
+.PHONY: venv demo test test-all lint format docs bench clean
 
 venv: $(STAMP) $(KERNELS)
 
@@ -48,7 +50,10 @@ demo: $(RUNTIME) $(KERNELS)
 	$(BIN)/clew demo
 
 test: $(STAMP) $(KERNELS)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-all: $(STAMP) $(KERNELS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,29 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.pages import Page, assert_needs_nothing_else
 
-from clew.cli import main
-from clew.cli._demo_experiment import Setting, ask
+from clew.cli import _demo_run, main
+from clew.cli._demo_experiment import Outcome, Setting, ask
 from clew.cli.report import png
 from clew.datasets import load
 
 KEYS = ["ari_no_answers", "ari_ward", "ari", "answers", "wrong", "doubted", "doubted_wrong"]
 SMALL = ("--seeds", "1", "--n-answers", "200")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_experiment() -> Iterator[None]:
+    """Do the experiment of the same setting once: each takes many seconds."""
+    outcomes: dict[Setting, Outcome] = {}
+    work = _demo_run.experiment
+
+    def remembered(setting: Setting, advance: Callable[[int, int], None]) -> Outcome:
+        if setting not in outcomes:
+            outcomes[setting] = work(setting, advance)
+        return outcomes[setting]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_demo_run, "experiment", remembered)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,13 @@ import importlib
 import inspect
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
 
+from clew import datasets
 from clew.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -188,6 +190,20 @@ def _blocks(path: Path) -> list[str]:
     return re.findall(fence, text, re.DOTALL | re.MULTILINE)
 
 
+@pytest.fixture
+def fewer_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut the digits to 500, enough for every page; `make docs` and `make demo` use all 1,797."""
+
+    load = datasets.load
+
+    def fewer(name: str) -> datasets.Dataset:
+        found = load(name)
+        assert found.X is not None
+        return replace(found, X=found.X[:500], y=found.y[:500])
+
+    monkeypatch.setattr(datasets, "load", fewer)
+
+
 def _run(path: Path) -> dict[str, object]:
     """Run a page's Python from top to bottom, with a forest small enough for a test."""
     names: dict[str, object] = {}
@@ -197,6 +213,7 @@ def _run(path: Path) -> dict[str, object]:
     return names
 
 
+@pytest.mark.usefixtures("fewer_digits")
 def test_readme_example_finds_ten_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     model = _run(ROOT / "README.md")["model"]
@@ -217,8 +234,19 @@ PAGES_THAT_RUN = [
 ]
 
 
+#: Fit a dozen models each; `make docs` runs them too.
+LONG = (DOCS / "notebooks" / "how_many_answers.ipynb",)
+
+
+@pytest.mark.usefixtures("fewer_digits")
 @pytest.mark.parametrize(
-    "path", PAGES_THAT_RUN, ids=[str(path.relative_to(ROOT)) for path in PAGES_THAT_RUN]
+    "path",
+    [
+        pytest.param(
+            path, id=str(path.relative_to(ROOT)), marks=[pytest.mark.slow] if path in LONG else []
+        )
+        for path in PAGES_THAT_RUN
+    ],
 )
 def test_page_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

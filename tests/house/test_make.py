@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TARGETS = ("venv", "demo", "test", "lint", "bench", "docs")
+TARGETS = ("venv", "demo", "test", "test-all", "lint", "bench", "docs")
 
 
 def _dry_run(target: str) -> str:
