@@ -84,7 +84,11 @@ def guarded_fit(fit: F) -> F:
                 _remove_fitted_attributes(self)
             return fit(self, *args, **kwargs)
         except BaseException:
-            self.__dict__.clear()
+            if fit.__name__ == "fit":
+                self.__dict__.clear()
+            for name in self.__dict__.keys() - before.keys():
+                del self.__dict__[name]
+            # After `partial_fit` nothing is missing for a moment: another thread may read it.
             self.__dict__.update(before)
             raise
 

@@ -8,7 +8,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster.guided import co_association
-from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold, as_labels
+from clew.cluster.guided._ensemble import (
+    Clustering,
+    Ensemble,
+    Fold,
+    as_labels,
+    held_out_log_likelihood,
+)
 from clew.constraints._folds import held_out_folds
 from clew.metrics import answer_log_likelihood
 
@@ -28,8 +34,8 @@ class Recorded:
         return np.where(moved, self._random.integers(3, size=len(Y)), Y)
 
 
-def parted(n_answers=300, error=0.1):
-    known = Constraints.from_labels(Y, n_answers, error=error, random_state=0)
+def parted(n_answers=300, error=0.1, seed=0):
+    known = Constraints.from_labels(Y, n_answers, error=error, random_state=seed)
     return [Fold(*parts) for parts in held_out_folds(known, 3, 0)]
 
 
@@ -129,3 +135,28 @@ def test_probabilities_are_read_as_the_most_probable_groups():
     ensemble = Ensemble.of([Clustering("probabilities", lambda at: probabilities)], parted())
     np.testing.assert_array_equal(ensemble.of_folds[0]["probabilities"], Y)
     np.testing.assert_array_equal(ensemble.whole["probabilities"], probabilities)
+
+
+def test_the_answers_that_members_were_fitted_to_give_the_same_scores_and_weights(race):
+    ensemble, _, folds, _ = race
+    again = ensemble.rescored(folds)
+    assert (again.scores, again.weights, again.n_held) == (
+        ensemble.scores,
+        ensemble.weights,
+        ensemble.n_held,
+    )
+
+
+def test_later_answers_are_judged_in_their_own_fold(race):
+    ensemble, members, folds, _ = race
+    later = parted(90, seed=77)
+    both = [Fold(fold.kept, fold.held + more.held) for fold, more in zip(folds, later, strict=True)]
+    asked = {name: list(member.asked) for name, member in members.items()}
+    again = ensemble.rescored(both)
+    for name in ensemble.names:
+        labels = [of_fold[name] for of_fold in ensemble.of_folds]
+        total, weight = held_out_log_likelihood(labels, both)
+        assert again.scores[name] == total / weight
+    assert again.n_held == ensemble.n_held + 90
+    assert again.weights["far behind"] == 0
+    assert {name: member.asked for name, member in members.items()} == asked  # nothing is fitted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -59,6 +60,8 @@ class Ensemble(NamedTuple):
     """Weights in the consensus; the largest is 1, and 0 for pruned clusterings."""
     n_held: float = 0.0
     """Total weight of the held-out answers."""
+    log_priors: Mapping[str, float] = MappingProxyType({})
+    """Log prior weights, by name."""
 
     @classmethod
     def of(
@@ -115,7 +118,38 @@ class Ensemble(NamedTuple):
             scores = dict.fromkeys(priors, np.nan)
         whole = {clustering.name: fitted(clustering, None) for clustering in left}
         n_held = max((weight for _, weight in held_out.values()), default=0.0)
-        return cls(whole, of_folds, scores, dict.fromkeys(priors, 0.0) | weights, n_held)
+        weights = dict.fromkeys(priors, 0.0) | weights
+        return cls(whole, of_folds, scores, weights, n_held, priors)
+
+    def rescored(self, folds: Sequence[Fold]) -> Self:
+        """Score and weigh the fitted clusterings by other answers.
+
+        Parameters
+        ----------
+        folds : sequence of Fold
+            Answers, in the folds that the clusterings were fitted to. Answers that came later are
+            held out for all clusterings; each is judged in its own fold.
+
+        Returns
+        -------
+        Ensemble
+            The same clusterings, to which the answers that they were fitted to give the same scores
+            and weights. Pruned clusterings stay so.
+        """
+        held_out = {
+            name: held_out_log_likelihood(
+                [labels[name] for labels in self.of_folds if name in labels], folds
+            )
+            for name in self.scores
+        }
+        weights = _weights({name: held_out[name][0] for name in self.whole}, self.log_priors)
+        return self._replace(
+            scores={
+                name: total / max(weight, 1e-300) for name, (total, weight) in held_out.items()
+            },
+            weights=dict.fromkeys(self.scores, 0.0) | weights,
+            n_held=max(weight for _, weight in held_out.values()),
+        )
 
     @property
     def names(self) -> list[str]:
