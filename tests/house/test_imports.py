@@ -52,6 +52,7 @@ TOP = "clew"
 #: engines that several families share.
 SHARED_HELPERS = {
     "clew.cluster.guided._explanation": ("clew.cli",),
+    "clew.cluster.guided._probabilities": ("clew.cli",),
     "clew.constraints._support": ("clew.trust.repeats", "clew.similarity", "clew.cluster"),
     "clew.constraints._folds": (
         "clew.similarity.log_det",

@@ -30,6 +30,7 @@ from clew.cli.report import (
     table,
 )
 from clew.cluster import GuidedClustering
+from clew.cluster.guided._probabilities import of_row
 from clew.constraints import Constraints
 
 __all__ = ["Findings", "report_page"]
@@ -274,7 +275,7 @@ def _between(found: Findings, row: int) -> str:
     """Name the second most likely group, where the method has probabilities."""
     if not isinstance(found.model, GuidedClustering) or found.model.n_clusters_ < 2:
         return "between groups"
-    probabilities = found.model.probabilities_[row]
+    probabilities = of_row(found.model.probabilities_, row)
     second = int(np.argsort(-probabilities, kind="stable")[1])
     of_second = np.flatnonzero(found.model.labels_ == second)
     # Groups are numbered by their first rows here, not as the model numbers them.

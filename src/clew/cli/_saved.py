@@ -26,6 +26,8 @@ __all__ = ["Saved", "read_saved", "saved_bytes"]
 
 #: Format and version, the first entry of every file.
 FORM = "clew result 1"
+#: Names of the arrays of a sparse matrix.
+SPARSE_PARTS = ("data", "indices", "indptr")
 #: Names of the arrays of a kind of answers.
 PARTS = ("rows", "answers", "annotators", "weights", "p_wrong", "alternatives")
 
@@ -34,7 +36,7 @@ class Saved(NamedTuple):
     """A result."""
 
     ids: list[str]
-    probabilities: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | csr_array
     """Probability of each group, (n_rows, n_groups); groups are numbered as in the table."""
     graph: csr_array
     """Affinities of near rows, (n_rows, n_rows)."""
@@ -68,16 +70,19 @@ def saved_bytes(model: Any, ids: list[str], known: Constraints) -> bytes:
     used, first = np.unique(labels, return_index=True)
     n_groups = model.probabilities_.shape[1]
     order = [*used[np.argsort(first)], *np.setdiff1d(np.arange(n_groups), used)]
-    graph = model._graph
+    graph = model._neighbors(np.arange(len(ids)))
     arrays: dict[str, Any] = {
         "form": _text(FORM),
         "ids": _text(ids),
-        "probabilities": model.probabilities_[:, order],
-        "graph_data": graph.data,
-        "graph_indices": graph.indices,
-        "graph_indptr": graph.indptr,
         "annotators": _text(list(known.annotators)),
     }
+    arrays |= _sparse_arrays("graph", graph)
+    probabilities = model.probabilities_[:, order]
+    if isinstance(probabilities, np.ndarray):
+        arrays["probabilities"] = probabilities
+    else:
+        arrays |= _sparse_arrays("probabilities", probabilities)
+        arrays["n_groups"] = np.array(n_groups)
     doubts = model.answer_posterior_
     for table, p_wrong, other in zip(known.tables, doubts, doubts.alternatives, strict=True):
         columns = (table.rows, table.answers, table.annotators, table.weights, p_wrong, other)
@@ -113,7 +118,6 @@ def read_saved(path: Path) -> Saved:
 def _saved(arrays: Any) -> Saved:
     ids = _value(arrays["ids"])
     n = len(ids)
-    graph = tuple(arrays[f"graph_{part}"] for part in ("data", "indices", "indptr"))
     names = np.array([*_value(arrays["annotators"]), ""], dtype=object)
     given: dict[str, Any] = {}
     probabilities, alternatives = [], []
@@ -131,11 +135,27 @@ def _saved(arrays: Any) -> Saved:
     first, second, third = probabilities
     return Saved(
         ids,
-        arrays["probabilities"],
-        csr_array(graph, shape=(n, n)),
+        _probabilities(arrays, n),
+        _sparse("graph", arrays, (n, n)),
         known,
         AnswerDoubts(first, second, third, known, tuple(alternatives)),
     )
+
+
+def _probabilities(arrays: Any, n: int) -> NDArray[np.float64] | csr_array:
+    if "n_groups" in arrays:
+        return _sparse("probabilities", arrays, (n, int(arrays["n_groups"])))
+    dense: NDArray[np.float64] = arrays["probabilities"]
+    return dense
+
+
+def _sparse_arrays(name: str, matrix: csr_array) -> dict[str, Any]:
+    """Return the arrays of a sparse matrix by name."""
+    return {f"{name}_{part}": getattr(matrix, part) for part in SPARSE_PARTS}
+
+
+def _sparse(name: str, arrays: Any, shape: tuple[int, int]) -> csr_array:
+    return csr_array(tuple(arrays[f"{name}_{part}"] for part in SPARSE_PARTS), shape=shape)
 
 
 def _text(value: Any) -> NDArray[np.uint8]:

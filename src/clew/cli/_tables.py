@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._outputs import csv_text
 from clew.cluster import GuidedClustering
+from clew.cluster.guided._probabilities import largest_probabilities
 from clew.constraints import Constraints
 from clew.graphs import local_scale_graph, resolved_n_neighbors
 from clew.metrics._violations import violations
@@ -77,7 +78,7 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
     """
     label = _by_first_row(model.labels_)
     if isinstance(model, GuidedClustering):
-        confidence = model.probabilities_.max(axis=1)
+        confidence = largest_probabilities(model.probabilities_)
     else:
         confidence = _confidence(affinity_graph(model, X), label)
     violated = violations(label, known)

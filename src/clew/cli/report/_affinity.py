@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,13 @@ LEAST_LABELED = 0.025
 
 
 def probability_means(
-    probabilities: NDArray[np.float64], order: NDArray[np.int64], size: int = PIXELS
+    probabilities: Any, order: NDArray[np.int64], size: int = PIXELS
 ) -> NDArray[np.float64]:
     """Average the probability that two rows are in one group over the rows of each pixel.
 
     Parameters
     ----------
-    probabilities : ndarray of shape (n_rows, n_groups)
+    probabilities : ndarray or csr_array of shape (n_rows, n_groups)
         Probability of each group.
     order : ndarray of shape (n_rows,)
         The rows from the top, and from the left.
@@ -49,7 +50,12 @@ def probability_means(
     The mean of products over a block is the product of the means, so no matrix of all rows is made.
     """
     step, width = _blocks(len(order), size)
-    sums = np.add.reduceat(probabilities[order], np.arange(0, len(order), step), axis=0)
+    start = np.arange(0, len(order), step)
+    if isinstance(probabilities, np.ndarray):
+        sums = np.add.reduceat(probabilities[order], start, axis=0)
+    else:
+        pixels = csr_array((np.ones(len(order)), order, np.append(start, len(order))))
+        sums = (pixels @ probabilities).toarray()
     means = sums / width[:, None]
     return np.asarray(means @ means.T, dtype=np.float64)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from clew.trust.groups._shrinkage import forced_choice_kinds
 
 __all__ = [
     "AnswerErrors",
+    "Associations",
     "annotator_weights",
     "answer_errors",
     "informative_answers",
+    "outcomes_of_pairs",
     "weighted_by",
     "weighted_folds",
 ]
@@ -46,6 +48,13 @@ OUTCOME_OF_PARTITION: dict[Kind, NDArray[np.int64]] = {
 
 #: Without answers the error rate is unknown.
 UNKNOWN = ErrorRate(float("nan"), (0.0, 1.0), 1.0, 0.0)
+
+
+class Associations(Protocol):
+    """Clusterings that did not see the answers that they judge: `Ensemble`, for example."""
+
+    def held_out_association(self, pairs: Sequence[NDArray[np.int64]]) -> Floats:
+        """Return the co-association of the pairs of all folds, concatenated."""
 
 
 class AnswerErrors(NamedTuple):
@@ -155,13 +164,13 @@ def weighted_folds(
 
 
 def answer_errors(
-    ensemble: Ensemble, folds: Sequence[Fold], annotators: Sequence[str] = ("",)
+    ensemble: Associations, folds: Sequence[Fold], annotators: Sequence[str] = ("",)
 ) -> AnswerErrors:
     """Estimate the share of wrong answers, and the confusion matrix of each annotator.
 
     Parameters
     ----------
-    ensemble : Ensemble
+    ensemble : Ensemble or Associations
         Clusterings, fitted to the training answers of each fold.
     folds : sequence of Fold
         The answers.
@@ -192,7 +201,7 @@ def answer_errors(
     return AnswerErrors(rate, _confusion(held, ensemble, reweighted, prior_error))
 
 
-def _rate(held: Sequence[Constraints], ensemble: Ensemble) -> ErrorRate:
+def _rate(held: Sequence[Constraints], ensemble: Associations) -> ErrorRate:
     """Estimate the error rate of the held-out answers."""
     forced = forced_choice_kinds(sum(held[1:], held[0]))
     pairs = [_without(of_fold, forced).as_pairs() for of_fold in held]
@@ -217,7 +226,7 @@ def _without(known: Constraints, kinds: set[Kind]) -> Constraints:
     return known.select(**none)
 
 
-def _choice_scores(choices: Sequence[Relations], ensemble: Ensemble) -> Floats:
+def _choice_scores(choices: Sequence[Relations], ensemble: Associations) -> Floats:
     """Look up the co-association of the three pairs of rows of each choice, (n_choices, 3)."""
     third = []
     for of_fold in choices:
@@ -229,7 +238,7 @@ def _choice_scores(choices: Sequence[Relations], ensemble: Ensemble) -> Floats:
 
 
 def _confusion(
-    held: Sequence[Constraints], ensemble: Ensemble, rate: ErrorRate, prior_error: float
+    held: Sequence[Constraints], ensemble: Associations, rate: ErrorRate, prior_error: float
 ) -> ConfusionMatrices:
     """Estimate confusion matrices from the probabilities that rows are together."""
     probabilities = {
@@ -247,15 +256,35 @@ def _confusion(
 def _outcome_probabilities(
     kind: Kind,
     rows: Sequence[NDArray[np.int64]],
-    ensemble: Ensemble,
+    ensemble: Associations,
     rate: ErrorRate,
 ) -> Floats:
     """Return the probabilities of the outcomes of questions, (m, n_outcomes)."""
     ends = ((0, 1),) if kind == "pair" else ((0, 1), (0, 2), (1, 2))
-    together = [
-        rate.p_together(ensemble.held_out_association([of[:, [a, b]] for of in rows]))
-        for a, b in ends
-    ]
+    return outcomes_of_pairs(
+        kind,
+        [
+            rate.p_together(ensemble.held_out_association([of[:, [a, b]] for of in rows]))
+            for a, b in ends
+        ],
+    )
+
+
+def outcomes_of_pairs(kind: Kind, together: Sequence[Floats]) -> Floats:
+    """Compute the probabilities of outcomes from those of pairs.
+
+    Parameters
+    ----------
+    kind : {"pair", "triplet", "odd_one_out"}
+        Kind of the questions.
+    together : sequence of one or three ndarray of shape (m,)
+        Probabilities that rows 1 and 2, 1 and 3, and 2 and 3 of each question share a group.
+
+    Returns
+    -------
+    ndarray of shape (m, n_outcomes)
+        As if the three were independent, without those outcomes that contradict themselves.
+    """
     if kind == "pair":
         return np.column_stack([together[0], 1 - together[0]])
     ab, ac, bc = together

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from clew._validation import Allowed
 from clew.answers import ANSWER_WORDS, DIFFERENT, SAME, Kind
+from clew.cluster.guided._probabilities import most_probable_groups, probability_together
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerDoubts
@@ -131,7 +132,7 @@ def row_number(known: Constraints, row: Hashable) -> int:
 
 def explanation(
     rows: tuple[int, int],
-    probabilities: NDArray[np.float64],
+    probabilities: Any,
     known: Constraints,
     doubts: AnswerDoubts,
     graph: csr_array,
@@ -142,14 +143,14 @@ def explanation(
     ----------
     rows : tuple of int
         Two row numbers.
-    probabilities : ndarray of shape (n_samples, n_groups)
+    probabilities : ndarray or csr_array of shape (n_samples, n_groups)
         Probability of each group.
     known : Constraints
         The answers.
     doubts : AnswerDoubts
         Probability that each answer is wrong.
     graph : csr_array of shape (n_samples, n_samples)
-        Affinities of neighbors.
+        Affinities of neighbors, of the two rows at least.
 
     Returns
     -------
@@ -160,20 +161,20 @@ def explanation(
     InvalidParameterError
         If the rows are not two different rows of the graph.
     """
-    n = len(probabilities)
+    n = probabilities.shape[0]
     is_row = Allowed(kind=int, low=0, high=n - 1)
     i, j = rows
     if not (is_row.holds(i) and is_row.holds(j)) or i == j:
         raise InvalidParameterError(f"explain takes two different rows in [0, {n - 1}], got {rows}")
     i, j = int(i), int(j)
-    label = probabilities.argmax(axis=1)
+    label = most_probable_groups(probabilities)
     chain, parted_at = _chain(i, j, known, doubts, together=bool(label[i] == label[j]))
     near = tuple(_nearest(graph, row) for row in (i, j))
     names = None if known.ids is None else {row: known.ids[row] for row in (i, j, *chain)}
     return Explanation(
         (i, j),
         (int(label[i]), int(label[j])),
-        float(probabilities[i] @ probabilities[j]),
+        probability_together(probabilities, i, j),
         _answers_about(i, j, known, doubts),
         chain,
         parted_at,

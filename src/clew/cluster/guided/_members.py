@@ -29,6 +29,8 @@ GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 STEADY, AGAIN = "E2CP on constrained forest", "E2CP on constrained forest, again"
 REFINED_BY = "refined by "
 UNCONSTRAINED = "unconstrained"
+#: Names of clusterings of all rows, if the members are fitted to anchors.
+ROWS_BY = "rows by "
 RESERVED = ("consensus", UNCONSTRAINED, STEADY, AGAIN)
 
 
@@ -157,7 +159,9 @@ def checked_members(pool: Any, seed: int = 0) -> list[Member]:
     names = [name for name, _ in given]
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidParameterError(f"names in a pool must be different strings, got {names}")
-    if taken := [name for name in names if name in RESERVED or name.startswith(REFINED_BY)]:
+    if taken := [
+        name for name in names if name in RESERVED or name.startswith((REFINED_BY, ROWS_BY))
+    ]:
         raise InvalidParameterError(f"{taken[0]!r} is a reserved name; rename that member")
     for name, estimator in given:
         if isinstance(estimator, type) or not isinstance(estimator, BaseEstimator):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.answers import DONT_KNOW
 from clew.cluster.guided._answer_errors import informative_answers
@@ -22,7 +21,8 @@ class Result(NamedTuple):
     """The fitted attributes of `GuidedClustering`, without the underscore."""
 
     labels: Labels
-    probabilities: NDArray[np.float64]
+    probabilities: Any
+    """ndarray, or csr_array for many rows."""
     error_rate: float
     error_interval: tuple[float, float]
     confusion: ConfusionMatrices

@@ -25,6 +25,7 @@ from clew.constraints import Constraints
 from clew.constraints._folds import held_out_folds
 
 __all__ = [
+    "LEAST_LEAD",
     "MAX_REFINED",
     "Answers",
     "Consensus",

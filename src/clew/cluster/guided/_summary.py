@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clew.cluster.guided._members import AGAIN, REFINED_BY, UNCONSTRAINED
+from clew.cluster.guided._members import AGAIN, REFINED_BY, ROWS_BY, UNCONSTRAINED
+from clew.cluster.guided._probabilities import largest_probabilities
 from clew.constraints import Constraints
 from clew.trust.groups.posterior import DOUBT
 
@@ -48,7 +49,7 @@ def summary(model: GuidedClustering, known: Constraints) -> str:
 def _groups(model: GuidedClustering) -> list[str]:
     sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
     how = "chosen" if model.n_clusters is None else "given"
-    probability = model.probabilities_.max(axis=1)
+    probability = largest_probabilities(model.probabilities_)
     return [
         f"{type(model).__name__}: {_counted(len(model.labels_), 'row')} in "
         f"{_counted(model.n_clusters_, 'group')} (number {how}) of {sizes.min():,} to "
@@ -111,13 +112,16 @@ def _annotators(model: GuidedClustering) -> list[str]:
 
 def _members(model: GuidedClustering, *, has_answers: bool) -> list[str]:
     second = _second(model)
-    first = [name for name in model.weights_ if name not in second]
+    of_rows = [name for name in model.weights_ if name.startswith(ROWS_BY)]
+    first = [name for name in model.weights_ if name not in [*second, *of_rows]]
     if not has_answers:
         return _weights(model, "member", first)
+    rows = ["", *_weights(model, "clustering of all rows", of_rows)] if of_rows else []
     return [
         *_weights(model, "member of the first consensus", first),
         "",
         *_weights(model, "member of the second consensus", second),
+        *rows,
     ]
 
 

@@ -28,7 +28,15 @@ from clew.trust.groups.confusion import ConfusionMatrices
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DOUBT", "AnswerDoubts", "Inference", "answer_posterior"]
+__all__ = [
+    "DOUBT",
+    "AnswerDoubts",
+    "Inference",
+    "Judged",
+    "answer_posterior",
+    "is_forced_choice",
+    "judged",
+]
 
 Inference = Literal["mean_field", "belief_propagation"]
 Floats = NDArray[np.float64]
@@ -200,7 +208,7 @@ def answer_posterior(
             q,
             answer_likelihoods(matrices, table, known),
             inference,
-            is_forced=_is_forced_choice(matrices, table.kind),
+            is_forced=is_forced_choice(matrices, table.kind),
         )
         for table in known.tables
     )
@@ -213,7 +221,7 @@ def answer_posterior(
     )
 
 
-class _Judged(NamedTuple):
+class Judged(NamedTuple):
     """Answers of one kind."""
 
     p_wrong: Floats
@@ -231,7 +239,7 @@ def _check_fitted(confusion: object) -> None:
     check_is_fitted(confusion, "matrices_")
 
 
-def _is_forced_choice(confusion: ConfusionMatrices, kind: Kind) -> bool:
+def is_forced_choice(confusion: ConfusionMatrices, kind: Kind) -> bool:
     """Whether don't-know is (nearly) never the answer to an open question."""
     return kind != "pair" and bool(confusion.pooled_[kind][-1, -1] < MAX_DONT_KNOW)
 
@@ -243,13 +251,31 @@ def _judged(
     inference: Inference | None,
     *,
     is_forced: bool,
-) -> _Judged:
+) -> Judged:
     """Apply Bayes' rule to the outcomes for which each answer is wrong."""
     of_rows = [q[rows] for rows in table.rows.T]
     if inference is not None and q.ndim == 2:
         probabilities = [of.astype(np.float64, copy=False) for of in of_rows]
         of_rows = [*CAVITIES[inference](table, probabilities, likelihoods)]
-    joint = outcome_probabilities(table.kind, of_rows) * likelihoods
+    return judged(table, outcome_probabilities(table.kind, of_rows) * likelihoods, is_forced)
+
+
+def judged(table: AnswerTable, joint: Floats, is_forced: bool) -> Judged:
+    """Compute the probability that each answer is wrong, by Bayes' rule.
+
+    Parameters
+    ----------
+    table : AnswerTable
+        Answers of one kind.
+    joint : ndarray of shape (n_answers, n_outcomes)
+        For each outcome its probability without this answer, times the likelihood of the answer.
+    is_forced : bool
+        See `is_forced_choice`.
+
+    Returns
+    -------
+    Judged
+    """
     is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
     if is_forced:
         is_wrong &= IS_DETERMINED[table.kind]
@@ -258,7 +284,7 @@ def _judged(
     wrong = np.divide(others.sum(axis=1), whole, out=np.ones(len(whole)), where=whole > 0)
     wrong[table.answers == DONT_KNOW] = np.nan
     label = TRUE_LABEL[table.kind][np.where(is_wrong, joint, -1.0).argmax(axis=1)]
-    return _Judged(np.asarray(wrong), np.array(CODES[table.kind])[label])
+    return Judged(np.asarray(wrong), np.array(CODES[table.kind])[label])
 
 
 def _message(factors: Floats, of_rows: Sequence[Floats], at: int) -> Floats:
