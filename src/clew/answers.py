@@ -29,15 +29,18 @@ __all__ = [
     "DONT_KNOW",
     "FIRST",
     "NONE_DIFFERS",
+    "ORIGINS",
     "SAME",
     "SECOND",
     "THIRD",
     "Answer",
     "Kind",
+    "Origin",
     "Question",
 ]
 
 Kind = Literal["pair", "triplet", "odd_one_out"]
+Origin = Literal["imported", "random", "asked"]
 
 #: The kinds of questions, in the order of `Constraints.tables`.
 KINDS: Final[tuple[Kind, ...]] = ("pair", "triplet", "odd_one_out")
@@ -79,6 +82,11 @@ CODES: Final[Mapping[Kind, tuple[int, ...]]] = MappingProxyType(
 
 #: For each kind of question, the number of rows.
 N_ROWS: Final[Mapping[Kind, int]] = MappingProxyType({"pair": 2, "triplet": 3, "odd_one_out": 3})
+
+
+#: How the question of an answer was chosen: unknown, drawn at random, or chosen by a strategy that
+#: asks where it expects to learn most. Their positions are the codes in `AnswerTable.origins`.
+ORIGINS: Final[tuple[Origin, ...]] = ("imported", "random", "asked")
 
 
 def as_kind(value: object) -> Kind:
@@ -161,6 +169,30 @@ def as_answer_code(kind: Kind, value: object) -> int:
             f"{value!r} is not an answer to a {kind} question; use one of {allowed}"
         )
     return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def as_origin(value: object) -> Origin:
+    """Check how a question was chosen; case and outer spaces do not matter.
+
+    Parameters
+    ----------
+    value : object
+        The word.
+
+    Returns
+    -------
+    {"imported", "random", "asked"}
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If the word is unknown.
+    """
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    for origin in ORIGINS:
+        if word == origin:
+            return origin
+    raise InvalidConstraintsError(f"unknown origin {value!r}; use one of {', '.join(ORIGINS)}")
 
 
 def as_weight(value: object) -> float:
@@ -258,11 +290,14 @@ class Answer:
         Name of the annotator.
     weight : float, default=1.0
         Weight of the answer, between 0 and 1.
+    origin : {"imported", "random", "asked"}, default="imported"
+        How the question was chosen: unknown, drawn at random, or chosen by a strategy.
 
     Raises
     ------
     InvalidConstraintsError
-        If the code does not belong to the kind of question, or the weight is outside [0, 1].
+        If the code does not belong to the kind of question, the weight is outside [0, 1], or the
+        origin is unknown.
 
     Examples
     --------
@@ -276,11 +311,17 @@ class Answer:
     value: int
     annotator: str = ""
     weight: float = 1.0
+    origin: Origin = "imported"
 
     if TYPE_CHECKING:
         # The field holds a code; the constructor takes a word too.
         def __init__(
-            self, question: Question, value: int | str, annotator: str = "", weight: float = 1.0
+            self,
+            question: Question,
+            value: int | str,
+            annotator: str = "",
+            weight: float = 1.0,
+            origin: str = "imported",
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -290,6 +331,7 @@ class Answer:
             raise InvalidConstraintsError(f"annotator must be a string, got {self.annotator!r}")
         object.__setattr__(self, "value", as_answer_code(self.question.kind, self.value))
         object.__setattr__(self, "weight", as_weight(self.weight))
+        object.__setattr__(self, "origin", as_origin(self.origin))
 
     @property
     def is_dont_know(self) -> bool:

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clew import Constraints
+from clew.answers import ORIGINS
 from clew.exceptions import (
     FileFormatError,
     IgnoredColumnsWarning,
@@ -26,7 +27,8 @@ annotators = st.text(max_size=8) | st.sampled_from(["=SUM(A1)", "'=x", "''-1", "
 
 def answers(n_rows, codes):
     about = st.lists(rows, min_size=n_rows, max_size=n_rows, unique=True)
-    return st.lists(st.tuples(about, st.sampled_from(codes), weights, annotators), max_size=6)
+    one = st.tuples(about, st.sampled_from(codes), weights, annotators, st.sampled_from(ORIGINS))
+    return st.lists(one, max_size=6)
 
 
 @st.composite
@@ -38,9 +40,10 @@ def constraints(draw):
         ("odd_one_out", "odd_one_out", 3, [0, 1, 2, -1, -2]),
     ):
         drawn = draw(answers(n_rows, codes))
-        arguments[name] = [(*about, code) for about, code, _, _ in drawn]
-        arguments[f"{kind}_weights"] = [weight for _, _, weight, _ in drawn]
-        arguments[f"{kind}_annotators"] = [annotator for _, _, _, annotator in drawn]
+        arguments[name] = [(*about, code) for about, code, *_ in drawn]
+        arguments[f"{kind}_weights"] = [weight for _, _, weight, *_ in drawn]
+        arguments[f"{kind}_annotators"] = [annotator for *_, annotator, _ in drawn]
+        arguments[f"{kind}_origins"] = [origin for *_, origin in drawn]
     return Constraints(N_SAMPLES, **arguments)
 
 

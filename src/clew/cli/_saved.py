@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew.answers import KINDS
+from clew.answers import KINDS, ORIGINS
 from clew.cluster.guided._explanation import Explanation, explanation
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
@@ -29,7 +29,7 @@ FORM = "clew result 1"
 #: Names of the arrays of a sparse matrix.
 SPARSE_PARTS = ("data", "indices", "indptr")
 #: Names of the arrays of a kind of answers.
-PARTS = ("rows", "answers", "annotators", "weights", "p_wrong", "alternatives")
+PARTS = ("rows", "answers", "annotators", "weights", "origins", "p_wrong", "alternatives")
 
 
 class Saved(NamedTuple):
@@ -85,8 +85,9 @@ def saved_bytes(model: Any, ids: list[str], known: Constraints) -> bytes:
         arrays["n_groups"] = np.array(n_groups)
     doubts = model.answer_posterior_
     for table, p_wrong, other in zip(known.tables, doubts, doubts.alternatives, strict=True):
-        columns = (table.rows, table.answers, table.annotators, table.weights, p_wrong, other)
-        arrays |= {f"{table.kind}_{part}": one for part, one in zip(PARTS, columns, strict=True)}
+        given = (table.rows, table.answers, table.annotators, table.weights, table.origins)
+        columns = zip(PARTS, (*given, p_wrong, other), strict=True)
+        arrays |= {f"{table.kind}_{part}": column for part, column in columns}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
@@ -122,13 +123,14 @@ def _saved(arrays: Any) -> Saved:
     given: dict[str, Any] = {}
     probabilities, alternatives = [], []
     for kind, plural in zip(KINDS, ("pairs", "triplets", "odd_one_out"), strict=True):
-        rows, answers, annotators, weights, p_wrong, other = (
+        rows, answers, annotators, weights, origins, p_wrong, other = (
             arrays[f"{kind}_{part}"] for part in PARTS
         )
         prefix = plural.removesuffix("s")
         given[plural] = np.column_stack([rows, answers])
         given[f"{prefix}_annotators"] = names[annotators].tolist()
         given[f"{prefix}_weights"] = weights
+        given[f"{prefix}_origins"] = np.array(ORIGINS)[origins]
         probabilities.append(p_wrong)
         alternatives.append(other)
     known = Constraints(n, **given)

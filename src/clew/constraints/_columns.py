@@ -8,10 +8,10 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME
+from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, ORIGINS, SAME
 from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._tables import PARAMETER, AnswerTable, Tables, as_table, code_annotators
-from clew.constraints._validation import as_annotators, as_weights
+from clew.constraints._validation import as_annotators, as_origins, as_weights
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = ["AnswerColumns"]
@@ -46,6 +46,9 @@ class AnswerColumns:
         pair_annotators: ArrayLike | None = None,
         triplet_annotators: ArrayLike | None = None,
         odd_one_out_annotators: ArrayLike | None = None,
+        pair_origins: ArrayLike | None = None,
+        triplet_origins: ArrayLike | None = None,
+        odd_one_out_origins: ArrayLike | None = None,
         ids: Iterable[object] | None = None,
     ) -> None:
         n, row_ids = rows_and_ids(n_samples, ids)
@@ -54,12 +57,14 @@ class AnswerColumns:
             (pairs, triplets, odd_one_out),
             (pair_weights, triplet_weights, odd_one_out_weights),
             (pair_annotators, triplet_annotators, odd_one_out_annotators),
+            (pair_origins, triplet_origins, odd_one_out_origins),
             strict=True,
         )
         tables, annotators = [], []
-        for kind, values, weights, names in given:
+        for kind, values, weights, names, origins in given:
             table = as_table(values, kind, n, row_ids)
-            tables.append(table.with_weights(as_weights(weights, len(table), f"{kind}_weights")))
+            table = table.with_weights(as_weights(weights, len(table), f"{kind}_weights"))
+            tables.append(table.with_origins(as_origins(origins, len(table), f"{kind}_origins")))
             annotators.append(as_annotators(names, len(table), f"{kind}_annotators"))
         names, codes = code_annotators(annotators)
         pairs_, triplets_, odd = map(AnswerTable.with_annotators, tables, codes)
@@ -158,6 +163,11 @@ class AnswerColumns:
         return self._tables[0].annotators
 
     @property
+    def pair_origins(self) -> NDArray[np.str_]:
+        """How each question was chosen: "imported", "random" or "asked"; shape (n_pairs,)."""
+        return np.array(ORIGINS)[self._tables[0].origins]
+
+    @property
     def triplets(self) -> NDArray[np.int64]:
         """Rows (a, b, c) of each triplet; shape (n_triplets, 3)."""
         return self._tables[1].rows
@@ -178,6 +188,11 @@ class AnswerColumns:
         return self._tables[1].annotators
 
     @property
+    def triplet_origins(self) -> NDArray[np.str_]:
+        """How each question was chosen: "imported", "random" or "asked"; shape (n_triplets,)."""
+        return np.array(ORIGINS)[self._tables[1].origins]
+
+    @property
     def odd_one_out(self) -> NDArray[np.int64]:
         """Rows (i, j, k) of each odd-one-out question; shape (n_odd_one_out, 3)."""
         return self._tables[2].rows
@@ -196,6 +211,11 @@ class AnswerColumns:
     def odd_one_out_annotators(self) -> NDArray[np.int64]:
         """Who gave each answer: positions in `annotators`; shape (n_odd_one_out,)."""
         return self._tables[2].annotators
+
+    @property
+    def odd_one_out_origins(self) -> NDArray[np.str_]:
+        """How each question was chosen: "imported", "random" or "asked"; shape (n_odd_one_out,)."""
+        return np.array(ORIGINS)[self._tables[2].origins]
 
     @property
     def is_must_link(self) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from clew.constraints._conflicts import Conflict, find_conflicts
 from clew.constraints._ids import rows_and_ids
 from clew.constraints._meanings import implied_pairs
 from clew.constraints._tables import AnswerTable
-from clew.constraints._validation import as_weights
+from clew.constraints._validation import as_origins, as_weights
 
 __all__ = ["Constraints"]
 
@@ -45,6 +45,9 @@ class Constraints(AnswerColumns):
     pair_annotators, triplet_annotators, odd_one_out_annotators : array-like, default=None
         Who gave each answer, as integers or names; one value holds for all answers. Stored as
         positions in `annotators`, which is sorted (integers by value). None is "".
+    pair_origins, triplet_origins, odd_one_out_origins : array-like of str, default=None
+        How each question was chosen: "random" (its rows were drawn at random), "asked" (a strategy
+        chose it) or "imported" (unknown); one word holds for all answers. None is "imported".
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
         The id of each row of the data, in the order of the rows: distinct strings or integers.
         If given, `pairs`, `triplets` and `odd_one_out` hold ids instead of row numbers.
@@ -57,12 +60,14 @@ class Constraints(AnswerColumns):
         The id of each row, if known. The arrays below hold row numbers in either case.
     tables : tuple of three AnswerTable
         All answers as columns: pairs, triplets and odd-one-out answers.
-    pairs, pair_answers, pair_weights, pair_annotators : ndarray
+    pairs, pair_answers, pair_weights, pair_annotators, pair_origins : ndarray
         Shapes (n_pairs, 2), and (n_pairs,) for the others.
-    triplets, triplet_answers, triplet_weights, triplet_annotators : ndarray
+    triplets, triplet_answers, triplet_weights, triplet_annotators, triplet_origins : ndarray
         Shapes (n_triplets, 3), and (n_triplets,) for the others.
-    odd_one_out, odd_one_out_answers, odd_one_out_weights, odd_one_out_annotators : ndarray
+    odd_one_out, odd_one_out_answers, odd_one_out_weights : ndarray
         Shapes (n_odd_one_out, 3), and (n_odd_one_out,) for the others.
+    odd_one_out_annotators, odd_one_out_origins : ndarray of shape (n_odd_one_out,)
+        As for pairs.
     annotators : tuple of str
         Names of the annotators, by code.
     must_link, cannot_link : ndarray of shape (m, 2)
@@ -74,7 +79,8 @@ class Constraints(AnswerColumns):
     ------
     InvalidConstraintsError
         If a row is out of range or repeated within one answer, an answer is unknown, a weight is
-        outside [0, 1], an array has the wrong shape, or an id is unknown, missing or repeated.
+        outside [0, 1], an origin is unknown, an array has the wrong shape, or an id is unknown,
+        missing or repeated.
         The message names the answer.
 
     Notes
@@ -126,7 +132,7 @@ class Constraints(AnswerColumns):
         -------
         Constraints
             Pairs only: the given ones, then those implied by triplets, then by odd-one-out
-            answers, each with the weight and the annotator of its answer.
+            answers, each with the weight, the annotator and the origin of its answer.
 
         Notes
         -----
@@ -185,6 +191,34 @@ class Constraints(AnswerColumns):
             if weights is None
             else table.with_weights(as_weights(weights, len(table), f"{table.kind}_weights"))
             for table, weights in zip(self.tables, given, strict=True)
+        )
+
+    def with_origin(self, origin: str) -> Constraints:
+        """Set how the questions were chosen, for all answers.
+
+        Parameters
+        ----------
+        origin : {"imported", "random", "asked"}
+            See the parameters of the class.
+
+        Returns
+        -------
+        Constraints
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If the word is unknown.
+
+        Examples
+        --------
+        >>> from clew import Constraints
+        >>> c = Constraints.from_pairs(must_link=[(0, 1)], n_samples=3).with_origin("asked")
+        >>> c.pair_origins.tolist()
+        ['asked']
+        """
+        return self.with_tables(
+            table.with_origins(as_origins(origin, len(table), "origin")) for table in self.tables
         )
 
     def with_tables(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME, Answer, Kind
 from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._tables import PARAMETER, AnswerTable, as_table, code_annotators
-from clew.constraints._validation import as_annotators, as_weights
+from clew.constraints._validation import as_annotators, as_origins, as_weights
 from clew.exceptions import InvalidConstraintsError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def from_pairs(
     ids: Iterable[object] | None = None,
     weights: ArrayLike | None = None,
     annotators: ArrayLike | None = None,
+    origin: ArrayLike | None = None,
 ) -> Constraints:
     """Build from lists of pairs.
 
@@ -46,6 +47,9 @@ def from_pairs(
         number is the weight of all. None is 1.
     annotators : str, int or array-like of shape (n_pairs,), default=None
         Who gave each answer, as names or integers; one value holds for all. None is "".
+    origin : str or array-like of shape (n_pairs,), default=None
+        How each question was chosen: "random", "asked" or "imported"; one word holds for all. None
+        is "imported".
 
     Returns
     -------
@@ -81,7 +85,9 @@ def from_pairs(
             ("dont_know", dont_know, DONT_KNOW),
         )
     ]
-    return _of_one_kind(cls, AnswerTable.stacked("pair", parts), weights, annotators, n, row_ids)
+    return _of_one_kind(
+        cls, AnswerTable.stacked("pair", parts), weights, annotators, origin, n, row_ids
+    )
 
 
 def from_triplets(
@@ -93,6 +99,7 @@ def from_triplets(
     ids: Iterable[object] | None = None,
     weights: ArrayLike | None = None,
     annotators: ArrayLike | None = None,
+    origin: ArrayLike | None = None,
 ) -> Constraints:
     """Build from triplets "is a more like b or more like c?".
 
@@ -111,6 +118,9 @@ def from_triplets(
         Weight of each answer in [0, 1]; one number is the weight of all. None is 1.
     annotators : str, int or array-like of shape (n,), default=None
         Who gave each answer, as names or integers; one value holds for all. None is "".
+    origin : str or array-like of shape (n,), default=None
+        How each question was chosen: "random", "asked" or "imported"; one word holds for all. None
+        is "imported".
 
     Returns
     -------
@@ -129,7 +139,7 @@ def from_triplets(
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     table = as_table(rows, "triplet", n, row_ids, answers=answers, name="rows")
-    return _of_one_kind(cls, table, weights, annotators, n, row_ids)
+    return _of_one_kind(cls, table, weights, annotators, origin, n, row_ids)
 
 
 def from_odd_one_out(
@@ -141,6 +151,7 @@ def from_odd_one_out(
     ids: Iterable[object] | None = None,
     weights: ArrayLike | None = None,
     annotators: ArrayLike | None = None,
+    origin: ArrayLike | None = None,
 ) -> Constraints:
     """Build from questions "which of the three differs?".
 
@@ -160,6 +171,9 @@ def from_odd_one_out(
         Weight of each answer in [0, 1]; one number is the weight of all. None is 1.
     annotators : str, int or array-like of shape (n,), default=None
         Who gave each answer, as names or integers; one value holds for all. None is "".
+    origin : str or array-like of shape (n,), default=None
+        How each question was chosen: "random", "asked" or "imported"; one word holds for all. None
+        is "imported".
 
     Returns
     -------
@@ -178,7 +192,7 @@ def from_odd_one_out(
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     table = as_table(rows, "odd_one_out", n, row_ids, answers=answers, name="rows")
-    return _of_one_kind(cls, table, weights, annotators, n, row_ids)
+    return _of_one_kind(cls, table, weights, annotators, origin, n, row_ids)
 
 
 def from_answers(
@@ -228,6 +242,7 @@ def from_answers(
         columns[PARAMETER[kind]] = [(*a.question.rows, a.value) for a in given]
         columns[f"{kind}_weights"] = [a.weight for a in given]
         columns[f"{kind}_annotators"] = [a.annotator for a in given]
+        columns[f"{kind}_origins"] = [a.origin for a in given]
     n, row_ids = rows_and_ids(n_samples, ids)
     c = cls(n, **columns)
     return cls._from_tables(n, c.tables, c.annotators, row_ids)
@@ -238,11 +253,16 @@ def _of_one_kind(
     table: AnswerTable,
     weights: ArrayLike | None,
     annotators: ArrayLike | None,
+    origin: ArrayLike | None,
     n_samples: int,
     ids: RowIds | None,
 ) -> Constraints:
     names, (codes,) = code_annotators([as_annotators(annotators, len(table), "annotators")])
-    table = table.with_weights(as_weights(weights, len(table), "weights")).with_annotators(codes)
+    table = (
+        table.with_weights(as_weights(weights, len(table), "weights"))
+        .with_annotators(codes)
+        .with_origins(as_origins(origin, len(table), "origin"))
+    )
     pairs, triplets, odd_one_out = (
         table if kind == table.kind else AnswerTable.empty(kind) for kind in N_ROWS
     )

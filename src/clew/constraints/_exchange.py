@@ -38,9 +38,10 @@ def to_csv(self: Constraints, path: FilePath) -> None:
     """Write a CSV file with the columns ``kind,i,j,k,answer,annotator,weight``, one answer a line.
 
     Kinds are pair (same, different, dont_know), triplet (first, second, dont_know) and
-    odd_one_out (first, second, third, none, dont_know). k is empty for pairs. If the ids of the
-    rows are known, the columns are id_i, id_j and id_k and hold ids. A name or id that a
-    spreadsheet would interpret as a formula gets an apostrophe in front, which `read_csv` removes.
+    odd_one_out (first, second, third, none, dont_know). k is empty for pairs. A column origin
+    follows if any answer has one other than "imported". If the ids of the rows are known, the
+    columns are id_i, id_j and id_k and hold ids. A name or id that a spreadsheet would interpret as
+    a formula gets an apostrophe in front, which `read_csv` removes.
 
     Parameters
     ----------
@@ -69,9 +70,10 @@ def to_csv(self: Constraints, path: FilePath) -> None:
     """
     with atomic_write(path) as file:
         file.write(",".join(column_names(self)) + "\n")
-        for kind, i, j, k, answer, annotator, weight in records(self):
+        for kind, i, j, k, answer, annotator, weight, *origin in records(self):
             a, b, c = quoted(i), quoted(j), "" if k is None else quoted(k)
-            file.write(f"{kind},{a},{b},{c},{answer},{quoted(annotator)},{weight!r}\n")
+            known = f"{kind},{a},{b},{c},{answer},{quoted(annotator)},{weight!r}"
+            file.write(",".join([known, *origin]) + "\n")
 
 
 def read_csv(
@@ -84,9 +86,10 @@ def read_csv(
     """Read answers from a file in the form that `to_csv` writes.
 
     The columns i, j and k hold row numbers; id_i, id_j and id_k hold ids. Columns may be in any
-    order, in upper or lower case, and separated by commas, semicolons or tabs. annotator and
-    weight may be omitted, or empty in some lines, and k may be omitted if there are only pairs. An
-    index column that pandas wrote is skipped; other columns that are not read cause a warning.
+    order, in upper or lower case, and separated by commas, semicolons or tabs. annotator, weight
+    and origin may be omitted, or empty in some lines, and k may be omitted if there are only
+    pairs. An index column that pandas wrote is skipped; other columns that are not read cause a
+    warning.
 
     Parameters
     ----------
@@ -107,8 +110,8 @@ def read_csv(
     ------
     FileFormatError
         If the file is empty or a line is invalid: an unknown kind or answer, a row number out of
-        range, an unknown id, a repeated row in one answer, k given for a pair, or a weight outside
-        [0, 1]. The message has the file and the line.
+        range, an unknown id, a repeated row in one answer, k given for a pair, a weight outside
+        [0, 1], or an unknown origin. The message has the file and the line.
     InvalidConstraintsError
         If `n_samples` or `ids` is invalid; for example, if an id is repeated.
     OSError

@@ -70,8 +70,8 @@ def from_frame(
     Parameters
     ----------
     frame : pandas.DataFrame
-        Its columns are those of `to_csv`; annotator and weight may be omitted, and k or id_k if
-        there are only pairs. Its index is not used.
+        Its columns are those of `to_csv`; annotator, weight and origin may be omitted,
+        and k or id_k if there are only pairs. Its index is not used.
     n_samples : int, default=None
         Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None

@@ -58,6 +58,7 @@ def from_labels(
     Returns
     -------
     Constraints
+        With the origin "random".
 
     Raises
     ------
@@ -103,6 +104,7 @@ def from_labels(
         pairs=drawn["pair"],
         triplets=drawn["triplet"],
         odd_one_out=drawn["odd_one_out"],
+        **dict.fromkeys(("pair_origins", "triplet_origins", "odd_one_out_origins"), "random"),
     ).with_ids(ids)
 
 

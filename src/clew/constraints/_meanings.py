@@ -133,4 +133,5 @@ def _implied_by(table: AnswerTable) -> AnswerTable:
         np.concatenate(answers)[order],
         table.weights[source],
         table.annotators[source],
+        table.origins[source],
     )

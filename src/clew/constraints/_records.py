@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._warnings import warn
-from clew.answers import ANSWER_WORDS, N_ROWS, Kind, as_kind, code_of_word
+from clew.answers import ANSWER_WORDS, N_ROWS, ORIGINS, Kind, as_kind, code_of_word
 from clew.constraints._columns import AnswerColumns
 from clew.constraints._ids import RowIds
 from clew.constraints._tables import AnswerTable, Tables, code_annotators
@@ -22,6 +22,7 @@ from clew.constraints._validation import (
     check_missing,
     converted,
     parse_annotator,
+    parse_origin,
     parse_rows,
     parse_weight,
 )
@@ -31,22 +32,29 @@ __all__ = ["COLUMNS", "RecordReader", "column_names", "records"]
 
 BY_ROW: Final = ("i", "j", "k")
 BY_ID: Final = ("id_i", "id_j", "id_k")
-OPTIONAL: Final = ("annotator", "weight")
+WRITTEN: Final = ("annotator", "weight")
+OPTIONAL: Final = (*WRITTEN, "origin")
 KNOWN: Final = ("kind", *BY_ROW, *BY_ID, "answer", *OPTIONAL)
-COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *OPTIONAL))
+COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *WRITTEN))
 
 #: What pandas calls an index without a name.
 _INDEX: Final = re.compile(r"|index|unnamed: ?\d+|level_\d+")
 
 
 def column_names(constraints: AnswerColumns) -> tuple[str, ...]:
-    """Return the names of the fields of `records`: with ids if they are known, else row numbers."""
-    return ("kind", *(BY_ROW if constraints.ids is None else BY_ID), "answer", *OPTIONAL)
+    """Return the names of the fields of `records`.
+
+    Rows are given by id if ids are known. The origin is a field if any answer has one other than
+    "imported": programs that do not know it can read all other files.
+    """
+    rows = BY_ROW if constraints.ids is None else BY_ID
+    return ("kind", *rows, "answer", *(OPTIONAL if _has_origins(constraints) else WRITTEN))
 
 
 def records(constraints: AnswerColumns) -> Iterator[tuple[Any, ...]]:
     """Yield the fields of every answer: pairs, then triplets, then odd-one-out answers."""
     ids, annotators = constraints.ids, constraints.annotators
+    has_origins = _has_origins(constraints)
     for table in constraints.tables:
         words = {code: word for word, code in ANSWER_WORDS[table.kind].items()}
         rows: list[list[int]] = table.rows.T.tolist()
@@ -55,14 +63,20 @@ def records(constraints: AnswerColumns) -> Iterator[tuple[Any, ...]]:
         ]
         if len(items) == 2:
             items.append([None] * len(table))
+        origins = [[ORIGINS[code] for code in table.origins.tolist()]] if has_origins else []
         yield from zip(
             [table.kind] * len(table),
             *items,
             [words[code] for code in table.answers.tolist()],
             [annotators[code] for code in table.annotators.tolist()],
             table.weights.tolist(),
+            *origins,
             strict=True,
         )
+
+
+def _has_origins(constraints: AnswerColumns) -> bool:
+    return any(table.origins.any() for table in constraints.tables)
 
 
 class Header(NamedTuple):
@@ -223,6 +237,7 @@ class RecordReader:
         codes = converted(fields["answer"], lambda value: code_of_word(kind, value), where)
         weights = converted(fields.get("weight", none), parse_weight, where)
         names = converted(fields.get("annotator", none), parse_annotator, where)
+        origins = converted(fields.get("origin", none), parse_origin, where)
         annotators = [self._annotators.setdefault(name, len(self._annotators)) for name in names]
         return AnswerTable(
             kind,
@@ -230,6 +245,7 @@ class RecordReader:
             np.array(codes, dtype=np.int64),
             np.array(weights, dtype=np.float64),
             np.array(annotators, dtype=np.int64),
+            np.array(origins, dtype=np.int8),
         ).with_sorted_pairs()
 
     def _rows(

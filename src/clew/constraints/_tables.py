@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -41,6 +41,8 @@ class AnswerTable:
         Weight of each answer, in [0, 1].
     annotators : ndarray of shape (n,), int64
         Who gave each answer, as a position in `Constraints.annotators`.
+    origins : ndarray of shape (n,), int8, default=zeros
+        How each question was chosen, as a position in `clew.answers.ORIGINS`; 0 is imported.
 
     Examples
     --------
@@ -56,14 +58,21 @@ class AnswerTable:
     answers: NDArray[np.int64]
     weights: NDArray[np.float64]
     annotators: NDArray[np.int64]
+    # An empty array stands for "imported" until the length is known.
+    origins: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, dtype=np.int8))
 
     def __post_init__(self) -> None:
-        for array in (self.rows, self.answers, self.weights, self.annotators):
+        if len(self.origins) < len(self.answers):
+            object.__setattr__(self, "origins", np.zeros(len(self.answers), dtype=np.int8))
+        for array in self._columns():
             array.flags.writeable = False
+
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        return self.rows, self.answers, self.weights, self.annotators, self.origins
 
     def __reduce__(self) -> tuple[object, ...]:
         # Through the constructor: NumPy drops the read-only flag when it pickles or copies.
-        return AnswerTable, (self.kind, self.rows, self.answers, self.weights, self.annotators)
+        return AnswerTable, (self.kind, *self._columns())
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -109,13 +118,8 @@ class AnswerTable:
         AnswerTable
         """
         parts = [cls.empty(kind), *parts]
-        return cls(
-            kind,
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.answers for part in parts]),
-            np.concatenate([part.weights for part in parts]),
-            np.concatenate([part.annotators for part in parts]),
-        )
+        columns = zip(*(part._columns() for part in parts), strict=True)
+        return cls(kind, *map(np.concatenate, columns))
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> AnswerTable:
         """Select answers.
@@ -129,13 +133,7 @@ class AnswerTable:
         -------
         AnswerTable
         """
-        return AnswerTable(
-            self.kind,
-            self.rows[which],
-            self.answers[which],
-            self.weights[which],
-            self.annotators[which],
-        )
+        return AnswerTable(self.kind, *(column[which] for column in self._columns()))
 
     def renumbered(self, new_number: NDArray[np.int64]) -> AnswerTable:
         """Replace each row by ``new_number[row]``, and drop answers about a row whose number is -1.
@@ -151,9 +149,7 @@ class AnswerTable:
         """
         inside: NDArray[np.bool_] = np.all(new_number[self.rows] >= 0, axis=1)
         kept = self.take(inside)
-        return AnswerTable(
-            self.kind, new_number[kept.rows], kept.answers, kept.weights, kept.annotators
-        ).with_sorted_pairs()
+        return replace(kept, rows=new_number[kept.rows]).with_sorted_pairs()
 
     def with_sorted_pairs(self) -> AnswerTable:
         """Put the smaller row of each pair first; other kinds stay as they are.
@@ -164,8 +160,7 @@ class AnswerTable:
         """
         if self.kind != "pair":
             return self
-        rows = np.sort(self.rows, axis=1)
-        return AnswerTable(self.kind, rows, self.answers, self.weights, self.annotators)
+        return replace(self, rows=np.sort(self.rows, axis=1))
 
     def in_row_order(self) -> AnswerTable:
         """Put the rows of each question in ascending order, and change its answer accordingly.
@@ -186,7 +181,7 @@ class AnswerTable:
         is_row = self.answers >= 0
         place = np.argmax(order == self.answers[:, None], axis=1)
         answers = np.where(is_row, place, self.answers)
-        return AnswerTable(self.kind, rows, answers, self.weights, self.annotators)
+        return replace(self, rows=rows, answers=answers)
 
     def with_weights(self, weights: NDArray[np.float64]) -> AnswerTable:
         """Replace the weights.
@@ -200,7 +195,7 @@ class AnswerTable:
         -------
         AnswerTable
         """
-        return AnswerTable(self.kind, self.rows, self.answers, weights, self.annotators)
+        return replace(self, weights=weights)
 
     def with_annotators(self, annotators: NDArray[np.int64]) -> AnswerTable:
         """Replace the codes of the annotators.
@@ -214,7 +209,21 @@ class AnswerTable:
         -------
         AnswerTable
         """
-        return AnswerTable(self.kind, self.rows, self.answers, self.weights, annotators)
+        return replace(self, annotators=annotators)
+
+    def with_origins(self, origins: NDArray[np.int8]) -> AnswerTable:
+        """Replace the codes of how questions were chosen.
+
+        Parameters
+        ----------
+        origins : ndarray of shape (n,), int8
+            New codes; they are not checked.
+
+        Returns
+        -------
+        AnswerTable
+        """
+        return replace(self, origins=origins)
 
     def is_equal(
         self, other: AnswerTable, own_names: Sequence[str], other_names: Sequence[str]
@@ -240,6 +249,7 @@ class AnswerTable:
             np.array_equal(self.rows, other.rows)
             and np.array_equal(self.answers, other.answers)
             and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.origins, other.origins)
             and bool((mine == theirs).all())
         )
 
@@ -257,7 +267,7 @@ def as_table(
     answers: ArrayLike | None = None,
     name: str | None = None,
 ) -> AnswerTable:
-    """Make a table of answers given as arrays, with weights 1 and annotators 0.
+    """Make a table of answers given as arrays, with weights 1, annotators 0 and origins 0.
 
     Parameters
     ----------

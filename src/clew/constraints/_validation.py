@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import Kind, as_answer_code, as_weight
+from clew.answers import ORIGINS, Kind, as_answer_code, as_origin, as_weight
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = [
@@ -220,6 +220,37 @@ def as_annotators(annotators: ArrayLike | None, n_answers: int, name: str) -> li
                     f"{name} must hold integers or names, but {name}[{at}] is {annotator!r}"
                 )
     return names  # type: ignore[no-any-return]
+
+
+def as_origins(origins: ArrayLike | None, n_answers: int, name: str) -> NDArray[np.int8]:
+    """Convert words of `ORIGINS` to codes of shape (n_answers,); one word holds for all answers."""
+    if origins is None:
+        return np.zeros(n_answers, dtype=np.int8)
+    array = np.asarray(origins, dtype=object)
+    if array.ndim == 0:
+        return np.full(n_answers, _origin_code(array.item(), name), dtype=np.int8)
+    if array.shape != (n_answers,):
+        raise InvalidConstraintsError(
+            f"{name} must have shape ({n_answers},), one for each answer, got {array.shape}"
+        )
+    words = array.tolist()
+    # Few different words, many answers: each word is checked once.
+    code = {
+        word: _origin_code(word, f"{name}[{words.index(word)}]") for word in dict.fromkeys(words)
+    }
+    return np.array([code[word] for word in words], dtype=np.int8)
+
+
+def _origin_code(value: object, place: str) -> int:
+    try:
+        return ORIGINS.index(as_origin(value))
+    except InvalidConstraintsError as error:
+        raise InvalidConstraintsError(f"{place}: {error}") from error
+
+
+def parse_origin(value: object) -> int:
+    """Read how a question was chosen from a field; imported if it is missing."""
+    return 0 if is_missing(value) else ORIGINS.index(as_origin(value))
 
 
 def is_missing(value: object) -> bool:

@@ -10,7 +10,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from clew.answers import CODES, DONT_KNOW, Answer, Kind, Question
+from clew.answers import CODES, DONT_KNOW, Answer, Kind, Question, as_origin
 from clew.constraints._meanings import TRUTH, as_classes, is_labeled
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.oracles._confusion import from_rates, from_tables
@@ -50,6 +50,8 @@ class SimulatedOracle:
     persistent : bool, default=False
         Whether an annotator gives the same answer when asked the same question again. Rows may
         then be in another order; `confusion` may depend on the order of three rows.
+    origin : {"random", "asked", "imported"}, default="random"
+        The origin of all answers: set it to "asked" if a strategy chooses the questions.
     random_state : int, RandomState or None, default=None
         Seed of the errors.
 
@@ -95,6 +97,7 @@ class SimulatedOracle:
         annotators: int | Sequence[str] = 1,
         confusion: ArrayLike | Mapping[Kind, ArrayLike] | None = None,
         persistent: bool = False,
+        origin: str = "random",
         random_state: int | RandomState | None = None,
     ) -> None:
         self._classes, self._is_labeled = as_classes(y), is_labeled(y)
@@ -108,6 +111,7 @@ class SimulatedOracle:
         else:
             self._confusion = from_tables(confusion, len(self.annotators))
         self.persistent = persistent
+        self.origin = as_origin(origin)
         self._rng = check_random_state(random_state)
         self._seed = int(self._rng.randint(2**31))
 
@@ -148,7 +152,7 @@ class SimulatedOracle:
             )
         number = self._number_of(annotator)
         code = self._draw_answer(question, number)
-        return Answer(question, code, annotator=self.annotators[number])
+        return Answer(question, code, annotator=self.annotators[number], origin=self.origin)
 
     def answer_all(
         self, questions: Iterable[Question], annotator: str | None = None
