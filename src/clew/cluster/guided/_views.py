@@ -173,7 +173,7 @@ class Views:
         """Gaussian affinities of the rows, which all views of them share."""
         if self._parent is not None:
             return self._parent._gaussian
-        gaussian: NDArray[np.float32] = self._similarity("forest").gaussian_affinity()
+        gaussian: NDArray[np.float32] = self._similarity("forest").euclidean_affinity()
         return gaussian
 
     def _once(self, key: object, make: Callable[[], Any]) -> Any:

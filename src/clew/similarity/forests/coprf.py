@@ -283,7 +283,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         other.euclidean_ = euclidean
         return other
 
-    def gaussian_affinity(self) -> NDArray[np.float32]:
+    def euclidean_affinity(self) -> NDArray[np.float32]:
         """Compute the Gaussian affinities of the fitted rows, whose share is `euclidean`.
 
         Returns
