@@ -116,8 +116,8 @@ def goals_of(rows: Rows) -> str:
 def _verdict(row: Row, path: str, bound: float) -> str:
     """Compare a value with its bound: a minimum for ratios and gains, a maximum for all else."""
     *_, peer, name = path.split(".")
-    is_least, value = name in ("ratio", "gain"), _value(row, path)
-    what = _about(row) + (f", {peer}" if is_least else "")
+    is_least, value = name in ("ratio", "gain", "ari"), _value(row, path)
+    what = _about(row) + (f", {peer}" if name in ("ratio", "gain") else "")
     if value is None:
         return f"- not judged: {what}"
     verdict = "reached" if (value >= bound if is_least else value <= bound) else "**missed**"

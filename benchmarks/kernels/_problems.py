@@ -35,6 +35,7 @@ class Problem:
     error: float = 0.0  # Share of wrong answers
     is_scaled: bool = False  # Whether features are standardized
     drops_constant: bool = False  # Whether features with a single value are left out
+    seed: int = 0  # Of drawn rows and of answers
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle only the fields: another process computes the data again."""
@@ -48,7 +49,7 @@ class Problem:
         wrong = f", {self.error:.0%} wrong" if self.error else ""
         asked = f"{self.n_answers:,} {self.kind.replace('_', '-')}{wrong}"
         size = f"{self.n_samples:,}×{self.n_features}"
-        is_here = self.data == "mixture" or self.found is not None
+        is_here = self.data in GENERATED or self.found is not None
         return asdict(self) | {
             "data": self.data if is_here else f"mixture ({self.data} not found)",
             "size": size,
@@ -63,7 +64,7 @@ class Problem:
     @cached_property
     def found(self) -> datasets.Dataset | None:
         try:
-            return None if self.data == "mixture" else datasets.load(self.data)
+            return None if self.data in GENERATED else datasets.load(self.data)
         except DatasetNotFoundError:
             return None
 
@@ -76,11 +77,12 @@ class Problem:
     def _drawn(self) -> tuple[Floats, Ints]:
         n = self.n_samples
         if self.found is None:
-            return gaussian_mixture(n, self.n_features, n_clusters=self.n_clusters, seed=0)
+            draw = GENERATED.get(self.data, gaussian_mixture)
+            return draw(n, self.n_features, n_clusters=self.n_clusters, seed=self.seed)
         X, y = np.asarray(self.found.X, float), np.unique(self.found.y, return_inverse=True)[1]
         if n <= len(y):
             return X[:n], y[:n]
-        random = np.random.RandomState(0)
+        random = np.random.RandomState(self.seed)
         drawn = random.randint(0, len(y), n)
         return X[drawn] + random.normal(0, NOISE, (n, X.shape[1])), y[drawn]
 
@@ -91,7 +93,9 @@ class Problem:
     @cached_property
     def answers(self) -> Constraints:
         number = {f"n_{self.kind}": self.n_answers}
-        return Constraints.from_labels(self.rows[1], **number, error=self.error, random_state=0)
+        return Constraints.from_labels(
+            self.rows[1], **number, error=self.error, random_state=self.seed
+        )
 
     @cached_property
     def lists(self) -> csr_array:
@@ -148,3 +152,20 @@ def gaussian_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Flo
         mix = np.eye(d) + random.standard_normal((d, d)) / np.sqrt(d)
         X[y == cluster] = X[y == cluster] @ mix + 1.5 * random.standard_normal(d)
     return X, y.astype(np.int64)
+
+
+def uneven_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Ints]:
+    """Draw clusters of very different sizes: log-normal weights, each its own covariance."""
+    random = np.random.RandomState(seed)
+    share = np.exp(random.standard_normal(n_clusters))
+    y = random.choice(n_clusters, n, p=share / share.sum())
+    X = random.standard_normal((n, d))
+    order = np.argsort(y, kind="stable")
+    for rows in np.split(order, np.searchsorted(y[order], np.arange(1, n_clusters))):
+        mix = np.eye(d) + random.standard_normal((d, d)) / np.sqrt(d)
+        X[rows] = X[rows] @ mix + random.standard_normal(d)
+    return X, y.astype(np.int64)
+
+
+#: Data that are drawn from a distribution.
+GENERATED = {"mixture": gaussian_mixture, "uneven": uneven_mixture}

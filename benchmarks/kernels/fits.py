@@ -4,12 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sklearn.cluster import KMeans
+import numpy as np
+from sklearn.cluster import AgglomerativeClustering, KMeans
 
 from benchmarks.kernels._measure import Case, Row, Run, fit
 from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from clew.cluster import DCRC, GuidedClustering, KernelKMeans
+from clew.cluster.guided._anchors import choose_anchors, link_rows
+from clew.cluster.guided._feature_space import FeatureSpace
 from clew.metrics import adjusted_rand_score, n_violated
 from clew.similarity import SKLR
 
@@ -93,3 +96,47 @@ def _guided(n_clusters: int | None, n: int, *bounds: float) -> Case:
 SIZES = ((600, 2.0), (2_000, 15.0), (20_000, 180.0, 2048.0))
 CASES = [_guided(n_clusters, *size) for size in SIZES for n_clusters in (10, None)]
 GUIDED = Page("guided_cost", {"fits": Table(COLUMNS, CASES, quick=slice(2))})
+
+
+def _ward_on_anchors(problem: Problem, seed: int) -> Callable[[], Any]:
+    """Cluster the anchors of `GuidedClustering` by Ward's linkage; rows follow the nearest."""
+    X, n_clusters = problem.X, problem.n_clusters
+
+    def clustered() -> Any:
+        space = FeatureSpace.fit(X)
+        rows = space.transform(X).astype(np.float32)
+        anchors = choose_anchors(rows[:400_000], 5_000, seed)
+        labels = AgglomerativeClustering(n_clusters).fit_predict(anchors)
+        return labels[link_rows(rows, anchors).nearest[:, 0]]
+
+    return clustered
+
+
+def _many(data: str, n: int, seed: int, *bounds: float) -> list[Case]:
+    n_clusters = 10 if data == "digits" else 300
+    problem = Problem(data, n, 64, n_clusters, n_answers=n, error=0.15, is_scaled=True, seed=seed)
+    options = {
+        "kind": GuidedClustering, "n_clusters": n_clusters, "scale": "anchors",
+        "random_state": seed,
+    }  # fmt: skip
+    ours = _case("GuidedClustering", fit, problem, options, *bounds)
+    ours = ours._replace(ours=ours.ours._replace(repeats=1))
+    ours = ours._replace(goals={**ours.goals, "ours.ari": LEAST_ARI[data, n]})
+    ward = _case("Ward on anchors", _ward_on_anchors, replace(problem, n_answers=0), {"seed": seed})
+    return [ours, ward._replace(ours=ward.ours._replace(repeats=1))]
+
+
+LEAST_ARI = {
+    ("digits", 100_000): 0.97, ("uneven", 100_000): 0.89,
+    ("digits", 1_000_000): 0.96, ("uneven", 1_000_000): 0.92,
+}  # fmt: skip
+MANY_SIZES = ((100_000, 180.0, 2048.0), (1_000_000, 480.0, 4096.0))
+MANY_CASES = [
+    case
+    for size in MANY_SIZES
+    for data in ("digits", "uneven")
+    for seed in range(3)
+    for case in _many(data, size[0], seed, *size[1:])
+]
+MANY_COLUMNS = {"data": "problem.data", "seed": "problem.seed", **COLUMNS}
+GUIDED_MANY = Page("guided_many", {"fits": Table(MANY_COLUMNS, MANY_CASES, quick=slice(0, 12, 5))})

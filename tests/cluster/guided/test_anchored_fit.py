@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
@@ -238,3 +240,22 @@ def test_failure_leaves_an_earlier_fit():
         again.set_params(n_anchors=2).fit(X)
     assert (again.labels_ == labels).all()
     assert clone(again).scale == "anchors"
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rows():
+    n, n_groups = 100_000, 300
+    many, y = make_blobs(n, n_features=16, centers=n_groups, cluster_std=1.5, random_state=0)
+    known = Constraints.from_labels(y, n, error=0.15, random_state=0)
+    found = GuidedClustering(n_groups, n_anchors=2_000, random_state=0)
+    tracemalloc.start()
+    found.fit(many, constraints=known)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * n * n_groups  # no matrix of rows or answers by groups
+    assert adjusted_rand_score(y, found.labels_) > 0.9
+    low, high = found.error_interval_
+    assert low < 0.15 < high
+    assert found.explain(0, 1).neighbors[0]
+    assert adjusted_rand_score(y, found.predict(many)) > 0.9
+    assert "100,000 rows in 300 groups" in found.summary()

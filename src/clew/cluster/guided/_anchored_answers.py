@@ -21,7 +21,7 @@ __all__ = ["AnsweredRows", "HeldOutMemberships", "hold_out", "moved_answers", "p
 
 #: One answer in five is held out, at most `MAX_HELD` in all.
 N_PARTS: Final = 5
-MAX_HELD: Final = 20_000
+MAX_HELD: Final = 200_000
 #: Answers that are moved to anchors, at most.
 MAX_MOVED: Final = 10_000
 
@@ -98,7 +98,7 @@ def places_of_ends(tables: Sequence[AnswerTable]) -> list[NDArray[np.int64]]:
 
 
 def hold_out(known: Constraints, seed: int) -> Fold | None:
-    """Hold out a fifth of the questions, 20,000 answers at most; None if no pair would be held out.
+    """Hold out a fifth of the questions; None if no pair would be held out.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def hold_out(known: Constraints, seed: int) -> Fold | None:
     Returns
     -------
     Fold or None
-        Training and held-out answers; they are not all answers if some are left out.
+        Training and held-out answers, 200,000 of these at most; the rest of the fifth is left out.
     """
     parts = fold_numbers(known, N_PARTS, seed)
     kept = known.select(**{kind: part != 0 for kind, part in parts.items()})
