@@ -40,24 +40,29 @@ Rows = dict[str, list[Row]]
 
 
 def carry_out(page: Page, *, is_quick: bool, only: str) -> None:
-    """Measure and print a page; write it unless some cases were left out."""
-    about, start, rows = harness.provenance(), time.perf_counter(), {}
+    """Measure and print a page; write it after each case, unless some cases were left out."""
+    about, start = harness.provenance(), time.perf_counter()
+    rows: Rows = {name: [] for name in page.tables}
     for name, table in page.tables.items():
         cases = [case.quick() for case in table.cases[table.quick]] if is_quick else table.cases
-        rows[name] = []
         for case in (case for case in cases if only in case.label):
             print(f"{case.label}, {case.problem.n_samples:,} rows", flush=True)
             rows[name].append(measured(case, table.clock))
+            if not only:
+                _write(page, rows, about, is_quick=is_quick)
         if rows[name]:
             print(f"\n{laid_out(table, rows[name])}\n", flush=True)
-    text = markdown(page, rows, about, is_quick=is_quick)
     print(f"{goals_of(rows)}\n{time.perf_counter() - start:.0f} s in all")
-    if not only:
-        stem = f"{page.stem}_quick" if is_quick else page.stem
-        content = {"about": about, "seed": 0, "tables": rows}
-        text_of_json = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        harness.write_text(harness.RESULTS / f"{stem}.json", text_of_json)
-        harness.write_text(harness.RESULTS / f"{stem}.md", text)
+
+
+def _write(page: Page, rows: Rows, about: dict[str, Any], *, is_quick: bool) -> None:
+    """Write what was measured so far: a long run may be stopped."""
+    stem = f"{page.stem}_quick" if is_quick else page.stem
+    content = {"about": about, "seed": 0, "tables": rows}
+    text_of_json = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    harness.write_text(harness.RESULTS / f"{stem}.json", text_of_json)
+    text = markdown(page, rows, about, is_quick=is_quick)
+    harness.write_text(harness.RESULTS / f"{stem}.md", text)
 
 
 def markdown(page: Page, rows: Rows, about: dict[str, Any], *, is_quick: bool) -> str:

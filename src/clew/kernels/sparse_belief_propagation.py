@@ -44,20 +44,19 @@ def overlap(
 def update_sparse_message(
     end: int,
     factors: AnswerFactors,
-    row_of_end: NDArray[np.int64],
-    groups: NDArray[np.int32],
+    of_end: NDArray[np.int32],
+    own: NDArray[np.int32],
     damping: float,
     cavity: NDArray[np.float32],
     message: NDArray[np.float32],
 ) -> float:
     """Update the message of an answer to the row of one of its ends; return the largest change."""
     first, second = factors.first[end], factors.second[end]
-    of_first = groups[row_of_end[first]]
-    own = groups[row_of_end[end]]
+    of_first = of_end[first]
     rest = factors.constant[end]
     of_second = of_first
     if second >= 0:
-        of_second = groups[row_of_end[second]]
+        of_second = of_end[second]
         shared = overlap(of_first, cavity[first], of_second, cavity[second])
         rest += factors.by_rest[end] * shared
     change = 0.0
@@ -71,8 +70,8 @@ def update_sparse_message(
                 factors.by_second[end] + factors.by_both[end] * by_first
             )
         logarithm = factors.weight[end] * np.log(max(likelihood, LEAST))
-        change = max(change, abs(logarithm - message[end, place]))
-        message[end, place] += (1.0 - damping) * (logarithm - message[end, place])
+        change = max(change, abs(logarithm - message[place]))
+        message[place] += (1.0 - damping) * (logarithm - message[place])
     return change
 
 
@@ -109,7 +108,8 @@ def propagate_sparse_beliefs(
     """Pass messages between rows and answers, until they hardly change.
 
     `belief_propagation.propagate_beliefs` for rows whose groups are not the same: groups that are
-    no candidates of a row have probability 0.
+    no candidates of a row have probability 0. Each row collects its messages, then updates its
+    cavities.
 
     Parameters
     ----------
@@ -146,31 +146,28 @@ def propagate_sparse_beliefs(
     n_rows, n_candidates = q.shape
     field = np.empty(n_candidates)
     rest = np.empty(n_candidates)
+    # Rows of other ends are far apart in memory: their groups stand beside their cavities.
+    of_end = groups[row_of_end]
     sweep, change = 0, np.inf
-    while sweep < max_sweeps and change >= tol:
-        sweep += 1
+    while sweep <= max_sweeps:
+        is_last = sweep == max_sweeps or change < tol
         change = 0.0
         for row in range(n_rows):
+            if not is_last:
+                for end in range(factors.start[row], factors.start[row + 1]):
+                    updated = update_sparse_message(
+                        end, factors, of_end, groups[row], damping, cavity, message[end]
+                    )
+                    change = max(change, updated)
             sum_messages(row, log_prior, factors, message, field)
             for end in range(factors.start[row], factors.start[row + 1]):
                 for place in range(n_candidates):
                     rest[place] = field[place] - message[end, place]
                 normalize_candidates(rest, groups[row], cavity[end])
-                for other in (factors.first[end], factors.second[end]):
-                    if other >= 0:
-                        updated = update_sparse_message(
-                            other, factors, row_of_end, groups, damping, cavity, message
-                        )
-                        change = max(change, updated)
-    for row in range(n_rows):
-        sum_messages(row, log_prior, factors, message, field)
-        normalize_candidates(field, groups[row], q[row])
-        # The cavities that belong to these memberships.
-        sum_messages(row, log_prior, factors, message, field)
-        for end in range(factors.start[row], factors.start[row + 1]):
-            for place in range(n_candidates):
-                rest[place] = field[place] - message[end, place]
-            normalize_candidates(rest, groups[row], cavity[end])
+            normalize_candidates(field, groups[row], q[row])
+        if is_last:
+            break
+        sweep += 1
     return sweep
 
 

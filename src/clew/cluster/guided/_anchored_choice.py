@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from clew.constraints import Constraints
 
 __all__ = ["REFINED", "ClusteredRows", "cluster_rows"]
 
+#: Rounds of the refinement that is compared; the one that follows all answers has more.
+N_TRIED_ROUNDS: Final = 2
 #: Added to the names of clusterings that were refined by answers.
 REFINED = ", refined"
 
@@ -58,13 +60,13 @@ def cluster_rows(
     fold: Fold | None,
     n_jobs: int | None = None,
 ) -> ClusteredRows:
-    """Cluster all rows: from each start, with and without refinement; return the best.
+    """Cluster all rows from the best of several starts, refined if that is better.
 
     Parameters
     ----------
     starts : mapping of str to Memberships
         Clusterings of the anchors that did not see the held-out answers. The first is preferred:
-        another one needs a held-out log-likelihood that is larger by 1.
+        another one needs a held-out log-likelihood that is larger by 1. So does the refinement.
     links : Links
         Anchors of all rows.
     known : Constraints
@@ -82,16 +84,17 @@ def cluster_rows(
         name: _Candidate(start, all_row_memberships(links, start, n_jobs), is_refined=False)
         for name, start in starts.items()
     }
-    chosen = first = next(iter(found))
-    scores = dict.fromkeys(found, np.nan)
+    chosen, scores = next(iter(found)), dict.fromkeys(found, np.nan)
     folds = [] if fold is None else [fold]
     if fold is not None:
-        errors = answer_errors(HeldOutMemberships(found[first].rows), folds, known.annotators)
+        chosen, _ = _best(found, chosen, fold)
+        start, rows, _ = found[chosen]
+        errors = answer_errors(HeldOutMemberships(rows), folds, known.annotators)
         answered = AnsweredRows(fold.kept, errors.confusion)
-        for name, start in starts.items():
-            refined = refine_rows(links, start, answered, n_jobs)
-            found[name + REFINED] = _Candidate(start, refined.rows, is_refined=True)
-        chosen, scores = _best(found, fold)
+        tried = refine_rows(links, start, answered, n_jobs, N_TRIED_ROUNDS)
+        found[chosen + REFINED] = _Candidate(start, tried.rows, is_refined=True)
+        chosen, scores = _best(found, chosen, fold)
+        del tried, rows
     best = found[chosen]
     errors = answer_errors(HeldOutMemberships(best.rows), folds, known.annotators)
     weights = dict.fromkeys(found, 0.0) | {chosen: 1.0}
@@ -105,7 +108,9 @@ def cluster_rows(
     return ClusteredRows(refined.rows, refined.anchors, errors, answered, shared, scores, weights)
 
 
-def _best(found: Mapping[str, _Candidate], fold: Fold) -> tuple[str, dict[str, float]]:
+def _best(
+    found: Mapping[str, _Candidate], preferred: str, fold: Fold
+) -> tuple[str, dict[str, float]]:
     """Return the name of the best clustering, and the scores of all."""
     held_out = {
         name: held_out_log_likelihood([candidate.rows.labels], [fold])
@@ -113,6 +118,5 @@ def _best(found: Mapping[str, _Candidate], fold: Fold) -> tuple[str, dict[str, f
     }
     totals = {name: total for name, (total, _) in held_out.items()}
     scores = {name: total / max(weight, 1e-300) for name, (total, weight) in held_out.items()}
-    first = next(iter(found))
     best = max(totals, key=lambda name: totals[name])
-    return best if totals[best] - totals[first] >= LEAST_LEAD else first, scores
+    return best if totals[best] - totals[preferred] >= LEAST_LEAD else preferred, scores

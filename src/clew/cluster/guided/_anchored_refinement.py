@@ -43,7 +43,11 @@ class RefinedRows(NamedTuple):
 
 
 def refine_rows(
-    links: Links, start: Memberships, answered: AnsweredRows, n_jobs: int | None = None
+    links: Links,
+    start: Memberships,
+    answered: AnsweredRows,
+    n_jobs: int | None = None,
+    n_rounds: int = N_ROUNDS,
 ) -> RefinedRows:
     """Refine the memberships of all rows.
 
@@ -57,6 +61,8 @@ def refine_rows(
         The answers to follow.
     n_jobs : int or None, default=None
         Threads.
+    n_rounds : int, default=4
+        Rounds of rows and anchors.
 
     Returns
     -------
@@ -64,14 +70,14 @@ def refine_rows(
 
     Notes
     -----
-    Each of four rounds predicts rows from anchors, updates the rows that answers name by loopy
+    Each round predicts rows from anchors, updates the rows that answers name by loopy
     belief propagation, and averages rows for each anchor. Time O(N + A) and memory O(N + A + R·K)
     for N rows, A answers, R anchors and K groups.
     """
     anchors = start
     suggested = np.full(len(answered.rows), -1, np.int32)
     near = links.at(answered.rows)
-    for _ in range(N_ROUNDS):
+    for _ in range(n_rounds):
         stop_if_abandoned()
         beliefs = propagated(row_memberships(near, anchors, suggested), answered)
         suggested = answered.suggested(beliefs.memberships)

@@ -12,7 +12,7 @@ from clew.cluster.guided._feature_space import FeatureSpace
 from clew.kernels.means import add_groups
 from clew.kernels.nearest_anchors import nearest_by_products
 
-__all__ = ["Links", "choose_anchors", "link_all", "link_rows", "sampled"]
+__all__ = ["Links", "choose_anchors", "link_all", "link_rows", "nearest_anchors", "sampled"]
 
 Rows = NDArray[np.float32]
 
