@@ -23,7 +23,7 @@ class Problem:
         self.n, self.rng = n, rng
         self.pairs = every[rng.random(len(every)) < rng.choice([0.2, 0.5, 1.0])]
         self.evidence, self.prior = rng.normal(0, 2, (2, len(self.pairs)))
-        self.scoring = Scoring(rng.choice([0.0, 0.25, 1.0]), -rng.choice([0.0, 0.4]), -1.0)
+        self.scoring = Scoring(rng.choice([0.0, 0.25, 1.0]), -rng.choice([0.0, 0.4]), -1.0, 1.0)
         columns = zip(self.evidence, self.prior, strict=True)
         self.known = dict(zip(map(tuple, self.pairs.tolist()), columns, strict=True))
 

@@ -24,15 +24,16 @@ class Scoring(NamedTuple):
     """Weights in the score of two groups: the log-odds that they are one.
 
     The score of groups of a and b rows is a sum over the pairs of rows between them: the evidence
-    of each asked pair, and `unasked` for each other pair. To this is added
-    ``log((a + b - 1)! / ((a - 1)! (b - 1)!))`` and the prior, which is `mean_share` of the mean and
-    the rest of the maximum of the prior log-odds of the asked pairs, or `no_prior` if there are
+    of each asked pair, and `unasked` for each other pair. To this is added `attraction` times
+    ``log((a + b - 1)! / ((a - 1)! (b - 1)!))``, and the prior, which is `mean_share` of the mean
+    and the rest of the maximum of the prior log-odds of the asked pairs, or `no_prior` if there are
     none.
     """
 
     mean_share: float
     unasked: float
     no_prior: float
+    attraction: float
 
 
 @kernel
@@ -49,7 +50,7 @@ def _score(
     crowd = math.lgamma(size + other) - math.lgamma(size) - math.lgamma(other)
     return (
         scoring.no_prior
-        + crowd
+        + scoring.attraction * crowd
         + _beside_no_prior(scoring, evidence, prior, top, n_asked, size * other)
     )
 

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import (
     minimum_spanning_tree,
 )
 from scipy.special import gammaln
+from sklearn.metrics import adjusted_rand_score
 
 from clew._parallel import stop_if_abandoned
 from clew.kernels.correlation import Scoring, anneal_rows, cut_sums, merge_groups, move_rows
@@ -34,6 +35,8 @@ FEW_EACH = 3
 ANNEALED_ROWS, LEAST_DEGREE = 20_000, 3
 #: Numbers of groups to anneal with, three times each; if the number is given, how many times.
 FEW, RESTARTS = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25), 20
+#: Least adjusted Rand index of the best partition and of another start's.
+LEAST_AGREEMENT = 0.3
 TEMPERATURES = np.geomspace(4.0, 0.3, 60)
 
 Floats = NDArray[np.float64]
@@ -54,11 +57,13 @@ class Evidence(NamedTuple):
     """Log-likelihood ratio of the fact that a pair was not asked, at most 0."""
     no_prior: float
     """Prior log-odds of a pair that was not asked."""
+    attraction: float = 1.0
+    """Weight of the prior by which large groups attract, 0 or 1."""
 
     @property
     def scoring(self) -> Scoring:
         """The weights with which kernels sum the evidence between two groups."""
-        return Scoring(MEAN_SHARE, self.unasked, self.no_prior)
+        return Scoring(MEAN_SHARE, self.unasked, self.no_prior, self.attraction)
 
     def objective(self, labels: Labels) -> float:
         """Score a partition: evidence within groups, and the mean prior for each merge."""
@@ -71,7 +76,7 @@ class Evidence(NamedTuple):
             self.evidence[is_within].sum()
             + self.unasked * (n_pairs - is_within.sum())
             + prior * (self.n_rows - np.count_nonzero(sizes))
-            + gammaln(np.maximum(sizes, 1.0)).sum()
+            + self.attraction * gammaln(np.maximum(sizes, 1.0)).sum()
         )
 
     def symmetric(self, values: Floats) -> csr_array:
@@ -129,9 +134,12 @@ def search(evidence: Evidence, threshold: float, n_clusters: int | None, seed: i
 
 def _search_asked(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels:
     """Search for a partition of rows each of which is in an asked pair."""
+    start = _annealed(evidence, n_clusters, seed)
+    if start is None and n_clusters is None:
+        evidence = evidence._replace(attraction=0.0)
     merged, _ = greedy_merges(evidence, np.arange(evidence.n_rows), n_clusters)
     found = [improved(evidence, merged, n_clusters)]
-    if (start := _annealed(evidence, n_clusters, seed)) is not None:
+    if start is not None:
         found.append(improved(evidence, start, n_clusters))
     return max(found, key=evidence.objective)
 
@@ -251,7 +259,7 @@ def _split(evidence: Evidence, labels: Labels) -> Labels:
     rest[is_root] = 1.0
     score = e + np.where(n_asked > 0, w / np.maximum(n_asked, 1.0), evidence.no_prior)
     score += evidence.unasked * (part * rest - n_asked)
-    score += gammaln(part + rest) - gammaln(part) - gammaln(rest)
+    score += evidence.attraction * (gammaln(part + rest) - gammaln(part) - gammaln(rest))
     score[is_root] = np.inf
     worst = np.full(int(labels.max()) + 1, np.inf)
     np.minimum.at(worst, labels, score)
@@ -301,6 +309,10 @@ def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels |
 
     Random questions about few groups give each row many weak answers. The first greedy merges are
     then hardly better than random ones, and annealing, which sums all answers of a row, is needed.
+
+    If there are many small groups and most answers are cannot-links, very many partitions into few
+    groups satisfy them, as colorings of a sparse graph. One of them means nothing: None is returned
+    too if no other start ends at a similar partition.
     """
     n = evidence.n_rows
     is_sparse = 2 * len(evidence.pairs) < LEAST_DEGREE * n
@@ -320,4 +332,7 @@ def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels |
                 random.uniform(size=n), labels, sizes,
             )  # fmt: skip
         found.append(_relabeled(labels))
-    return max(found, key=evidence.objective)
+    best = max(found, key=evidence.objective)
+    others = (adjusted_rand_score(best, other) for other in found if other is not best)
+    is_found_again = n_clusters is not None or max(others, default=1.0) >= LEAST_AGREEMENT
+    return best if is_found_again else None

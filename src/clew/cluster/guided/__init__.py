@@ -2,6 +2,7 @@
 
 from clew.cluster.guided._consensus import co_association, consensus
 from clew.cluster.guided._explanation import Explanation
+from clew.cluster.guided._regime import Regime
 from clew.cluster.guided.guided_clustering import GuidedClustering
 
-__all__ = ["Explanation", "GuidedClustering", "co_association", "consensus"]
+__all__ = ["Explanation", "GuidedClustering", "Regime", "co_association", "consensus"]

@@ -30,6 +30,7 @@ from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._feature_space import FeatureSpace, Metric
 from clew.cluster.guided._members import ROWS_BY
 from clew.cluster.guided._result import Result
+from clew.cluster.guided._tree import tree_of_positions
 from clew.cluster.kernel.kernel_kmeans import KernelKMeans
 from clew.constraints import Constraints
 from clew.exceptions import FewerGroupsWarning
@@ -100,6 +101,11 @@ class Anchored(NamedTuple):
 
         parts = in_threads(predicted, blocks(X.shape[0], LINKED_ROWS), n_jobs=n_jobs)
         return Memberships.stacked(parts).as_sparse()
+
+    def tree(self) -> NDArray[np.float64]:
+        """Return a hierarchy of the rows, each at the place of its nearest anchor."""
+        positions = self.anchors[self.links.nearest[:, 0]].astype(np.float64)
+        return tree_of_positions(self.result.labels, positions)
 
     def neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
         """Return the fitted rows that share anchors with some of them.

@@ -20,18 +20,27 @@ from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import InvalidParameterError
 from clew.similarity import ITML
 
-__all__ = ["Member", "checked_members", "default_members"]
+__all__ = ["Member", "checked_members", "default_members", "is_of_second"]
 
 N_INIT = 5
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
 #: Names of the refinement's clusterings, which stand beside the members in `scores_`.
-STEADY, AGAIN = "E2CP on constrained forest", "E2CP on constrained forest, again"
+STEADY, AGAIN = "E2CP on constrained forest", ", again"
 REFINED_BY = "refined by "
+#: The smoother that predicts the groups' shares for every row.
+SHARES = "shares"
 UNCONSTRAINED = "unconstrained"
 #: Names of clusterings of all rows, if the members are fitted to anchors.
 ROWS_BY = "rows by "
-RESERVED = ("consensus", UNCONSTRAINED, STEADY, AGAIN)
+RESERVED = ("consensus", UNCONSTRAINED, STEADY)
+
+
+def is_of_second(name: str) -> bool:
+    """Whether a clustering of this name is in the second consensus."""
+    return (
+        name in ("consensus", UNCONSTRAINED) or name.startswith(REFINED_BY) or name.endswith(AGAIN)
+    )
 
 
 class Member(NamedTuple):
@@ -160,7 +169,7 @@ def checked_members(pool: Any, seed: int = 0) -> list[Member]:
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidParameterError(f"names in a pool must be different strings, got {names}")
     if taken := [
-        name for name in names if name in RESERVED or name.startswith((REFINED_BY, ROWS_BY))
+        name for name in names if name in RESERVED or is_of_second(name) or name.startswith(ROWS_BY)
     ]:
         raise InvalidParameterError(f"{taken[0]!r} is a reserved name; rename that member")
     for name, estimator in given:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
 from scipy.linalg import qr, svd
 from scipy.sparse import csr_array
+from scipy.special import softmax
 from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.preprocessing import normalize
 
@@ -18,8 +20,16 @@ from clew._limits import MANY_ROWS
 from clew._warnings import warn
 from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._answer_errors import weighted_folds
-from clew.cluster.guided._ensemble import Clustering, Fold, Labels, held_out_log_likelihood
+from clew.cluster.guided._ensemble import (
+    TEMPER,
+    Clustering,
+    Fold,
+    Labels,
+    held_out_log_likelihood,
+)
+from clew.cluster.guided._prepared import Prepared
 from clew.cluster.guided._progress import Step, no_step
+from clew.cluster.guided._spaces import Spaces
 from clew.cluster.guided._views import Views
 from clew.cluster.spectral import spectral_embedding
 from clew.constraints import Constraints
@@ -27,7 +37,14 @@ from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
 from clew.similarity import E2CP
 from clew.trust.groups._outcomes import informative_tables
 
-__all__ = ["NumberOfGroups", "choose_n_clusters", "max_steps", "number_of_groups", "sampled_rows"]
+__all__ = [
+    "NumberOfGroups",
+    "best_log_likelihood",
+    "choose_n_clusters",
+    "max_steps",
+    "number_of_groups",
+    "sampled_rows",
+]
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +73,16 @@ class NumberOfGroups(NamedTuple):
     n_clusters: int
     certainty: float = 1.0
     """1, or in [0.05, 0.5] if neither features nor answers show groups."""
+    log_likelihoods: Mapping[int, float] = MappingProxyType({})
+    """Held-out log-likelihood of each number that was tried; empty without answers."""
+
+    @property
+    def probabilities(self) -> dict[int, float]:
+        """Probabilities of the numbers, by held-out answers, in ascending order of the numbers."""
+        numbers = sorted(self.log_likelihoods)
+        values = np.array([self.log_likelihoods[number] for number in numbers])
+        found = softmax(TEMPER * values) if numbers else values
+        return dict(zip(numbers, found.tolist(), strict=True))
 
     def shrunk(self, probabilities: Floats) -> Floats:
         """Shrink probabilities of groups toward ``1 / n_clusters`` where certainty is low."""
@@ -64,7 +91,12 @@ class NumberOfGroups(NamedTuple):
 
 
 def number_of_groups(
-    given: int | None, views: Views, folds: Sequence[Fold], seed: int, step: Step = no_step
+    given: int | None,
+    prepared: Prepared | None,
+    spaces: Spaces | None,
+    folds: Sequence[Fold],
+    seed: int,
+    step: Step = no_step,
 ) -> NumberOfGroups:
     """Check the given number of groups, or choose one.
 
@@ -72,8 +104,10 @@ def number_of_groups(
     ----------
     given : int or None
         The parameter `n_clusters`.
-    views : Views
-        Features and graphs.
+    prepared : Prepared or None
+        Features, if there are any.
+    spaces : Spaces or None
+        Spaces of the answers.
     folds : sequence of Fold
         See `choose_n_clusters`.
     seed : int
@@ -93,8 +127,12 @@ def number_of_groups(
     NoGroupsWarning
         If the number was chosen, and neither features nor answers show groups.
     """
+    if prepared is None:
+        assert spaces is not None
+        return NumberOfGroups(given) if given else number_in_spaces(spaces, folds, step)
+    views = prepared.views
     if given is None:
-        chosen = choose_n_clusters(views, folds, seed, step)
+        chosen = choose_n_clusters(views, folds, seed, step, spaces)
         if chosen.certainty < 1:
             why = (
                 "all rows are equal"
@@ -118,6 +156,47 @@ def number_of_groups(
     return NumberOfGroups(given if folds else n_different)
 
 
+def number_in_spaces(spaces: Spaces, folds: Sequence[Fold], step: Step = no_step) -> NumberOfGroups:
+    """Choose the number of groups that predicts held-out answers best, without features.
+
+    Parameters
+    ----------
+    spaces : Spaces
+        Spaces of the answers; rows are divided by Ward's linkage in them.
+    folds : sequence of Fold
+        The answers.
+    step : callable
+        Called after each number that was tried.
+
+    Returns
+    -------
+    NumberOfGroups
+        From 2 to the number of rows less one.
+    """
+    n_samples = folds[0].kept.n_samples
+    numbers = _first_tried(n_samples, n_samples - 1)
+    if not numbers:
+        return NumberOfGroups(1)
+    scores: dict[int, float] = {}
+
+    def log_likelihood(n_clusters: int) -> float:
+        scores[n_clusters] = _in_spaces(spaces, n_clusters, folds)
+        return scores[n_clusters]
+
+    return NumberOfGroups(_best(log_likelihood, numbers, step), 1.0, scores)
+
+
+def _in_spaces(spaces: Spaces, n_clusters: int, folds: Sequence[Fold]) -> float:
+    """Return the held-out log-likelihood of the best space's groups."""
+    at_folds = range(len(folds))
+    return max(
+        held_out_log_likelihood([spaces.divided(space, n_clusters, at) for at in at_folds], folds)[
+            0
+        ]
+        for space in spaces.available
+    )
+
+
 def n_different_rows(X: Floats, at_most: int) -> int:
     """Count different rows, up to `at_most`."""
     n_rows = max(SAMPLE_ROWS, at_most)
@@ -129,7 +208,11 @@ def n_different_rows(X: Floats, at_most: int) -> int:
 
 
 def choose_n_clusters(
-    views: Views, folds: Sequence[Fold], seed: int, step: Step = no_step
+    views: Views,
+    folds: Sequence[Fold],
+    seed: int,
+    step: Step = no_step,
+    spaces: Spaces | None = None,
 ) -> NumberOfGroups:
     """Choose the number of groups.
 
@@ -143,6 +226,8 @@ def choose_n_clusters(
         Seed of eigenvectors, of sampled rows and of data without groups.
     step : callable
         Called after each number that was tried, at most `max_steps` times.
+    spaces : Spaces, default=None
+        Spaces of the answers. With them, answers may choose up to as many groups as rows.
 
     Returns
     -------
@@ -179,6 +264,7 @@ def choose_n_clusters(
     if not numbers:
         return NumberOfGroups(1)
     if len(views.X) > MANY_ROWS:
+        spaces = None
         rows = sampled_rows(folds, len(views.X), seed)
         views = Views(views.X[rows], seed)
         folds = [Fold(*(part.subset(rows) for part in fold)) for fold in folds]
@@ -191,10 +277,38 @@ def choose_n_clusters(
     by_features = _checked_against_no_groups(unconstrained, largest, seed)
     if not folds:
         return by_features
-    held_out = _HeldOut(unconstrained, unconstrained.weighted(folds))
+    held_out = _HeldOut(unconstrained, unconstrained.weighted(folds), spaces)
+    if spaces is not None:
+        numbers = _first_tried(len(views.X), len(views.X) - 1)
     by_answers = _best(held_out.log_likelihood, numbers, step)
     lead = held_out.log_likelihood(by_answers) - held_out.log_likelihood(by_features.n_clusters)
-    return NumberOfGroups(by_answers) if lead >= LEAST_LEAD else by_features
+    chosen = NumberOfGroups(by_answers) if lead >= LEAST_LEAD else by_features
+    return chosen._replace(log_likelihoods=held_out.scores)
+
+
+def best_log_likelihood(views: Views, folds: Sequence[Fold], seed: int) -> float:
+    """Return the largest held-out log-likelihood of all numbers of groups.
+
+    Parameters
+    ----------
+    views : Views
+        Features and graphs, of 5,000 rows at most.
+    folds : sequence of Fold
+        Answers.
+    seed : int
+        Seed of eigenvectors.
+
+    Returns
+    -------
+    float
+        Of Ward's linkage, spectral clustering, and spectral clustering that follows the training
+        answers, with 2 to 100 groups.
+    """
+    numbers = [k for k in _first_tried(len(views.X)) if k <= n_different_rows(views.X, MOST)]
+    if not numbers:
+        return -np.inf
+    held_out = _HeldOut(_Unconstrained(views, numbers[-1], seed), folds)
+    return held_out.log_likelihood(_best(held_out.log_likelihood, numbers, no_step))
 
 
 def max_steps(n_samples: int, n_folds: int) -> int:
@@ -229,9 +343,9 @@ def sampled_rows(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.in
     return np.sort(rows[np.argsort(first)[:MANY_ROWS]])
 
 
-def _first_tried(n_samples: int) -> list[int]:
+def _first_tried(n_samples: int, most: int | None = None) -> list[int]:
     """Return the numbers that are tried first; none if there are fewer than 4 rows."""
-    most = min(MOST, n_samples // 2)
+    most = min(MOST, n_samples // 2) if most is None else most
     numbers = np.round(FEWEST * RATIO ** np.arange(40))
     return np.unique(np.minimum(numbers, most)).astype(int).tolist() if most >= FEWEST else []
 
@@ -259,7 +373,7 @@ class _Unconstrained:
 
     def __init__(self, views: Views, most: int, seed: int) -> None:
         self.views = views
-        self._most, self._seed = most, seed
+        self.most, self._seed = most, seed
         self._spectral = self.spectral(views.read("neighbors", 20))
         self._labels: dict[int, list[Labels]] = {}
 
@@ -277,7 +391,7 @@ class _Unconstrained:
         callable
             Maps a number of groups to labels.
         """
-        embedding = spectral_embedding(graph, self._most, self._seed)
+        embedding = spectral_embedding(graph, self.most, self._seed)
 
         def labels(n_clusters: int) -> Labels:
             rows = normalize(embedding[:, -n_clusters:])
@@ -367,20 +481,26 @@ def _silhouette(X: Floats, n_clusters: int, seed: int) -> float:
 class _HeldOut:
     """Held-out log-likelihood by number of groups."""
 
-    def __init__(self, unconstrained: _Unconstrained, folds: Sequence[Fold]) -> None:
-        self._unconstrained, self._folds = unconstrained, folds
+    def __init__(
+        self, unconstrained: _Unconstrained, folds: Sequence[Fold], spaces: Spaces | None = None
+    ) -> None:
+        self._unconstrained, self._folds, self._spaces = unconstrained, folds, spaces
         self._constrained = [self._propagated(fold.kept.as_pairs()) for fold in folds]
-        self._scores: dict[int, float] = {}
+        self.scores: dict[int, float] = {}
 
     def log_likelihood(self, n_clusters: int) -> float:
         """Return that of the best clustering."""
-        if n_clusters not in self._scores:
-            unconstrained = self._unconstrained.partitions(n_clusters)
-            of_folds = [[labels] * len(self._folds) for labels in unconstrained]
-            of_folds.append([spectral(n_clusters) for spectral in self._constrained])
-            found = [held_out_log_likelihood(partitions, self._folds) for partitions in of_folds]
-            self._scores[n_clusters] = max(total for total, _ in found)
-        return self._scores[n_clusters]
+        if n_clusters not in self.scores:
+            found = [-np.inf]
+            if n_clusters <= self._unconstrained.most:
+                unconstrained = self._unconstrained.partitions(n_clusters)
+                of_folds = [[labels] * len(self._folds) for labels in unconstrained]
+                of_folds.append([spectral(n_clusters) for spectral in self._constrained])
+                found += [held_out_log_likelihood(of, self._folds)[0] for of in of_folds]
+            if self._spaces is not None:
+                found.append(_in_spaces(self._spaces, n_clusters, self._folds))
+            self.scores[n_clusters] = max(found)
+        return self.scores[n_clusters]
 
     def _propagated(self, answers: Constraints) -> Callable[[int], Labels]:
         """Propagate answers over the neighbor graph, for spectral clustering."""

@@ -48,7 +48,7 @@ class TiedRows:
             for table in self.tables
         ]
         self.n_samples = known.n_samples
-        self.ties, self.row_of_end = _ties(self.tables, factors, known.n_samples)
+        self.ties, self.row_of_end, self.ends = _ties(self.tables, factors, known.n_samples)
 
 
 def refine(
@@ -121,13 +121,14 @@ def refine(
 
 def _ties(
     tables: list[AnswerTable], factors: list[Floats], n_rows: int
-) -> tuple[AnswerFactors, NDArray[np.int64]]:
-    """List the ends of all answers by row."""
-    parts = []
+) -> tuple[AnswerFactors, NDArray[np.int64], list[NDArray[np.int64]]]:
+    """List the ends of all answers by row; return also the row of each, and those of each table."""
+    parts, ends = [], []
     first_end = 0
     for of_kind, factor in zip(tables, factors, strict=True):
         m, size = of_kind.rows.shape
         end = first_end + np.arange(size * m).reshape(size, m)
+        ends.append(end)
         first_end += size * m
         for position in range(size):
             one, other, by_one, by_other = OTHERS[position]
@@ -153,4 +154,5 @@ def _ties(
     place[order], place[-1] = np.arange(len(order)), -1
     first, second = place[table[order, 1:3].astype(np.int64)].T.copy()
     start = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int64)
-    return AnswerFactors(start, first, second, *table[order, 3:].T.copy()), row[order]
+    factors_by_row = AnswerFactors(start, first, second, *table[order, 3:].T.copy())
+    return factors_by_row, row[order], [place[of_table] for of_table in ends]

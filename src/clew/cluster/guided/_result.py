@@ -14,7 +14,7 @@ from clew.constraints import Constraints
 from clew.metrics import n_violated
 from clew.trust import AnswerDoubts, ConfusionMatrices, answer_posterior
 
-__all__ = ["Result", "result_of"]
+__all__ = ["Result", "of_all_answers", "result_of"]
 
 
 class Result(NamedTuple):
@@ -60,14 +60,14 @@ def result_of(known: Constraints, first: Consensus, last: Consensus) -> Result:
         error_rate=errors.rate.rate,
         error_interval=errors.rate.interval,
         confusion=errors.confusion,
-        answer_posterior=_of_all_answers(known, doubts),
+        answer_posterior=of_all_answers(known, doubts),
         scores=first.ensemble.scores | last.ensemble.scores,
         weights=first.ensemble.weights | last.ensemble.weights,
         n_violated=n_violated(labels, informative),
     )
 
 
-def _of_all_answers(known: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
+def of_all_answers(known: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
     """Insert NaN for the answers of weight 0."""
     every = [np.full(len(table), np.nan) for table in known.tables]
     alternatives = [np.full(len(table), DONT_KNOW, dtype=np.int64) for table in known.tables]

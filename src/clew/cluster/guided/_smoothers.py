@@ -12,7 +12,7 @@ from sklearn.metrics import euclidean_distances
 from clew._limits import MANY_ROWS
 from clew._validation import check_matrix
 
-__all__ = ["NeighborSmoother", "RidgeSmoother", "Smoother"]
+__all__ = ["NeighborSmoother", "RidgeSmoother", "ShareSmoother", "Smoother"]
 
 Floats = NDArray[np.float64]
 
@@ -75,6 +75,14 @@ class NeighborSmoother:
             0 for a row without neighbors.
         """
         return np.asarray(self._mean @ memberships)
+
+
+class ShareSmoother:
+    """The share of each group among all rows: for answers where no feature helps."""
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Return the mean memberships, the same for each row, (n_samples, n_groups)."""
+        return np.broadcast_to(memberships.mean(axis=0), memberships.shape)
 
 
 class RidgeSmoother:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from clew.cluster.guided._answer_errors import (
     weighted_folds,
 )
 from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold, Labels, as_labels
-from clew.cluster.guided._members import AGAIN, REFINED_BY, STEADY, UNCONSTRAINED, Member
+from clew.cluster.guided._members import AGAIN, REFINED_BY, SHARES, STEADY, UNCONSTRAINED, Member
 from clew.cluster.guided._refinement import TiedRows, refine
 from clew.cluster.guided._smoothers import Smoother
 from clew.cluster.guided._views import Views
@@ -159,7 +160,8 @@ def refinements(
     first: Consensus,
     baseline: Consensus | None,
     answers: Answers,
-    smoothers: Mapping[str, Smoother],
+    smoothers: Mapping[str, Sequence[Smoother]],
+    again: Mapping[str, float] = MappingProxyType({STEADY: 0.0}),
 ) -> list[Clustering]:
     """Return the clusterings of the second consensus.
 
@@ -171,8 +173,12 @@ def refinements(
         Consensus of the unconstrained members.
     answers : Answers
         What the refined groups follow.
-    smoothers : mapping of str to Smoother
-        Each is used at every strength; with none, nothing is refined.
+    smoothers : mapping of str to sequence of Smoother
+        For each fold, and for all answers; each is used at every strength but `SHARES`, which is
+        used at strength 1 only.
+    again : mapping of str to float
+        Members that take part again, if their weight in the first consensus is positive, and their
+        log prior weights.
 
     Returns
     -------
@@ -181,9 +187,12 @@ def refinements(
     """
     found = [Clustering("consensus", partial(_of_fold, first.labels, first.of_folds))]
     ensemble = first.ensemble
-    if ensemble.weights.get(STEADY):
-        steady = [labels.get(STEADY) for labels in ensemble.of_folds]
-        found.append(Clustering(AGAIN, partial(_of_fold, ensemble.whole[STEADY], steady)))
+    for name, log_prior in again.items():
+        if ensemble.weights.get(name):
+            of_folds = [labels.get(name) for labels in ensemble.of_folds]
+            whole = ensemble.whole[name]
+            fitted_to = partial(_of_fold, whole, of_folds)
+            found.append(Clustering(f"{name}{AGAIN}", fitted_to, log_prior))
     if baseline is not None:
         always = partial(_always, baseline.labels)
         found.append(Clustering(UNCONSTRAINED, always, UNCONSTRAINED_PRIOR))
@@ -192,13 +201,13 @@ def refinements(
     starts = [*first.of_folds, first.labels]
     n_clusters = first.probabilities.shape[1]
 
-    def refined(smoother: Smoother, strength: float, fold: int | None) -> Floats:
+    def refined(of_parts: Sequence[Smoother], strength: float, fold: int | None) -> Floats:
         at = -1 if fold is None else fold
-        return refine(starts[at], n_clusters, tied[at], smoother, strength)
+        return refine(starts[at], n_clusters, tied[at], of_parts[at], strength)
 
-    for name, smoother in smoothers.items():
-        for strength in STRENGTHS:
-            fitted_to = partial(refined, smoother, strength)
+    for name, of_parts in smoothers.items():
+        for strength in STRENGTHS if name != SHARES else STRENGTHS[:1]:
+            fitted_to = partial(refined, of_parts, strength)
             found.append(Clustering(f"{REFINED_BY}{name}, {strength:g}", fitted_to))
     return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clew.cluster.guided._members import AGAIN, REFINED_BY, ROWS_BY, UNCONSTRAINED
+from clew.cluster.guided._members import ROWS_BY, is_of_second
 from clew.cluster.guided._probabilities import largest_probabilities
 from clew.constraints import Constraints
 from clew.trust.groups.posterior import DOUBT
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["summary"]
 
 KINDS = ("pair", "triplet", "odd-one-out answer")
+DECIDED_BY = {
+    "features": "features",
+    "answers": "answers",
+    "both": "features and answers",
+    "identities": "answers, as many small groups",
+}
 #: Annotators that are listed, those with the highest error rates.
 MAX_LISTED = 10
 #: A row whose most probable group has a lower probability is unsure.
@@ -43,7 +49,8 @@ def summary(model: GuidedClustering, known: Constraints) -> str:
     lines = [*_groups(model), *_answers(model, known)]
     if has_answers:
         lines += [*_errors(model), *_annotators(model)]
-    return "\n".join([*lines, "", *_members(model, has_answers=bool(has_answers))])
+    members = _members(model, has_answers=bool(has_answers))
+    return "\n".join([*lines, "", *members] if members else lines)
 
 
 def _groups(model: GuidedClustering) -> list[str]:
@@ -73,11 +80,8 @@ def _answers(model: GuidedClustering, known: Constraints) -> list[str]:
     ]
     if not np.isfinite(model.error_rate_):
         lines.append("No answer is informative: the groups are those without answers")
-    elif not any(model.weights_[name] > 0 for name in _second(model) if name != UNCONSTRAINED):
-        lines.append(
-            "Groups that follow the answers do not predict held-out answers clearly better: the "
-            "groups are those without answers"
-        )
+    else:
+        lines.append(f"Decided by {DECIDED_BY[model.regime_]}: {model.regime_.reason}")
     return lines
 
 
@@ -114,6 +118,8 @@ def _members(model: GuidedClustering, *, has_answers: bool) -> list[str]:
     second = _second(model)
     of_rows = [name for name in model.weights_ if name.startswith(ROWS_BY)]
     first = [name for name in model.weights_ if name not in [*second, *of_rows]]
+    if not model.weights_:
+        return []
     if not has_answers:
         return _weights(model, "member", first)
     rows = ["", *_weights(model, "clustering of all rows", of_rows)] if of_rows else []
@@ -127,8 +133,7 @@ def _members(model: GuidedClustering, *, has_answers: bool) -> list[str]:
 
 def _second(model: GuidedClustering) -> list[str]:
     """Return the names of the clusterings in the second consensus."""
-    names = ("consensus", AGAIN, UNCONSTRAINED)
-    return [name for name in model.weights_ if name in names or name.startswith(REFINED_BY)]
+    return [name for name in model.weights_ if is_of_second(name)]
 
 
 def _weights(model: GuidedClustering, heading: str, names: Sequence[str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedClusterer, guarded_fit
-from clew._limits import ANCHOR_ROWS
+from clew._limits import ANCHOR_ROWS, MANY_ROWS
 from clew._parallel import Progress, ProgressReport, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import (
@@ -24,34 +25,25 @@ from clew._validation import (
 )
 from clew.cluster.guided._anchored_fit import Anchored, Options, fit_on_anchors
 from clew.cluster.guided._answer_errors import informative_answers
-from clew.cluster.guided._ensemble import Ensemble, Labels
+from clew.cluster.guided._answers_alone import are_answers_dense
+from clew.cluster.guided._choice import choose_groups
+from clew.cluster.guided._ensemble import Labels
 from clew.cluster.guided._explanation import Explanation, explanation, row_number
-from clew.cluster.guided._feature_space import FeatureSpace, Metric
+from clew.cluster.guided._feature_space import Metric
 from clew.cluster.guided._members import Member, checked_members, default_members
-from clew.cluster.guided._n_clusters import max_steps, number_of_groups
+from clew.cluster.guided._n_clusters import max_steps
+from clew.cluster.guided._prepared import Prepared
 from clew.cluster.guided._probabilities import most_probable_groups
-from clew.cluster.guided._progress import Counter, Step
-from clew.cluster.guided._result import Result, result_of
+from clew.cluster.guided._progress import Counter
+from clew.cluster.guided._regime import Regime
+from clew.cluster.guided._result import Result
 from clew.cluster.guided._routing import check_honored
-from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
-from clew.cluster.guided._steps import (
-    MAX_REFINED,
-    Answers,
-    Consensus,
-    consensus_of,
-    guarded,
-    member_clusterings,
-    refinements,
-    split_answers,
-    unconstrained_clusterings,
-    unconstrained_consensus,
-    weighted_by_annotator,
-)
+from clew.cluster.guided._spaces import Spaces
+from clew.cluster.guided._steps import MAX_REFINED, Answers, split_answers
 from clew.cluster.guided._summary import summary
-from clew.cluster.guided._views import Views
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
-from clew.exceptions import InvalidParameterError
+from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.trust import AnswerDoubts, ConfusionMatrices
 
 __all__ = ["GuidedClustering"]
@@ -60,10 +52,11 @@ __all__ = ["GuidedClustering"]
 class GuidedClustering(ConstrainedClusterer):
     """Cluster rows by a consensus of many clusterings, weighted by people's answers.
 
-    A pool of base clusterings (members) is fitted: some to the features alone, some to the answers
-    as well. Held-out answers score each member, and the members that predict them best get the
-    largest weights in a consensus. The consensus is refined, so that groups agree with the nearest
-    rows and with the answers, except those that are probably wrong.
+    Features are optional: answers alone suffice if there are enough of them. A pool of base
+    clusterings (members) is fitted: some to the features alone, some to the answers as well, some
+    to the answers alone. Held-out answers score each member, and the members that predict them best
+    get the largest weights in a consensus. The consensus is refined, so that groups agree with the
+    nearest rows and with the answers, except those that are probably wrong.
 
     Use it if no method is known to suit the data. It chooses the number of groups, tolerates wrong
     answers, and estimates which answers are wrong and how often each annotator errs.
@@ -71,10 +64,11 @@ class GuidedClustering(ConstrainedClusterer):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups. None chooses it, from 2 to half of the rows and 100 at most: the number
-        with the largest silhouette, unless another one predicts held-out answers clearly better.
-        If neither features nor answers show groups, it is 2 (1 if all rows are equal), and
-        probabilities are low. A pool of your own needs a number.
+        Number of groups. None chooses it: the number with the largest silhouette, unless another
+        one predicts held-out answers clearly better. Features choose from 2 to half of the rows and
+        100 at most, answers up to the number of rows. If neither features nor answers show groups,
+        it is 2 (1 if all rows are equal), and probabilities are low. A pool of your own needs a
+        number.
     pool : "default" or list of (str, estimator), default="default"
         The members: names, and clusterers of features from scikit-learn or clew. Members that
         honor answers get them; triplets and odd-one-out answers are converted to pairs where a
@@ -105,9 +99,19 @@ class GuidedClustering(ConstrainedClusterer):
         Group of each row, from 0.
     probabilities_ : ndarray or csr_array of shape (n_samples, n_clusters)
         Probability of each group for each row. With anchors a csr_array of the eight most probable
-        groups of each row.
+        groups of each row; sparse, too, for very many groups.
     n_clusters_ : int
         Number of groups, given or chosen.
+    n_clusters_probabilities_ : dict of int to float
+        Probabilities of the numbers of groups that were tried, by held-out answers alone. If none
+        stands out, answers do not determine the number. Empty if the number was given, there are no
+        answers, or correlation clustering found it.
+    regime_ : Regime
+        What decided the groups, a string: "features", "answers", "both" or "identities", many small
+        groups by `CorrelationClustering`. ``regime_.reason`` tells why.
+    tree_ : ndarray of shape (n_samples - 1, 4)
+        Hierarchy of the rows, as `scipy.cluster.hierarchy.linkage` returns it; computed when first
+        read. Cut into `n_clusters_` groups it gives `labels_`; `fcluster` cuts it elsewhere.
     error_rate_ : float
         Estimated share of wrong answers, in [0, 1]. Answers about three rows count as the pairs
         that they imply. NaN without answers.
@@ -136,6 +140,9 @@ class GuidedClustering(ConstrainedClusterer):
         pool cannot get the answers.
     InvalidConstraintsError
         If the answers are about another number of rows than `X` has.
+    InvalidArgumentError
+        If neither features nor answers are given, or a pool of your own gets no features; by
+        `predict`, if there were no features.
 
     Warns
     -----
@@ -156,6 +163,18 @@ class GuidedClustering(ConstrainedClusterer):
     refinement an answer's likelihood follows from the groups of its rows and its annotator's
     confusion matrix. Don't-know about three rows is evidence that none stands out; about a pair
     it is ignored. Members get the answers of annotators who err more with less weight.
+
+    Answers about three rows are often graded: the nearer rows are, the more probable is an answer
+    that puts them together. If an `OrdinalEmbedding` predicts held-out answers clearly better than
+    any groups do, groups in such spaces join the result, with a weight that follows from what they
+    keep of the space. If there are no features, or on the average three questions or more about a
+    row, members that follow answers alone join the pool.
+
+    If `n_clusters` is None and most answers are about pairs, `CorrelationClustering` is tried. Its
+    groups are returned if there are no features and groups have fewer than five rows on the
+    average; if pairs were asked repeatedly, and it predicts left-out answers to the same questions
+    clearly better than the consensus; or if the consensus predicts held-out answers no better than
+    one group of all rows does.
 
     The consensus of the unconstrained members is a baseline. It is returned unless another
     clustering predicts held-out answers clearly better, so that random answers do little harm.
@@ -213,11 +232,12 @@ class GuidedClustering(ConstrainedClusterer):
     answer_posterior_: AnswerDoubts
     scores_: dict[str, float]
     weights_: dict[str, float]
+    regime_: Regime
+    n_clusters_probabilities_: dict[int, float]
+    _make_tree: Callable[[], NDArray[np.float64]]
     _known: Constraints
-    _space: FeatureSpace
-    _graph: csr_array
-    _smoother: RidgeSmoother
-    _anchored: Anchored | None = None
+    _prepared: Prepared | None
+    _anchored: Anchored | None
 
     def __init__(
         self,
@@ -250,7 +270,7 @@ class GuidedClustering(ConstrainedClusterer):
     @guarded_fit
     def fit(
         self,
-        X: ArrayLike,
+        X: ArrayLike | None = None,
         y: ArrayLike | None = None,
         *,
         constraints: Constraints | None = None,
@@ -260,8 +280,8 @@ class GuidedClustering(ConstrainedClusterer):
 
         Parameters
         ----------
-        X : array-like or sparse array of shape (n_samples, n_features)
-            Features.
+        X : array-like or sparse array of shape (n_samples, n_features), default=None
+            Features. None: the groups follow from the answers alone.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
@@ -275,46 +295,100 @@ class GuidedClustering(ConstrainedClusterer):
         self
         """
         features, known = self._checked(X, constraints)
-        if self._takes_anchors(known.n_samples):
+        if features is not None and self._takes_anchors(known.n_samples):
             return self._fit_on_anchors(features, known, callback)
-        n_samples, seeds = known.n_samples, derived_seeds(self.random_state, 4)
+        seeds = derived_seeds(self.random_state, 4)
         with one_library_thread():
-            space = FeatureSpace.fit(features, self.metric, self.standardize, seeds[0])
-            views = Views(space.transform(features), seeds[0], self.n_jobs)
+            prepared = self._prepared_features(features, seeds)
             answers = split_answers(informative_answers(known), seeds[1])
-            count = self._counter(n_samples, len(answers.folds), callback)
-            chosen = number_of_groups(self.n_clusters, views, answers.folds, seeds[2], count.step)
-            n_clusters = chosen.n_clusters
-            members = self._members(n_clusters, n_samples, seeds[2])
-            graph = views.read("neighbors", 10)
-            ridge = RidgeSmoother(views.X, seeds[3])
-            smoothers: dict[str, Smoother] = {"neighbors": NeighborSmoother(graph), "ridge": ridge}
-            first, last = _solve(
-                members, smoothers, views, answers, n_clusters, seeds[3], count.step
+            if prepared is None and not answers.folds:
+                raise InvalidArgumentError(
+                    "GuidedClustering without X needs answers that put two rows together or "
+                    "apart; there is no answer of this kind with a positive weight"
+                )
+            spaces = self._spaces_of(prepared, answers, seeds[3])
+            count = self._counter(known.n_samples, len(answers.folds), callback)
+            chosen = choose_groups(
+                self.n_clusters,
+                lambda n_clusters: self._members(n_clusters, known.n_samples, seeds[2]),
+                prepared,
+                spaces,
+                answers,
+                known,
+                seeds[2:],
+                count.step,
             )
-            result = result_of(known, first, last)
-            self._set_result(result._replace(probabilities=chosen.shrunk(result.probabilities)))
-        self._known, self._space, self._smoother, self._graph = known, space, ridge, graph
+            self._set_result(chosen.result)
+        self.regime_ = chosen.regime
+        self.n_clusters_probabilities_ = dict(chosen.n_clusters_probabilities)
+        self._known, self._prepared, self._anchored = known, prepared, None
+        self._make_tree = chosen.tree
+        vars(self).pop("tree_", None)
         count.end()
         return self
 
+    @cached_property
+    def tree_(self) -> NDArray[np.float64]:
+        """Hierarchy of the rows, computed when first read."""
+        check_is_fitted(self, "labels_")
+        return self._make_tree()
+
     def _checked(
-        self, X: ArrayLike, constraints: Constraints | None
-    ) -> tuple[NDArray[np.float64] | csr_array, Constraints]:
+        self, X: ArrayLike | None, constraints: Constraints | None
+    ) -> tuple[NDArray[np.float64] | csr_array | None, Constraints]:
         check_parameters(self, self._allowed)
-        features = self._features(X)
+        features = None if X is None else self._features(X)
+        if features is None and self.scale == "anchors":
+            raise InvalidArgumentError(
+                "GuidedClustering(scale='anchors') needs features: anchors are means of rows"
+            )
+        if features is None and constraints is None:
+            raise InvalidArgumentError(
+                "GuidedClustering.fit needs features, fit(X), or answers, "
+                "fit(constraints=constraints), or both; both are None"
+            )
+        n_samples: int = getattr(constraints, "n_samples", 0)  # others are refused next
+        n_samples = n_samples if features is None else features.shape[0]
         if self.n_clusters is not None:
-            check_n_clusters(self, features.shape[0])
-        known = answers_for(self, constraints, features.shape[0])
+            check_n_clusters(self, n_samples)
+        known = answers_for(self, constraints, n_samples)
         if not self._has_default_pool:
-            if self.n_clusters is None:
-                raise InvalidParameterError(
-                    "GuidedClustering chooses the number of groups for pool='default' only; with a "
-                    "pool of your own give n_clusters"
-                )
-            for member in checked_members(self.pool):
-                check_honored(member.name, member.estimator, known)
+            self._check_pool(known, has_features=features is not None)
         return features, known
+
+    def _check_pool(self, known: Constraints, *, has_features: bool) -> None:
+        """Refuse a pool of one's own where it cannot be used."""
+        if self.n_clusters is None:
+            raise InvalidParameterError(
+                "GuidedClustering chooses the number of groups for pool='default' only; with a "
+                "pool of your own give n_clusters"
+            )
+        if not has_features:
+            raise InvalidArgumentError(
+                "GuidedClustering(pool=...) needs features: the members of a pool read them"
+            )
+        for member in checked_members(self.pool):
+            check_honored(member.name, member.estimator, known)
+
+    def _prepared_features(
+        self, features: NDArray[np.float64] | csr_array | None, seeds: Sequence[int]
+    ) -> Prepared | None:
+        if features is None:
+            return None
+        return Prepared.of(
+            features, self.metric, self.standardize, (seeds[0], seeds[3]), self.n_jobs
+        )
+
+    def _spaces_of(self, prepared: Prepared | None, answers: Answers, seed: int) -> Spaces | None:
+        """Return spaces of the answers, where these are enough to be worth it."""
+        if not answers.folds or not self._has_default_pool:
+            return None
+        if prepared is not None:
+            n_samples = answers.known.n_samples
+            if n_samples >= MANY_ROWS or not are_answers_dense(answers.known):
+                return None
+        X = None if prepared is None else prepared.views.X
+        return Spaces(X, answers.known, answers.folds, seed)
 
     def _features(self, X: Any, *, reset: bool = True) -> Any:
         """Validate features, dense or sparse."""
@@ -342,7 +416,11 @@ class GuidedClustering(ConstrainedClusterer):
         with one_library_thread():
             found = fit_on_anchors(model, features, known, options, callback)
         self._set_result(found.result)
-        self._known, self._anchored = known, found
+        self.regime_ = found.model.regime_
+        self.n_clusters_probabilities_ = found.model.n_clusters_probabilities_
+        self._known, self._anchored, self._prepared = known, found, None
+        self._make_tree = found.tree
+        vars(self).pop("tree_", None)
         return self
 
     def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
@@ -373,12 +451,18 @@ class GuidedClustering(ConstrainedClusterer):
             Rows add up to 1. With anchors a csr_array, as `probabilities_`.
         """
         check_is_fitted(self, "labels_")
+        if self._prepared is None and self._anchored is None:
+            raise InvalidArgumentError(
+                "GuidedClustering was fitted to answers alone, without X: it cannot predict the "
+                "groups of new rows"
+            )
         features = self._features(X, reset=False)
         if self._anchored is not None:
             with one_library_thread():
                 return self._anchored.predict(features, self.n_jobs)
-        rows = self._space.transform(features)
-        found = np.maximum(self._smoother.predict(self.probabilities_, rows), 0.0) + 1e-9
+        assert self._prepared is not None
+        rows = self._prepared.space.transform(features)
+        found = np.maximum(self._prepared.ridge.predict(self.probabilities_, rows), 0.0) + 1e-9
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def predict(self, X: ArrayLike) -> Labels:
@@ -428,7 +512,10 @@ class GuidedClustering(ConstrainedClusterer):
 
     def _neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
         """Return a graph with the neighbors of some fitted rows at least."""
-        return self._graph if self._anchored is None else self._anchored.neighbors(rows)
+        if self._anchored is not None:
+            return self._anchored.neighbors(rows)
+        n = self._known.n_samples
+        return csr_array((n, n)) if self._prepared is None else self._prepared.graph
 
     def summary(self) -> str:
         """Describe the fit as text: groups, answers, annotators, members and their weights.
@@ -460,34 +547,3 @@ class GuidedClustering(ConstrainedClusterer):
         self.answer_posterior_ = result.answer_posterior
         self.scores_, self.weights_ = result.scores, result.weights
         self.n_violated_ = result.n_violated
-
-
-def _solve(
-    members: Sequence[Member],
-    smoothers: Mapping[str, Smoother],
-    views: Views,
-    answers: Answers,
-    n_clusters: int,
-    seed: int,
-    step: Step,
-) -> tuple[Consensus, Consensus]:
-    """Return the first consensus and the last; without answers they are the same."""
-    # Members that follow no answers: fitted once, and their consensus is the baseline.
-    unconstrained = unconstrained_clusterings(members, views, answers)
-    if not answers.folds:
-        only = consensus_of(Ensemble.of(unconstrained, [], step), answers, n_clusters, seed)
-        return only, only
-    baseline = unconstrained_consensus(unconstrained, answers, n_clusters, seed)
-    # Members that follow answers: those of annotators who err more have less weight.
-    weighted = weighted_by_annotator(answers, unconstrained)
-    clusterings = member_clusterings(members, unconstrained, views, weighted)
-    # Scores: held-out answers judge each member.
-    scored = Ensemble.of(clusterings, weighted.folds, step)
-    # Consensus.
-    first = consensus_of(scored, answers, n_clusters, seed)
-    # Refinement of the consensus, and a second consensus.
-    refined = refinements(first, baseline, answers, smoothers)
-    rescored = Ensemble.of(refined, weighted.folds, step)
-    last = consensus_of(rescored, answers, n_clusters, seed)
-    # Result: the baseline, unless held-out answers clearly prefer another.
-    return first, guarded(last, baseline)

@@ -19,7 +19,7 @@ from clew._validation import Allowed, check_features, check_parameters
 from clew.answers import Kind
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._support import answers_for
-from clew.exceptions import InvalidArgumentError, InvalidDataError
+from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_dense_size
 from clew.similarity._embedding import LearnedSpace
 from clew.similarity.ordinal._answers import definite
@@ -356,7 +356,13 @@ class OrdinalEmbedding(LearnedSpace):
             )
         return float(self.annotator_slopes_[self.annotators_.index(annotator)])
 
-    def score(self, constraints: Constraints) -> float:
+    def score(
+        self,
+        constraints: Constraints,
+        *,
+        temperature: float = 1.0,
+        embedding: ArrayLike | None = None,
+    ) -> float:
         """Return the mean log-likelihood of answers, by their weights.
 
         Parameters
@@ -365,6 +371,10 @@ class OrdinalEmbedding(LearnedSpace):
             Answers about the fitted rows, usually held out of the fit. Annotators of the fit, found
             by name, have their slopes, others have slope 1. Don't-know and "none differs" are left
             out.
+        temperature : float, default=1.0
+            Slopes are divided by it. Above 1 it corrects a space that few answers made too sure.
+        embedding : array-like of shape (n_samples, n_components), default=None
+            Positions in place of `embedding_`, such as the centers of the rows' groups.
 
         Returns
         -------
@@ -375,12 +385,26 @@ class OrdinalEmbedding(LearnedSpace):
         ------
         InvalidConstraintsError
             If the constraints are about another number of rows.
+        InvalidParameterError
+            If `temperature` is not positive.
+        InvalidDataError
+            If `embedding` has another shape than `embedding_`.
         """
         check_is_fitted(self, "embedding_")
         check_constraints(self, constraints, len(self.embedding_), self.supports)
+        if not 0 < temperature < np.inf:
+            raise InvalidParameterError(f"temperature must be positive, got {temperature!r}")
+        model = self._model
+        if embedding is not None:
+            positions = np.asarray(embedding, dtype=np.float64)
+            if positions.shape != self.embedding_.shape:
+                raise InvalidDataError(
+                    f"embedding must have shape {self.embedding_.shape}, got {positions.shape}"
+                )
+            model = model._replace(embedding=positions)
         slope_of = dict(zip(self.annotators_, self.annotator_slopes_, strict=True))
         slopes = np.array([slope_of.get(name, 1.0) for name in constraints.annotators])
-        total, weight = self._model.log_likelihood(constraints, slopes)
+        total, weight = model.log_likelihood(constraints, slopes / temperature)
         return total / weight if weight else 0.0
 
     def _embed(self, X: Floats) -> Floats:

@@ -1,0 +1,172 @@
+"""The choice between a consensus of a number of groups and correlation clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from clew.cluster.correlation.correlation_clustering import CorrelationClustering
+from clew.cluster.guided._answers_alone import are_pairs_foremost
+from clew.cluster.guided._ensemble import Labels, held_out_log_likelihood
+from clew.cluster.guided._identities import (
+    are_groups_small,
+    identities_of,
+    lead_of_identities,
+    n_answers_a_question,
+    result_of_identities,
+)
+from clew.cluster.guided._members import Member
+from clew.cluster.guided._n_clusters import NumberOfGroups, number_of_groups
+from clew.cluster.guided._prepared import Prepared
+from clew.cluster.guided._progress import Step
+from clew.cluster.guided._regime import MOST, Regime, regime_of
+from clew.cluster.guided._result import Result, result_of
+from clew.cluster.guided._solution import Solution, solve
+from clew.cluster.guided._spaces import Spaces
+from clew.cluster.guided._steps import Answers
+from clew.cluster.guided._tree import tree_of_evidence, tree_of_positions
+from clew.constraints import Constraints
+
+__all__ = ["Choice", "choose_groups"]
+
+Floats = NDArray[np.float64]
+
+#: Answers to the same question are held out if pairs were asked this often on the average.
+LEAST_REPEATS = 1.3
+#: Least lead in held-out log-likelihood.
+LEAST_LEAD = 4.0
+
+#: Why groups are those of correlation clustering.
+_WITHOUT_FEATURES = (
+    "there are no features, and correlation clustering of the answers finds {:,} small groups"
+)
+_REPEATED = (
+    "pairs were asked {:.1f} times on the average, and correlation clustering predicts left-out "
+    "answers better by {:,.0f} nats than few groups of features and answers do"
+)
+_UNEXPLAINED = (
+    "{:,} groups of features and answers do not predict held-out answers; correlation clustering "
+    "finds {:,} small ones"
+)
+
+
+class Choice(NamedTuple):
+    """The result, and how it came about."""
+
+    result: Result
+    regime: Regime
+    n_clusters_probabilities: Mapping[int, float]
+    tree: Callable[[], Floats]
+    """Computes the hierarchy of the rows."""
+
+
+def choose_groups(
+    n_clusters: int | None,
+    members_of: Callable[[int], Sequence[Member]],
+    prepared: Prepared | None,
+    spaces: Spaces | None,
+    answers: Answers,
+    given: Constraints,
+    seeds: Sequence[int],
+    step: Step,
+) -> Choice:
+    """Find groups by a consensus, or by correlation clustering if groups are many and small.
+
+    Parameters
+    ----------
+    n_clusters : int or None
+        Number of groups. Correlation clustering is tried if it is None and most answers are about
+        pairs.
+    members_of : callable
+        Maps a number of groups to the members of the pool.
+    prepared : Prepared or None
+        Features, if there are any.
+    spaces : Spaces or None
+        Spaces of the answers; None if they are not worth fitting.
+    answers : Answers
+        The informative answers.
+    given : Constraints
+        All answers.
+    seeds : sequence of int
+        Seeds of the choice of a number, and of all consensus clusterings.
+    step : callable
+        Called after each fit.
+
+    Returns
+    -------
+    Choice
+    """
+    known, folds = answers
+    X = None if prepared is None else prepared.views.X
+    is_open = n_clusters is None and spaces is not None and are_pairs_foremost(known)
+    wanted = n_clusters
+    n_repeats = n_answers_a_question(known) if is_open else 0.0
+    if is_open and X is None:
+        identities = identities_of(None, known, seeds[1])
+        if are_groups_small(identities):
+            return _of_identities(
+                given, identities, _WITHOUT_FEATURES.format(identities.n_clusters_)
+            )
+        wanted = identities.n_clusters_
+    elif prepared is not None and n_repeats >= LEAST_REPEATS:
+        lead = lead_of_identities(prepared.views, known, seeds[1])
+        if lead >= LEAST_LEAD:
+            identities = identities_of(X, known, seeds[1])
+            return _of_identities(given, identities, _REPEATED.format(n_repeats, lead))
+
+    def consensus(number: int | None) -> tuple[NumberOfGroups, Solution]:
+        chosen = number_of_groups(number, prepared, spaces, folds, seeds[0], step)
+        members = members_of(chosen.n_clusters)
+        found = solve(members, prepared, spaces, answers, chosen.n_clusters, seeds[1], step)
+        return chosen, found
+
+    chosen, found = consensus(wanted)
+    is_unexplained = is_open and X is not None and n_repeats < LEAST_REPEATS
+    if is_unexplained and _lead_over_one_group(found, answers) < LEAST_LEAD:
+        identities = identities_of(X, known, seeds[1])
+        if are_groups_small(identities):
+            n_small = identities.n_clusters_
+            return _of_identities(
+                given, identities, _UNEXPLAINED.format(chosen.n_clusters, n_small)
+            )
+        other = consensus(identities.n_clusters_)
+        if _lead_over_one_group(other[1], answers) >= LEAST_LEAD:
+            chosen, found = other
+    regime = regime_of(found, has_features=X is not None, has_answers=bool(folds))
+    result = result_of(given, found.first, found.last)
+    return Choice(
+        result._replace(probabilities=chosen.shrunk(result.probabilities)),
+        regime,
+        chosen.probabilities,
+        partial(_tree, result.labels, found, X, spaces),
+    )
+
+
+def _lead_over_one_group(found: Solution, answers: Answers) -> float:
+    """Return how much better the result predicts held-out answers than no groups at all."""
+    ensemble = found.last.ensemble
+    alike = [np.zeros(answers.known.n_samples, np.int64)] * len(answers.folds)
+    none, n_held = held_out_log_likelihood(alike, answers.folds)
+    return n_held * max(ensemble.scores[name] for name in ensemble.names) - none
+
+
+def _tree(labels: Labels, found: Solution, X: Floats | None, spaces: Spaces | None) -> Floats:
+    if spaces is not None and (X is None or found.share_of_spaces > MOST):
+        return tree_of_positions(labels, spaces.model(found.best_space, None).embedding_)
+    assert X is not None
+    return tree_of_positions(labels, X)
+
+
+def _of_identities(known: Constraints, identities: CorrelationClustering, why: str) -> Choice:
+    evidence = csr_array(identities.evidence_ + identities.prior_)
+    return Choice(
+        result_of_identities(known, identities),
+        Regime("identities", why),
+        {},
+        partial(tree_of_evidence, identities.labels_, evidence),
+    )

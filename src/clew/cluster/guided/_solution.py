@@ -1,0 +1,140 @@
+"""Groups of a given number: members, scores, consensus, refinement, and groups in spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from clew.cluster.guided._answers_alone import (
+    ALONE,
+    are_pairs_foremost,
+    blended_with_spaces,
+    follows_answers_alone,
+    members_of_answers,
+)
+from clew.cluster.guided._ensemble import Ensemble
+from clew.cluster.guided._members import BEST_PRIOR, SHARES, STEADY, Member
+from clew.cluster.guided._prepared import Prepared
+from clew.cluster.guided._progress import Step
+from clew.cluster.guided._smoothers import ShareSmoother, Smoother
+from clew.cluster.guided._spaces import SPACES, Space, Spaces
+from clew.cluster.guided._steps import (
+    Answers,
+    Consensus,
+    consensus_of,
+    guarded,
+    member_clusterings,
+    refinements,
+    unconstrained_clusterings,
+    unconstrained_consensus,
+    weighted_by_annotator,
+)
+
+__all__ = ["Solution", "solve"]
+
+
+class Solution(NamedTuple):
+    """Groups, and where they come from."""
+
+    first: Consensus
+    """Consensus before the refinement."""
+    last: Consensus
+    """The result; the same if there are no answers."""
+    share_of_spaces: float = 0.0
+    """Share of groups in spaces of answers in the result."""
+    best_space: Space = SPACES[0]
+    """The space that predicts held-out answers best."""
+
+    @property
+    def share_of_answers(self) -> float:
+        """Share of the members that follow answers alone in the weights of the first consensus."""
+        weights = self.first.ensemble.weights
+        alone = sum(weight for name, weight in weights.items() if follows_answers_alone(name))
+        return float(alone / (sum(weights.values()) or 1.0))
+
+
+def solve(
+    members: Sequence[Member],
+    prepared: Prepared | None,
+    spaces: Spaces | None,
+    answers: Answers,
+    n_clusters: int,
+    seed: int,
+    step: Step,
+) -> Solution:
+    """Find groups.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        The pool of members that read features.
+    prepared : Prepared or None
+        Features, if there are any.
+    spaces : Spaces or None
+        Spaces of the answers; None if they are not worth fitting.
+    answers : Answers
+        The answers.
+    n_clusters : int
+        Number of groups.
+    seed : int
+        Seed of all consensus clusterings.
+    step : callable
+        Called after each fit.
+
+    Returns
+    -------
+    Solution
+    """
+    views = None if prepared is None else prepared.views
+    # Members that follow no answers: fitted once, and their consensus is the baseline.
+    unconstrained = [] if views is None else unconstrained_clusterings(members, views, answers)
+    if not answers.folds:
+        only = consensus_of(Ensemble.of(unconstrained, [], step), answers, n_clusters, seed)
+        return Solution(only, only)
+    baseline = unconstrained_consensus(unconstrained, answers, n_clusters, seed)
+    # Members that follow answers: those of annotators who err more have less weight.
+    weighted = weighted_by_annotator(answers, unconstrained)
+    clusterings = []
+    if views is not None:
+        clusterings += member_clusterings(members, unconstrained, views, weighted)
+    if spaces is not None:
+        clusterings += members_of_answers(spaces, answers, n_clusters, seed)
+    # Scores: held-out answers judge each member.
+    scored = Ensemble.of(clusterings, weighted.folds, step)
+    # Consensus.
+    first = consensus_of(scored, answers, n_clusters, seed)
+    # Refinement of the consensus, and a second consensus.
+    n_parts = len(answers.folds) + 1
+    smoothers: dict[str, Sequence[Smoother]] = {}
+    if prepared is not None:
+        smoothers = {name: [one] * n_parts for name, one in prepared.smoothers.items()}
+    again, best = {STEADY: 0.0}, None
+    if spaces is not None:
+        if are_pairs_foremost(answers.known):
+            again[ALONE] = BEST_PRIOR
+            smoothers[SHARES] = [ShareSmoother()] * n_parts
+        if (best := _best_space(first.ensemble)) is not None:
+            smoothers[best[1].name] = spaces.smoothers(best[1])
+            again[best[0]] = 0.0
+    refined = refinements(first, baseline, answers, smoothers, again)
+    rescored = Ensemble.of(refined, weighted.folds, step)
+    last = consensus_of(rescored, answers, n_clusters, seed)
+    # Result: the baseline, unless held-out answers clearly prefer another.
+    last = guarded(last, baseline)
+    if spaces is None:
+        return Solution(first, last)
+    blended = blended_with_spaces(spaces, last, first, answers, n_clusters, seed)
+    if blended is None:
+        return Solution(first, last, 0.0, SPACES[0] if best is None else best[1])
+    return Solution(first, *blended)
+
+
+def _best_space(ensemble: Ensemble) -> tuple[str, Space] | None:
+    """Return the clustering in a space that has the largest positive weight, and the space."""
+    found = [
+        (ensemble.weights[name], name, space)
+        for name in ensemble.names
+        for space in SPACES
+        if name.startswith(f"{space.name}, ")
+    ]
+    return max(found)[1:] if found else None
