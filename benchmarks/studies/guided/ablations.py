@@ -15,12 +15,19 @@ from clew._random import derived_seeds
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import _steps as steps
 from clew.cluster.guided._answer_errors import informative_answers
+from clew.cluster.guided._answers_alone import (
+    are_answers_dense,
+    blended_with_spaces,
+    members_of_answers,
+)
 from clew.cluster.guided._ensemble import PRUNING_MARGIN, Clustering, Ensemble
 from clew.cluster.guided._feature_space import FeatureSpace
 from clew.cluster.guided._members import default_members
 from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows, refine
 from clew.cluster.guided._result import result_of
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._solution import answers_in_refinement
+from clew.cluster.guided._spaces import Spaces
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
@@ -100,7 +107,9 @@ class Ablated(GuidedClustering):
                 "neighbors": NeighborSmoother(views.read("neighbors", 10)),
                 "ridge": RidgeSmoother(views.X, seeds[3]),
             }
-            found = solved(self.ablation, views, smoothers, answers, k, seeds[2], seeds[3])
+            is_dense = answers.folds and are_answers_dense(answers.known)
+            spaces = Spaces(views.X, *answers, seeds[3]) if is_dense else None
+            found = solved(self.ablation, views, smoothers, spaces, answers, k, *seeds[2:])
         result = result_of(constraints, *found)._asdict()
         vars(self).update({f"{name}_": value for name, value in result.items()})
         return self
@@ -110,6 +119,7 @@ def solved(
     of: Ablation,
     views: Views,
     smoothers: dict[str, Smoother],
+    spaces: Spaces | None,
     answers: steps.Answers,
     k: int,
     seed_of_members: int,
@@ -127,14 +137,22 @@ def solved(
         steps.weighted_by_annotator(answers, unconstrained) if of.weighs_annotators else answers
     )
     clusterings = steps.member_clusterings(members, unconstrained, views, weighted)
+    if spaces is not None:
+        clusterings += members_of_answers(spaces, answers, k, seed)
     first = steps.consensus_of(of.scored(clusterings, weighted), answers, k, seed)
-    chosen = {name: smoothers[name] for name in of.smoothers}
+    chosen = {name: [smoothers[name]] * (len(answers.folds) + 1) for name in of.smoothers}
+    more = answers_in_refinement(spaces, first, answers)
     # The library has no parameter for this step: the study replaces the function.
     with patch.object(steps, "refine", of.refine):
-        refined = of.scored(steps.refinements(first, baseline, answers, chosen), weighted)
+        all_smoothers = chosen | (more.smoothers if chosen else {})
+        clusterings = steps.refinements(first, baseline, answers, all_smoothers, more.again)
+        refined = of.scored(clusterings, weighted)
     last = steps.consensus_of(refined, answers, k, seed)
     if of.is_guarded:
         last = steps.guarded(last, baseline)
+    if spaces is not None:
+        blended = blended_with_spaces(spaces, last, first, answers, k, seed)
+        last = last if blended is None else blended[0]
     if not of.has_second_consensus:
         last = steps.consensus_of(best_alone(last.ensemble), answers, k, seed)
     return first, last

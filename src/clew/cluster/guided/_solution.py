@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from clew.cluster.guided._answers_alone import (
@@ -30,7 +30,7 @@ from clew.cluster.guided._steps import (
     weighted_by_annotator,
 )
 
-__all__ = ["Solution", "solve"]
+__all__ = ["Additions", "Solution", "answers_in_refinement", "solve"]
 
 
 class Solution(NamedTuple):
@@ -108,15 +108,8 @@ def solve(
     smoothers: dict[str, Sequence[Smoother]] = {}
     if prepared is not None:
         smoothers = {name: [one] * n_parts for name, one in prepared.smoothers.items()}
-    again, best = {STEADY: 0.0}, None
-    if spaces is not None:
-        if are_pairs_foremost(answers.known):
-            again[ALONE] = BEST_PRIOR
-            smoothers[SHARES] = [ShareSmoother()] * n_parts
-        if (best := _best_space(first.ensemble)) is not None:
-            smoothers[best[1].name] = spaces.smoothers(best[1])
-            again[best[0]] = 0.0
-    refined = refinements(first, baseline, answers, smoothers, again)
+    more = answers_in_refinement(spaces, first, answers)
+    refined = refinements(first, baseline, answers, {**smoothers, **more.smoothers}, more.again)
     rescored = Ensemble.of(refined, weighted.folds, step)
     last = consensus_of(rescored, answers, n_clusters, seed)
     # Result: the baseline, unless held-out answers clearly prefer another.
@@ -125,8 +118,48 @@ def solve(
         return Solution(first, last)
     blended = blended_with_spaces(spaces, last, first, answers, n_clusters, seed)
     if blended is None:
-        return Solution(first, last, 0.0, SPACES[0] if best is None else best[1])
+        return Solution(first, last, 0.0, more.space)
     return Solution(first, *blended)
+
+
+class Additions(NamedTuple):
+    """What answers add to the refinement."""
+
+    smoothers: Mapping[str, Sequence[Smoother]]
+    """For each fold, and for all answers."""
+    again: Mapping[str, float]
+    """Members that take part again, and their log prior weights."""
+    space: Space
+    """The space whose clustering has the largest weight."""
+
+
+def answers_in_refinement(spaces: Spaces | None, first: Consensus, answers: Answers) -> Additions:
+    """Return what answers add to the refinement.
+
+    Parameters
+    ----------
+    spaces : Spaces or None
+        Spaces of the answers.
+    first : Consensus
+        The consensus that is refined.
+    answers : Answers
+        The answers.
+
+    Returns
+    -------
+    Additions
+    """
+    smoothers: dict[str, Sequence[Smoother]] = {}
+    again, space = {STEADY: 0.0}, SPACES[0]
+    if spaces is not None:
+        if are_pairs_foremost(answers.known):
+            again[ALONE] = BEST_PRIOR
+            smoothers[SHARES] = [ShareSmoother()] * (len(answers.folds) + 1)
+        if (best := _best_space(first.ensemble)) is not None:
+            name, space = best
+            smoothers[space.name] = spaces.smoothers(space)
+            again[name] = 0.0
+    return Additions(smoothers, again, space)
 
 
 def _best_space(ensemble: Ensemble) -> tuple[str, Space] | None:
