@@ -149,13 +149,12 @@ def test_wrong_parameters_are_refused():
         model(scale="anchor").fit(X)
 
 
-def test_many_groups_have_fewer_members():
-    many, y = make_blobs(1_500, n_features=8, centers=60, cluster_std=0.8, random_state=0)
+def test_ward_on_anchors_is_an_alternative_to_their_consensus():
+    many, y = make_blobs(1_500, n_features=8, centers=30, cluster_std=0.8, random_state=0)
     known = Constraints.from_labels(y, 1_500, error=0.1, random_state=0)
-    found = model(60, pool="default", n_anchors=300).fit(many, constraints=known)
-    assert {"k-means", "ward"} <= set(found.weights_)
-    assert "forest" not in found.weights_
-    assert "rows by Ward on anchors" in found.weights_
+    found = model(30, pool="default", n_anchors=150).fit(many, constraints=known)
+    assert {"rows by anchors", "rows by Ward on anchors"} <= set(found.weights_)
+    assert sum(found.weights_[name] for name in found.weights_ if "rows by" in name) == 1
     assert adjusted_rand_score(y, found.labels_) > 0.9
 
 

@@ -44,6 +44,12 @@ def test_names_differ_and_some_need_no_answers():
     assert "ward" not in {candidate.name for candidate in default_members(3, 10_000)}
 
 
+def test_many_groups_of_many_rows_are_found_by_fast_members():
+    names = [[one.name for one in default_members(k, n)] for k, n in ((51, 2_001), (300, 30_000))]
+    assert names == [["k-means", "ward"]] * 2
+    assert len(default_members(51, 2_000)) == len(default_members(50, 2_001)) == 14
+
+
 def test_members_that_honor_answers_or_read_constrained_views_are_constrained():
     assert Member("a", PCKMeans(3)).is_constrained
     assert Member("b", KMeans(3), "constrained forest").is_constrained

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
-from sklearn.cluster import AgglomerativeClustering
 
 from clew._parallel import blocks, in_threads
 from clew._warnings import warn
@@ -31,7 +30,6 @@ from clew.cluster.guided._feature_space import FeatureSpace, Metric
 from clew.cluster.guided._members import ROWS_BY
 from clew.cluster.guided._result import Result
 from clew.cluster.guided._tree import tree_of_positions
-from clew.cluster.kernel.kernel_kmeans import KernelKMeans
 from clew.constraints import Constraints
 from clew.exceptions import FewerGroupsWarning
 from clew.graphs import largest_stored
@@ -41,10 +39,6 @@ __all__ = ["Anchored", "Options", "fit_on_anchors"]
 
 #: Names of clusterings of all rows in `scores_` and `weights_`.
 BY_ANCHORS, BY_WARD = f"{ROWS_BY}anchors", f"{ROWS_BY}Ward on anchors"
-#: Above this number of groups members are k-means and Ward's linkage: those that cut a graph take
-#: minutes each.
-MANY_GROUPS = 50
-N_INIT = 5
 #: Fewer anchors are repeated for the members, as few rows have few groups.
 LEAST_ANCHORS = 100
 #: Neighbors of a row in an explanation, and rows whose neighbors are found at once.
@@ -177,10 +171,9 @@ def fit_on_anchors(
     fold = hold_out(informative, of_folds)
     kept = informative if fold is None else fold.kept
     moved = moved_answers(kept, links.nearest[:, 0], len(anchors), of_moved)
-    has_default_pool = isinstance(model.pool, str)
-    _adapt(model, len(anchors))
+    _reduce_groups(model, len(anchors))
     _fit_members(model, anchors, moved, callback)
-    starts = _starts(model, anchors, with_ward=has_default_pool)
+    starts = _starts(model, anchors)
     found = cluster_rows(starts, links, informative, fold, options.n_jobs)
     result = _result(model, found, known, informative)
     return Anchored(model, space, anchors, found.anchors, links, found.rows, result)
@@ -196,42 +189,33 @@ def _columns(X: Any, space: FeatureSpace, n_jobs: int | None) -> NDArray[np.floa
     return np.concatenate(parts)
 
 
-def _adapt(model: Any, n_anchors: int) -> None:
-    """Reduce the number of groups to that of different anchors, and the members for many groups."""
-    n_clusters = model.n_clusters
-    if n_clusters is None:
-        return
-    if n_clusters > n_anchors:
+def _reduce_groups(model: Any, n_anchors: int) -> None:
+    """Reduce the number of groups to that of different anchors."""
+    if model.n_clusters is not None and model.n_clusters > n_anchors:
         warn(
-            f"GuidedClustering(n_clusters={n_clusters}): there are only {n_anchors} different rows",
+            f"GuidedClustering(n_clusters={model.n_clusters}): there are only {n_anchors} "
+            "different rows",
             FewerGroupsWarning,
         )
         model.set_params(n_clusters=n_anchors)
-    if isinstance(model.pool, str) and n_clusters > MANY_GROUPS:
-        model.set_params(
-            pool=[
-                ("k-means", KernelKMeans(model.n_clusters, n_init=N_INIT)),
-                ("ward", AgglomerativeClustering(model.n_clusters)),
-            ]
-        )
 
 
 def _fit_members(
     model: Any, anchors: NDArray[np.float32], moved: Constraints, callback: Any
 ) -> None:
-    """Fit the model to the anchors; few ones are repeated, as the rows that they stand for are."""
+    """Fit the model; few anchors are repeated, as their rows are: few rows have few groups."""
     n_times = -(-LEAST_ANCHORS // len(anchors))
     rows = np.tile(anchors.astype(np.float64), (n_times, 1))
     known = Constraints(len(rows)).with_tables(moved.tables, moved.annotators)
     model.fit(rows, constraints=known, callback=callback)
 
 
-def _starts(model: Any, anchors: NDArray[np.float32], *, with_ward: bool) -> dict[str, Memberships]:
+def _starts(model: Any, anchors: NDArray[np.float32]) -> dict[str, Memberships]:
     """Return clusterings of the anchors: the fitted one, and Ward's, best for many groups."""
     fitted = model.probabilities_[: len(anchors)]
     starts = {BY_ANCHORS: Memberships.largest_of(fitted, N_OF_ANCHOR)}
     n_clusters = fitted.shape[1]
-    if with_ward and len(anchors) > n_clusters:
+    if isinstance(model.pool, str) and len(anchors) > n_clusters:
         labels = fcluster(ward(pdist(anchors)), n_clusters, "maxclust") - 1
         of_ward = np.ones(len(labels)), (np.arange(len(labels)), labels)
         one_each = csr_array(of_ward, shape=(len(labels), n_clusters))

@@ -23,6 +23,8 @@ from clew.similarity import ITML
 __all__ = ["Member", "checked_members", "default_members", "is_of_second"]
 
 N_INIT = 5
+#: For more groups of more rows, those members that cut a graph take minutes each.
+MANY_GROUPS, FEW_ROWS = 50, 2_000
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
 #: Names of the refinement's clusterings, which stand beside the members in `scores_`.
@@ -104,7 +106,8 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
     n_clusters : int
         Number of groups.
     n_samples : int
-        Number of rows; above 5,000 the slow members are left out.
+        Number of rows; above 5,000 the slow members are left out. For more than 50 groups of more
+        than 2,000 rows only k-means and Ward's linkage are returned.
     seed : int, default=0
         Seed of the estimators.
 
@@ -117,6 +120,9 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
     mixture = GaussianMixture(n_clusters, random_state=seed)
     itml = SimilarityClustering(ITML(), kmeans, random_state=seed)
 
+    ward = Member("ward", AgglomerativeClustering(n_clusters))
+    if n_clusters > MANY_GROUPS and n_samples > FEW_ROWS:
+        return [Member("k-means", kmeans), ward]
     members = [
         Member("k-means", kmeans),
         Member("mixture", mixture, "components"),
@@ -130,7 +136,7 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
     ]
     if n_samples <= MANY_ROWS:
         members += [
-            Member("ward", AgglomerativeClustering(n_clusters)),
+            ward,
             Member("E2CP on neighbors", cut, "neighbors", 20, 0.8, GOOD_PRIOR),
             Member("E2CP on trees", cut, "trees", 20, 0.8, GOOD_PRIOR),
             Member("E2CP on forest", cut, "forest", 20, 0.8, BEST_PRIOR),
