@@ -150,9 +150,9 @@ def test_wrong_parameters_are_refused():
 
 
 def test_ward_on_anchors_is_an_alternative_to_their_consensus():
-    many, y = make_blobs(1_500, n_features=8, centers=30, cluster_std=0.8, random_state=0)
-    known = Constraints.from_labels(y, 1_500, error=0.1, random_state=0)
-    found = model(30, pool="default", n_anchors=150).fit(many, constraints=known)
+    some, y = make_blobs(400, n_features=4, centers=5, cluster_std=1.2, random_state=0)
+    known = Constraints.from_labels(y, 400, error=0.1, random_state=0)
+    found = model(5, pool="default").fit(some, constraints=known)
     assert {"rows by anchors", "rows by Ward on anchors"} <= set(found.weights_)
     assert sum(found.weights_[name] for name in found.weights_ if "rows by" in name) == 1
     assert adjusted_rand_score(y, found.labels_) > 0.9

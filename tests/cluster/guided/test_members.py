@@ -45,9 +45,9 @@ def test_names_differ_and_some_need_no_answers():
 
 
 def test_many_groups_of_many_rows_are_found_by_fast_members():
-    names = [[one.name for one in default_members(k, n)] for k, n in ((51, 2_001), (300, 30_000))]
+    names = [[one.name for one in default_members(k, n)] for k, n in ((51, 2_501), (300, 30_000))]
     assert names == [["k-means", "ward"]] * 2
-    assert len(default_members(51, 2_000)) == len(default_members(50, 2_001)) == 14
+    assert len(default_members(51, 2_500)) == len(default_members(50, 2_501)) == 14
 
 
 def test_members_that_honor_answers_or_read_constrained_views_are_constrained():

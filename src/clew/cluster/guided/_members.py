@@ -24,7 +24,7 @@ __all__ = ["Member", "checked_members", "default_members", "is_of_second"]
 
 N_INIT = 5
 #: For more groups of more rows, those members that cut a graph take minutes each.
-MANY_GROUPS, FEW_ROWS = 50, 2_000
+MANY_GROUPS, LEAST_OF_MANY = 50, 2_500
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
 #: Names of the refinement's clusterings, which stand beside the members in `scores_`.
@@ -107,7 +107,7 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
         Number of groups.
     n_samples : int
         Number of rows; above 5,000 the slow members are left out. For more than 50 groups of more
-        than 2,000 rows only k-means and Ward's linkage are returned.
+        than 2,500 rows only k-means and Ward's linkage are returned.
     seed : int, default=0
         Seed of the estimators.
 
@@ -121,7 +121,7 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
     itml = SimilarityClustering(ITML(), kmeans, random_state=seed)
 
     ward = Member("ward", AgglomerativeClustering(n_clusters))
-    if n_clusters > MANY_GROUPS and n_samples > FEW_ROWS:
+    if n_clusters > MANY_GROUPS and n_samples > LEAST_OF_MANY:
         return [Member("k-means", kmeans), ward]
     members = [
         Member("k-means", kmeans),

@@ -187,10 +187,10 @@ class GuidedClustering(ConstrainedClusterer):
     1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
 
     With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
-    of their rows. For more than 50 groups members are k-means and Ward's linkage. All rows follow
-    the consensus on the anchors or Ward's clustering of them, whichever predicts held-out answers
-    better, refined by all answers if that raises the score. Time is linear in the numbers of rows
-    and of answers.
+    of their rows. All rows follow the consensus on the anchors or Ward's clustering of them,
+    whichever predicts held-out answers better, refined by all answers if that raises the score.
+    Time is linear in the numbers of rows and of answers. For more than 50 groups of more than 2,500
+    rows or anchors the pool is k-means and Ward's linkage.
 
     References
     ----------
