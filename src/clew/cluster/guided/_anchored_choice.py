@@ -59,6 +59,8 @@ def cluster_rows(
     known: Constraints,
     fold: Fold | None,
     n_jobs: int | None = None,
+    *,
+    is_trusted: bool = False,
 ) -> ClusteredRows:
     """Cluster all rows from the best of several starts, refined if that is better.
 
@@ -66,7 +68,7 @@ def cluster_rows(
     ----------
     starts : mapping of str to Memberships
         Clusterings of the anchors that did not see the held-out answers. The first is preferred:
-        another one needs a held-out log-likelihood that is larger by 1. So does the refinement.
+        another one needs a held-out log-likelihood that is larger by 1.
     links : Links
         Anchors of all rows.
     known : Constraints
@@ -75,6 +77,10 @@ def cluster_rows(
         Training and held-out answers; None: the first start is taken, and not refined.
     n_jobs : int or None, default=None
         Threads.
+    is_trusted : bool, default=False
+        Whether the first start follows answers because they predict others. It is then refined
+        unless that lowers the held-out log-likelihood by 1. Otherwise, and for other starts,
+        refinement has to raise it by 1.
 
     Returns
     -------
@@ -87,13 +93,15 @@ def cluster_rows(
     chosen, scores = next(iter(found)), dict.fromkeys(found, np.nan)
     folds = [] if fold is None else [fold]
     if fold is not None:
-        chosen, _ = _best(found, chosen, fold)
+        first = chosen
+        chosen, _ = _best(found, first, fold)
         start, rows, _ = found[chosen]
         errors = answer_errors(HeldOutMemberships(rows), folds, known.annotators)
         answered = AnsweredRows(fold.kept, errors.confusion)
         tried = refine_rows(links, start, answered, n_jobs, N_TRIED_ROUNDS)
         found[chosen + REFINED] = _Candidate(start, tried.rows, is_refined=True)
-        chosen, scores = _best(found, chosen, fold)
+        is_preferred = is_trusted and chosen == first
+        chosen, scores = _best(found, chosen + REFINED if is_preferred else chosen, fold)
         del tried, rows
     best = found[chosen]
     errors = answer_errors(HeldOutMemberships(best.rows), folds, known.annotators)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 from clew._parallel import blocks, in_threads
 from clew._warnings import warn
 from clew.cluster.guided._anchored_answers import hold_out, moved_answers
-from clew.cluster.guided._anchored_choice import ClusteredRows, cluster_rows
+from clew.cluster.guided._anchored_choice import REFINED, ClusteredRows, cluster_rows
 from clew.cluster.guided._anchored_judgment import answer_doubts, final_confusion
 from clew.cluster.guided._anchored_rows import N_OF_ANCHOR, Memberships, row_memberships
 from clew.cluster.guided._anchors import (
@@ -28,6 +28,7 @@ from clew.cluster.guided._anchors import (
 from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._feature_space import FeatureSpace, Metric
 from clew.cluster.guided._members import ROWS_BY
+from clew.cluster.guided._regime import Regime
 from clew.cluster.guided._result import Result
 from clew.cluster.guided._tree import tree_of_positions
 from clew.constraints import Constraints
@@ -95,6 +96,19 @@ class Anchored(NamedTuple):
 
         parts = in_threads(predicted, blocks(X.shape[0], LINKED_ROWS), n_jobs=n_jobs)
         return Memberships.stacked(parts).as_sparse()
+
+    @property
+    def regime(self) -> Regime:
+        """What decided the groups of the rows."""
+        regime: Regime = self.model.regime_
+        is_refined = any(self.result.weights.get(name + REFINED) for name in (BY_ANCHORS, BY_WARD))
+        if regime != "features" or not is_refined:
+            return regime
+        return Regime(
+            "both",
+            "groups of anchors that follow the answers do not predict held-out answers clearly "
+            "better than those without, but rows that follow all answers do",
+        )
 
     def tree(self) -> NDArray[np.float64]:
         """Return a hierarchy of the rows, each at the place of its nearest anchor."""
@@ -174,7 +188,8 @@ def fit_on_anchors(
     _reduce_groups(model, len(anchors))
     _fit_members(model, anchors, moved, callback)
     starts = _starts(model, anchors)
-    found = cluster_rows(starts, links, informative, fold, options.n_jobs)
+    is_trusted = model.regime_ != "features"
+    found = cluster_rows(starts, links, informative, fold, options.n_jobs, is_trusted=is_trusted)
     result = _result(model, found, known, informative)
     return Anchored(model, space, anchors, found.anchors, links, found.rows, result)
 

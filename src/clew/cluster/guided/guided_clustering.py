@@ -416,7 +416,7 @@ class GuidedClustering(ConstrainedClusterer):
         with one_library_thread():
             found = fit_on_anchors(model, features, known, options, callback)
         self._set_result(found.result)
-        self.regime_ = found.model.regime_
+        self.regime_ = found.regime
         self.n_clusters_probabilities_ = found.model.n_clusters_probabilities_
         self._known, self._anchored, self._prepared = known, found, None
         self._make_tree = found.tree
