@@ -135,7 +135,7 @@ def search(evidence: Evidence, threshold: float, n_clusters: int | None, seed: i
 def _search_asked(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels:
     """Search for a partition of rows each of which is in an asked pair."""
     start = _annealed(evidence, n_clusters, seed)
-    if start is None and n_clusters is None:
+    if start is None and n_clusters is None and evidence.unasked >= 0:
         evidence = evidence._replace(attraction=0.0)
     merged, _ = greedy_merges(evidence, np.arange(evidence.n_rows), n_clusters)
     found = [improved(evidence, merged, n_clusters)]

@@ -111,7 +111,9 @@ class CorrelationClustering(ConstrainedClusterer):
     fitted to the answers. u is `unasked_log_odds_`, and n_unasked the number of pairs between A and
     B that were not asked. Where questions were chosen because rows look alike, a pair that was not
     asked is less likely to match. The last term is that of a Chinese restaurant process,
-    ``B(a, b) = (a + b - 1)! / ((a - 1)! (b - 1)!)``: large groups attract.
+    ``B(a, b) = (a + b - 1)! / ((a - 1)! (b - 1)!)``: large groups attract. It is left out if
+    `unasked_log_odds_` is 0 and annealing finds no partition twice: very many partitions into few
+    groups then satisfy the answers, and each of them is arbitrary.
 
     The search starts from single rows and, up to 20,000 rows with 3 asked pairs each on the
     average, also from simulated annealing with 2 to 25 groups; the better result is returned.
