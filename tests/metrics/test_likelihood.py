@@ -11,7 +11,11 @@ from clew import Constraints, Question
 from clew.answers import ANSWER_WORDS, Kind
 from clew.exceptions import InvalidDataError
 from clew.metrics import answer_log_likelihood
-from clew.metrics.likelihood import answer_counts, log_likelihood_of_counts
+from clew.metrics.likelihood import (
+    answer_counts,
+    log_likelihood_of_counts,
+    log_likelihood_of_each,
+)
 from clew.oracles import SimulatedOracle
 
 CODES: dict[Kind, tuple[int, ...]] = {
@@ -241,3 +245,17 @@ def test_only_dont_knows_about_three_rows_count() -> None:
     assert not tables["pair"].any()
     assert tables["triplet"][-1, -1] == tables["triplet"].sum() == 1
     assert tables["odd_one_out"][-1, -1] == tables["odd_one_out"].sum() == 1
+
+
+def test_log_likelihoods_of_each_answer_add_up_to_that_of_all():
+    y = np.arange(30) % 3
+    c = Constraints.from_labels(
+        y, 40, n_triplets=30, n_odd_one_out=30, error=0.1, dont_know=0.2, random_state=0
+    )
+    c = c.with_weights(pair_weights=np.linspace(0, 1, 40))
+    labels = np.random.RandomState(0).permutation(y)
+    each = log_likelihood_of_each(labels, c, answer_counts(labels, c))
+    assert each.shape == (100,)
+    assert (each[:40][c.is_dont_know] == 0).all()
+    assert (each <= 0).all()
+    assert each.sum() == pytest.approx(answer_log_likelihood(labels, c))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -21,6 +22,7 @@ __all__ = [
     "answer_counts",
     "answer_log_likelihood",
     "log_likelihood_of_counts",
+    "log_likelihood_of_each",
     "symmetrized_counts",
 ]
 
@@ -170,7 +172,40 @@ def log_likelihood_of_counts(counts: Counts) -> float:
     return sum(_log_likelihood(kind, table) for kind, table in counts.items())
 
 
+def log_likelihood_of_each(labels: ArrayLike, constraints: Constraints, counts: Counts) -> Floats:
+    """Log-likelihood of each answer, given a partition.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Group of each row.
+    constraints : Constraints
+        The answers.
+    counts : dict of str to ndarray of shape (n_answers, n_answers)
+        See `answer_counts`: from these, the probability of every possible answer is estimated.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Pairs, triplets, odd-one-out answers, each times its weight; 0 for don't-knows about pairs.
+    """
+    classes = as_classes(labels)
+    found = []
+    for table in constraints.tables:
+        log_probability = _log_probabilities(table.kind, counts[table.kind])
+        if table.kind == "pair":
+            log_probability = np.pad(log_probability, ((0, 0), (0, 1)))  # don't-knows
+        truth = replace(table, answers=TRUTH[table.kind](classes, table.rows)).answer_index
+        found.append(table.weights * log_probability[truth, table.answer_index])
+    return np.concatenate(found)
+
+
 def _log_likelihood(kind: Kind, table: Floats) -> float:
+    return float((table * _log_probabilities(kind, table)).sum())
+
+
+def _log_probabilities(kind: Kind, table: Floats) -> Floats:
+    """Estimate the log-probability of each answer (column) by true answer (row)."""
     n = len(table)
     overall = (table.sum(axis=0) + 1 / n) / (table.sum() + 1)
     probability = _smoothed(table, overall)
@@ -178,8 +213,7 @@ def _log_likelihood(kind: Kind, table: Floats) -> float:
     determined = np.arange(n if kind == "pair" else n - 1)
     is_less_frequent = probability[determined, determined] < elsewhere[determined, determined]
     probability[determined[is_less_frequent]] = overall
-    probability = np.clip(probability, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    return float((table * np.log(probability)).sum())
+    return np.asarray(np.log(np.clip(probability, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 
 def _smoothed(table: Floats, overall: Floats) -> Floats:

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster.guided._ensemble import Fold
-from clew.cluster.guided._n_clusters import choose_n_clusters, n_different_rows
+from clew.cluster.guided._n_clusters import _Scores, choose_n_clusters, n_different_rows
 from clew.cluster.guided._views import Views
 from clew.constraints._folds import held_out_folds
 
@@ -40,6 +40,34 @@ def test_answers_merge_groups(views):
     # Answers separate only the first group from the other two.
     known = Constraints.from_labels(np.minimum(Y, 1), 120, random_state=0)
     assert choose_n_clusters(views, folds_of(known), 0).n_clusters == 2
+
+
+@pytest.mark.parametrize("origin", ["imported", "random", "asked"])
+def test_clear_groups_with_answers_of_any_origin(views, origin):
+    known = Constraints.from_labels(Y, 100, error=0.1, random_state=0).with_origin(origin)
+    assert choose_n_clusters(views, folds_of(known), 0).n_clusters == 3
+
+
+@pytest.mark.parametrize(
+    ("n_asked", "differences", "chosen"),
+    [
+        (100, [0.5, -0.5], 3),  # the two numbers predict the asked answers equally well
+        (100, [1.5, -1.46], 3),  # 2 ahead, standard error 15
+        (100, [0.5, -0.3], 5),  # 10 ahead, standard error 4
+        (100, [0.5, 0.3], 5),  # 40 ahead, standard error 1
+        (0, [], 5),  # answers to random questions alone
+    ],
+)
+def test_the_smallest_number_is_chosen_unless_asked_answers_clearly_prefer_another(
+    n_asked, differences, chosen
+):
+    scores = _Scores([])
+    scores._of_asked = {
+        3: np.zeros(n_asked), 5: np.resize(differences, n_asked), 8: np.full(n_asked, -1.0)
+    }  # fmt: skip
+    tried = {k: of_asked.sum() for k, of_asked in scores._of_asked.items()}
+    tried[5] += 1e-6
+    assert scores.smallest_near_best(tried) == chosen
 
 
 def test_few_or_random_answers_do_not_change_it(views):

@@ -9,12 +9,25 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.answers import ORIGINS, Kind
 from clew.cluster.guided._consensus import co_association, consensus
 from clew.cluster.guided._progress import Step, no_step
 from clew.constraints import Constraints
-from clew.metrics.likelihood import answer_counts, log_likelihood_of_counts
+from clew.metrics.likelihood import (
+    answer_counts,
+    log_likelihood_of_counts,
+    log_likelihood_of_each,
+)
 
-__all__ = ["Clustering", "Ensemble", "Fold", "Labels", "Weights", "held_out_log_likelihood"]
+__all__ = [
+    "Clustering",
+    "Ensemble",
+    "Fold",
+    "Labels",
+    "Weights",
+    "held_out_log_likelihood",
+    "held_out_log_likelihood_of_asked",
+]
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -211,11 +224,41 @@ def held_out_log_likelihood(
     folds : sequence of Fold
         The answers.
     """
+    counts = _held_out_counts(partitions, folds)
+    return log_likelihood_of_counts(counts), float(sum(t.sum() for t in counts.values()))
+
+
+def held_out_log_likelihood_of_asked(partitions: Sequence[Labels], folds: Sequence[Fold]) -> Floats:
+    """Return the log-likelihood of each held-out answer to a question that a strategy asked.
+
+    Parameters
+    ----------
+    partitions : sequence of ndarray of shape (n_samples,)
+        Labels fitted without the held-out answers of each fold.
+    folds : sequence of Fold
+        The answers.
+    """
+    counts = _held_out_counts(partitions, folds)
+    return np.concatenate(
+        [
+            log_likelihood_of_each(labels, _asked(fold.held), counts)
+            for labels, fold in zip(partitions, folds, strict=True)
+        ]
+    )
+
+
+def _asked(known: Constraints) -> Constraints:
+    asked = ORIGINS.index("asked")
+    return known.with_tables(table.take(table.origins == asked) for table in known.tables)
+
+
+def _held_out_counts(
+    partitions: Sequence[Labels], folds: Sequence[Fold]
+) -> dict[Kind, NDArray[np.float64]]:
     parts = [
         answer_counts(labels, fold.held) for labels, fold in zip(partitions, folds, strict=False)
     ]
-    counts = {kind: np.sum([part[kind] for part in parts], axis=0) for kind in parts[0]}
-    return log_likelihood_of_counts(counts), float(sum(t.sum() for t in counts.values()))
+    return {kind: np.sum([part[kind] for part in parts], axis=0) for kind in parts[0]}
 
 
 def _weights(

@@ -26,6 +26,7 @@ from clew.cluster.guided._ensemble import (
     Fold,
     Labels,
     held_out_log_likelihood,
+    held_out_log_likelihood_of_asked,
 )
 from clew.cluster.guided._prepared import Prepared
 from clew.cluster.guided._progress import Step, no_step
@@ -57,6 +58,9 @@ SAMPLE_ROWS = 1_000
 #: the number of the largest silhouette: the largest of many log-likelihoods of random answers is
 #: above the others by less.
 LEAST_LEAD = 4.0
+#: Among asked answers, numbers are near ties if their log-likelihoods differ by less than this many
+#: standard errors; then the smallest is chosen.
+NEAR_TIE = 0.75
 #: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
 #: that is more; beyond `CLEAR_GAP` one draw of such data is enough.
 LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
@@ -177,24 +181,21 @@ def number_in_spaces(spaces: Spaces, folds: Sequence[Fold], step: Step = no_step
     numbers = _first_tried(n_samples, n_samples - 1)
     if not numbers:
         return NumberOfGroups(1)
-    scores: dict[int, float] = {}
+    scores = _Scores(folds)
 
     def log_likelihood(n_clusters: int) -> float:
-        scores[n_clusters] = _in_spaces(spaces, n_clusters, folds)
-        return scores[n_clusters]
+        return scores.add(n_clusters, _in_spaces(spaces, n_clusters, len(folds)))
 
-    return NumberOfGroups(_best(log_likelihood, numbers, step), 1.0, scores)
+    best = _best(log_likelihood, numbers, step, scores.smallest_near_best)
+    return NumberOfGroups(best, 1.0, scores.log_likelihoods)
 
 
-def _in_spaces(spaces: Spaces, n_clusters: int, folds: Sequence[Fold]) -> float:
-    """Return the held-out log-likelihood of the best space's groups."""
-    at_folds = range(len(folds))
-    return max(
-        held_out_log_likelihood([spaces.divided(space, n_clusters, at) for at in at_folds], folds)[
-            0
-        ]
+def _in_spaces(spaces: Spaces, n_clusters: int, n_folds: int) -> list[list[Labels]]:
+    """Return the groups of each space, fitted to the training answers of each fold."""
+    return [
+        [spaces.divided(space, n_clusters, at) for at in range(n_folds)]
         for space in spaces.available
-    )
+    ]
 
 
 def n_different_rows(X: Floats, at_most: int) -> int:
@@ -246,6 +247,12 @@ def choose_n_clusters(
     the largest held-out log-likelihood is chosen if it exceeds that of the first number by 4.
     Answers are weighted by annotator, judged by all clusterings that saw no answers.
 
+    A strategy asks where groups meet, and hardly about rows that are surely together. Splitting
+    those costs asked answers (`origin`) nothing, so that numbers which are too large come near the
+    largest log-likelihood. Therefore the smallest number is chosen whose log-likelihood is within
+    .75 standard errors of the largest. The standard error is that of the difference, summed over
+    asked answers only: without these, the largest is chosen.
+
     If there are more than 5,000 rows, 5,000 take part: those that random answers name, then any.
     All spectral clusterings of a graph share their eigenvectors. k-means starts at the rows that QR
     with pivoting puts first, which is as good as several random starts.
@@ -280,10 +287,11 @@ def choose_n_clusters(
     held_out = _HeldOut(unconstrained, unconstrained.weighted(folds), spaces)
     if spaces is not None:
         numbers = _first_tried(len(views.X), len(views.X) - 1)
-    by_answers = _best(held_out.log_likelihood, numbers, step)
-    lead = held_out.log_likelihood(by_answers) - held_out.log_likelihood(by_features.n_clusters)
+    scores = held_out.scores
+    by_answers = _best(held_out.log_likelihood, numbers, step, scores.smallest_near_best)
+    lead = scores.largest - held_out.log_likelihood(by_features.n_clusters)
     chosen = NumberOfGroups(by_answers) if lead >= LEAST_LEAD else by_features
-    return chosen._replace(log_likelihoods=held_out.scores)
+    return chosen._replace(log_likelihoods=scores.log_likelihoods)
 
 
 def best_log_likelihood(views: Views, folds: Sequence[Fold], seed: int) -> float:
@@ -350,8 +358,18 @@ def _first_tried(n_samples: int, most: int | None = None) -> list[int]:
     return np.unique(np.minimum(numbers, most)).astype(int).tolist() if most >= FEWEST else []
 
 
-def _best(score: Callable[[int], float], numbers: Sequence[int], step: Step) -> int:
+def _highest(scores: Mapping[int, float]) -> int:
     """Return the number of the highest score; the smallest of these in a tie."""
+    return max(scores, key=lambda k: (scores[k], -k))
+
+
+def _best(
+    score: Callable[[int], float],
+    numbers: Sequence[int],
+    step: Step,
+    chosen: Callable[[Mapping[int, float]], int] = _highest,
+) -> int:
+    """Score numbers, then those around the chosen one, and choose again."""
     scores: dict[int, float] = {}
 
     def best_with(more: Sequence[int]) -> int:
@@ -359,10 +377,9 @@ def _best(score: Callable[[int], float], numbers: Sequence[int], step: Step) -> 
             if k not in scores:
                 scores[k] = score(k)
                 step()
-        return max(scores, key=lambda k: (scores[k], -k))
+        return chosen(scores)
 
-    best = best_with(numbers)
-    at = numbers.index(best)
+    at = numbers.index(best_with(numbers))
     low, high = numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]
     between = np.unique(np.round(np.linspace(low, high, MAX_TRIED_BETWEEN + 2)).astype(int))
     return best_with(between.tolist())
@@ -478,29 +495,61 @@ def _silhouette(X: Floats, n_clusters: int, seed: int) -> float:
     return _Unconstrained(Views(X, seed), n_clusters, seed).silhouette(n_clusters)
 
 
+class _Scores:
+    """Held-out log-likelihoods by number of groups, in all and of each asked answer."""
+
+    def __init__(self, folds: Sequence[Fold]) -> None:
+        self._folds = folds
+        self.log_likelihoods: dict[int, float] = {}
+        self._of_asked: dict[int, Floats] = {}
+
+    def add(self, n_clusters: int, clusterings: Sequence[Sequence[Labels]]) -> float:
+        """Score the best of several clusterings, each fitted to the training answers of folds."""
+        totals = [held_out_log_likelihood(one, self._folds)[0] for one in clusterings]
+        best = int(np.argmax(totals))
+        self.log_likelihoods[n_clusters] = totals[best]
+        of_asked = held_out_log_likelihood_of_asked(clusterings[best], self._folds)
+        self._of_asked[n_clusters] = of_asked
+        return totals[best]
+
+    @property
+    def largest(self) -> float:
+        """The largest log-likelihood so far."""
+        return max(self.log_likelihoods.values())
+
+    def smallest_near_best(self, tried: Mapping[int, float]) -> int:
+        """Return the smallest number that is not clearly worse than the best, by asked answers."""
+        best = _highest(tried)
+        for k in sorted(tried):
+            difference = self._of_asked[best] - self._of_asked[k]
+            error = np.sqrt(len(difference)) * difference.std() if len(difference) else 0.0
+            if tried[best] - tried[k] <= NEAR_TIE * error:
+                return k
+        return best
+
+
 class _HeldOut:
     """Held-out log-likelihood by number of groups."""
 
     def __init__(
         self, unconstrained: _Unconstrained, folds: Sequence[Fold], spaces: Spaces | None = None
     ) -> None:
-        self._unconstrained, self._folds, self._spaces = unconstrained, folds, spaces
+        self._unconstrained, self._n_folds, self._spaces = unconstrained, len(folds), spaces
         self._constrained = [self._propagated(fold.kept.as_pairs()) for fold in folds]
-        self.scores: dict[int, float] = {}
+        self.scores = _Scores(folds)
 
     def log_likelihood(self, n_clusters: int) -> float:
         """Return that of the best clustering."""
-        if n_clusters not in self.scores:
-            found = [-np.inf]
+        if n_clusters not in self.scores.log_likelihoods:
+            clusterings: list[list[Labels]] = []
             if n_clusters <= self._unconstrained.most:
                 unconstrained = self._unconstrained.partitions(n_clusters)
-                of_folds = [[labels] * len(self._folds) for labels in unconstrained]
-                of_folds.append([spectral(n_clusters) for spectral in self._constrained])
-                found += [held_out_log_likelihood(of, self._folds)[0] for of in of_folds]
+                clusterings += [[labels] * self._n_folds for labels in unconstrained]
+                clusterings.append([spectral(n_clusters) for spectral in self._constrained])
             if self._spaces is not None:
-                found.append(_in_spaces(self._spaces, n_clusters, self._folds))
-            self.scores[n_clusters] = max(found)
-        return self.scores[n_clusters]
+                clusterings += _in_spaces(self._spaces, n_clusters, self._n_folds)
+            self.scores.add(n_clusters, clusterings)
+        return self.scores.log_likelihoods[n_clusters]
 
     def _propagated(self, answers: Constraints) -> Callable[[int], Labels]:
         """Propagate answers over the neighbor graph, for spectral clustering."""
