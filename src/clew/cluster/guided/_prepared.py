@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew.cluster.guided._distance_space import DistanceSpace
 from clew.cluster.guided._feature_space import FeatureSpace, Metric
 from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._views import Views
@@ -21,7 +22,8 @@ N_NEIGHBORS = 10
 class Prepared(NamedTuple):
     """Features as members read them, and what smooths groups over them."""
 
-    space: FeatureSpace
+    space: Any
+    """`FeatureSpace` or `DistanceSpace`."""
     views: Views
     graph: csr_array
     ridge: RidgeSmoother
@@ -30,7 +32,7 @@ class Prepared(NamedTuple):
     def of(
         cls,
         X: NDArray[np.float64] | csr_array,
-        metric: Metric,
+        metric: Metric | Literal["precomputed"],
         standardize: bool | Literal["auto"],
         seeds: tuple[int, int],
         n_jobs: int | None,
@@ -40,7 +42,7 @@ class Prepared(NamedTuple):
         Parameters
         ----------
         X : ndarray or csr_array of shape (n_samples, n_features)
-            Features.
+            Features; distances if `metric` is "precomputed".
         metric, standardize
             As `FeatureSpace.fit` takes them.
         seeds : tuple of int
@@ -52,7 +54,11 @@ class Prepared(NamedTuple):
         -------
         Prepared
         """
-        space = FeatureSpace.fit(X, metric, standardize, seeds[0])
+        space: Any
+        if metric == "precomputed":
+            space = DistanceSpace.fit(cast(NDArray[np.float64], X), seeds[0])
+        else:
+            space = FeatureSpace.fit(X, metric, standardize, seeds[0])
         views = Views(space.transform(X), seeds[0], n_jobs)
         graph = views.read("neighbors", N_NEIGHBORS)
         return cls(space, views, graph, RidgeSmoother(views.X, seeds[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,7 @@ from clew.cluster.guided._summary import summary
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
+from clew.graphs import check_distances
 from clew.trust import AnswerDoubts, ConfusionMatrices
 
 __all__ = ["GuidedClustering"]
@@ -73,9 +74,10 @@ class GuidedClustering(ConstrainedClusterer):
         The members: names, and clusterers of features from scikit-learn or clew. Members that
         honor answers get them; triplets and odd-one-out answers are converted to pairs where a
         member honors pairs only. Rows labeled -1 count as one group.
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
         Distance between rows. "cosine" compares rows scaled to length 1: use it for texts and
-        embeddings.
+        embeddings. "precomputed": `X` are the distances of all pairs of rows, and `predict` takes
+        the distances of new rows to the fitted ones.
     standardize : bool or "auto", default="auto"
         Whether to divide each feature by its standard deviation. "auto" does so if the largest
         standard deviation is more than five times the median, because units then differ; never
@@ -180,6 +182,9 @@ class GuidedClustering(ConstrainedClusterer):
     clustering predicts held-out answers clearly better, so that random answers do little harm.
     Without answers it is the result.
 
+    Distances become coordinates, at most 100, by classical multidimensional scaling (Torgerson);
+    past 2,000 rows by distances to as many landmarks (de Silva and Tenenbaum).
+
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense.
 
@@ -218,7 +223,7 @@ class GuidedClustering(ConstrainedClusterer):
     )
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1, none=True),
-        "metric": Allowed(names=("euclidean", "cosine")),
+        "metric": Allowed(names=("euclidean", "cosine", "precomputed")),
         "standardize": (Allowed(names=("auto",)), Allowed(kind=bool)),
         "scale": Allowed(names=("auto", "exact", "anchors")),
         "n_anchors": Allowed(kind=int, low=2),
@@ -244,7 +249,7 @@ class GuidedClustering(ConstrainedClusterer):
         n_clusters: int | None = None,
         *,
         pool: Literal["default"] | Sequence[tuple[str, Any]] = "default",
-        metric: Metric = "euclidean",
+        metric: Metric | Literal["precomputed"] = "euclidean",
         standardize: bool | Literal["auto"] = "auto",
         scale: Literal["auto", "exact", "anchors"] = "auto",
         n_anchors: int = 5000,
@@ -264,7 +269,8 @@ class GuidedClustering(ConstrainedClusterer):
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.metric != "precomputed"
+        tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
     @guarded_fit
@@ -338,7 +344,7 @@ class GuidedClustering(ConstrainedClusterer):
     ) -> tuple[NDArray[np.float64] | csr_array | None, Constraints]:
         check_parameters(self, self._allowed)
         features = None if X is None else self._features(X)
-        if features is None and self.scale == "anchors":
+        if self.scale == "anchors" and (features is None or self.metric == "precomputed"):
             raise InvalidArgumentError(
                 "GuidedClustering(scale='anchors') needs features: anchors are means of rows"
             )
@@ -392,13 +398,18 @@ class GuidedClustering(ConstrainedClusterer):
 
     def _features(self, X: Any, *, reset: bool = True) -> Any:
         """Validate features, dense or sparse."""
+        is_precomputed = self.metric == "precomputed"
         checked = check_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float64,
-            ensure_min_samples=2 if reset else 1,
+            self, X, reset=reset, accept_sparse=False if is_precomputed else "csr",
+            dtype=np.float64, ensure_min_samples=2 if reset else 1,
         )  # fmt: skip
+        if is_precomputed and reset:
+            check_distances(checked)
         return checked if isinstance(checked, np.ndarray) else csr_array(checked)
 
     def _takes_anchors(self, n_samples: int) -> bool:
+        if self.metric == "precomputed":
+            return False
         return self.scale == "anchors" or (self.scale == "auto" and n_samples > ANCHOR_ROWS)
 
     def _fit_on_anchors(self, features: Any, known: Constraints, callback: Progress | None) -> Self:
@@ -409,7 +420,12 @@ class GuidedClustering(ConstrainedClusterer):
             )
         *seeds, seed = derived_seeds(self.random_state, 5)
         options = Options(
-            self.n_anchors, self.metric, self.standardize, seeds, self.n_jobs, self.verbose
+            self.n_anchors,
+            cast(Metric, self.metric),
+            self.standardize,
+            seeds,
+            self.n_jobs,
+            self.verbose,
         )
         of_anchors = {"metric": "euclidean", "standardize": False, "scale": "exact"}
         model = clone(self).set_params(**of_anchors, random_state=seed)

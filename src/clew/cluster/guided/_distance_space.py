@@ -1,0 +1,83 @@
+"""Coordinates from distances: classical multidimensional scaling, with landmarks for many rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DistanceSpace"]
+
+Floats = NDArray[np.float64]
+
+#: Rows whose distances among themselves give the axes.
+N_LANDMARKS = 2_000
+N_COMPONENTS = 100
+#: Directions with a smaller share of the largest eigenvalue are rounding errors.
+LEAST_SHARE = 1e-10
+
+
+class DistanceSpace(NamedTuple):
+    """Map distances to the fitted rows to coordinates; fitted by `fit`, applied by `transform`."""
+
+    landmarks: NDArray[np.int64]
+    mean_squares: Floats
+    """Mean squared distance of each landmark to all landmarks."""
+    axes: Floats
+    """(n_landmarks, n_components)"""
+
+    @classmethod
+    def fit(cls, distances: Floats, seed: int = 0) -> Self:
+        """Find coordinates whose distances are near the given ones.
+
+        Parameters
+        ----------
+        distances : ndarray of shape (n_samples, n_samples)
+            Distances. They need not be Euclidean: directions of negative eigenvalues are left out.
+        seed : int, default=0
+            Seed of the choice of landmarks.
+
+        Returns
+        -------
+        DistanceSpace
+
+        Notes
+        -----
+        Time O(L³) and memory O(L²) for L landmarks, 2,000 at most.
+
+        References
+        ----------
+        W. S. Torgerson, "Multidimensional scaling: I. Theory and method", Psychometrika 1952; V. de
+        Silva and J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points", 2004.
+        """
+        n = len(distances)
+        n_landmarks = min(n, N_LANDMARKS)
+        chosen = np.random.RandomState(seed).choice(n, n_landmarks, replace=False)
+        landmarks = np.sort(chosen).astype(np.int64)
+        scale = float(distances.max()) or 1.0  # squares of very large distances would overflow
+        squared = (distances[np.ix_(landmarks, landmarks)] / scale) ** 2
+        mean = squared.mean(axis=0)
+        products = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+        value, vectors = np.linalg.eigh(products)
+        n_kept = int((value > LEAST_SHARE * value[-1]).sum()) if value[-1] > 0 else 0
+        n_kept = max(1, min(n_kept, N_COMPONENTS))
+        kept = value[::-1][:n_kept], vectors[:, ::-1][:, :n_kept]
+        axes = kept[1] / np.sqrt(np.maximum(kept[0], np.finfo(float).tiny)) / scale
+        return cls(landmarks, mean * scale**2, axes if value[-1] > 0 else np.zeros_like(axes))
+
+    def transform(self, distances: Floats) -> Floats:
+        """Map rows to coordinates.
+
+        Parameters
+        ----------
+        distances : ndarray of shape (n_rows, n_samples)
+            Distances to all fitted rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+        """
+        scale = float(np.sqrt(self.mean_squares.max())) or 1.0
+        squared = (distances[:, self.landmarks] / scale) ** 2
+        return -0.5 * ((squared - self.mean_squares / scale**2) @ (self.axes * scale**2))
