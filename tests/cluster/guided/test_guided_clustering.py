@@ -89,7 +89,7 @@ def test_wrong_answers_do_little_harm(wine):
 
 def test_without_answers_it_is_better_than_its_pool(wine, iris):
     for model, X, y in ((wine[None], WINE, CULTIVARS), (iris[None], IRIS, SPECIES)):
-        views = Views(model._prepared.space.transform(X), 0)
+        views = Views(model._fitted.prepared.space.transform(X), 0)
         pool = [member for member in default_members(3, len(X)) if not member.is_constrained]
         alone = [adjusted_rand_score(y, member.partition(views)) for member in pool]
         assert score(model, y) > np.mean(alone)

@@ -26,7 +26,7 @@ from clew.cluster.guided._prepared import Prepared
 from clew.cluster.guided._progress import Step
 from clew.cluster.guided._regime import MOST, Regime, regime_of
 from clew.cluster.guided._result import Result, result_of
-from clew.cluster.guided._solution import Solution, solve
+from clew.cluster.guided._solution import FittedMembers, Solution, finish, fit_members
 from clew.cluster.guided._spaces import Spaces
 from clew.cluster.guided._steps import Answers
 from clew.cluster.guided._tree import tree_of_evidence, tree_of_positions
@@ -55,6 +55,14 @@ _UNEXPLAINED = (
 )
 
 
+class Kept(NamedTuple):
+    """What later answers leave as it is."""
+
+    chosen: NumberOfGroups
+    members: FittedMembers
+    spaces: Spaces | None
+
+
 class Choice(NamedTuple):
     """The result, and how it came about."""
 
@@ -63,6 +71,8 @@ class Choice(NamedTuple):
     n_clusters_probabilities: Mapping[int, float]
     tree: Callable[[], Floats]
     """Computes the hierarchy of the rows."""
+    kept: Kept | None = None
+    """Of a consensus; None for correlation clustering."""
 
 
 def choose_groups(
@@ -74,6 +84,7 @@ def choose_groups(
     given: Constraints,
     seeds: Sequence[int],
     step: Step,
+    kept: Kept | None = None,
 ) -> Choice:
     """Find groups by a consensus, or by correlation clustering if groups are many and small.
 
@@ -96,6 +107,9 @@ def choose_groups(
         Seeds of the choice of a number, and of all consensus clusterings.
     step : callable
         Called after each fit.
+    kept : Kept, default=None
+        Of an earlier choice: neither a number of groups nor a method is then chosen, and no member
+        is fitted.
 
     Returns
     -------
@@ -103,7 +117,9 @@ def choose_groups(
     """
     known, folds = answers
     X = None if prepared is None else prepared.views.X
-    is_open = n_clusters is None and spaces is not None and are_pairs_foremost(known)
+    is_open = (
+        kept is None and n_clusters is None and spaces is not None and are_pairs_foremost(known)
+    )
     wanted = n_clusters
     n_repeats = n_answers_a_question(known) if is_open else 0.0
     if is_open and X is None:
@@ -119,24 +135,28 @@ def choose_groups(
             identities = identities_of(X, known, seeds[1])
             return _of_identities(given, identities, _REPEATED.format(n_repeats, lead))
 
-    def consensus(number: int | None) -> tuple[NumberOfGroups, Solution]:
+    def consensus(number: int | None) -> tuple[Kept, Solution]:
         chosen = number_of_groups(number, prepared, spaces, folds, seeds[0], step)
-        members = members_of(chosen.n_clusters)
-        found = solve(members, prepared, spaces, answers, chosen.n_clusters, seeds[1], step)
-        return chosen, found
+        given = (prepared, spaces, answers, chosen.n_clusters, seeds[1], step)
+        fitted = fit_members(members_of(chosen.n_clusters), *given)
+        return Kept(chosen, fitted, spaces), finish(fitted, *given)
 
-    chosen, found = consensus(wanted)
+    if kept is not None:
+        spaces = None if kept.spaces is None else kept.spaces.judged_by(folds)
+        n_clusters = kept.chosen.n_clusters
+        found = finish(kept.members, prepared, spaces, answers, n_clusters, seeds[1], step)
+    else:
+        kept, found = consensus(wanted)
     is_unexplained = is_open and X is not None and n_repeats < LEAST_REPEATS
     if is_unexplained and _lead_over_one_group(found, answers) < LEAST_LEAD:
         identities = identities_of(X, known, seeds[1])
         if are_groups_small(identities):
-            n_small = identities.n_clusters_
-            return _of_identities(
-                given, identities, _UNEXPLAINED.format(chosen.n_clusters, n_small)
-            )
+            n_few, n_small = kept.chosen.n_clusters, identities.n_clusters_
+            return _of_identities(given, identities, _UNEXPLAINED.format(n_few, n_small))
         other = consensus(identities.n_clusters_)
         if _lead_over_one_group(other[1], answers) >= LEAST_LEAD:
-            chosen, found = other
+            kept, found = other
+    chosen = kept.chosen
     regime = regime_of(found, has_features=X is not None, has_answers=bool(folds))
     result = result_of(given, found.first, found.last)
     return Choice(
@@ -144,6 +164,7 @@ def choose_groups(
         regime,
         chosen.probabilities,
         partial(_tree, result.labels, found, X, spaces),
+        kept,
     )
 
 

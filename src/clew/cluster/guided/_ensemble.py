@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -42,6 +41,9 @@ LEAST_WEIGHT = 0.02
 PRUNING_MARGIN = 2.0
 
 
+NO_PRIORS: Mapping[str, float] = {}
+
+
 class Fold(NamedTuple):
     """Training answers, and held-out answers."""
 
@@ -73,7 +75,7 @@ class Ensemble(NamedTuple):
     """Weights in the consensus; the largest is 1, and 0 for pruned clusterings."""
     n_held: float = 0.0
     """Total weight of the held-out answers."""
-    log_priors: Mapping[str, float] = MappingProxyType({})
+    log_priors: Mapping[str, float] = NO_PRIORS
     """Log prior weights, by name."""
 
     @classmethod
@@ -122,7 +124,8 @@ class Ensemble(NamedTuple):
             scores |= {
                 name: total / max(weight, 1e-300) for name, (total, weight) in held_out.items()
             }
-            totals = {name: total * len(folds) / (at + 1) for name, (total, _) in held_out.items()}
+            to_all = len(folds) / (at + 1)
+            totals = {name: total * to_all for name, (total, _) in held_out.items()}
             margin = pruning_margin if at + 1 < len(folds) else 0.0
             weights = _weights(totals, priors, margin)
             left = [clustering for clustering in left if weights[clustering.name] > 0]

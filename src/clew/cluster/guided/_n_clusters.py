@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -71,13 +70,16 @@ LEAST_ROWS = 20
 CERTAINTY = (0.05, 0.5)
 
 
+NOT_TRIED: Mapping[int, float] = {}
+
+
 class NumberOfGroups(NamedTuple):
     """A number of groups, and how far data support it."""
 
     n_clusters: int
     certainty: float = 1.0
     """1, or in [0.05, 0.5] if neither features nor answers show groups."""
-    log_likelihoods: Mapping[int, float] = MappingProxyType({})
+    log_likelihoods: Mapping[int, float] = NOT_TRIED
     """Held-out log-likelihood of each number that was tried; empty without answers."""
 
     @property
@@ -279,9 +281,11 @@ def choose_n_clusters(
     if n_different < FEWEST:
         return NumberOfGroups(1, CERTAINTY[0])
     numbers = [k for k in numbers if k <= n_different]
-    unconstrained = _Unconstrained(views, numbers[-1], seed)
-    largest = _best(unconstrained.silhouette, numbers, step)
-    by_features = _checked_against_no_groups(unconstrained, largest, seed)
+    unconstrained: _Unconstrained
+    by_features: NumberOfGroups
+    unconstrained, by_features = views.once(
+        ("number of groups", seed), lambda: _by_features(views, numbers, seed, step)
+    )
     if not folds:
         return by_features
     held_out = _HeldOut(unconstrained, unconstrained.weighted(folds), spaces)
@@ -292,6 +296,17 @@ def choose_n_clusters(
     lead = scores.largest - held_out.log_likelihood(by_features.n_clusters)
     chosen = NumberOfGroups(by_answers) if lead >= LEAST_LEAD else by_features
     return chosen._replace(log_likelihoods=scores.log_likelihoods)
+
+
+def _by_features(
+    views: Views, numbers: Sequence[int], seed: int, step: Step
+) -> tuple[_Unconstrained, NumberOfGroups]:
+    """Choose the number of the largest silhouette; also return the clusterings so far."""
+    unconstrained = _Unconstrained(views, numbers[-1], seed)
+    largest = _best(unconstrained.silhouette, numbers, step)
+    chosen = _checked_against_no_groups(unconstrained, largest, seed)
+    unconstrained.keep_judges()
+    return unconstrained, chosen
 
 
 def best_log_likelihood(views: Views, folds: Sequence[Fold], seed: int) -> float:
@@ -393,6 +408,7 @@ class _Unconstrained:
         self.most, self._seed = most, seed
         self._spectral = self.spectral(views.read("neighbors", 20))
         self._labels: dict[int, list[Labels]] = {}
+        self._judges: list[int] = []
 
     def partitions(self, n_clusters: int) -> list[Labels]:
         """Return the labels of Ward's linkage and of spectral clustering."""
@@ -426,14 +442,18 @@ class _Unconstrained:
                 found.append(silhouette_score(distances, labels[rows], metric="precomputed"))
         return float(max(found))
 
+    def keep_judges(self) -> None:
+        """Let the clusterings so far, and no later ones, judge annotators."""
+        self._judges = list(self._labels)
+
     def weighted(self, folds: Sequence[Fold]) -> list[Fold]:
-        """Weigh answers by annotator, judged by all clusterings so far."""
+        """Weigh answers by annotator, see `keep_judges`."""
         if len(folds[0].held.annotators) < 2:
             return list(folds)
         clusterings = [
             Clustering(f"{k}, {at}", lambda _, labels=labels: labels)  # type: ignore[misc]
-            for k, partitions in self._labels.items()
-            for at, labels in enumerate(partitions)
+            for k in self._judges
+            for at, labels in enumerate(self._labels[k])
         ]
         return weighted_folds(folds, clusterings)[0]
 

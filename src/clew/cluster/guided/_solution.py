@@ -12,7 +12,7 @@ from clew.cluster.guided._answers_alone import (
     follows_answers_alone,
     members_of_answers,
 )
-from clew.cluster.guided._ensemble import Ensemble
+from clew.cluster.guided._ensemble import Clustering, Ensemble
 from clew.cluster.guided._members import BEST_PRIOR, SHARES, STEADY, Member
 from clew.cluster.guided._prepared import Prepared
 from clew.cluster.guided._progress import Step
@@ -21,6 +21,7 @@ from clew.cluster.guided._spaces import SPACES, Space, Spaces
 from clew.cluster.guided._steps import (
     Answers,
     Consensus,
+    as_fitted,
     consensus_of,
     guarded,
     member_clusterings,
@@ -30,7 +31,14 @@ from clew.cluster.guided._steps import (
     weighted_by_annotator,
 )
 
-__all__ = ["Additions", "Solution", "answers_in_refinement", "solve"]
+__all__ = [
+    "Additions",
+    "FittedMembers",
+    "Solution",
+    "answers_in_refinement",
+    "finish",
+    "fit_members",
+]
 
 
 class Solution(NamedTuple):
@@ -53,7 +61,18 @@ class Solution(NamedTuple):
         return float(alone / (sum(weights.values()) or 1.0))
 
 
-def solve(
+class FittedMembers(NamedTuple):
+    """Members fitted to answers, which later answers leave as they are."""
+
+    unconstrained: list[Clustering]
+    """Those that follow no answers."""
+    baseline: Consensus | None
+    """Consensus of these."""
+    ensemble: Ensemble
+    """All members, scored by the answers that they were fitted to."""
+
+
+def fit_members(
     members: Sequence[Member],
     prepared: Prepared | None,
     spaces: Spaces | None,
@@ -61,8 +80,8 @@ def solve(
     n_clusters: int,
     seed: int,
     step: Step,
-) -> Solution:
-    """Find groups.
+) -> FittedMembers:
+    """Fit the members to the training answers of each fold and to all answers.
 
     Parameters
     ----------
@@ -83,24 +102,67 @@ def solve(
 
     Returns
     -------
-    Solution
+    FittedMembers
     """
     views = None if prepared is None else prepared.views
     # Members that follow no answers: fitted once, and their consensus is the baseline.
-    unconstrained = [] if views is None else unconstrained_clusterings(members, views, answers)
+    unconstrained: list[Clustering] = []
+    if views is not None:
+        is_constrained = [member.is_constrained for member in members]
+        unconstrained = views.once(
+            ("unconstrained", n_clusters, all(is_constrained) and not answers.folds),
+            lambda: unconstrained_clusterings(members, views, answers),
+        )
     if not answers.folds:
-        only = consensus_of(Ensemble.of(unconstrained, [], step), answers, n_clusters, seed)
-        return Solution(only, only)
-    baseline = unconstrained_consensus(unconstrained, answers, n_clusters, seed)
+        return FittedMembers([], None, Ensemble.of(unconstrained, [], step))
+    baseline = None
+    if views is not None:
+        baseline = views.once(
+            ("baseline", n_clusters),
+            lambda: unconstrained_consensus(unconstrained, answers, n_clusters, seed),
+        )
     # Members that follow answers: those of annotators who err more have less weight.
     weighted = weighted_by_annotator(answers, unconstrained)
-    clusterings = []
+    clusterings: list[Clustering] = []
     if views is not None:
         clusterings += member_clusterings(members, unconstrained, views, weighted)
     if spaces is not None:
         clusterings += members_of_answers(spaces, answers, n_clusters, seed)
+    ensemble = Ensemble.of(clusterings, weighted.folds, step)
+    if views is not None:
+        views.release()
+    return FittedMembers(as_fitted(unconstrained), baseline, ensemble)
+
+
+def finish(
+    fitted: FittedMembers,
+    prepared: Prepared | None,
+    spaces: Spaces | None,
+    answers: Answers,
+    n_clusters: int,
+    seed: int,
+    step: Step,
+) -> Solution:
+    """Find groups from fitted members: weigh them, join them, and refine the consensus.
+
+    Parameters
+    ----------
+    fitted : FittedMembers
+        Members fitted to these answers, or to those before.
+    prepared, spaces, answers, n_clusters, seed, step
+        As in `fit_members`. The folds are those of `fitted`.
+
+    Returns
+    -------
+    Solution
+    """
+    if not answers.folds:
+        only = consensus_of(fitted.ensemble, answers, n_clusters, seed)
+        return Solution(only, only)
+    baseline = fitted.baseline
+    weighted = weighted_by_annotator(answers, fitted.unconstrained)
     # Scores: held-out answers judge each member.
-    scored = Ensemble.of(clusterings, weighted.folds, step)
+    scored = fitted.ensemble.rescored(weighted.folds)
     # Consensus.
     first = consensus_of(scored, answers, n_clusters, seed)
     # Refinement of the consensus, and a second consensus.

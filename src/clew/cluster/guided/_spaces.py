@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,12 @@ class Spaces:
         self._parts = [*(fold.kept for fold in folds), known]
         self._models: dict[tuple[Space, int], OrdinalEmbedding] = {}
         self._trees: dict[tuple[Space, int | None], Floats] = {}
+
+    def judged_by(self, folds: Sequence[Fold]) -> Self:
+        """Return the same spaces, judged by other answers in the same folds."""
+        judged = copy(self)
+        judged._folds = folds
+        return judged
 
     @property
     def available(self) -> list[Space]:

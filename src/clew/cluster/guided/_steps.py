@@ -23,13 +23,14 @@ from clew.cluster.guided._refinement import TiedRows, refine
 from clew.cluster.guided._smoothers import Smoother
 from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
-from clew.constraints._folds import held_out_folds
+from clew.constraints._folds import fold_numbers, held_out_folds
 
 __all__ = [
     "LEAST_LEAD",
     "MAX_REFINED",
     "Answers",
     "Consensus",
+    "as_fitted",
     "consensus_of",
     "guarded",
     "member_clusterings",
@@ -37,6 +38,7 @@ __all__ = [
     "split_answers",
     "unconstrained_clusterings",
     "unconstrained_consensus",
+    "used_folds",
     "weighted_by_annotator",
 ]
 
@@ -85,6 +87,13 @@ def split_answers(known: Constraints, seed: int) -> Answers:
     return Answers(known, [Fold(*parts) for parts in held_out_folds(known, n_folds, seed)])
 
 
+def used_folds(known: Constraints, seed: int) -> tuple[int, ...]:
+    """Return the numbers of the folds that hold answers."""
+    n_folds = N_FOLDS_OF_MANY if known.n_samples > MANY_ROWS else N_FOLDS
+    numbers = np.concatenate(list(fold_numbers(known, n_folds, seed).values()))
+    return tuple(np.unique(numbers).tolist())
+
+
 def unconstrained_clusterings(
     members: Sequence[Member], views: Views, answers: Answers
 ) -> list[Clustering]:
@@ -96,6 +105,11 @@ def unconstrained_clusterings(
     if not chosen and not answers.folds:
         chosen = list(members)
     return [_fitted_once(member, views) for member in chosen]
+
+
+def as_fitted(unconstrained: Sequence[Clustering]) -> list[Clustering]:
+    """Return the same clusterings without what is needed to fit them."""
+    return [one._replace(fitted_to=partial(_always, one.fitted_to(None))) for one in unconstrained]
 
 
 def unconstrained_consensus(
@@ -241,7 +255,7 @@ def _of_fold(whole: Any, of_folds: Sequence[Any], fold: int | None) -> Any:
     return whole if fold is None else of_folds[fold]
 
 
-def _always(labels: Labels, fold: int | None) -> Labels:
+def _always(labels: Labels | Floats, fold: int | None) -> Labels | Floats:
     return labels
 
 

@@ -70,7 +70,24 @@ class Views:
         self._seed, self._n_jobs = seed, n_jobs
         self.answers: Constraints | None = None
         self._made: dict[object, Any] = {}
+        self._gaussian: NDArray[np.float32] | None = None
         self._parent: Views | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was made of features and seed is made again when it is next read.
+        return {**self.__dict__, "_made": {}, "_gaussian": None}
+
+    def once(self, key: object, make: Callable[[], Any]) -> Any:
+        """Return what `make` returned for this key when it was first asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def release(self) -> None:
+        """Free the matrices of all pairs of rows; they are made again when they are next read."""
+        self._gaussian = None
+        for key in [key for key in self._made if isinstance(key, tuple) and key[0] == "E2CP"]:
+            del self._made[key]
 
     def constrained_by(self, answers: Constraints) -> Views:
         """Return views constrained by these answers; unconstrained views are shared with `self`.
@@ -127,11 +144,11 @@ class Views:
         if view == "features":
             return self.X
         if view == "components":
-            return self._once(view, self._components)
+            return self.once(view, self._components)
         if n_neighbors is None:
             raise InvalidParameterError(f"{view!r} is a graph: give n_neighbors")
         k = resolved_n_neighbors(n_neighbors, len(self.X))
-        return self._once((view, k), lambda: self._graph(view, k))
+        return self.once((view, k), lambda: self._graph(view, k))
 
     @cached_property
     def _pairs(self) -> Constraints:
@@ -147,7 +164,7 @@ class Views:
             return Propagation(graph, alpha)
         return cast(
             Propagation,
-            self._once(("E2CP", view, n_neighbors, alpha), lambda: Propagation(graph, alpha)),
+            self.once(("E2CP", view, n_neighbors, alpha), lambda: Propagation(graph, alpha)),
         )
 
     def _graph(self, view: View, n_neighbors: int) -> Any:
@@ -165,21 +182,16 @@ class Views:
         if view == "constrained forest":
             self._made["constrained trees", n_neighbors] = nearest_graph(affinity, n_neighbors)
         affinity *= np.float32(1 - EUCLIDEAN)
-        affinity += np.float32(EUCLIDEAN) * self._gaussian
+        affinity += np.float32(EUCLIDEAN) * self._gaussian_affinity()
         return nearest_graph(affinity, n_neighbors)
 
-    @cached_property
-    def _gaussian(self) -> NDArray[np.float32]:
-        """Gaussian affinities of the rows, which all views of them share."""
+    def _gaussian_affinity(self) -> NDArray[np.float32]:
+        """Return the Gaussian affinities of the rows, which all views of them share."""
         if self._parent is not None:
-            return self._parent._gaussian
-        gaussian: NDArray[np.float32] = self._similarity("forest").euclidean_affinity()
-        return gaussian
-
-    def _once(self, key: object, make: Callable[[], Any]) -> Any:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+            return self._parent._gaussian_affinity()
+        if self._gaussian is None:
+            self._gaussian = self._similarity("forest").euclidean_affinity()
+        return self._gaussian
 
     def _components(self) -> NDArray[np.float64]:
         n_components = min(MAX_COMPONENTS, *self.X.shape)
@@ -188,7 +200,7 @@ class Views:
         return np.asarray(components / (components.std() or 1.0))
 
     def _similarity(self, view: View) -> Any:
-        return self._once(("similarity", view), lambda: self._fit(view))
+        return self.once(("similarity", view), lambda: self._fit(view))
 
     def _fit(self, view: View) -> Any:
         if view == "neighbors":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Sequence
+from copy import copy
+from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -23,31 +24,39 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster.guided._anchored_fit import Anchored, Options, fit_on_anchors
+from clew.cluster.guided._anchored_fit import Options, fit_on_anchors
 from clew.cluster.guided._answer_errors import informative_answers
 from clew.cluster.guided._answers_alone import are_answers_dense
-from clew.cluster.guided._choice import choose_groups
+from clew.cluster.guided._choice import Kept, choose_groups
+from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._ensemble import Labels
 from clew.cluster.guided._explanation import Explanation, explanation, row_number
 from clew.cluster.guided._feature_space import Metric
+from clew.cluster.guided._fit_result import GuidedResult
 from clew.cluster.guided._members import Member, checked_members, default_members
 from clew.cluster.guided._n_clusters import max_steps
 from clew.cluster.guided._prepared import Prepared
 from clew.cluster.guided._probabilities import most_probable_groups
 from clew.cluster.guided._progress import Counter
 from clew.cluster.guided._regime import Regime
-from clew.cluster.guided._result import Result
 from clew.cluster.guided._routing import check_honored
 from clew.cluster.guided._spaces import Spaces
 from clew.cluster.guided._steps import MAX_REFINED, Answers, split_answers
 from clew.cluster.guided._summary import summary
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
-from clew.exceptions import InvalidArgumentError, InvalidParameterError
+from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances
 from clew.trust import AnswerDoubts, ConfusionMatrices
 
 __all__ = ["GuidedClustering"]
+
+#: Parameters that `partial_fit` cannot change.
+PARAMETERS = (
+    "n_clusters", "pool", "metric", "standardize", "scale", "n_anchors", "random_state"
+)  # fmt: skip
+#: Fitted attributes, which are read from `result_`.
+FITTED = frozenset(f"{field.name}_" for field in fields(GuidedResult)) - {"constraints_"}
 
 
 class GuidedClustering(ConstrainedClusterer):
@@ -239,10 +248,8 @@ class GuidedClustering(ConstrainedClusterer):
     weights_: dict[str, float]
     regime_: Regime
     n_clusters_probabilities_: dict[int, float]
-    _make_tree: Callable[[], NDArray[np.float64]]
-    _known: Constraints
-    _prepared: Prepared | None
-    _anchored: Anchored | None
+    result_: GuidedResult
+    _fitted: FittedState
 
     def __init__(
         self,
@@ -302,17 +309,108 @@ class GuidedClustering(ConstrainedClusterer):
         """
         features, known = self._checked(X, constraints)
         if features is not None and self._takes_anchors(known.n_samples):
-            return self._fit_on_anchors(features, known, callback)
+            seeds = derived_seeds(self.random_state, 5)
+            return self._fit_on_anchors(features, known, seeds, callback)
         seeds = derived_seeds(self.random_state, 4)
         with one_library_thread():
             prepared = self._prepared_features(features, seeds)
-            answers = split_answers(informative_answers(known), seeds[1])
+        return self._fit_to(known, prepared, seeds, None, callback)
+
+    @guarded_fit
+    def partial_fit(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+        replace: bool = False,
+        refit: bool | Literal["auto"] = "auto",
+        callback: Progress | None = None,
+    ) -> Self:
+        """Follow further answers about the fitted rows.
+
+        What does not depend on answers is kept. The members of the pool, and the number of groups,
+        are kept too until answers have changed by a fifth: they are then weighed by all answers,
+        and their consensus is refined, which takes a small part of the time of `fit`. Answers that
+        came after the members were fitted count as held out in the folds of their questions. When
+        members are fitted again, the result is that of `fit` with all answers.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_samples, n_features), default=None
+            The fitted rows, which may be left out. Before the first fit: as `fit` takes it.
+        y : ignored
+            Present by convention.
+        constraints : Constraints, default=None
+            The new answers, which are added to those so far.
+        replace : bool, default=False
+            Whether `constraints` are all answers, in place of those so far: to take answers back.
+        refit : bool or "auto", default="auto"
+            Whether members are fitted again. "auto" does so if more than a fifth of the answers
+            that they were fitted to have come or gone since, or a fold gets its first answer.
+        callback : callable, default=None
+            As `fit` takes it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidDataError
+            If `X` does not hold the fitted rows.
+        InvalidParameterError
+            If a parameter was changed after `fit`.
+
+        Notes
+        -----
+        The fitted attributes are those of `result_`, which is replaced at the end, at once: while
+        this method runs in another thread, they are those of the last fit.
+        """
+        if "result_" not in vars(self):
+            return self.fit(X, y, constraints=constraints, callback=callback)
+        check_parameters(self, self._allowed)
+        self._check_unchanged()
+        before, fitted = self.result_.constraints, self._fitted
+        self._check_same_rows(X)
+        given = answers_for(self, constraints, before.n_samples)
+        known = given if replace else before + given
+        if not self._has_default_pool:
+            self._check_pool(known, has_features=True)
+        informative = informative_answers(known)
+        is_kept = fitted.has_members_for(informative, refit)
+        if is_kept and n_changed(before, known) == 0:
+            return self
+        if fitted.anchored is not None:
+            if X is None:
+                raise InvalidArgumentError(
+                    "GuidedClustering.partial_fit needs X with scale='anchors', because all rows "
+                    "take part again: give the fitted rows"
+                )
+            return self._fit_on_anchors(
+                self._features(X, reset=False), known, fitted.seeds, callback
+            )
+        kept = fitted.kept if is_kept else None
+        return self._fit_to(known, fitted.prepared, fitted.seeds, kept, callback)
+
+    def _fit_to(
+        self,
+        known: Constraints,
+        prepared: Prepared | None,
+        seeds: list[int],
+        kept: Kept | None,
+        callback: Progress | None,
+    ) -> Self:
+        """Find groups; `kept` has members to use as they are."""
+        informative = informative_answers(known)
+        with one_library_thread():
+            answers = split_answers(informative, seeds[1])
             if prepared is None and not answers.folds:
                 raise InvalidArgumentError(
                     "GuidedClustering without X needs answers that put two rows together or "
                     "apart; there is no answer of this kind with a positive weight"
                 )
-            spaces = self._spaces_of(prepared, answers, seeds[3])
+            spaces = None if kept else self._spaces_of(prepared, answers, seeds[3])
             count = self._counter(known.n_samples, len(answers.folds), callback)
             chosen = choose_groups(
                 self.n_clusters,
@@ -323,21 +421,58 @@ class GuidedClustering(ConstrainedClusterer):
                 known,
                 seeds[2:],
                 count.step,
+                kept,
             )
-            self._set_result(chosen.result)
-        self.regime_ = chosen.regime
-        self.n_clusters_probabilities_ = dict(chosen.n_clusters_probabilities)
-        self._known, self._prepared, self._anchored = known, prepared, None
-        self._make_tree = chosen.tree
-        vars(self).pop("tree_", None)
+        fitted_to = self._fitted.known if kept else informative
+        self._fitted = FittedState(
+            self._parameters(), seeds, Tree(chosen.tree), prepared, None, chosen.kept, fitted_to
+        )
+        self.result_ = GuidedResult.of(
+            chosen.result, known, chosen.regime, chosen.n_clusters_probabilities
+        )
         count.end()
         return self
 
-    @cached_property
+    def __getattr__(self, name: str) -> Any:
+        """Read a fitted attribute from `result_`."""
+        if name in FITTED and "result_" in self.__dict__:
+            return getattr(self.__dict__["result_"], name[:-1])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
     def tree_(self) -> NDArray[np.float64]:
         """Hierarchy of the rows, computed when first read."""
         check_is_fitted(self, "labels_")
-        return self._make_tree()
+        return self._fitted.tree.value
+
+    def _parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def _check_unchanged(self) -> None:
+        """Check that parameters are those of `fit`."""
+        for name, fitted in self._fitted.parameters.items():
+            now = getattr(self, name)
+            if now is not fitted and now != fitted:
+                raise InvalidParameterError(
+                    f"GuidedClustering({name}={now!r}): partial_fit continues a fit with "
+                    f"{name}={fitted!r}. Set it back, or call fit with all answers"
+                )
+
+    def _check_same_rows(self, X: ArrayLike | None) -> None:
+        """Check that features, if given, are those of the fitted rows."""
+        if X is None:
+            return
+        prepared, n_samples = self._fitted.prepared, self.result_.constraints.n_samples
+        rows = self._features(X, reset=False)
+        if prepared is None:
+            is_same = self._fitted.anchored is not None and rows.shape[0] == n_samples
+        else:
+            is_same = np.array_equal(prepared.space.transform(rows), prepared.views.X)
+        if not is_same:
+            raise InvalidDataError(
+                "GuidedClustering.partial_fit takes further answers about the fitted rows, but X "
+                "holds other rows; leave X out, or call fit for new rows"
+            )
 
     def _checked(
         self, X: ArrayLike | None, constraints: Constraints | None
@@ -412,18 +547,20 @@ class GuidedClustering(ConstrainedClusterer):
             return False
         return self.scale == "anchors" or (self.scale == "auto" and n_samples > ANCHOR_ROWS)
 
-    def _fit_on_anchors(self, features: Any, known: Constraints, callback: Progress | None) -> Self:
+    def _fit_on_anchors(
+        self, features: Any, known: Constraints, seeds: list[int], callback: Progress | None
+    ) -> Self:
         """Fit the members to anchors, and refine the groups of all rows."""
         if self.n_clusters is not None and self.n_clusters > self.n_anchors:
             raise InvalidParameterError(
                 f"n_anchors={self.n_anchors} must not be less than n_clusters={self.n_clusters}"
             )
-        *seeds, seed = derived_seeds(self.random_state, 5)
+        *others, seed = seeds
         options = Options(
             self.n_anchors,
             cast(Metric, self.metric),
             self.standardize,
-            seeds,
+            others,
             self.n_jobs,
             self.verbose,
         )
@@ -431,12 +568,12 @@ class GuidedClustering(ConstrainedClusterer):
         model = clone(self).set_params(**of_anchors, random_state=seed)
         with one_library_thread():
             found = fit_on_anchors(model, features, known, options, callback)
-        self._set_result(found.result)
-        self.regime_ = found.regime
-        self.n_clusters_probabilities_ = found.model.n_clusters_probabilities_
-        self._known, self._anchored, self._prepared = known, found, None
-        self._make_tree = found.tree
-        vars(self).pop("tree_", None)
+        self._fitted = FittedState(
+            self._parameters(), seeds, Tree(found.tree), anchored=found, known=known
+        )
+        self.result_ = GuidedResult.of(
+            found.result, known, found.regime, found.model.n_clusters_probabilities_
+        )
         return self
 
     def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
@@ -467,18 +604,19 @@ class GuidedClustering(ConstrainedClusterer):
             Rows add up to 1. With anchors a csr_array, as `probabilities_`.
         """
         check_is_fitted(self, "labels_")
-        if self._prepared is None and self._anchored is None:
+        fitted, result = self._fitted, self.result_
+        if fitted.prepared is None and fitted.anchored is None:
             raise InvalidArgumentError(
                 "GuidedClustering was fitted to answers alone, without X: it cannot predict the "
                 "groups of new rows"
             )
         features = self._features(X, reset=False)
-        if self._anchored is not None:
+        if fitted.anchored is not None:
             with one_library_thread():
-                return self._anchored.predict(features, self.n_jobs)
-        assert self._prepared is not None
-        rows = self._prepared.space.transform(features)
-        found = np.maximum(self._prepared.ridge.predict(self.probabilities_, rows), 0.0) + 1e-9
+                return fitted.anchored.predict(features, self.n_jobs)
+        assert fitted.prepared is not None
+        rows = fitted.prepared.space.transform(features)
+        found = np.maximum(fitted.prepared.ridge.predict(result.probabilities, rows), 0.0) + 1e-9
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def predict(self, X: ArrayLike) -> Labels:
@@ -517,21 +655,19 @@ class GuidedClustering(ConstrainedClusterer):
             If they are not two different fitted rows.
         """
         check_is_fitted(self, "labels_")
-        rows = row_number(self._known, i), row_number(self._known, j)
+        result = self.result_
+        known = result.constraints
+        rows = row_number(known, i), row_number(known, j)
         return explanation(
-            rows,
-            self.probabilities_,
-            self._known,
-            self.answer_posterior_,
-            self._neighbors(rows),
+            rows, result.probabilities, known, result.answer_posterior, self._neighbors(rows)
         )
 
     def _neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
         """Return a graph with the neighbors of some fitted rows at least."""
-        if self._anchored is not None:
-            return self._anchored.neighbors(rows)
-        n = self._known.n_samples
-        return csr_array((n, n)) if self._prepared is None else self._prepared.graph
+        fitted, n = self._fitted, self.result_.constraints.n_samples
+        if fitted.anchored is not None:
+            return fitted.anchored.neighbors(rows)
+        return csr_array((n, n)) if fitted.prepared is None else fitted.prepared.graph
 
     def summary(self) -> str:
         """Describe the fit as text: groups, answers, annotators, members and their weights.
@@ -542,7 +678,8 @@ class GuidedClustering(ConstrainedClusterer):
             Print it to read it.
         """
         check_is_fitted(self, "labels_")
-        return summary(self, self._known)
+        snapshot = copy(self)  # all of one fit, even if another thread fits the model now
+        return summary(snapshot, snapshot.result_.constraints)
 
     @property
     def _has_default_pool(self) -> bool:
@@ -552,14 +689,3 @@ class GuidedClustering(ConstrainedClusterer):
         if self._has_default_pool:
             return default_members(n_clusters, n_samples, seed)
         return checked_members(self.pool, seed)
-
-    def _set_result(self, result: Result) -> None:
-        self.labels_ = result.labels
-        self.probabilities_ = result.probabilities
-        self.n_clusters_ = result.probabilities.shape[1]
-        self.error_rate_ = result.error_rate
-        self.error_interval_ = result.error_interval
-        self.confusion_ = result.confusion
-        self.answer_posterior_ = result.answer_posterior
-        self.scores_, self.weights_ = result.scores, result.weights
-        self.n_violated_ = result.n_violated

@@ -1,0 +1,101 @@
+"""What a fit leaves for `partial_fit`, and when that has to fit members again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.cluster.guided._anchored_fit import Anchored
+from clew.cluster.guided._choice import Kept
+from clew.cluster.guided._prepared import Prepared
+from clew.cluster.guided._steps import used_folds
+from clew.constraints import Constraints
+
+__all__ = ["FittedState", "Tree", "n_changed"]
+
+#: Members are fitted again if more than this share of their answers have come or gone.
+REFIT_SHARE = 0.2
+
+
+class Tree:
+    """A hierarchy of the rows that is computed when it is first read.
+
+    Parameters
+    ----------
+    make : callable
+        Computes it.
+    """
+
+    def __init__(self, make: Callable[[], NDArray[np.float64]]) -> None:
+        self._make = make
+
+    @cached_property
+    def value(self) -> NDArray[np.float64]:
+        """The hierarchy."""
+        return self._make()
+
+
+class FittedState(NamedTuple):
+    """What `partial_fit` goes on from."""
+
+    parameters: Mapping[str, Any]
+    """Parameters that it cannot change."""
+    seeds: list[int]
+    tree: Tree
+    prepared: Prepared | None = None
+    """What depends on features only; None without features, and with anchors."""
+    anchored: Anchored | None = None
+    kept: Kept | None = None
+    """Fitted members; None if there are none."""
+    known: Constraints | None = None
+    """The informative answers that they were fitted to."""
+
+    def has_members_for(self, known: Constraints, refit: bool | Literal["auto"]) -> bool:
+        """Whether the fitted members can be used for these answers.
+
+        Parameters
+        ----------
+        known : Constraints
+            All informative answers.
+        refit : bool or "auto"
+            As `GuidedClustering.partial_fit` takes it.
+
+        Returns
+        -------
+        bool
+        """
+        if refit is True or self.kept is None or self.known is None:
+            return False
+        seed = self.seeds[1]
+        if used_folds(known, seed) != used_folds(self.known, seed):
+            return False
+        return refit is False or n_changed(self.known, known) <= REFIT_SHARE * len(self.known)
+
+
+def n_changed(before: Constraints, after: Constraints) -> int:
+    """Return how many answers have come or gone."""
+    both = dict.fromkeys((*before.annotators, *after.annotators))
+    names = {name: at for at, name in enumerate(both)}
+    total = 0
+    for kind in range(len(before.tables)):
+        old, new = (_columns(known, kind, names) for known in (before, after))
+        if np.array_equal(old, new[: len(old)]):  # the usual case: answers were added at the end
+            total += len(new) - len(old)
+            continue
+        _, which = np.unique(np.concatenate([old, new]), axis=0, return_inverse=True)
+        sign = np.repeat([-1, 1], [len(old), len(new)])
+        total += int(np.abs(np.bincount(which.ravel(), sign)).sum())
+    return total
+
+
+def _columns(known: Constraints, kind: int, names: Mapping[str, int]) -> NDArray[np.int64]:
+    """Return rows, answers, annotators (by `names`), origins, and the bits of the weights."""
+    table = known.tables[kind]
+    codes = np.array([names[name] for name in known.annotators], dtype=np.int64)
+    weights = np.ascontiguousarray(table.weights, dtype=np.float64).view(np.int64)
+    annotators = codes[table.annotators]
+    return np.column_stack([table.rows, table.answers, annotators, table.origins, weights])

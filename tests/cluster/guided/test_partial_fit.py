@@ -1,0 +1,289 @@
+"""Further answers about fitted rows: what is kept, what is fitted again, and what readers see."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.datasets import make_blobs
+
+from clew import Constraints
+from clew.cluster import GuidedClustering, PCKMeans
+from clew.cluster.guided._members import Member
+from clew.exceptions import (
+    InvalidArgumentError,
+    InvalidConstraintsError,
+    InvalidDataError,
+    InvalidParameterError,
+)
+from clew.metrics import n_violated
+
+ATTRIBUTES = ("labels_", "probabilities_")
+
+
+def model(n_clusters=3, **given):
+    return GuidedClustering(n_clusters, random_state=0, **given)
+
+
+def parts(known, n_first):
+    """Split pair answers into the first ones and the others."""
+    is_first = np.arange(len(known.pairs)) < n_first
+    return known.select(pairs=is_first), known.select(pairs=~is_first)
+
+
+def assert_equal(one, other):
+    for name in ATTRIBUTES:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for doubts, others in zip(one.answer_posterior_, other.answer_posterior_, strict=True):
+        np.testing.assert_array_equal(doubts, others)
+    assert one.scores_ == other.scores_
+    assert one.weights_ == other.weights_
+    assert (one.error_rate_, one.error_interval_) == (other.error_rate_, other.error_interval_)
+
+
+@pytest.fixture
+def n_fits(monkeypatch):
+    """Count the fits of members."""
+    calls, partition = [], Member.partition
+
+    def counted(member, views):
+        calls.append(member.name)
+        return partition(member, views)
+
+    monkeypatch.setattr(Member, "partition", counted)
+    return calls
+
+
+def mixed(y, seed):
+    """Answers of all kinds by two people, one of whom errs often."""
+    good, bad = (
+        Constraints.from_labels(
+            y, 45, n_triplets=20, n_odd_one_out=10, error=error, random_state=seed + at
+        )
+        for at, error in enumerate((0.05, 0.3))
+    )
+    return named(good, "good") + named(bad, "bad")
+
+
+def named(known, name):
+    return known.with_tables(known.tables, (name,))
+
+
+@pytest.mark.parametrize("n_clusters", [3, None])
+def test_members_that_are_fitted_again_are_those_of_a_cold_fit(n_clusters):
+    X, y = make_blobs(60, centers=3, cluster_std=1.0, random_state=5)
+    first, more = mixed(y, 0), mixed(y, 5)
+    warm = model(n_clusters).fit(X, constraints=first).partial_fit(constraints=more)
+    assert_equal(warm, model(n_clusters).fit(X, constraints=first + more))
+    assert warm.confusion_.annotators_ == ("good", "bad")
+
+
+def test_a_few_answers_fit_no_member(blobs, n_fits):
+    first, more = parts(blobs.known, 101)
+    warm = model().fit(blobs.X, constraints=first)
+    assert n_fits
+    n_fits.clear()
+    warm.partial_fit(constraints=more)
+    assert n_fits == []
+    assert len(warm.answer_posterior_.pairs) == 120
+    assert warm.n_violated_ == n_violated(warm.labels_, blobs.known)
+
+
+def test_members_are_fitted_again_after_a_fifth_more_answers(blobs, n_fits):
+    first, more = parts(blobs.known, 90)
+    warm = model().fit(blobs.X, constraints=first)
+    second, third = parts(more, 18)
+    n_fits.clear()
+    warm.partial_fit(constraints=second)
+    assert n_fits == []
+    warm.partial_fit(constraints=third)
+    assert n_fits
+    assert_equal(warm, blobs.model)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_members_are_fitted_again_when_wanted(blobs, n_fits, refit):
+    first, more = parts(blobs.known, 118 if refit else 40)
+    warm = model().fit(blobs.X, constraints=first)
+    n_fits.clear()
+    warm.partial_fit(constraints=more, refit=refit)
+    assert bool(n_fits) == refit
+    if refit:
+        assert_equal(warm, blobs.model)
+
+
+def test_later_answers_are_followed_and_judged(blobs):
+    first, _ = parts(blobs.known, 100)
+    warm = model().fit(blobs.X, constraints=first)
+    before = warm.result_
+    at = int(np.argmin(before.probabilities.max(axis=1)))  # the least certain row
+    others = np.flatnonzero((blobs.y == blobs.y[at]) & (np.arange(60) != at))
+    warm.partial_fit(
+        constraints=Constraints.from_pairs(
+            must_link=[(at, row) for row in others[:15]], n_samples=60
+        )
+    )
+    same = warm.labels_[others[:15]] == warm.labels_[at]
+    assert same.mean() > 0.7
+    assert warm.scores_ != before.scores
+
+
+def test_answers_that_are_taken_back_leave_no_trace(blobs):
+    first, more = parts(blobs.known, 110)
+    warm = model().fit(blobs.X, constraints=first)
+    warm.partial_fit(constraints=more).partial_fit(constraints=first, replace=True)
+    assert_equal(warm, model().fit(blobs.X, constraints=first))
+    assert warm.result_.constraints == first
+
+
+def test_no_new_answers_change_nothing(blobs):
+    warm = model().fit(blobs.X, constraints=blobs.known)
+    before = warm.result_
+    for given in (None, Constraints(60)):
+        assert warm.partial_fit(constraints=given).result_ is before
+    assert warm.partial_fit(blobs.X).result_ is before
+
+
+def test_the_first_call_is_a_fit(blobs):
+    assert_equal(model().partial_fit(blobs.X, constraints=blobs.known), blobs.model)
+
+
+def test_answers_may_come_after_a_fit_without_any(blobs):
+    warm = model().fit(blobs.X).partial_fit(constraints=blobs.known)
+    assert_equal(warm, blobs.model)
+
+
+def test_an_answer_in_an_empty_fold_fits_the_members_again(blobs, n_fits):
+    warm = model().fit(blobs.X, constraints=Constraints(60, pairs=[(0, 1, 1)] * 30))
+    n_fits.clear()
+    more = Constraints(60, pairs=[(0, row, 0) for row in (7, 9, 11, 13, 15)])
+    warm.partial_fit(constraints=more)
+    assert n_fits
+
+
+def test_ids_and_annotators_are_merged_by_name(blobs):
+    ids = [f"row {at}" for at in range(60)]
+    first = named(blobs.known, "ann").with_ids(ids)
+    more = Constraints.from_pairs(must_link=[("row 0", "row 1")], ids=ids)
+    more = named(more, "ben")
+    warm = model().fit(blobs.X, constraints=first).partial_fit(constraints=more)
+    assert warm.confusion_.annotators_ == ("ann", "ben")
+    assert "row 1" in str(warm.explain("row 0", "row 1"))
+
+
+def test_other_rows_parameters_and_answers_are_refused(blobs):
+    warm = model().fit(blobs.X, constraints=blobs.known)
+    before = warm.result_
+    with pytest.raises(InvalidDataError, match="other rows"):
+        warm.partial_fit(blobs.X[::-1])
+    with pytest.raises(InvalidDataError, match="other rows"):
+        warm.partial_fit(np.tile(blobs.X, (2, 1)))
+    with pytest.raises(InvalidConstraintsError):
+        warm.partial_fit(constraints=Constraints(61))
+    with pytest.raises(InvalidArgumentError):
+        warm.partial_fit(blobs.X, blobs.known)
+    with pytest.raises(InvalidParameterError, match=r"n_clusters=4.*partial_fit continues a fit"):
+        warm.set_params(n_clusters=4).partial_fit(constraints=blobs.known)
+    assert warm.result_ is before
+
+
+def test_a_result_cannot_be_changed(blobs):
+    result = blobs.model.result_
+    for array in (result.labels, result.probabilities, result.answer_posterior.pairs):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(FrozenInstanceError):
+        result.labels = None
+    assert result.labels is blobs.model.labels_
+    assert result.constraints is blobs.known
+
+
+def test_a_result_outlives_further_fits(blobs):
+    first, more = parts(blobs.known, 60)
+    warm = model().fit(blobs.X, constraints=first)
+    before = warm.result_
+    labels, weights = before.labels.copy(), dict(before.weights)
+    warm.partial_fit(constraints=more)
+    assert warm.result_ is not before
+    np.testing.assert_array_equal(before.labels, labels)
+    assert before.weights == weights
+
+
+def test_a_failed_call_leaves_the_last_result(blobs):
+    def give_up(done, n_steps):
+        raise RuntimeError
+
+    first, more = parts(blobs.known, 60)
+    warm = model().fit(blobs.X, constraints=first)
+    before = warm.result_
+    with pytest.raises(RuntimeError):
+        warm.partial_fit(constraints=more, callback=give_up)
+    assert warm.result_ is before
+    assert_equal(warm.partial_fit(constraints=more), blobs.model)
+
+
+def test_a_saved_model_goes_on(blobs):
+    first, more = parts(blobs.known, 110)
+    warm = model().fit(blobs.X, constraints=first)
+    loaded = pickle.loads(pickle.dumps(warm))
+    assert_equal(loaded.partial_fit(constraints=more), warm.partial_fit(constraints=more))
+    again = Constraints.from_labels(blobs.y, 60, random_state=3)
+    assert_equal(loaded.partial_fit(constraints=again), warm.partial_fit(constraints=again))
+
+
+def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs):
+    first, more = parts(blobs.known, 100)
+    warm, stop, faults, seen = model().fit(blobs.X, constraints=first), Event(), [], set()
+
+    def read():
+        while not stop.is_set():
+            result = warm.result_
+            n = len(result.constraints.pairs)
+            seen.add(n)
+            if n != len(result.answer_posterior.pairs):
+                faults.append("doubts")
+            if result.n_violated != n_violated(result.labels, result.constraints):
+                faults.append("violated")
+            warm.summary()
+
+    reader = Thread(target=read)
+    reader.start()
+    try:
+        for at in range(20):
+            one = more.select(pairs=np.arange(20) == at)
+            warm.partial_fit(constraints=one)
+    finally:
+        stop.set()
+        reader.join()
+    assert not faults
+    assert len(seen) > 1
+
+
+def test_two_models_at_once_are_as_one_after_the_other(blobs):
+    first, more = parts(blobs.known, 100)
+    models = [model(), model(4)]
+    expected = [model(), model(4)]
+    for one in (*models, *expected):
+        one.fit(blobs.X, constraints=first)
+    threads = [Thread(target=one.partial_fit, kwargs={"constraints": more}) for one in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one, other in zip(models, expected, strict=True):
+        assert_equal(one, other.partial_fit(constraints=more))
+
+
+def test_a_pool_of_ones_own_is_kept_too(blobs, n_fits):
+    pool = [("ward", AgglomerativeClustering(3)), ("pairs", PCKMeans(3))]
+    first, more = parts(blobs.known, 110)
+    warm = model(pool=pool).fit(blobs.X, constraints=first)
+    n_fits.clear()
+    warm.partial_fit(constraints=more)
+    assert n_fits == []
+    warm.partial_fit(refit=True)
+    assert_equal(warm, model(pool=pool).fit(blobs.X, constraints=blobs.known))
