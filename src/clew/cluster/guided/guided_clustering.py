@@ -141,6 +141,9 @@ class GuidedClustering(ConstrainedClusterer):
         Weight of each of these in its consensus; the largest is 1, pruned members have 0.
     n_violated_ : int
         Number of answers of positive weight that `labels_` violate.
+    result_ : GuidedResult
+        All of these but `tree_`, and the answers, of one fit. The object is never changed:
+        `partial_fit` replaces it. Arrays of fitted attributes cannot be written to.
     n_features_in_ : int
         Number of features.
 
@@ -196,6 +199,8 @@ class GuidedClustering(ConstrainedClusterer):
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense.
+
+    `partial_fit` adds answers to a fitted model in a small part of the time of `fit`.
 
     On one core, 600 rows of 64 features take about 2 s, 2,000 rows 10 s, 20,000 rows 2 min and
     1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.

@@ -1,0 +1,62 @@
+"""
+Answers that come later
+=======================
+
+People answer one question after another, and want to see what each answer changes.
+:meth:`~clew.cluster.GuidedClustering.partial_fit` adds answers to a fitted model:
+its base clusterings are kept until answers have grown by a fifth, so most updates
+take a small part of the time of a fit.
+"""
+
+from time import perf_counter
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+from clew import Constraints
+from clew.cluster import GuidedClustering
+from clew.metrics import adjusted_rand_score
+
+X, y = load_digits(return_X_y=True)
+chosen = np.random.default_rng(0).choice(len(y), 500, replace=False)
+X, y = X[chosen], y[chosen]
+
+# %%
+# 150 answers are known when the model is fitted. Then 300 more come, 15 at a time;
+# one in ten is wrong.
+answers = Constraints.from_labels(y, 450, error=0.1, random_state=0)
+part = np.maximum((np.arange(450) - 135) // 15, 0)
+parts = [answers.select(pairs=part == at) for at in range(part.max() + 1)]
+
+model = GuidedClustering(10, random_state=0)
+seconds, scores, results = [], [], []
+for more in parts:
+    start = perf_counter()
+    model.partial_fit(X, constraints=more)
+    seconds.append(perf_counter() - start)
+    scores.append(adjusted_rand_score(y, model.labels_))
+    results.append(model.result_)
+
+# %%
+# Each round made a result of its own, and left those before as they were. A reader
+# that holds one, such as a web page, is not disturbed by a fit in another thread.
+first, last = results[0], results[-1]
+print(len(first.constraints), len(last.constraints))
+
+# %%
+# High bars are rounds in which base clusterings were fitted again. The result is
+# then that of a new fit with all answers; here this is checked once.
+model.partial_fit(refit=True)
+fresh = GuidedClustering(10, random_state=0).fit(X, constraints=answers)
+print(np.array_equal(model.labels_, fresh.labels_))
+
+n_answers = np.cumsum([len(more) for more in parts])
+fig, (above, below) = plt.subplots(
+    2, sharex=True, figsize=(6, 4.5), layout="constrained"
+)
+above.plot(n_answers, scores, "o-", color="#2f6f7e", markersize=4)
+above.set_ylabel("ARI")
+below.bar(n_answers, seconds, width=11, color="#d99a2b")
+below.set(xlabel="answers", ylabel="seconds")
+plt.show()
