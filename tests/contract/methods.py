@@ -44,6 +44,8 @@ X, y = make_blobs(40, 3, centers=2, random_state=0)
 N = len(X)
 
 ALL = ("pairs", "triplets", "odd_one_out", "dont_know")
+#: Members that take no time.
+FAST_POOL = [("k-means", KernelKMeans(2, n_init=1, random_state=0))]
 #: Methods that take answers, each with the kinds that it honors.
 GUIDED = [
     (COPRF(n_trees=8, random_state=0), {"pairs", "dont_know"}),
@@ -86,6 +88,10 @@ GUIDED = [
     (DCRC(2, random_state=0), set(ALL)),
     (GuidedClustering(2, random_state=0), set(ALL)),
     (GuidedClustering(random_state=0), set(ALL)),
+    (
+        GuidedClustering(2, pool=FAST_POOL, scale="anchors", n_anchors=20, random_state=0),
+        set(ALL),
+    ),
     (DCRC(2, epsilon="annotators", kernel="adaptive", init="kmeans", random_state=0), set(ALL)),
 ]
 #: Methods that take features alone.
