@@ -70,9 +70,8 @@ class Anchored(NamedTuple):
     """Memberships of the anchors, after the refinement."""
     links: Links
     """Anchors of the fitted rows."""
-    rows: Memberships
-    """Memberships of the fitted rows."""
     result: Result
+    """What the fit found about the rows."""
 
     def predict(self, X: Any, n_jobs: int | None = None) -> csr_array:
         """Predict the probabilities of groups from the features.
@@ -191,7 +190,7 @@ def fit_on_anchors(
     is_trusted = model.regime_ != "features"
     found = cluster_rows(starts, links, informative, fold, options.n_jobs, is_trusted=is_trusted)
     result = _result(model, found, known, informative)
-    return Anchored(model, space, anchors, found.anchors, links, found.rows, result)
+    return Anchored(model, space, anchors, found.anchors, links, result)
 
 
 def _columns(X: Any, space: FeatureSpace, n_jobs: int | None) -> NDArray[np.float32]:
