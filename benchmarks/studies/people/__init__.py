@@ -1,0 +1,1 @@
+"""The study of people's real answers."""
