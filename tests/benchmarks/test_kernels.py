@@ -209,9 +209,15 @@ def test_goals_are_set_for_these_methods_and_sizes() -> None:
         ("SKLR", 1_000): (2.0,), ("DCRC", 5_000): (2.0,), ("SKLR", 100_000): (30.0, 1024.0),
         ("DCRC", 10**6): (30.0,), ("GuidedClustering", 600): (2.0,),
         ("GuidedClustering", 2_000): (15.0,), ("GuidedClustering", 20_000): (180.0, 2048.0),
+        ("partial_fit with the last 20", 2_000): (0.3,),
         ("GuidedClustering", 100_000): (180.0, 2048.0, 0.89),
         ("GuidedClustering", 10**6): (480.0, 4096.0, 0.92), ("ClustRF", 100_000): (15.0, 2048.0),
     }  # fmt: skip
+
+
+def test_guided_clustering_of_a_given_number_of_groups_has_a_goal_of_its_own() -> None:
+    labels = {case.label: case for case in cases() if case.problem.n_samples == 2_000}
+    assert labels["GuidedClustering, 10 groups"].goals == {"ours.cpu_s": 5.0}
 
 
 def row_of(seconds: float, **peers: Any) -> dict[str, Any]:
