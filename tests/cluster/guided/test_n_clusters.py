@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster.guided._ensemble import Fold
-from clew.cluster.guided._n_clusters import _Scores, choose_n_clusters, n_different_rows
+from clew.cluster.guided._held_out_numbers import NumberScores
+from clew.cluster.guided._n_clusters import choose_n_clusters, n_different_rows
 from clew.cluster.guided._views import Views
 from clew.constraints._folds import held_out_folds
 
@@ -61,7 +62,7 @@ def test_clear_groups_with_answers_of_any_origin(views, origin):
 def test_the_smallest_number_is_chosen_unless_asked_answers_clearly_prefer_another(
     n_asked, differences, chosen
 ):
-    scores = _Scores([])
+    scores = NumberScores([])
     scores._of_asked = {
         3: np.zeros(n_asked), 5: np.resize(differences, n_asked), 8: np.full(n_asked, -1.0)
     }  # fmt: skip

@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, ward
-from scipy.linalg import qr, svd
-from scipy.sparse import csr_array
 from scipy.special import softmax
-from sklearn.metrics import pairwise_distances, silhouette_score
-from sklearn.preprocessing import normalize
 
 from clew._limits import MANY_ROWS
 from clew._warnings import warn
-from clew.cluster._kmeans import kmeans
-from clew.cluster.guided._answer_errors import weighted_folds
+from clew.cluster.guided._certainty import CERTAINTY, certainty_of_groups
 from clew.cluster.guided._ensemble import (
     TEMPER,
-    Clustering,
     Fold,
-    Labels,
-    held_out_log_likelihood,
-    held_out_log_likelihood_of_asked,
+)
+from clew.cluster.guided._held_out_numbers import (
+    HeldOutNumbers,
+    NumberScores,
+    clusterings_in_spaces,
+    highest,
 )
 from clew.cluster.guided._prepared import Prepared
 from clew.cluster.guided._progress import Step, no_step
 from clew.cluster.guided._spaces import Spaces
+from clew.cluster.guided._unconstrained_numbers import SAMPLE_ROWS, UnconstrainedNumbers
 from clew.cluster.guided._views import Views
-from clew.cluster.spectral import spectral_embedding
-from clew.constraints import Constraints
 from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
-from clew.similarity import E2CP
 from clew.trust.groups._outcomes import informative_tables
 
 __all__ = [
@@ -51,25 +44,10 @@ Floats = NDArray[np.float64]
 #: The numbers 2, 3, 4, 5, 8, ... 100 are tried first, then those around the best of them.
 FEWEST, MOST, RATIO = 2, 100, 1.4
 MAX_TRIED_BETWEEN = 6
-#: Silhouettes are means over at most so many rows.
-SAMPLE_ROWS = 1_000
 #: Answers decide the number of groups if they raise the held-out log-likelihood by this much over
 #: the number of the largest silhouette: the largest of many log-likelihoods of random answers is
 #: above the others by less.
 LEAST_LEAD = 4.0
-#: Among asked answers, numbers are near ties if their log-likelihoods differ by less than this many
-#: standard errors; then the smallest is chosen.
-NEAR_TIE = 0.75
-#: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
-#: that is more; beyond `CLEAR_GAP` one draw of such data is enough.
-LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
-#: Draws of data without groups, for up to 300 rows and for more; for fewer rows there is no test.
-N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
-LEAST_ROWS = 20
-#: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
-CERTAINTY = (0.05, 0.5)
-
-
 NOT_TRIED: Mapping[int, float] = {}
 
 
@@ -183,21 +161,13 @@ def number_in_spaces(spaces: Spaces, folds: Sequence[Fold], step: Step = no_step
     numbers = _first_tried(n_samples, n_samples - 1)
     if not numbers:
         return NumberOfGroups(1)
-    scores = _Scores(folds)
+    scores = NumberScores(folds)
 
     def log_likelihood(n_clusters: int) -> float:
-        return scores.add(n_clusters, _in_spaces(spaces, n_clusters, len(folds)))
+        return scores.add(n_clusters, clusterings_in_spaces(spaces, n_clusters, len(folds)))
 
     best = _best(log_likelihood, numbers, step, scores.smallest_near_best)
     return NumberOfGroups(best, 1.0, scores.log_likelihoods)
-
-
-def _in_spaces(spaces: Spaces, n_clusters: int, n_folds: int) -> list[list[Labels]]:
-    """Return the groups of each space, fitted to the training answers of each fold."""
-    return [
-        [spaces.divided(space, n_clusters, at) for at in range(n_folds)]
-        for space in spaces.available
-    ]
 
 
 def n_different_rows(X: Floats, at_most: int) -> int:
@@ -281,14 +251,14 @@ def choose_n_clusters(
     if n_different < FEWEST:
         return NumberOfGroups(1, CERTAINTY[0])
     numbers = [k for k in numbers if k <= n_different]
-    unconstrained: _Unconstrained
+    unconstrained: UnconstrainedNumbers
     by_features: NumberOfGroups
     unconstrained, by_features = views.once(
         ("number of groups", seed), lambda: _by_features(views, numbers, seed, step)
     )
     if not folds:
         return by_features
-    held_out = _HeldOut(unconstrained, unconstrained.weighted(folds), spaces)
+    held_out = HeldOutNumbers(unconstrained, unconstrained.weighted(folds), spaces)
     if spaces is not None:
         numbers = _first_tried(len(views.X), len(views.X) - 1)
     scores = held_out.scores
@@ -300,11 +270,12 @@ def choose_n_clusters(
 
 def _by_features(
     views: Views, numbers: Sequence[int], seed: int, step: Step
-) -> tuple[_Unconstrained, NumberOfGroups]:
+) -> tuple[UnconstrainedNumbers, NumberOfGroups]:
     """Choose the number of the largest silhouette; also return the clusterings so far."""
-    unconstrained = _Unconstrained(views, numbers[-1], seed)
+    unconstrained = UnconstrainedNumbers(views, numbers[-1], seed)
     largest = _best(unconstrained.silhouette, numbers, step)
-    chosen = _checked_against_no_groups(unconstrained, largest, seed)
+    certainty = certainty_of_groups(unconstrained, largest, seed)
+    chosen = NumberOfGroups(largest if certainty == 1 else FEWEST, certainty)
     unconstrained.keep_judges()
     return unconstrained, chosen
 
@@ -330,7 +301,7 @@ def best_log_likelihood(views: Views, folds: Sequence[Fold], seed: int) -> float
     numbers = [k for k in _first_tried(len(views.X)) if k <= n_different_rows(views.X, MOST)]
     if not numbers:
         return -np.inf
-    held_out = _HeldOut(_Unconstrained(views, numbers[-1], seed), folds)
+    held_out = HeldOutNumbers(UnconstrainedNumbers(views, numbers[-1], seed), folds)
     return held_out.log_likelihood(_best(held_out.log_likelihood, numbers, no_step))
 
 
@@ -373,16 +344,11 @@ def _first_tried(n_samples: int, most: int | None = None) -> list[int]:
     return np.unique(np.minimum(numbers, most)).astype(int).tolist() if most >= FEWEST else []
 
 
-def _highest(scores: Mapping[int, float]) -> int:
-    """Return the number of the highest score; the smallest of these in a tie."""
-    return max(scores, key=lambda k: (scores[k], -k))
-
-
 def _best(
     score: Callable[[int], float],
     numbers: Sequence[int],
     step: Step,
-    chosen: Callable[[Mapping[int, float]], int] = _highest,
+    chosen: Callable[[Mapping[int, float]], int] = highest,
 ) -> int:
     """Score numbers, then those around the chosen one, and choose again."""
     scores: dict[int, float] = {}
@@ -398,181 +364,3 @@ def _best(
     low, high = numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]
     between = np.unique(np.round(np.linspace(low, high, MAX_TRIED_BETWEEN + 2)).astype(int))
     return best_with(between.tolist())
-
-
-class _Unconstrained:
-    """Clusterings that follow no answers, by number of groups, and their silhouettes."""
-
-    def __init__(self, views: Views, most: int, seed: int) -> None:
-        self.views = views
-        self.most, self._seed = most, seed
-        self._spectral = self.spectral(views.read("neighbors", 20))
-        self._labels: dict[int, list[Labels]] = {}
-        self._judges: list[int] = []
-
-    def partitions(self, n_clusters: int) -> list[Labels]:
-        """Return the labels of Ward's linkage and of spectral clustering."""
-        if n_clusters not in self._labels:
-            self._labels[n_clusters] = [self._ward(n_clusters), self._spectral(n_clusters)]
-        return self._labels[n_clusters]
-
-    def spectral(self, graph: csr_array) -> Callable[[int], Labels]:
-        """Compute the eigenvectors of a graph once, for all numbers of groups.
-
-        Returns
-        -------
-        callable
-            Maps a number of groups to labels.
-        """
-        embedding = spectral_embedding(graph, self.most, self._seed)
-
-        def labels(n_clusters: int) -> Labels:
-            rows = normalize(embedding[:, -n_clusters:])
-            start = rows[_pivots(rows)]
-            return kmeans(rows, n_clusters, n_init=1, random_state=0, init=start).labels
-
-        return labels
-
-    def silhouette(self, n_clusters: int) -> float:
-        """Return the larger mean silhouette of the two clusterings."""
-        rows, distances = self._sample
-        found = [-1.0]
-        for labels in self.partitions(n_clusters):
-            if 1 < len(np.unique(labels[rows])) < len(rows):
-                found.append(silhouette_score(distances, labels[rows], metric="precomputed"))
-        return float(max(found))
-
-    def keep_judges(self) -> None:
-        """Let the clusterings so far, and no later ones, judge annotators."""
-        self._judges = list(self._labels)
-
-    def weighted(self, folds: Sequence[Fold]) -> list[Fold]:
-        """Weigh answers by annotator, see `keep_judges`."""
-        if len(folds[0].held.annotators) < 2:
-            return list(folds)
-        clusterings = [
-            Clustering(f"{k}, {at}", lambda _, labels=labels: labels)  # type: ignore[misc]
-            for k in self._judges
-            for at, labels in enumerate(self._labels[k])
-        ]
-        return weighted_folds(folds, clusterings)[0]
-
-    @property
-    def sampled_features(self) -> Floats:
-        """Features of the rows whose silhouettes are computed."""
-        return np.asarray(self.views.X[self._sample[0]])
-
-    @cached_property
-    def _sample(self) -> tuple[NDArray[np.intp], Floats]:
-        n = len(self.views.X)
-        rows = np.arange(n)
-        if n > SAMPLE_ROWS:
-            rows = np.random.RandomState(self._seed).choice(n, SAMPLE_ROWS, replace=False)
-        return rows, pairwise_distances(self.views.X[rows])
-
-    @cached_property
-    def _tree(self) -> Floats:
-        return np.asarray(ward(self.views.X))
-
-    def _ward(self, n_clusters: int) -> Labels:
-        return np.asarray(fcluster(self._tree, n_clusters, "maxclust"), dtype=np.int64)
-
-
-def _pivots(rows: Floats) -> NDArray[np.intp]:
-    """Return as many rows as there are columns, chosen by QR with pivoting."""
-    _, order = qr(rows.T, mode="r", pivoting=True, check_finite=False)
-    return np.asarray(order[: rows.shape[1]])
-
-
-def _checked_against_no_groups(
-    unconstrained: _Unconstrained, n_clusters: int, seed: int
-) -> NumberOfGroups:
-    """Compare the silhouette with those of data without groups."""
-    X = unconstrained.sampled_features
-    if len(X) < LEAST_ROWS:
-        return NumberOfGroups(n_clusters)
-    is_whole = len(X) == len(unconstrained.views.X)
-    own = unconstrained.silhouette(n_clusters) if is_whole else _silhouette(X, n_clusters, seed)
-    centered = X - X.mean(axis=0)
-    components, size, _ = svd(centered, full_matrices=False, check_finite=False)
-    components *= size
-    random, gap = np.random.RandomState(seed), np.inf
-    least = max(LEAST_GAP, GAP_OF_ONE_ROW / np.sqrt(len(X)))
-    for _ in range(N_DRAWS if len(X) <= FEW_ROWS else N_DRAWS_OF_MANY):
-        for drawn in (
-            random.uniform(components.min(axis=0), components.max(axis=0), components.shape),
-            random.normal(scale=components.std(axis=0), size=components.shape),
-        ):
-            gap = min(gap, own - _silhouette(drawn, n_clusters, seed))
-        if not least <= gap <= CLEAR_GAP:
-            break
-    if gap >= least:
-        return NumberOfGroups(n_clusters)
-    return NumberOfGroups(FEWEST, float(np.interp(gap, (0.0, least), CERTAINTY)))
-
-
-def _silhouette(X: Floats, n_clusters: int, seed: int) -> float:
-    return _Unconstrained(Views(X, seed), n_clusters, seed).silhouette(n_clusters)
-
-
-class _Scores:
-    """Held-out log-likelihoods by number of groups, in all and of each asked answer."""
-
-    def __init__(self, folds: Sequence[Fold]) -> None:
-        self._folds = folds
-        self.log_likelihoods: dict[int, float] = {}
-        self._of_asked: dict[int, Floats] = {}
-
-    def add(self, n_clusters: int, clusterings: Sequence[Sequence[Labels]]) -> float:
-        """Score the best of several clusterings, each fitted to the training answers of folds."""
-        totals = [held_out_log_likelihood(one, self._folds)[0] for one in clusterings]
-        best = int(np.argmax(totals))
-        self.log_likelihoods[n_clusters] = totals[best]
-        of_asked = held_out_log_likelihood_of_asked(clusterings[best], self._folds)
-        self._of_asked[n_clusters] = of_asked
-        return totals[best]
-
-    @property
-    def largest(self) -> float:
-        """The largest log-likelihood so far."""
-        return max(self.log_likelihoods.values())
-
-    def smallest_near_best(self, tried: Mapping[int, float]) -> int:
-        """Return the smallest number that is not clearly worse than the best, by asked answers."""
-        best = _highest(tried)
-        for k in sorted(tried):
-            difference = self._of_asked[best] - self._of_asked[k]
-            error = np.sqrt(len(difference)) * difference.std() if len(difference) else 0.0
-            if tried[best] - tried[k] <= NEAR_TIE * error:
-                return k
-        return best
-
-
-class _HeldOut:
-    """Held-out log-likelihood by number of groups."""
-
-    def __init__(
-        self, unconstrained: _Unconstrained, folds: Sequence[Fold], spaces: Spaces | None = None
-    ) -> None:
-        self._unconstrained, self._n_folds, self._spaces = unconstrained, len(folds), spaces
-        self._constrained = [self._propagated(fold.kept.as_pairs()) for fold in folds]
-        self.scores = _Scores(folds)
-
-    def log_likelihood(self, n_clusters: int) -> float:
-        """Return that of the best clustering."""
-        if n_clusters not in self.scores.log_likelihoods:
-            clusterings: list[list[Labels]] = []
-            if n_clusters <= self._unconstrained.most:
-                unconstrained = self._unconstrained.partitions(n_clusters)
-                clusterings += [[labels] * self._n_folds for labels in unconstrained]
-                clusterings.append([spectral(n_clusters) for spectral in self._constrained])
-            if self._spaces is not None:
-                clusterings += _in_spaces(self._spaces, n_clusters, self._n_folds)
-            self.scores.add(n_clusters, clusterings)
-        return self.scores.log_likelihoods[n_clusters]
-
-    def _propagated(self, answers: Constraints) -> Callable[[int], Labels]:
-        """Propagate answers over the neighbor graph, for spectral clustering."""
-        e2cp = E2CP("precomputed", n_neighbors=None, form="sparse")
-        graph = self._unconstrained.views.read("neighbors", 20)
-        return self._unconstrained.spectral(e2cp.fit(graph, constraints=answers).affinity_matrix_)
