@@ -68,6 +68,22 @@ def test_answers_about_three_rows_suffice(kind):
     assert adjusted_rand_score(y, model.labels_) > 0.8
 
 
+def test_all_groups_are_filled_where_fewer_would_predict_more():
+    """Rows of four groups in two pairs; people mostly put rows of a pair of groups together."""
+    y = classes(5, 4, 40)
+    random = np.random.RandomState(5)
+    pairs = np.stack([random.permutation(40)[:2] for _ in range(1500)])
+    is_equal = y[pairs[:, 0]] == y[pairs[:, 1]]
+    is_like = y[pairs[:, 0]] // 2 == y[pairs[:, 1]] // 2
+    p_same = np.select([is_equal, is_like], [0.98, 0.75], 0.02)
+    said = random.rand(len(pairs)) < p_same
+    answers = Constraints(40, pairs=np.column_stack([pairs, said]))
+    model = GuidedClustering(4, random_state=0).fit(constraints=answers)
+    assert len(np.unique(model.labels_)) == 4
+    assert adjusted_rand_score(y // 2, model.labels_) > 0.4
+    assert adjusted_rand_score(y, model.labels_) > 0.6
+
+
 def test_the_number_of_groups_follows_from_answers_alone():
     y = classes(2, 4)
     answers = Constraints.from_labels(y, n_pairs=8 * N_ROWS, random_state=2)

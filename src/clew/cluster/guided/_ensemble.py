@@ -86,6 +86,7 @@ class Ensemble(NamedTuple):
         step: Step = no_step,
         *,
         pruning_margin: float = PRUNING_MARGIN,
+        n_groups: int = 0,
     ) -> Self:
         """Fit clusterings to each fold and to all answers, score and weigh them.
 
@@ -100,6 +101,9 @@ class Ensemble(NamedTuple):
         pruning_margin : float, default=2.0
             A clustering is not fitted to further folds if its log weight is this far below the
             least. ``np.inf`` prunes nothing.
+        n_groups : int, default=0
+            Clusterings with fewer groups that are not empty are pruned, unless all have fewer. Few
+            large groups leave few questions open, so they predict graded answers best.
 
         Returns
         -------
@@ -114,9 +118,11 @@ class Ensemble(NamedTuple):
         of_folds: list[dict[str, Labels]] = []
         priors = {clustering.name: clustering.log_prior for clustering in clusterings}
         left, scores = list(clusterings), dict.fromkeys(priors, 0.0)
+        totals = scores
         held_out: dict[str, tuple[float, float]] = {}
         for at in range(len(folds)):
             of_folds.append({one.name: as_labels(fitted(one, at)) for one in left})
+            priors |= dict.fromkeys(_with_fewer_groups(of_folds[-1], n_groups), -np.inf)
             held_out = {
                 one.name: held_out_log_likelihood([labels[one.name] for labels in of_folds], folds)
                 for one in left
@@ -133,6 +139,9 @@ class Ensemble(NamedTuple):
             weights = _weights(scores, priors)
             scores = dict.fromkeys(priors, np.nan)
         whole = {clustering.name: fitted(clustering, None) for clustering in left}
+        if fewer := _with_fewer_groups(whole, n_groups):
+            priors |= dict.fromkeys(fewer, -np.inf)
+            weights = _weights({name: totals[name] for name in whole}, priors)
         n_held = max((weight for _, weight in held_out.values()), default=0.0)
         weights = dict.fromkeys(priors, 0.0) | weights
         return cls(whole, of_folds, scores, weights, n_held, priors)
@@ -207,6 +216,15 @@ class Ensemble(NamedTuple):
     def _weighted(self, labels: Mapping[str, Labels]) -> tuple[Labels, list[float]]:
         names = self.names
         return np.stack([labels[name] for name in names]), [self.weights[name] for name in names]
+
+
+def _with_fewer_groups(clusterings: Mapping[str, Labels | Floats], n_groups: int) -> list[str]:
+    """Return the names of the clusterings that fill fewer groups than wanted, if others do not."""
+    if not n_groups:
+        return []
+    filled = {name: len(np.unique(as_labels(of))) for name, of in clusterings.items()}
+    least = min(n_groups, max(filled.values()))
+    return [name for name, n_filled in filled.items() if n_filled < least]
 
 
 def as_labels(groups: Labels | Floats) -> Labels:

@@ -128,7 +128,8 @@ def fit_members(
         clusterings += member_clusterings(members, unconstrained, views, weighted)
     if spaces is not None:
         clusterings += members_of_answers(spaces, answers, n_clusters, seed)
-    ensemble = Ensemble.of(clusterings, weighted.folds, step)
+    n_groups = 0 if spaces is None else n_clusters
+    ensemble = Ensemble.of(clusterings, weighted.folds, step, n_groups=n_groups)
     if views is not None:
         views.release()
     return FittedMembers(as_fitted(unconstrained), baseline, ensemble)
@@ -172,7 +173,8 @@ def finish(
         smoothers = {name: [one] * n_parts for name, one in prepared.smoothers.items()}
     more = answers_in_refinement(spaces, first, answers)
     refined = refinements(first, baseline, answers, {**smoothers, **more.smoothers}, more.again)
-    rescored = Ensemble.of(refined, weighted.folds, step)
+    n_groups = 0 if spaces is None else n_clusters
+    rescored = Ensemble.of(refined, weighted.folds, step, n_groups=n_groups)
     last = consensus_of(rescored, answers, n_clusters, seed)
     # Result: the baseline, unless held-out answers clearly prefer another.
     last = guarded(last, baseline)
