@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import FrozenInstanceError
 from threading import Event, Thread
+from time import sleep
 
 import numpy as np
 import pytest
@@ -249,11 +250,12 @@ def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs):
             if result.n_violated != n_violated(result.labels, result.constraints):
                 faults.append("violated")
             warm.summary()
+            sleep(0.005)  # leaves the interpreter to the thread that fits
 
     reader = Thread(target=read)
     reader.start()
     try:
-        for at in range(20):
+        for at in range(6):
             one = more.select(pairs=np.arange(20) == at)
             warm.partial_fit(constraints=one)
     finally:
