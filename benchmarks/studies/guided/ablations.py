@@ -86,10 +86,14 @@ class Ablation:
     is_guarded: bool = True
     has_second_consensus: bool = True
 
-    def scored(self, clusterings: Sequence[Clustering], answers: steps.Answers) -> Ensemble:
+    def scored(
+        self, clusterings: Sequence[Clustering], answers: steps.Answers, n_groups: int = 0
+    ) -> Ensemble:
         if not self.has_priors:
             clusterings = [one._replace(log_prior=0.0) for one in clusterings]
-        return Ensemble.of(clusterings, answers.folds, pruning_margin=self.pruning_margin)
+        return Ensemble.of(
+            clusterings, answers.folds, pruning_margin=self.pruning_margin, n_groups=n_groups
+        )
 
 
 class Ablated(GuidedClustering):
@@ -139,14 +143,15 @@ def solved(
     clusterings = steps.member_clusterings(members, unconstrained, views, weighted)
     if spaces is not None:
         clusterings += members_of_answers(spaces, answers, k, seed)
-    first = steps.consensus_of(of.scored(clusterings, weighted), answers, k, seed)
+    n_groups = 0 if spaces is None else k
+    first = steps.consensus_of(of.scored(clusterings, weighted, n_groups), answers, k, seed)
     chosen = {name: [smoothers[name]] * (len(answers.folds) + 1) for name in of.smoothers}
     more = answers_in_refinement(spaces, first, answers)
     # The library has no parameter for this step: the study replaces the function.
     with patch.object(steps, "refine", of.refine):
         all_smoothers = chosen | (more.smoothers if chosen else {})
         clusterings = steps.refinements(first, baseline, answers, all_smoothers, more.again)
-        refined = of.scored(clusterings, weighted)
+        refined = of.scored(clusterings, weighted, n_groups)
     last = steps.consensus_of(refined, answers, k, seed)
     if of.is_guarded:
         last = steps.guarded(last, baseline)
