@@ -202,7 +202,7 @@ class GuidedClustering(ConstrainedClusterer):
 
     `partial_fit` adds answers to a fitted model in a small part of the time of `fit`.
 
-    On one core, 600 rows of 64 features take about 2 s, 2,000 rows 10 s, 20,000 rows 2 min and
+    On one core, 600 rows of 64 features take about 2 s, 2,000 rows 6 s, 20,000 rows 2 min and
     1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
 
     With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
