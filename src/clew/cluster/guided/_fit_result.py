@@ -23,34 +23,50 @@ class GuidedResult:
 
     All of one fit: `GuidedClustering.partial_fit` makes another object, and leaves this one as it
     is. Its arrays cannot be written to.
+
+    Parameters
+    ----------
+    labels : ndarray
+        Group of each row, (n_samples,).
+    probabilities : ndarray or csr_array
+        Probability of each group for each row, (n_samples, n_clusters).
+    n_clusters : int
+        Number of groups.
+    n_clusters_probabilities : mapping of int to float
+        Probability of each number of groups that was tried.
+    regime : Regime
+        What decided the groups.
+    error_rate : float
+        Estimated share of wrong answers.
+    error_interval : tuple of float
+        Interval that holds the true share with probability 0.95.
+    confusion : ConfusionMatrices
+        Error rates and confusion matrices of the annotators.
+    answer_posterior : AnswerDoubts
+        Probability that each answer is wrong.
+    scores : dict of str to float
+        Mean log-likelihood of the held-out answers, for each clustering.
+    weights : dict of str to float
+        Weight of each clustering in its consensus.
+    n_violated : int
+        Number of answers of positive weight that `labels` violate.
+    constraints : Constraints
+        All answers so far.
     """
 
     labels: Labels
-    """Group of each row, (n_samples,)."""
     probabilities: NDArray[np.float64]
-    """Probability of each group for each row, (n_samples, n_clusters)."""
     n_clusters: int
-    """Number of groups."""
     n_clusters_probabilities: Mapping[int, float]
-    """Probability of each number of groups that was tried."""
     regime: str
-    """What decided the groups."""
     error_rate: float
-    """Estimated share of wrong answers."""
     error_interval: tuple[float, float]
-    """Interval that holds the true share with probability 0.95."""
     confusion: ConfusionMatrices
-    """Error rates and confusion matrices of the annotators."""
     answer_posterior: AnswerDoubts
-    """Probability that each answer is wrong."""
     scores: dict[str, float]
-    """Mean log-likelihood of the held-out answers, for each clustering."""
     weights: dict[str, float]
-    """Weight of each clustering in its consensus."""
     n_violated: int
-    """Number of answers of positive weight that `labels` violate."""
     constraints: Constraints
-    """All answers so far."""
 
     @classmethod
     def of(
