@@ -99,7 +99,9 @@ def test_wide_sparse_features_are_never_made_dense(monkeypatch):
     X = csr_array(COUNTS)
     monkeypatch.setattr(csr_array, "toarray", lambda self, *_: pytest.fail("made dense"))
     for metric, standardize in SPACES:
-        FeatureSpace.fit(X, metric, standardize).transform(X)
+        found = FeatureSpace.fit(X, metric, standardize).transform(X)
+        assert found.shape == (X.shape[0], found.shape[1])
+        assert found.shape[1] <= MAX_WIDTH < X.shape[1]
 
 
 def test_no_square_overflows():

@@ -29,6 +29,7 @@ from clew.constraints import Constraints
 __all__ = [
     "ALONE",
     "CORRELATION",
+    "MAX_MEMBERS",
     "are_answers_dense",
     "are_pairs_foremost",
     "blended_with_spaces",
@@ -38,6 +39,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+#: Largest number of members that follow answers alone: two in each of three spaces, and two more.
+MAX_MEMBERS = 8
 ALONE, CORRELATION = "groups of answers", "correlation clustering"
 #: Answers alone can form groups if rows take part in so many different questions on the average.
 LEAST_DEGREE = 3.0

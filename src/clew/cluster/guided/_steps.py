@@ -28,6 +28,7 @@ from clew.constraints._folds import fold_numbers, held_out_folds
 __all__ = [
     "LEAST_LEAD",
     "MAX_REFINED",
+    "MAX_REFINED_BY_ANSWERS",
     "Answers",
     "Consensus",
     "as_fitted",
@@ -49,8 +50,8 @@ N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 #: Weights of the smoother against the answers.
 STRENGTHS = (1.0, 3.0)
 #: Largest number of clusterings in the second consensus: two smoothers times two strengths, and
-#: three that are not refined.
-MAX_REFINED = 7
+#: three that are not refined; and five that follow answers alone.
+MAX_REFINED, MAX_REFINED_BY_ANSWERS = 7, 5
 #: Log prior weight of the unconstrained consensus among them.
 UNCONSTRAINED_PRIOR = 0.5
 #: The unconstrained consensus is returned unless another clustering's held-out log-likelihood is

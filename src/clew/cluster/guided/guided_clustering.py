@@ -26,7 +26,7 @@ from clew._validation import (
 )
 from clew.cluster.guided._anchored_fit import Options, fit_on_anchors
 from clew.cluster.guided._answer_errors import informative_answers
-from clew.cluster.guided._answers_alone import are_answers_dense
+from clew.cluster.guided._answers_alone import MAX_MEMBERS, are_answers_dense
 from clew.cluster.guided._choice import Kept, choose_groups
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._ensemble import Labels
@@ -41,7 +41,7 @@ from clew.cluster.guided._progress import Counter
 from clew.cluster.guided._regime import Regime
 from clew.cluster.guided._routing import check_honored
 from clew.cluster.guided._spaces import Spaces
-from clew.cluster.guided._steps import MAX_REFINED, Answers, split_answers
+from clew.cluster.guided._steps import MAX_REFINED, MAX_REFINED_BY_ANSWERS, Answers, split_answers
 from clew.cluster.guided._summary import summary
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -588,7 +588,10 @@ class GuidedClustering(ConstrainedClusterer):
         n_unconstrained = sum(not member.is_constrained for member in members)
         if not n_unconstrained and not n_folds:
             n_unconstrained = len(members)
-        n_scored = (len(members) + MAX_REFINED) * (n_folds + 1) if n_folds else 0
+        n_scored = len(members) + MAX_REFINED
+        if self._has_default_pool:
+            n_scored += MAX_MEMBERS + MAX_REFINED_BY_ANSWERS
+        n_scored = n_scored * (n_folds + 1) if n_folds else 0
         n_steps = n_tried + n_unconstrained + n_scored
         report = ProgressReport(
             n_steps, verbose=self.verbose, what="clusterings", callback=callback
