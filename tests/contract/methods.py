@@ -15,6 +15,7 @@ from clew.cluster import (
     GuidedClustering,
     KernelKMeans,
     KernelMeanShift,
+    KMedoids,
     MPCKMeans,
     PCKMeans,
     SimilarityClustering,
@@ -101,6 +102,7 @@ UNGUIDED = [
     SpectralClustering(2, affinity="nearest_neighbors", random_state=0),
     KernelKMeans(2, random_state=0),
     KernelMeanShift(random_state=0),
+    KMedoids(2, random_state=0),
 ]
 
 ANSWERS = {

@@ -10,6 +10,7 @@ from clew.cluster.kmeans.mpckmeans import MPCKMeans
 from clew.cluster.kmeans.pckmeans import PCKMeans
 from clew.cluster.kmeans.sssvad import SSSVaD
 from clew.cluster.linkage.constrained_linkage import ConstrainedLinkage
+from clew.cluster.medoids.k_medoids import KMedoids
 from clew.cluster.similarity_clustering import SimilarityClustering
 from clew.cluster.spectral import SpectralClustering
 
@@ -19,6 +20,7 @@ __all__ = [
     "ConstrainedLinkage",
     "CorrelationClustering",
     "GuidedClustering",
+    "KMedoids",
     "KernelKMeans",
     "KernelMeanShift",
     "MPCKMeans",

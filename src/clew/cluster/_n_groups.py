@@ -36,7 +36,9 @@ def check_n_components(estimator: Any, n_components: int) -> None:
         )
 
 
-def warn_of_fewer_groups(estimator: Any, labels: NDArray[np.int64], X: NDArray[np.float64]) -> None:
+def warn_of_fewer_groups(
+    estimator: Any, labels: NDArray[np.int64], X: NDArray[np.floating]
+) -> None:
     """Warn if a fit found fewer groups than `n_clusters`.
 
     Parameters
