@@ -6,7 +6,14 @@ from collections.abc import Iterable
 
 from numpy.typing import ArrayLike
 
-from clew.constraints import _constructors, _exchange, _frames, _from_labels, _selection
+from clew.constraints import (
+    _constructors,
+    _exchange,
+    _frames,
+    _from_labels,
+    _graded,
+    _selection,
+)
 from clew.constraints._closure import Closure, close
 from clew.constraints._columns import AnswerColumns
 from clew.constraints._conflicts import Conflict, find_conflicts
@@ -107,6 +114,8 @@ class Constraints(AnswerColumns):
     from_pairs = classmethod(_constructors.from_pairs)
     from_triplets = classmethod(_constructors.from_triplets)
     from_odd_one_out = classmethod(_constructors.from_odd_one_out)
+    from_most_central = classmethod(_graded.from_most_central)
+    from_ratings = classmethod(_graded.from_ratings)
     from_labels = classmethod(_from_labels.from_labels)
     from_answers = classmethod(_constructors.from_answers)
 

@@ -16,7 +16,7 @@ from clew.exceptions import InvalidConstraintsError
 if TYPE_CHECKING:
     from clew.constraints._constraints import Constraints
 
-__all__ = ["from_answers", "from_odd_one_out", "from_pairs", "from_triplets"]
+__all__ = ["from_answers", "from_odd_one_out", "from_pairs", "from_triplets", "of_one_kind"]
 
 
 def from_pairs(
@@ -85,7 +85,7 @@ def from_pairs(
             ("dont_know", dont_know, DONT_KNOW),
         )
     ]
-    return _of_one_kind(
+    return of_one_kind(
         cls, AnswerTable.stacked("pair", parts), weights, annotators, origin, n, row_ids
     )
 
@@ -139,7 +139,7 @@ def from_triplets(
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     table = as_table(rows, "triplet", n, row_ids, answers=answers, name="rows")
-    return _of_one_kind(cls, table, weights, annotators, origin, n, row_ids)
+    return of_one_kind(cls, table, weights, annotators, origin, n, row_ids)
 
 
 def from_odd_one_out(
@@ -192,7 +192,7 @@ def from_odd_one_out(
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     table = as_table(rows, "odd_one_out", n, row_ids, answers=answers, name="rows")
-    return _of_one_kind(cls, table, weights, annotators, origin, n, row_ids)
+    return of_one_kind(cls, table, weights, annotators, origin, n, row_ids)
 
 
 def from_answers(
@@ -248,7 +248,7 @@ def from_answers(
     return cls._from_tables(n, c.tables, c.annotators, row_ids)
 
 
-def _of_one_kind(
+def of_one_kind(
     cls: type[Constraints],
     table: AnswerTable,
     weights: ArrayLike | None,
@@ -257,6 +257,7 @@ def _of_one_kind(
     n_samples: int,
     ids: RowIds | None,
 ) -> Constraints:
+    """Build from the table of one kind, once the other columns are checked."""
     names, (codes,) = code_annotators([as_annotators(annotators, len(table), "annotators")])
     table = (
         table.with_weights(as_weights(weights, len(table), "weights"))

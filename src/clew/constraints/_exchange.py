@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from clew._files import atomic_write
+from clew.constraints._header import COLUMNS
 from clew.constraints._ids import rows_and_ids
-from clew.constraints._records import COLUMNS, RecordReader, column_names, records
+from clew.constraints._records import RecordReader, column_names, records
 from clew.constraints._text_files import csv_lines, json_lines, quoted, split_columns
 from clew.constraints._validation import Where
 from clew.exceptions import (
@@ -84,6 +85,9 @@ def read_csv(
     ids: Iterable[object] | None = None,
 ) -> Constraints:
     """Read answers from a file in the form that `to_csv` writes.
+
+    A further kind is most_central: which of i, j and k is the most central one (first, second,
+    third, dont_know)? Such answers become triplets, see `Constraints.from_most_central`.
 
     The columns i, j and k hold row numbers; id_i, id_j and id_k hold ids. Columns may be in any
     order, in upper or lower case, and separated by commas, semicolons or tabs. annotator, weight

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew._warnings import warn
-from clew.answers import ANSWER_WORDS, N_ROWS, ORIGINS, Kind, as_kind, code_of_word
+from clew.answers import ANSWER_WORDS, N_ROWS, ORIGINS, Kind, code_of_word
 from clew.constraints._columns import AnswerColumns
+from clew.constraints._header import BY_ID, BY_ROW, KNOWN, OPTIONAL, WRITTEN, Header, read_header
 from clew.constraints._ids import RowIds
+from clew.constraints._most_central import (
+    MOST_CENTRAL,
+    as_most_central,
+    as_record_kind,
+    triplets_of_most_central,
+)
 from clew.constraints._tables import AnswerTable, Tables, code_annotators
 from clew.constraints._validation import (
     Where,
@@ -28,17 +34,7 @@ from clew.constraints._validation import (
 )
 from clew.exceptions import IgnoredColumnsWarning, InvalidConstraintsError
 
-__all__ = ["COLUMNS", "RecordReader", "column_names", "records"]
-
-BY_ROW: Final = ("i", "j", "k")
-BY_ID: Final = ("id_i", "id_j", "id_k")
-WRITTEN: Final = ("annotator", "weight")
-OPTIONAL: Final = (*WRITTEN, "origin")
-KNOWN: Final = ("kind", *BY_ROW, *BY_ID, "answer", *OPTIONAL)
-COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *WRITTEN))
-
-#: What pandas calls an index without a name.
-_INDEX: Final = re.compile(r"|index|unnamed: ?\d+|level_\d+")
+__all__ = ["RecordReader", "column_names", "records"]
 
 
 def column_names(constraints: AnswerColumns) -> tuple[str, ...]:
@@ -77,78 +73,6 @@ def records(constraints: AnswerColumns) -> Iterator[tuple[Any, ...]]:
 
 def _has_origins(constraints: AnswerColumns) -> bool:
     return any(table.origins.any() for table in constraints.tables)
-
-
-class Header(NamedTuple):
-    """The meaning of the columns of a table of answers."""
-
-    names: tuple[str, ...]
-    """The name of each column in lower case, without outer spaces."""
-    ignored: tuple[str, ...]
-    """Columns that are not read, apart from an index."""
-    has_ids: bool
-    """Whether rows are given by id."""
-    has_rows: bool
-    """Whether rows are given by number."""
-
-
-def read_header(columns: Iterable[object], ids: RowIds | None) -> Header:
-    """Interpret the names of the columns of a table of answers.
-
-    Parameters
-    ----------
-    columns : iterable of object
-        The names.
-    ids : RowIds or None
-        The ids of the rows, if the caller gave them.
-
-    Returns
-    -------
-    Header
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If a column is missing, repeated or probably misspelled, or if the table has ids of rows
-        and `ids` is None.
-    """
-    given = [str(column) for column in columns]
-    names = tuple(name.strip().casefold() for name in given)
-    has_ids, has_rows = ("id_i" in names or "id_j" in names), ("i" in names or "j" in names)
-    _check_names(given, names, BY_ID if has_ids and not has_rows else BY_ROW)
-    if has_ids and ids is None and not has_rows:
-        raise InvalidConstraintsError(
-            "rows are given by id (columns id_i, id_j): pass the id of each row of the data, in "
-            "the order of the rows, as ids="
-        )
-    unread = {name for name in names if name not in KNOWN and not _INDEX.fullmatch(name)}
-    if has_ids and ids is None:
-        unread |= set(BY_ID) & set(names)
-    ignored = tuple(
-        shown.strip() for shown, name in zip(given, names, strict=True) if name in unread
-    )
-    return Header(names, ignored, has_ids and ids is not None, has_rows)
-
-
-def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...]) -> None:
-    missing = [name for name in ("kind", *items[:2], "answer") if name not in names]
-    if missing:
-        raise InvalidConstraintsError(
-            f"missing column {', '.join(map(repr, missing))}; required are kind "
-            f"({', '.join(N_ROWS)}), i and j, or id_i and id_j, and answer; "
-            f"given are {', '.join(map(repr, given))}"
-        )
-    repeated = sorted({name for name in names if names.count(name) > 1 and name in KNOWN})
-    if repeated:
-        raise InvalidConstraintsError(f"repeated column {', '.join(map(repr, repeated))}")
-    absent = [name for name in (items[2], *OPTIONAL) if name not in names]
-    for shown, name in zip(given, names, strict=True):
-        close = difflib.get_close_matches(name, absent, 1, 0.75) if name not in KNOWN else []
-        if close:
-            # To ignore a misspelled column would lose answers' weights or annotators.
-            raise InvalidConstraintsError(
-                f"unknown column {shown!r}: rename it to {close[0]!r} or remove it"
-            )
 
 
 class RecordReader:
@@ -211,14 +135,15 @@ class RecordReader:
         """
         named = dict(zip(self._header.names, columns, strict=True))
         fields = {name: named[name] for name in named if name in KNOWN}
-        kinds = np.array(converted(fields["kind"], as_kind, where), dtype=object)
-        for kind, parts in self._parts.items():
+        kinds = np.array(converted(fields["kind"], as_record_kind, where), dtype=object)
+        for kind in dict.fromkeys(kinds.tolist()):
             at = np.flatnonzero(kinds == kind)
-            if at.size == len(kinds):
-                parts.append(self._table(kind, fields, where))
-            elif at.size:
+            chosen, place = fields, where
+            if at.size < len(kinds):
                 chosen = {name: [field[p] for p in at.tolist()] for name, field in fields.items()}
-                parts.append(self._table(kind, chosen, _at_positions(where, at)))
+                place = _at_positions(where, at)
+            table = self._table(kind, chosen, place)
+            self._parts[table.kind].append(table)
 
     def result(self) -> tuple[Tables, tuple[str, ...]]:
         """Return the tables and the names of the annotators."""
@@ -230,11 +155,27 @@ class RecordReader:
         return (pairs, triplets, odd_one_out), found
 
     def _table(
-        self, kind: Kind, fields: Mapping[str, Sequence[object]], where: Where
+        self,
+        kind: Kind | Literal["most_central"],
+        fields: Mapping[str, Sequence[object]],
+        where: Where,
+    ) -> AnswerTable:
+        if kind == MOST_CENTRAL:
+            return triplets_of_most_central(
+                self._table_of("odd_one_out", fields, where, as_most_central)
+            )
+        return self._table_of(kind, fields, where, partial(code_of_word, kind))
+
+    def _table_of(
+        self,
+        kind: Kind,
+        fields: Mapping[str, Sequence[object]],
+        where: Where,
+        code_of: Callable[[object], int],
     ) -> AnswerTable:
         rows = self._rows(kind, fields, where)
         none = [None] * len(rows)
-        codes = converted(fields["answer"], lambda value: code_of_word(kind, value), where)
+        codes = converted(fields["answer"], code_of, where)
         weights = converted(fields.get("weight", none), parse_weight, where)
         names = converted(fields.get("annotator", none), parse_annotator, where)
         origins = converted(fields.get("origin", none), parse_origin, where)

@@ -183,6 +183,20 @@ class AnswerTable:
         answers = np.where(is_row, place, self.answers)
         return replace(self, rows=rows, answers=answers)
 
+    def with_answers(self, answers: NDArray[np.int64]) -> AnswerTable:
+        """Replace the answers.
+
+        Parameters
+        ----------
+        answers : ndarray of shape (n,), int64
+            New codes; they are not checked.
+
+        Returns
+        -------
+        AnswerTable
+        """
+        return replace(self, answers=answers)
+
     def with_weights(self, weights: NDArray[np.float64]) -> AnswerTable:
         """Replace the weights.
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from clew.answers import NONE_DIFFERS, SAME
 from clew.constraints import Constraints
 from clew.constraints._tables import AnswerTable
+from clew.exceptions import InvalidArgumentError, InvalidDataError
 
-__all__ = ["OPTIONS", "DistinctAnswers", "OrdinalAnswers", "definite"]
+__all__ = ["OPTIONS", "DistinctAnswers", "OrdinalAnswers", "definite", "n_samples_of"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -122,6 +123,23 @@ class OrdinalAnswers(NamedTuple):
         """Replace the answers."""
         pair, triplet, odd_one_out = tables
         return type(self)(pair, triplet, odd_one_out, self.pair_log_odds)
+
+
+def n_samples_of(rows: Floats | None, constraints: Constraints | None, features: str | None) -> int:
+    """Return the number of rows; check that what is needed was given."""
+    if rows is not None:
+        return len(rows)
+    if features is not None:
+        raise InvalidDataError(
+            f"OrdinalEmbedding(features={features!r}) needs X; features=None learns from answers "
+            "alone"
+        )
+    if constraints is None:
+        raise InvalidArgumentError(
+            "OrdinalEmbedding.fit needs answers, fit(constraints=constraints), or X; both are None"
+        )
+    n_samples: int = getattr(constraints, "n_samples", 0)
+    return n_samples  # anything but a Constraints is refused next
 
 
 def definite(known: Constraints) -> Constraints:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import count
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,28 +11,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import guarded_fit
-from clew._parallel import Progress, ProgressReport
+from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_features, check_parameters
-from clew.answers import Kind
-from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
-from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_dense_size
 from clew.similarity._embedding import LearnedSpace
-from clew.similarity.ordinal._answers import definite
-from clew.similarity.ordinal._choose import (
-    COMPONENTS,
-    FORMS,
-    Candidate,
-    held_out_scores,
-    n_folds_used,
-)
+from clew.similarity.ordinal import _predictions
+from clew.similarity.ordinal._answers import definite, n_samples_of
+from clew.similarity.ordinal._choose import COMPONENTS, FORMS, Candidate, Plan, best_model
 from clew.similarity.ordinal._model import OrdinalModel
-from clew.similarity.ordinal._questions import Questions, rows_by_kind, validated_rows
 from clew.similarity.ordinal._rank_kernel import RankKernelFeatures
-from clew.similarity.ordinal._response import Form, Response
-from clew.similarity.ordinal._solver import Settings
+from clew.similarity.ordinal._response import Form
 
 __all__ = ["OrdinalEmbedding"]
 
@@ -42,10 +31,6 @@ Floats = NDArray[np.float64]
 
 #: Components of the kernel of features.
 N_FEATURES = 60
-#: Penalty of each form of the response.
-PENALTIES = {"tste": 0.3, "distance": 1.0}
-#: Distinct answers above which blocks of answers are used.
-MAX_ANSWERS_AT_ONCE = 1_000_000
 
 
 def _uses_features(estimator: OrdinalEmbedding) -> bool:
@@ -60,8 +45,9 @@ def _uses_features(estimator: OrdinalEmbedding) -> bool:
 class OrdinalEmbedding(LearnedSpace):
     """Find positions of rows whose distances explain the answers, with or without features.
 
-    Answers about two and three rows of all kinds share one space. The nearer two rows are, the
-    more probable are answers that put them together.
+    Answers of all kinds share one space: pairs, triplets, odd-one-out answers, and what
+    `Constraints.from_most_central` and `Constraints.from_ratings` make of other questions. The
+    nearer two rows are, the more probable are answers that put them together.
 
     Parameters
     ----------
@@ -194,6 +180,9 @@ class OrdinalEmbedding(LearnedSpace):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    predict_proba = _predictions.predict_proba
+    score = _predictions.score
+
     @guarded_fit
     def fit(
         self,
@@ -222,14 +211,16 @@ class OrdinalEmbedding(LearnedSpace):
         """
         check_parameters(self, self._allowed)
         rows = None if X is None else check_features(self, X)
-        n_samples = self._n_samples(rows, constraints)
+        n_samples = n_samples_of(rows, constraints, self.features)
         known = answers_for(self, constraints, n_samples)
         seeds = derived_seeds(self.random_state, 3)
         self._feature_map, features = None, None
         if rows is not None and self.features is not None:
             self._feature_map = RankKernelFeatures(N_FEATURES, seeds[0]).fit(rows)
             features = self._feature_map.transform(rows)
-        self._model = self._best_model(definite(known), features, seeds[1], seeds[2], callback)
+        self._model, self.cv_scores_ = best_model(
+            definite(known), features, self._plan(), (seeds[1], seeds[2]), callback
+        )
         self.embedding_, self.n_components_ = self._model.embedding, self._model.embedding.shape[1]
         self.annotators_, self.annotator_slopes_ = known.annotators, self._model.slopes
         self.response_ = self._model.response.form
@@ -237,175 +228,16 @@ class OrdinalEmbedding(LearnedSpace):
         self._n_features_out = self.n_components_
         return self
 
-    def _n_samples(self, rows: Floats | None, constraints: Constraints | None) -> int:
-        """Return the number of rows, and check that what is needed was given."""
-        name = type(self).__name__
-        if rows is not None:
-            return len(rows)
-        if self.features is not None:
-            raise InvalidDataError(
-                f"{name}(features={self.features!r}) needs X; features=None learns from answers "
-                "alone"
-            )
-        if constraints is None:
-            raise InvalidArgumentError(
-                f"{name}.fit needs answers, fit(constraints=constraints), or X; both are None"
-            )
-        n_samples: int = getattr(constraints, "n_samples", 0)
-        return n_samples  # anything but a Constraints is refused next
-
-    def _settings(self, chosen: Candidate, seed: int) -> Settings:
-        penalty = PENALTIES[chosen.response] if isinstance(self.penalty, str) else self.penalty
-        return Settings(
-            chosen.n_components,
-            Response(chosen.response, float(self.lapse)),
-            float(penalty),
-            self.max_iter,
-            MAX_ANSWERS_AT_ONCE,
-            seed,
-        )
-
-    def _candidates(self, n_answers: int) -> list[Candidate]:
-        """Return what is compared on held-out answers; one only if there are too few answers."""
+    def _plan(self) -> Plan:
         forms = FORMS if self.response == "cv" else (self.response,)
         numbers = COMPONENTS if isinstance(self.n_components, str) else (int(self.n_components),)
-        candidates = [Candidate(form, number) for form in forms for number in numbers]
-        return candidates if n_folds_used(n_answers) else candidates[:1]
-
-    def _best_model(
-        self,
-        known: Constraints,
-        features: Floats | None,
-        fold_seed: int,
-        start_seed: int,
-        callback: Progress | None,
-    ) -> OrdinalModel:
-        """Choose by held-out answers, set `cv_scores_`, and fit the model."""
-        n_answers = sum(len(table) for table in known.tables)
-        candidates = self._candidates(n_answers)
-        chooses = len(candidates) > 1
-        n_fits = 1 + chooses * len(candidates) * n_folds_used(n_answers)
-        report = ProgressReport(n_fits, verbose=0, what="fits", callback=callback)
-        done = count(1)
-
-        def fitted(answers: Constraints, candidate: Candidate) -> OrdinalModel:
-            settings = self._settings(candidate, start_seed)
-            model = OrdinalModel.fit(
-                answers, features, settings, by_annotator=bool(self.annotators)
-            )
-            report(next(done))
-            return model
-
-        def score(
-            kept: Constraints, held: Constraints, candidate: Candidate
-        ) -> tuple[float, float]:
-            model = fitted(kept, candidate)
-            return model.log_likelihood(held, model.slopes)
-
-        self.cv_scores_ = held_out_scores(known, candidates, score, fold_seed) if chooses else {}
-        best = max(self.cv_scores_, key=self.cv_scores_.__getitem__, default=candidates[0])
-        return fitted(known, best)
-
-    def predict_proba(
-        self, questions: Questions, *, annotator: str | None = None
-    ) -> Floats | dict[Kind, Floats]:
-        """Return the probabilities of the answers to questions about fitted rows.
-
-        Parameters
-        ----------
-        questions : sequence of Question, or dict of str to array-like
-            Questions; or for each kind, "pair", "triplet" or "odd_one_out", the rows of its
-            questions, (m, 2) or (m, 3).
-        annotator : str, default=None
-            Name of the annotator whose slope is used. None is slope 1.
-
-        Returns
-        -------
-        ndarray of shape (n_questions, 2) or (n_questions, 3), or dict of str to ndarray
-            Column c has the probability of the answer with code c, see `clew.answers`: "different"
-            and "same" for pairs; the first and the second for triplets; the first, second and third
-            row for odd-one-out. If questions of several kinds are mixed, there are three columns,
-            with 0 for answers that a kind does not have. A dict if a dict was given.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If the annotator is unknown, or questions are of another type.
-        InvalidConstraintsError
-            If rows are out of range.
-        """
-        check_is_fitted(self, "embedding_")
-        slope = self._slope_of(annotator)
-        n = len(self.embedding_)
-        if isinstance(questions, Mapping):
-            given = [validated_rows(kind, rows, n) for kind, rows in questions.items()]
-            return {kind: self._model.probabilities(kind, rows, slope) for kind, rows in given}
-        by_kind = rows_by_kind(questions)
-        result = np.zeros((len(questions), 3 if "odd_one_out" in by_kind else 2))
-        for kind, (places, rows) in by_kind.items():
-            p = self._model.probabilities(kind, validated_rows(kind, rows, n)[1], slope)
-            result[places, : p.shape[1]] = p
-        return result
-
-    def _slope_of(self, annotator: str | None) -> float:
-        if annotator is None:
-            return 1.0
-        if annotator not in self.annotators_:
-            raise InvalidArgumentError(
-                f"annotator {annotator!r} gave none of the fitted answers; leave annotator=None"
-            )
-        return float(self.annotator_slopes_[self.annotators_.index(annotator)])
-
-    def score(
-        self,
-        constraints: Constraints,
-        *,
-        temperature: float = 1.0,
-        embedding: ArrayLike | None = None,
-    ) -> float:
-        """Return the mean log-likelihood of answers, by their weights.
-
-        Parameters
-        ----------
-        constraints : Constraints
-            Answers about the fitted rows, usually held out of the fit. Annotators of the fit, found
-            by name, have their slopes, others have slope 1. Don't-know and "none differs" are left
-            out.
-        temperature : float, default=1.0
-            Slopes are divided by it. Above 1 it corrects a space that few answers made too sure.
-        embedding : array-like of shape (n_samples, n_components), default=None
-            Positions in place of `embedding_`, such as the centers of the rows' groups.
-
-        Returns
-        -------
-        float
-            At most 0, and 0 if there are no answers.
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If the constraints are about another number of rows.
-        InvalidParameterError
-            If `temperature` is not positive.
-        InvalidDataError
-            If `embedding` has another shape than `embedding_`.
-        """
-        check_is_fitted(self, "embedding_")
-        check_constraints(self, constraints, len(self.embedding_), self.supports)
-        if not 0 < temperature < np.inf:
-            raise InvalidParameterError(f"temperature must be positive, got {temperature!r}")
-        model = self._model
-        if embedding is not None:
-            positions = np.asarray(embedding, dtype=np.float64)
-            if positions.shape != self.embedding_.shape:
-                raise InvalidDataError(
-                    f"embedding must have shape {self.embedding_.shape}, got {positions.shape}"
-                )
-            model = model._replace(embedding=positions)
-        slope_of = dict(zip(self.annotators_, self.annotator_slopes_, strict=True))
-        slopes = np.array([slope_of.get(name, 1.0) for name in constraints.annotators])
-        total, weight = model.log_likelihood(constraints, slopes / temperature)
-        return total / weight if weight else 0.0
+        return Plan(
+            [Candidate(form, number) for form in forms for number in numbers],
+            None if isinstance(self.penalty, str) else float(self.penalty),
+            float(self.lapse),
+            self.max_iter,
+            bool(self.annotators),
+        )
 
     def _embed(self, X: Floats) -> Floats:
         if self._feature_map is None:  # `features` was changed after the fit
