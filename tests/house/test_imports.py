@@ -51,8 +51,8 @@ TOP = "clew"
 #: Helpers that other families import, and which of these may: what all estimators need, and the
 #: engines that several families share.
 SHARED_HELPERS = {
-    "clew.cluster.guided._explanation": ("clew.cli",),
-    "clew.cluster.guided._probabilities": ("clew.cli",),
+    "clew.cluster.guided._result.explanation": ("clew.cli",),
+    "clew.cluster.guided._result.probabilities": ("clew.cli",),
     "clew.constraints._support": ("clew.trust.repeats", "clew.similarity", "clew.cluster"),
     "clew.constraints._folds": (
         "clew.similarity.log_det",

@@ -14,21 +14,30 @@ from clew._parallel import one_library_thread
 from clew._random import derived_seeds
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import _steps as steps
-from clew.cluster.guided._answer_errors import informative_answers
-from clew.cluster.guided._answers_alone import (
+from clew.cluster.guided._answers.answers_alone import (
     are_answers_dense,
     blended_with_spaces,
     members_of_answers,
 )
-from clew.cluster.guided._ensemble import PRUNING_MARGIN, Clustering, Ensemble
-from clew.cluster.guided._feature_space import FeatureSpace
-from clew.cluster.guided._members import default_members
-from clew.cluster.guided._refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows, refine
-from clew.cluster.guided._result import result_of
-from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._answers.spaces import Spaces
+from clew.cluster.guided._ensemble.answer_errors import informative_answers
+from clew.cluster.guided._ensemble.ensemble import PRUNING_MARGIN, Clustering, Ensemble
+from clew.cluster.guided._ensemble.folds import Answers, split_answers
+from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensus_of
+from clew.cluster.guided._features.feature_space import FeatureSpace
+from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._members.members import default_members
+from clew.cluster.guided._refinement.refinement import (
+    FLOOR,
+    MAX_ROUNDS,
+    START,
+    TOL,
+    TiedRows,
+    refine,
+)
+from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._result.result import result_of
 from clew.cluster.guided._solution import answers_in_refinement
-from clew.cluster.guided._spaces import Spaces
-from clew.cluster.guided._views import Views
 from clew.constraints import Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 
@@ -87,7 +96,7 @@ class Ablation:
     has_second_consensus: bool = True
 
     def scored(
-        self, clusterings: Sequence[Clustering], answers: steps.Answers, n_groups: int = 0
+        self, clusterings: Sequence[Clustering], answers: Answers, n_groups: int = 0
     ) -> Ensemble:
         if not self.has_priors:
             clusterings = [one._replace(log_prior=0.0) for one in clusterings]
@@ -106,7 +115,7 @@ class Ablated(GuidedClustering):
         with one_library_thread():
             space = FeatureSpace.fit(X, self.metric, self.standardize, seeds[0])
             views = Views(space.transform(X), seeds[0], self.n_jobs)
-            answers = steps.split_answers(informative_answers(constraints), seeds[1])
+            answers = split_answers(informative_answers(constraints), seeds[1])
             smoothers = {
                 "neighbors": NeighborSmoother(views.read("neighbors", 10)),
                 "ridge": RidgeSmoother(views.X, seeds[3]),
@@ -114,7 +123,7 @@ class Ablated(GuidedClustering):
             is_dense = answers.folds and are_answers_dense(answers.known)
             spaces = Spaces(views.X, *answers, seeds[3]) if is_dense else None
             found = solved(self.ablation, views, smoothers, spaces, answers, k, *seeds[2:])
-        result = result_of(constraints, *found)._asdict()
+        result = vars(result_of(constraints, *found))
         vars(self).update({f"{name}_": value for name, value in result.items()})
         return self
 
@@ -124,11 +133,11 @@ def solved(
     views: Views,
     smoothers: dict[str, Smoother],
     spaces: Spaces | None,
-    answers: steps.Answers,
+    answers: Answers,
     k: int,
     seed_of_members: int,
     seed: int,
-) -> tuple[steps.Consensus, steps.Consensus]:
+) -> tuple[Consensus, Consensus]:
     """Return the first and the last consensus, as `GuidedClustering.fit` finds them."""
     members = [
         member
@@ -144,7 +153,7 @@ def solved(
     if spaces is not None:
         clusterings += members_of_answers(spaces, answers, k, seed)
     n_groups = 0 if spaces is None else k
-    first = steps.consensus_of(of.scored(clusterings, weighted, n_groups), answers, k, seed)
+    first = consensus_of(of.scored(clusterings, weighted, n_groups), answers, k, seed)
     chosen = {name: [smoothers[name]] * (len(answers.folds) + 1) for name in of.smoothers}
     more = answers_in_refinement(spaces, first, answers)
     # The library has no parameter for this step: the study replaces the function.
@@ -152,14 +161,14 @@ def solved(
         all_smoothers = chosen | (more.smoothers if chosen else {})
         clusterings = steps.refinements(first, baseline, answers, all_smoothers, more.again)
         refined = of.scored(clusterings, weighted, n_groups)
-    last = steps.consensus_of(refined, answers, k, seed)
+    last = consensus_of(refined, answers, k, seed)
     if of.is_guarded:
         last = steps.guarded(last, baseline)
     if spaces is not None:
         blended = blended_with_spaces(spaces, last, first, answers, k, seed)
         last = last if blended is None else blended[0]
     if not of.has_second_consensus:
-        last = steps.consensus_of(best_alone(last.ensemble), answers, k, seed)
+        last = consensus_of(best_alone(last.ensemble), answers, k, seed)
     return first, last
 
 

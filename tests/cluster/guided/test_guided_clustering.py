@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from clew import Constraints, Question
-from clew.cluster.guided._members import default_members
-from clew.cluster.guided._views import Views
+from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._members.members import default_members
 from clew.exceptions import InvalidParameterError
 from clew.metrics import n_violated
 from clew.oracles import SimulatedOracle

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
-from clew.cluster.guided._members import Member
+from clew.cluster.guided._members.members import Member
 from clew.exceptions import (
     InvalidArgumentError,
     InvalidConstraintsError,

@@ -8,26 +8,28 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._answer_errors import answer_errors
-from clew.cluster.guided._ensemble import Ensemble
-from clew.cluster.guided._members import UNCONSTRAINED, default_members
-from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother
-from clew.cluster.guided._steps import (
+from clew.cluster.guided._ensemble.answer_errors import answer_errors
+from clew.cluster.guided._ensemble.ensemble import Ensemble
+from clew.cluster.guided._ensemble.folds import split_answers
+from clew.cluster.guided._ensemble.weighted_consensus import (
     LEAST_LEAD,
-    MAX_REFINED,
-    UNCONSTRAINED_PRIOR,
     Consensus,
     _votes,
     consensus_of,
+)
+from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._members.members import UNCONSTRAINED, default_members
+from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother
+from clew.cluster.guided._steps import (
+    MAX_REFINED,
+    UNCONSTRAINED_PRIOR,
     guarded,
     member_clusterings,
     refinements,
-    split_answers,
     unconstrained_clusterings,
     unconstrained_consensus,
     weighted_by_annotator,
 )
-from clew.cluster.guided._views import Views
 
 X, Y = make_blobs(60, centers=3, cluster_std=2.5, random_state=5)
 KNOWN = Constraints.from_labels(Y, 60, random_state=0)

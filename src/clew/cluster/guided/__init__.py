@@ -1,9 +1,9 @@
 """Guided clustering, and the consensus of clusterings that it builds on."""
 
-from clew.cluster.guided._consensus import co_association, consensus
-from clew.cluster.guided._explanation import Explanation
-from clew.cluster.guided._fit_result import GuidedResult
-from clew.cluster.guided._regime import Regime
+from clew.cluster.guided._ensemble.consensus import co_association, consensus
+from clew.cluster.guided._result.explanation import Explanation
+from clew.cluster.guided._result.guided_result import GuidedResult
+from clew.cluster.guided._result.regime import Regime
 from clew.cluster.guided.guided_clustering import GuidedClustering
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,25 +12,28 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
-from clew.cluster.guided._answers_alone import are_pairs_foremost
-from clew.cluster.guided._ensemble import Labels, held_out_log_likelihood
-from clew.cluster.guided._identities import (
+from clew.cluster.guided._answers.answers_alone import are_pairs_foremost
+from clew.cluster.guided._answers.identities import (
     are_groups_small,
+    halves_of_questions,
     identities_of,
-    lead_of_identities,
+    log_likelihood_of_identities,
     n_answers_a_question,
     result_of_identities,
 )
-from clew.cluster.guided._members import Member
-from clew.cluster.guided._n_clusters import NumberOfGroups, number_of_groups
-from clew.cluster.guided._prepared import Prepared
-from clew.cluster.guided._progress import Step
-from clew.cluster.guided._regime import MOST, Regime, regime_of
-from clew.cluster.guided._result import Result, result_of
+from clew.cluster.guided._answers.spaces import Spaces
+from clew.cluster.guided._ensemble.ensemble import Labels, held_out_log_likelihood_of_one_group
+from clew.cluster.guided._ensemble.folds import Answers
+from clew.cluster.guided._ensemble.progress import Step
+from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._members.members import Member
+from clew.cluster.guided._numbers.choice import best_log_likelihood
+from clew.cluster.guided._numbers.given import number_of_groups
+from clew.cluster.guided._numbers.number import NumberOfGroups
+from clew.cluster.guided._result.regime import MOST, Regime, regime_of
+from clew.cluster.guided._result.result import Result, result_of
+from clew.cluster.guided._result.tree import tree_of_evidence, tree_of_positions
 from clew.cluster.guided._solution import FittedMembers, Solution, finish, fit_members
-from clew.cluster.guided._spaces import Spaces
-from clew.cluster.guided._steps import Answers
-from clew.cluster.guided._tree import tree_of_evidence, tree_of_positions
 from clew.constraints import Constraints
 
 __all__ = ["Choice", "choose_groups"]
@@ -130,7 +134,9 @@ def choose_groups(
             )
         wanted = identities.n_clusters_
     elif prepared is not None and n_repeats >= LEAST_REPEATS:
-        lead = lead_of_identities(prepared.views, known, seeds[1])
+        halves = halves_of_questions(known)
+        lead = log_likelihood_of_identities(X, halves, seeds[1])
+        lead -= best_log_likelihood(prepared.views, halves, seeds[1])
         if lead >= LEAST_LEAD:
             identities = identities_of(X, known, seeds[1])
             return _of_identities(given, identities, _REPEATED.format(n_repeats, lead))
@@ -157,10 +163,16 @@ def choose_groups(
         if _lead_over_one_group(other[1], answers) >= LEAST_LEAD:
             kept, found = other
     chosen = kept.chosen
-    regime = regime_of(found, has_features=X is not None, has_answers=bool(folds))
+    regime = regime_of(
+        has_features=X is not None,
+        has_answers=bool(folds),
+        saw_answers=found.last.saw_answers,
+        share_of_answers=found.share_of_answers,
+        share_of_spaces=found.share_of_spaces,
+    )
     result = result_of(given, found.first, found.last)
     return Choice(
-        result._replace(probabilities=chosen.shrunk(result.probabilities)),
+        replace(result, probabilities=chosen.shrunk(result.probabilities)),
         regime,
         chosen.probabilities,
         partial(_tree, result.labels, found, X, spaces),
@@ -171,8 +183,7 @@ def choose_groups(
 def _lead_over_one_group(found: Solution, answers: Answers) -> float:
     """Return how much better the result predicts held-out answers than no groups at all."""
     ensemble = found.last.ensemble
-    alike = [np.zeros(answers.known.n_samples, np.int64)] * len(answers.folds)
-    none, n_held = held_out_log_likelihood(alike, answers.folds)
+    none, n_held = held_out_log_likelihood_of_one_group(answers.folds)
     return n_held * max(ensemble.scores[name] for name in ensemble.names) - none
 
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster.guided._anchored_fit import Anchored
+from clew.cluster.guided._anchors.fit import Anchored
 from clew.cluster.guided._choice import Kept
-from clew.cluster.guided._prepared import Prepared
-from clew.cluster.guided._steps import used_folds
+from clew.cluster.guided._ensemble.folds import used_folds
+from clew.cluster.guided._features.prepared import Prepared
 from clew.constraints import Constraints
 
 __all__ = ["FittedState", "Tree", "n_changed"]

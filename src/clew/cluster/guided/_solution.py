@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from clew.cluster.guided._answers_alone import (
+from clew.cluster.guided._answers.answers_alone import (
     ALONE,
     are_pairs_foremost,
     blended_with_spaces,
     follows_answers_alone,
     members_of_answers,
 )
-from clew.cluster.guided._ensemble import Clustering, Ensemble
-from clew.cluster.guided._members import BEST_PRIOR, SHARES, STEADY, Member
-from clew.cluster.guided._prepared import Prepared
-from clew.cluster.guided._progress import Step
-from clew.cluster.guided._smoothers import ShareSmoother, Smoother
-from clew.cluster.guided._spaces import SPACES, Space, Spaces
+from clew.cluster.guided._answers.spaces import SPACES, Space, Spaces
+from clew.cluster.guided._ensemble.ensemble import Clustering, Ensemble
+from clew.cluster.guided._ensemble.folds import Answers
+from clew.cluster.guided._ensemble.progress import Step
+from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensus_of
+from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._members.members import BEST_PRIOR, SHARES, STEADY, Member
+from clew.cluster.guided._refinement.smoothers import ShareSmoother, Smoother
 from clew.cluster.guided._steps import (
-    Answers,
-    Consensus,
     as_fitted,
-    consensus_of,
     guarded,
     member_clusterings,
     refinements,

@@ -5,48 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew._limits import MANY_ROWS
-from clew.cluster.guided._answer_errors import (
-    AnswerErrors,
-    answer_errors,
-    weighted_by,
-    weighted_folds,
+from clew.cluster.guided._ensemble.answer_errors import weighted_by, weighted_folds
+from clew.cluster.guided._ensemble.ensemble import Clustering, Ensemble, Labels
+from clew.cluster.guided._ensemble.folds import Answers
+from clew.cluster.guided._ensemble.weighted_consensus import LEAST_LEAD, Consensus, consensus_of
+from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._members.members import (
+    AGAIN,
+    REFINED_BY,
+    SHARES,
+    STEADY,
+    UNCONSTRAINED,
+    Member,
 )
-from clew.cluster.guided._ensemble import Clustering, Ensemble, Fold, Labels, as_labels
-from clew.cluster.guided._members import AGAIN, REFINED_BY, SHARES, STEADY, UNCONSTRAINED, Member
-from clew.cluster.guided._refinement import TiedRows, refine
-from clew.cluster.guided._smoothers import Smoother
-from clew.cluster.guided._views import Views
-from clew.constraints import Constraints
-from clew.constraints._folds import fold_numbers, held_out_folds
+from clew.cluster.guided._refinement.refinement import TiedRows, refine
+from clew.cluster.guided._refinement.smoothers import Smoother
 
 __all__ = [
-    "LEAST_LEAD",
     "MAX_REFINED",
     "MAX_REFINED_BY_ANSWERS",
-    "Answers",
-    "Consensus",
     "as_fitted",
-    "consensus_of",
     "guarded",
     "member_clusterings",
     "refinements",
-    "split_answers",
     "unconstrained_clusterings",
     "unconstrained_consensus",
-    "used_folds",
     "weighted_by_annotator",
 ]
 
 Floats = NDArray[np.float64]
 
-#: Folds of the answers; fewer for many rows, where each fit takes long.
-N_FOLDS, N_FOLDS_OF_MANY = 3, 2
 #: Weights of the smoother against the answers.
 STRENGTHS = (1.0, 3.0)
 #: Largest number of clusterings in the second consensus: two smoothers times two strengths, and
@@ -54,45 +47,6 @@ STRENGTHS = (1.0, 3.0)
 MAX_REFINED, MAX_REFINED_BY_ANSWERS = 7, 5
 #: Log prior weight of the unconstrained consensus among them.
 UNCONSTRAINED_PRIOR = 0.5
-#: The unconstrained consensus is returned unless another clustering's held-out log-likelihood is
-#: larger by this much.
-LEAST_LEAD = 1.0
-
-
-class Answers(NamedTuple):
-    """Answers, whole and in folds."""
-
-    known: Constraints
-    folds: list[Fold]
-
-
-class Consensus(NamedTuple):
-    """A consensus, and the ensemble behind it."""
-
-    ensemble: Ensemble
-    labels: Labels
-    of_folds: list[Labels]
-    """Consensus fitted to the training answers of each fold."""
-    probabilities: Floats
-    errors: AnswerErrors
-    """Error rates of the answers, judged by held-out co-association."""
-    saw_answers: bool = True
-
-
-def split_answers(known: Constraints, seed: int) -> Answers:
-    """Split answers into folds; there are no folds if no answer implies a pair."""
-    pairs = known.as_pairs()
-    if not (pairs.pair_weights[~pairs.is_dont_know] > 0).any():
-        return Answers(known, [])
-    n_folds = N_FOLDS_OF_MANY if known.n_samples > MANY_ROWS else N_FOLDS
-    return Answers(known, [Fold(*parts) for parts in held_out_folds(known, n_folds, seed)])
-
-
-def used_folds(known: Constraints, seed: int) -> tuple[int, ...]:
-    """Return the numbers of the folds that hold answers."""
-    n_folds = N_FOLDS_OF_MANY if known.n_samples > MANY_ROWS else N_FOLDS
-    numbers = np.concatenate(list(fold_numbers(known, n_folds, seed).values()))
-    return tuple(np.unique(numbers).tolist())
 
 
 def unconstrained_clusterings(
@@ -161,14 +115,6 @@ def weighted_by_annotator(answers: Answers, unconstrained: Sequence[Clustering])
         return answers
     folds, weights = weighted_folds(answers.folds, unconstrained)
     return Answers(weighted_by(answers.known, weights), folds)
-
-
-def consensus_of(ensemble: Ensemble, answers: Answers, n_clusters: int, seed: int) -> Consensus:
-    """Return the weighted consensus of an ensemble, and the error rates that follow from it."""
-    labels, of_folds = ensemble.consensus(n_clusters, seed)
-    probabilities = _votes(labels, n_clusters, ensemble)
-    errors = answer_errors(ensemble, answers.folds, answers.known.annotators)
-    return Consensus(ensemble, labels, of_folds, probabilities, errors)
 
 
 def refinements(
@@ -258,25 +204,3 @@ def _of_fold(whole: Any, of_folds: Sequence[Any], fold: int | None) -> Any:
 
 def _always(labels: Labels | Floats, fold: int | None) -> Labels | Floats:
     return labels
-
-
-def _votes(labels: Labels, n_clusters: int, ensemble: Ensemble) -> Floats:
-    """Return the weighted share of clusterings that put each row into each consensus group."""
-    groups = np.eye(n_clusters)[labels]
-    votes = np.zeros_like(groups)
-    for name in ensemble.names:
-        votes += ensemble.weights[name] * _translated(ensemble.whole[name], groups)
-    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-
-
-def _translated(partition: Any, groups: Floats) -> Floats:
-    """Translate the groups of a partition into consensus groups, by the rows that they share.
-
-    Shared rows are counted by label: counting probabilities would mix uncertain groups until all
-    rows went to the largest one.
-    """
-    n_groups = partition.shape[1] if partition.ndim == 2 else partition.max() + 1
-    likeliest = np.eye(n_groups)[as_labels(partition)]
-    members = partition if partition.ndim == 2 else likeliest
-    shared = likeliest.T @ groups
-    return np.asarray(members @ (shared / np.maximum(shared.sum(axis=1, keepdims=True), 1.0)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from copy import copy
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -24,25 +23,26 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster.guided._anchored_fit import Options, fit_on_anchors
-from clew.cluster.guided._answer_errors import informative_answers
-from clew.cluster.guided._answers_alone import MAX_MEMBERS, are_answers_dense
+from clew.cluster.guided._anchors.fit import Options, fit_on_anchors
+from clew.cluster.guided._answers.answers_alone import MAX_MEMBERS, are_answers_dense
+from clew.cluster.guided._answers.spaces import Spaces
 from clew.cluster.guided._choice import Kept, choose_groups
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
-from clew.cluster.guided._ensemble import Labels
-from clew.cluster.guided._explanation import Explanation, explanation, row_number
-from clew.cluster.guided._feature_space import Metric
-from clew.cluster.guided._fit_result import GuidedResult
-from clew.cluster.guided._members import Member, checked_members, default_members
-from clew.cluster.guided._n_clusters import max_steps
-from clew.cluster.guided._prepared import Prepared
-from clew.cluster.guided._probabilities import most_probable_groups
-from clew.cluster.guided._progress import Counter
-from clew.cluster.guided._regime import Regime
-from clew.cluster.guided._routing import check_honored
-from clew.cluster.guided._spaces import Spaces
-from clew.cluster.guided._steps import MAX_REFINED, MAX_REFINED_BY_ANSWERS, Answers, split_answers
-from clew.cluster.guided._summary import summary
+from clew.cluster.guided._ensemble.answer_errors import informative_answers
+from clew.cluster.guided._ensemble.ensemble import Labels
+from clew.cluster.guided._ensemble.folds import Answers, split_answers
+from clew.cluster.guided._ensemble.progress import Counter
+from clew.cluster.guided._features.feature_space import Metric
+from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._members.members import Member, checked_members, default_members
+from clew.cluster.guided._members.routing import check_honored
+from clew.cluster.guided._numbers.search import max_steps
+from clew.cluster.guided._result.explanation import Explanation, explanation, row_number
+from clew.cluster.guided._result.guided_result import GuidedResult
+from clew.cluster.guided._result.probabilities import most_probable_groups
+from clew.cluster.guided._result.regime import Regime
+from clew.cluster.guided._result.summary import summary
+from clew.cluster.guided._steps import MAX_REFINED, MAX_REFINED_BY_ANSWERS
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
@@ -686,8 +686,7 @@ class GuidedClustering(ConstrainedClusterer):
             Print it to read it.
         """
         check_is_fitted(self, "labels_")
-        snapshot = copy(self)  # all of one fit, even if another thread fits the model now
-        return summary(snapshot, snapshot.result_.constraints)
+        return summary(self.result_, is_number_given=self.n_clusters is not None)
 
     @property
     def _has_default_pool(self) -> bool:

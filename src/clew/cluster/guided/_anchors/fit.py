@@ -1,0 +1,256 @@
+"""Guided clustering by anchors: what `GuidedClustering.fit` does for many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, ward
+from scipy.sparse import csr_array
+from scipy.spatial.distance import pdist
+
+from clew._parallel import blocks, in_threads
+from clew._warnings import warn
+from clew.cluster.guided._anchors.anchors import (
+    LINKED_ROWS,
+    Links,
+    choose_anchors,
+    link_all,
+    link_rows,
+    sampled,
+)
+from clew.cluster.guided._anchors.answers import hold_out, moved_answers
+from clew.cluster.guided._anchors.choice import REFINED, ClusteredRows, cluster_rows
+from clew.cluster.guided._anchors.judgment import answer_doubts, final_confusion
+from clew.cluster.guided._anchors.rows import N_OF_ANCHOR, Memberships, row_memberships
+from clew.cluster.guided._ensemble.answer_errors import informative_answers
+from clew.cluster.guided._features.feature_space import FeatureSpace, Metric
+from clew.cluster.guided._members.members import ROWS_BY
+from clew.cluster.guided._result.regime import Regime
+from clew.cluster.guided._result.result import Result
+from clew.cluster.guided._result.tree import tree_of_positions
+from clew.constraints import Constraints
+from clew.exceptions import FewerGroupsWarning
+from clew.graphs import largest_stored
+from clew.metrics import n_violated
+
+__all__ = ["Anchored", "Options", "fit_on_anchors"]
+
+#: Names of clusterings of all rows in `scores_` and `weights_`.
+BY_ANCHORS, BY_WARD = f"{ROWS_BY}anchors", f"{ROWS_BY}Ward on anchors"
+#: Fewer anchors are repeated for the members, as few rows have few groups.
+LEAST_ANCHORS = 100
+#: Neighbors of a row in an explanation, and rows whose neighbors are found at once.
+N_NEIGHBORS, EXPLAINED_ROWS = 10, 2_048
+
+
+class Options(NamedTuple):
+    """Parameters of `GuidedClustering` that a fit on anchors needs."""
+
+    n_anchors: int
+    metric: Metric
+    standardize: bool | Literal["auto"]
+    seeds: Sequence[int]
+    """Four: of units and samples, of anchors, of held-out answers, and of moved answers."""
+    n_jobs: int | None
+    verbose: int
+
+
+class Anchored(NamedTuple):
+    """A fit on anchors: what predicts the groups of any rows, and what the fit found."""
+
+    model: Any
+    """`GuidedClustering`, fitted to the anchors."""
+    space: FeatureSpace
+    anchors: NDArray[np.float32]
+    """Anchors in the columns of `space`."""
+    memberships: Memberships
+    """Memberships of the anchors, after the refinement."""
+    links: Links
+    """Anchors of the fitted rows."""
+    result: Result
+    """What the fit found about the rows."""
+
+    def predict(self, X: Any, n_jobs: int | None = None) -> csr_array:
+        """Predict the probabilities of groups from the features.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array of shape (n_rows, n_features)
+            Features.
+        n_jobs : int or None, default=None
+            Threads.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_clusters)
+            Up to eight groups a row.
+        """
+
+        def predicted(part: tuple[int, int]) -> Memberships:
+            columns = self.space.transform(X[slice(*part)]).astype(np.float32)
+            return row_memberships(link_rows(columns, self.anchors), self.memberships)
+
+        parts = in_threads(predicted, blocks(X.shape[0], LINKED_ROWS), n_jobs=n_jobs)
+        return Memberships.stacked(parts).as_sparse()
+
+    @property
+    def regime(self) -> Regime:
+        """What decided the groups of the rows."""
+        regime: Regime = self.model.regime_
+        is_refined = any(self.result.weights.get(name + REFINED) for name in (BY_ANCHORS, BY_WARD))
+        if regime != "features" or not is_refined:
+            return regime
+        return Regime(
+            "both",
+            "groups of anchors that follow the answers do not predict held-out answers clearly "
+            "better than those without, but rows that follow all answers do",
+        )
+
+    def tree(self) -> NDArray[np.float64]:
+        """Return a hierarchy of the rows, each at the place of its nearest anchor."""
+        positions = self.anchors[self.links.nearest[:, 0]].astype(np.float64)
+        return tree_of_positions(self.result.labels, positions)
+
+    def neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
+        """Return the fitted rows that share anchors with some of them.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Row numbers.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_samples)
+            Up to ten entries in each of these rows, none in the others: sums over shared anchors of
+            the products of weights.
+        """
+        n, n_near = self.links.nearest.shape
+        entries = self.links.weight.ravel(), self.links.nearest.ravel(), np.arange(n + 1) * n_near
+        linked = csr_array(entries, shape=(n, len(self.anchors)))
+        chosen = np.asarray(rows, dtype=np.int64)
+        found = csr_array((n, n))
+        for start, end in blocks(len(chosen), EXPLAINED_ROWS):
+            here = chosen[start:end]
+            select = csr_array((np.ones(len(here)), (here, here)), shape=(n, n))
+            found = csr_array(found + largest_stored(select @ linked @ linked.T, N_NEIGHBORS))
+        return found
+
+
+def fit_on_anchors(
+    model: Any,
+    X: Any,
+    known: Constraints,
+    options: Options,
+    callback: Callable[[int, int], None] | None = None,
+) -> Anchored:
+    """Cluster anchors, then all rows.
+
+    Parameters
+    ----------
+    model : GuidedClustering
+        Not fitted; its parameters are those of the fit on the anchors.
+    X : ndarray or csr_array of shape (n_samples, n_features)
+        Features.
+    known : Constraints
+        All answers.
+    options : Options
+        Further parameters.
+    callback : callable, default=None
+        Passed to the fit on the anchors.
+
+    Returns
+    -------
+    Anchored
+
+    Notes
+    -----
+    Each step reads a block of rows and what is known of the anchors, so that rows need not be in
+    memory together. Time O(N·R·d) for linking N rows of d columns to R anchors, as matrix products;
+    O(N + A) for A answers; and the fit on the anchors, which depends neither on N nor on A. Memory
+    O(N + A + R·K) beside the features.
+    """
+    of_space, of_anchors, of_folds, of_moved = options.seeds
+    sample = sampled(X, of_space)
+    space = FeatureSpace.fit(sample, options.metric, options.standardize, of_space)
+    rows = _columns(sample, space, options.n_jobs)
+    anchors = choose_anchors(rows, options.n_anchors, of_anchors, options.n_jobs)
+    del sample, rows
+    links = link_all(X, space, anchors, options.n_jobs, options.verbose)
+    informative = informative_answers(known)
+    fold = hold_out(informative, of_folds)
+    kept = informative if fold is None else fold.kept
+    moved = moved_answers(kept, links.nearest[:, 0], len(anchors), of_moved)
+    _reduce_groups(model, len(anchors))
+    _fit_members(model, anchors, moved, callback)
+    starts = _starts(model, anchors)
+    is_trusted = model.regime_ != "features"
+    found = cluster_rows(starts, links, informative, fold, options.n_jobs, is_trusted=is_trusted)
+    result = _result(model, found, known, informative)
+    return Anchored(model, space, anchors, found.anchors, links, result)
+
+
+def _columns(X: Any, space: FeatureSpace, n_jobs: int | None) -> NDArray[np.float32]:
+    """Map rows to the columns of the space, in single precision."""
+    parts = in_threads(
+        lambda part: space.transform(X[slice(*part)]).astype(np.float32),
+        blocks(X.shape[0], LINKED_ROWS),
+        n_jobs=n_jobs,
+    )
+    return np.concatenate(parts)
+
+
+def _reduce_groups(model: Any, n_anchors: int) -> None:
+    """Reduce the number of groups to that of different anchors."""
+    if model.n_clusters is not None and model.n_clusters > n_anchors:
+        warn(
+            f"GuidedClustering(n_clusters={model.n_clusters}): there are only {n_anchors} "
+            "different rows",
+            FewerGroupsWarning,
+        )
+        model.set_params(n_clusters=n_anchors)
+
+
+def _fit_members(
+    model: Any, anchors: NDArray[np.float32], moved: Constraints, callback: Any
+) -> None:
+    """Fit the model; few anchors are repeated, as their rows are: few rows have few groups."""
+    n_times = -(-LEAST_ANCHORS // len(anchors))
+    rows = np.tile(anchors.astype(np.float64), (n_times, 1))
+    known = Constraints(len(rows)).with_tables(moved.tables, moved.annotators)
+    model.fit(rows, constraints=known, callback=callback)
+
+
+def _starts(model: Any, anchors: NDArray[np.float32]) -> dict[str, Memberships]:
+    """Return clusterings of the anchors: the fitted one, and Ward's, best for many groups."""
+    fitted = model.probabilities_[: len(anchors)]
+    starts = {BY_ANCHORS: Memberships.largest_of(fitted, N_OF_ANCHOR)}
+    n_clusters = fitted.shape[1]
+    if isinstance(model.pool, str) and len(anchors) > n_clusters:
+        labels = fcluster(ward(pdist(anchors)), n_clusters, "maxclust") - 1
+        of_ward = np.ones(len(labels)), (np.arange(len(labels)), labels)
+        one_each = csr_array(of_ward, shape=(len(labels), n_clusters))
+        starts[BY_WARD] = Memberships.largest_of(one_each, N_OF_ANCHOR)
+    return starts
+
+
+def _result(
+    model: Any, found: ClusteredRows, known: Constraints, informative: Constraints
+) -> Result:
+    """Compute the fitted attributes."""
+    labels, rate = found.rows.labels, found.errors.rate
+    confusion = final_confusion(found.errors, found.answered, found.shared)
+    return Result(
+        labels=labels,
+        probabilities=found.rows.as_sparse(),
+        error_rate=rate.rate,
+        error_interval=rate.interval,
+        confusion=confusion,
+        answer_posterior=answer_doubts(known, found.answered, found.shared, confusion),
+        scores=model.scores_ | found.scores,
+        weights=model.weights_ | found.weights,
+        n_violated=n_violated(labels, informative),
+    )

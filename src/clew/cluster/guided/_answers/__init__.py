@@ -1,0 +1,1 @@
+"""Groups from answers alone: in spaces of answers, by belief propagation, and identities."""

@@ -1,0 +1,230 @@
+"""Clusterings that follow answers alone, and when they are worth fitting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from clew._warnings import silenced
+from clew.cluster.correlation.correlation_clustering import CorrelationClustering
+from clew.cluster.guided._answers.group_model import groups_of_answers
+from clew.cluster.guided._answers.spaces import SPACES, Space, Spaces, SpaceScore, about_three_rows
+from clew.cluster.guided._ensemble.ensemble import (
+    TEMPER,
+    Clustering,
+    Ensemble,
+    Fold,
+    Labels,
+    as_labels,
+    held_out_log_likelihood,
+)
+from clew.cluster.guided._ensemble.folds import Answers
+from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensus_of
+from clew.cluster.guided._members.members import BEST_PRIOR
+from clew.constraints import Constraints
+
+__all__ = [
+    "ALONE",
+    "CORRELATION",
+    "MAX_MEMBERS",
+    "are_answers_dense",
+    "are_pairs_foremost",
+    "blended_with_spaces",
+    "follows_answers_alone",
+    "members_of_answers",
+]
+
+Floats = NDArray[np.float64]
+
+#: Largest number of members that follow answers alone: two in each of three spaces, and two more.
+MAX_MEMBERS = 8
+ALONE, CORRELATION = "groups of answers", "correlation clustering"
+#: Answers alone can form groups if rows take part in so many different questions on the average.
+LEAST_DEGREE = 3.0
+#: Fewer answers about three rows cannot show that a space explains them better than groups.
+FEWEST_ANSWERS = 10
+#: A space must raise the held-out log-likelihood of answers about three rows by this much over
+#: the best partition.
+LEAST_LEAD = 4.0
+#: Spaces that predict fewer held-out answers by more than one standard error get less weight.
+LEAST_SPACE_WEIGHT = 0.1
+N_STARTS = 3
+TODAY = "groups of features and answers"
+
+
+def are_answers_dense(known: Constraints) -> bool:
+    """Whether answers are many enough to form groups without features."""
+    pairs, *three = known.tables
+    is_definite = (pairs.answers >= 0) & (pairs.weights > 0)
+    n_asked = 2 * len(np.unique(np.sort(pairs.rows[is_definite], axis=1), axis=0))
+    n_asked += 3 * sum(int(((table.answers >= 0) & (table.weights > 0)).sum()) for table in three)
+    return n_asked >= LEAST_DEGREE * known.n_samples
+
+
+def are_pairs_foremost(known: Constraints) -> bool:
+    """Whether most definite answers are about pairs."""
+    n_pairs, *n_three = (float(table.weights[table.answers >= 0].sum()) for table in known.tables)
+    return n_pairs > sum(n_three)
+
+
+def members_of_answers(
+    spaces: Spaces, answers: Answers, n_clusters: int, seed: int
+) -> list[Clustering]:
+    """Return the clusterings that follow answers alone, or foremost.
+
+    Parameters
+    ----------
+    spaces : Spaces
+        Spaces of the same answers.
+    answers : Answers
+        The answers.
+    n_clusters : int
+        Number of groups.
+    seed : int
+        Seed of the search.
+
+    Returns
+    -------
+    list of Clustering
+        k-means and Ward's linkage in the spaces. If most answers are about pairs, also belief
+        propagation and correlation clustering. From answers about three rows these two would make
+        fewer and larger groups than wanted, because questions about rows of three groups are open.
+    """
+    found = spaces.members(n_clusters)
+    if are_pairs_foremost(answers.known):
+        alone = partial(_alone, spaces, answers, n_clusters, seed)
+        found.append(Clustering(ALONE, alone, BEST_PRIOR))
+        found.append(Clustering(CORRELATION, partial(_correlation, answers, n_clusters, seed)))
+    return found
+
+
+def follows_answers_alone(name: str) -> bool:
+    """Whether a member of this name uses no features."""
+    alone = [space.name for space in SPACES if space.features is None]
+    return name in (ALONE, CORRELATION) or name.startswith(tuple(f"{of}, " for of in alone))
+
+
+def _alone(
+    spaces: Spaces, answers: Answers, n_clusters: int, seed: int, fold: int | None
+) -> Labels | Floats:
+    known = answers.known if fold is None else answers.folds[fold].kept
+    start = spaces.kmeans(SPACES[0], n_clusters, seed, fold)
+    return groups_of_answers(known, n_clusters, seed, start)
+
+
+def _correlation(answers: Answers, n_clusters: int, seed: int, fold: int | None) -> Labels:
+    known = answers.known if fold is None else answers.folds[fold].kept
+    model = CorrelationClustering(n_clusters, random_state=seed)
+    with silenced():  # held-out answers judge the result
+        return model.fit(constraints=known.as_pairs()).labels_
+
+
+def blended_with_spaces(
+    spaces: Spaces,
+    today: Consensus,
+    first: Consensus,
+    answers: Answers,
+    n_clusters: int,
+    seed: int,
+) -> tuple[Consensus, float, Space] | None:
+    """Give groups in spaces a share of the result, if spaces explain answers clearly better.
+
+    Answers about three rows are often graded: their probabilities follow from distances, and
+    groups explain them badly.
+
+    Parameters
+    ----------
+    spaces : Spaces
+        Spaces of the same answers.
+    today : Consensus
+        The last consensus of features and answers.
+    first : Consensus
+        The first one; its members are compared with the spaces, too.
+    answers : Answers
+        The answers.
+    n_clusters : int
+        Number of groups.
+    seed : int
+        Seed of the consensus.
+
+    Returns
+    -------
+    consensus : Consensus
+        The blend.
+    share : float
+        Weight of the spaces in it, in [0, 1].
+    best : Space
+        The space that predicts most held-out answers.
+
+    Spaces that do not explain held-out answers clearly better return None.
+    """
+    folds = [Fold(fold.kept, about_three_rows(fold.held)) for fold in answers.folds]
+    n_held = sum(float(table.weights.sum()) for fold in folds for table in fold.held.tables)
+    if n_held < FEWEST_ANSWERS or are_pairs_foremost(answers.known):
+        return None
+    scores = {space: spaces.score(space) for space in spaces.available}
+    of_partitions = max(_best_of(one.ensemble, folds) for one in (first, today))
+    if max(score.log_likelihood for score in scores.values()) - of_partitions < LEAST_LEAD:
+        return None
+    best = max(scores, key=lambda space: scores[space].accuracy)
+    share = _share(spaces, best, today, folds, n_clusters, seed)
+    weights = _space_weights(scores, n_held)
+    clusterings = {space: spaces.clusterings(space, n_clusters, N_STARTS) for space in weights}
+    total = sum(weights.values()) * 2
+    prior: dict[str, float] = {TODAY: 1 - share}
+    for space, weight in weights.items():
+        *starts, ward = clusterings[space]
+        prior |= {one.name: share * weight / total / len(starts) for one in starts}
+        prior[ward.name] = share * weight / total
+    every = [one for of_space in clusterings.values() for one in of_space]
+    ensemble = Ensemble(
+        whole={one.name: one.fitted_to(None) for one in every} | {TODAY: today.labels},
+        of_folds=[
+            {one.name: as_labels(one.fitted_to(at)) for one in every} | {TODAY: today.of_folds[at]}
+            for at in range(len(folds))
+        ],
+        scores=dict.fromkeys(prior, np.nan),
+        weights={name: w if w > 1e-3 else 0.0 for name, w in prior.items()},
+    )
+    return consensus_of(ensemble, answers, n_clusters, seed), share, best
+
+
+def _best_of(ensemble: Ensemble, folds: Sequence[Fold]) -> float:
+    """Return the largest held-out log-likelihood of the members fitted to all folds."""
+    names = set.intersection(*(set(of_fold) for of_fold in ensemble.of_folds))
+    return max(
+        held_out_log_likelihood([of_fold[name] for of_fold in ensemble.of_folds], folds)[0]
+        for name in names
+    )
+
+
+def _space_weights(scores: dict[Space, SpaceScore], n_held: float) -> dict[Space, float]:
+    """Weigh spaces by accuracy: likelihood would choose the response, not the geometry."""
+    best = max(score.accuracy for score in scores.values())
+    error = np.sqrt(0.25 / n_held)
+    weights = {
+        space: float(np.exp(-max(0.0, (best - score.accuracy) / error - 1)))
+        for space, score in scores.items()
+    }
+    return {space: weight for space, weight in weights.items() if weight >= LEAST_SPACE_WEIGHT}
+
+
+def _share(
+    spaces: Spaces,
+    best: Space,
+    today: Consensus,
+    folds: Sequence[Fold],
+    n_clusters: int,
+    seed: int,
+) -> float:
+    """Compare groups in the best space with today's by what they keep of the space."""
+    lead = 0.0
+    for at, fold in enumerate(folds):
+        own = spaces.kmeans(best, n_clusters, seed, at)
+        lead += spaces.centered_score(best, own, at, fold.held)
+        lead -= spaces.centered_score(best, today.of_folds[at], at, fold.held)
+    return float(expit(TEMPER * lead))

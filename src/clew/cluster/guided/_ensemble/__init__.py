@@ -1,0 +1,1 @@
+"""Clusterings scored by held-out answers, their weights and their consensus."""

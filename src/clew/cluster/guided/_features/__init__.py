@@ -1,0 +1,1 @@
+"""What members read: features or coordinates of distances, and views of them."""

@@ -1,0 +1,69 @@
+"""What depends on features only: views, the neighbor graph and the smoothers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from clew.cluster.guided._features.distance_space import DistanceSpace
+from clew.cluster.guided._features.feature_space import FeatureSpace, Metric
+from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother, Smoother
+
+__all__ = ["Prepared"]
+
+#: Neighbors of each row in the graph of the smoother.
+N_NEIGHBORS = 10
+
+
+class Prepared(NamedTuple):
+    """Features as members read them, and what smooths groups over them."""
+
+    space: Any
+    """`FeatureSpace` or `DistanceSpace`."""
+    views: Views
+    graph: csr_array
+    ridge: RidgeSmoother
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[np.float64] | csr_array,
+        metric: Metric | Literal["precomputed"],
+        standardize: bool | Literal["auto"],
+        seeds: tuple[int, int],
+        n_jobs: int | None,
+    ) -> Self:
+        """Prepare features.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array of shape (n_samples, n_features)
+            Features; distances if `metric` is "precomputed".
+        metric, standardize
+            As `FeatureSpace.fit` takes them.
+        seeds : tuple of int
+            Seeds of the views and of the smoother.
+        n_jobs : int or None
+            Threads.
+
+        Returns
+        -------
+        Prepared
+        """
+        space: Any
+        if metric == "precomputed":
+            space = DistanceSpace.fit(cast(NDArray[np.float64], X), seeds[0])
+        else:
+            space = FeatureSpace.fit(X, metric, standardize, seeds[0])
+        views = Views(space.transform(X), seeds[0], n_jobs)
+        graph = views.read("neighbors", N_NEIGHBORS)
+        return cls(space, views, graph, RidgeSmoother(views.X, seeds[1]))
+
+    @property
+    def smoothers(self) -> dict[str, Smoother]:
+        """The smoothers of features."""
+        return {"neighbors": NeighborSmoother(self.graph), "ridge": self.ridge}

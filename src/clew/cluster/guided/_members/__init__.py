@@ -1,0 +1,1 @@
+"""The pool: base clusterings, and the answers that each of them gets."""

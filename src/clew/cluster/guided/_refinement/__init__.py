@@ -1,0 +1,1 @@
+"""Groups that agree with the nearest rows and with the answers."""

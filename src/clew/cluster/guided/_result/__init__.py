@@ -1,0 +1,1 @@
+"""What a fit found: groups, doubts, what decided them, and explanations."""

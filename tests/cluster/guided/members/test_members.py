@@ -1,0 +1,127 @@
+"""Members of the pool: their views, which are constrained, and which are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
+
+from clew import Constraints
+from clew.cluster import PCKMeans
+from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._members.members import Member, checked_members, default_members
+from clew.exceptions import InvalidParameterError
+
+X, Y = make_blobs(60, centers=3, cluster_std=1.0, random_state=0)
+KNOWN = Constraints.from_labels(Y, 60, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def views():
+    return Views(X, 0).constrained_by(KNOWN)
+
+
+@pytest.mark.parametrize("candidate", default_members(3, 60), ids=lambda candidate: candidate.name)
+def test_each_member_clusters_the_rows(candidate, views):
+    labels = candidate.partition(views)
+    assert labels.dtype == np.int64
+    assert set(labels) == {0, 1, 2}
+    assert adjusted_rand_score(Y, labels) > 0.3
+
+
+def test_names_differ_and_some_need_no_answers():
+    for n in (60, 10_000):
+        pool = default_members(3, n)
+        names = [candidate.name for candidate in pool]
+        assert len(set(names)) == len(names)
+        follow = [candidate.is_constrained for candidate in pool]
+        assert any(follow)
+        assert not all(follow)
+    assert "ward" in {candidate.name for candidate in default_members(3, 60)}
+    assert "ward" not in {candidate.name for candidate in default_members(3, 10_000)}
+
+
+def test_many_groups_of_many_rows_are_found_by_fast_members():
+    names = [[one.name for one in default_members(k, n)] for k, n in ((51, 2_501), (300, 30_000))]
+    assert names == [["k-means", "ward"]] * 2
+    assert len(default_members(51, 2_500)) == len(default_members(50, 2_501)) == 14
+
+
+def test_members_that_honor_answers_or_read_constrained_views_are_constrained():
+    assert Member("a", PCKMeans(3)).is_constrained
+    assert Member("b", KMeans(3), "constrained forest").is_constrained
+    assert not Member("c", KMeans(3), "forest").is_constrained
+
+
+def test_constrained_members_get_the_answers():
+    against = Constraints.from_pairs(cannot_link=[(0, 1)], n_samples=4)
+    rows = np.array([[0.0], [0.1], [5.0], [5.1]])
+    seen = []
+
+    class Spy(PCKMeans):
+        def fit(self, X, y=None, *, constraints=None, callback=None):
+            seen.append(constraints)
+            return super().fit(X, constraints=constraints)
+
+    Member("spy", Spy(2)).partition(Views(rows, 0).constrained_by(against))
+    assert seen == [against]
+
+
+def test_labels_are_numbered_from_0():
+    rows = np.array([[0.0], [0.1], [5.0], [5.1], [99.0]])
+    labels = Member("noise", DBSCAN(1.0, min_samples=2)).partition(Views(rows, 0))
+    np.testing.assert_array_equal(np.unique(labels), [0, 1, 2])
+
+
+def test_what_was_given_is_not_changed():
+    given = [("ward", AgglomerativeClustering(3)), ["k-means", KMeans(3)]]
+    pool = checked_members(given)
+    assert [candidate.name for candidate in pool] == ["ward", "k-means"]
+    pool[1].partition(Views(X, 0))
+    assert not hasattr(given[1][1], "labels_")
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        ("best", r"list of \(name, clusterer\) pairs"),
+        ([], r"list of \(name, clusterer\) pairs"),
+        ([KMeans(3)], r"list of \(name, clusterer\) pairs"),
+        ([("a", KMeans(3), 3)], r"list of \(name, clusterer\) pairs"),
+        ([("a", KMeans(3)), ("a", KMeans(2))], "different strings"),
+        ([(1, KMeans(3))], "different strings"),
+        ([("a", PCA())], "not a clusterer: PCA"),
+        ([("a", "ward")], "not an estimator: 'ward'"),
+    ],
+)
+def test_invalid_pools_are_refused(pool, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        checked_members(pool)
+
+
+@pytest.mark.parametrize("pool", [None, 3, KMeans(3)])
+def test_a_pool_that_is_not_a_list_is_refused(pool):
+    with pytest.raises(InvalidParameterError, match=r"list of \(name, clusterer\) pairs"):
+        checked_members(pool)
+
+
+def test_a_member_that_fails_is_named():
+    rows = X[:12]
+    (member,) = checked_members([("mine", KMeans(20))])
+    with pytest.raises(ValueError, match="n_samples=12") as failure:
+        member.partition(Views(rows, 0))
+    assert failure.value.__notes__ == ["Raised by 'mine', a member of the pool."]
+
+
+def test_rows_that_are_left_out_are_one_group():
+    rows = np.r_[np.zeros((5, 2)), np.ones((5, 2)), [[9.0, 9.0], [20.0, 20.0]]]
+    (member,) = checked_members([("dense", DBSCAN(0.5, min_samples=3))])
+    assert member.partition(Views(rows, 0)).tolist() == [1] * 5 + [2] * 5 + [0] * 2
+
+
+def test_names_are_words():
+    with pytest.raises(InvalidParameterError, match="different strings"):
+        checked_members([(["a"], KMeans(3))])

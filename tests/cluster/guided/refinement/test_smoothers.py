@@ -1,0 +1,138 @@
+"""Smoothers: each row is predicted from the other rows alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics import euclidean_distances
+
+from clew.cluster.guided._refinement.smoothers import (
+    RIDGE,
+    WIDTH,
+    NeighborSmoother,
+    RidgeSmoother,
+    Smoother,
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(30, 2)), rng.dirichlet(np.ones(3), 30)
+
+
+def ranks(X):
+    """The share of rows below, ties counted half."""
+    below = (X[:, None, :] > X[None, :, :]).sum(axis=1)
+    ties = (X[:, None, :] == X[None, :, :]).sum(axis=1)
+    return (below + ties / 2) / len(X)
+
+
+def refitted(X, q):
+    """Ridge regression with an intercept, refitted without each row in turn.
+
+    The model has the features of all rows, of which each has the kernel as inner product, centered
+    over all rows, so that the sum of squares of the coefficients is the penalty.
+    """
+    places = ranks(X)
+    squared = euclidean_distances(places, squared=True)
+    width = WIDTH * np.median(squared[squared > 0])
+    value, vectors = np.linalg.eigh(RBF(np.sqrt(width / 2))(places))
+    features = vectors * np.sqrt(np.maximum(value, 0.0))
+    n, expected = len(X), np.empty_like(q)
+    penalty = np.diag([RIDGE * n] * n + [0.0])
+    features = np.column_stack([features - features.mean(axis=0), np.ones(n)])
+    for row in range(n):
+        kept = np.arange(n) != row
+        gram = features[kept].T @ features[kept] + penalty
+        expected[row] = features[row] @ np.linalg.solve(gram, features[kept].T @ q[kept])
+    return expected
+
+
+def test_ridge_leaves_each_row_out(rows):
+    X, q = rows
+    np.testing.assert_allclose(RidgeSmoother(X).smooth(q), refitted(X, q), atol=1e-6)
+
+
+def test_the_prediction_of_a_row_does_not_depend_on_its_own_memberships(rows):
+    X, q = rows
+    graph = csr_array(np.exp(-euclidean_distances(X)) * (1 - np.eye(len(X))))
+    for smoother in (RidgeSmoother(X), NeighborSmoother(graph)):
+        before = smoother.smooth(q)
+        other = q.copy()
+        other[4] = [0, 0, 1]
+        after = smoother.smooth(other)
+        np.testing.assert_allclose(after[4], before[4], atol=1e-10)
+        assert np.abs(after - before).max() > 0.01
+
+
+def test_ridge_predicts_new_rows():
+    X = np.linspace(0, 1, 60)[:, None]
+    q = np.eye(2)[(X[:, 0] > 0.5).astype(int)]
+    smoother = RidgeSmoother(X)
+    found = smoother.predict(q, np.array([[0.1], [0.9], [-50.0], [50.0]]))
+    np.testing.assert_array_equal(found.argmax(axis=1), [0, 1, 0, 1])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
+def test_ridge_predictions_of_fitted_rows_are_the_fit(rows):
+    # What is left out and what is fitted differ by the row's own share, and by nothing else.
+    X, q = rows
+    smoother = RidgeSmoother(X)
+    fitted, left_out = smoother.predict(q, X), smoother.smooth(q)
+    own = (fitted - left_out) / (q - left_out)
+    np.testing.assert_allclose(own, own[:, :1] @ np.ones((1, 3)), atol=1e-6)
+    assert own.min() > 0
+    assert own.max() < 1
+
+
+@pytest.mark.parametrize("change", [np.exp, np.cbrt, lambda X: 1e9 * X + 5])
+def test_ridge_sees_only_the_order_of_values(rows, change):
+    X, q = rows
+    new = np.random.default_rng(1).normal(size=(8, 2))
+    first, other = RidgeSmoother(X), RidgeSmoother(change(X))
+    np.testing.assert_allclose(first.smooth(q), other.smooth(q), atol=1e-12)
+    np.testing.assert_allclose(first.predict(q, new), other.predict(q, change(new)), atol=1e-12)
+
+
+def test_constant_features_and_equal_rows():
+    rng = np.random.default_rng(2)
+    q = rng.dirichlet(np.ones(3), 20)
+    mean = (q.sum(axis=0) - q) / 19
+    np.testing.assert_allclose(RidgeSmoother(np.ones((20, 3))).smooth(q), mean, atol=1e-9)
+    X = np.repeat(rng.normal(size=(10, 2)), 2, axis=0)
+    q = np.repeat(np.eye(2)[np.arange(10) % 2], 2, axis=0)
+    found = RidgeSmoother(X).smooth(q)
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(found.argmax(axis=1), q.argmax(axis=1))
+    with_constant = RidgeSmoother(np.column_stack([X, np.full(20, 3.0)])).smooth(q)
+    np.testing.assert_allclose(found, with_constant, atol=1e-9)
+
+
+def test_few_pivots_do_nearly_as_well(monkeypatch):
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], 100)
+    X = rng.normal(size=(300, 2)) + 3 * np.eye(3)[y][:, :2]
+    q = np.eye(3)[y]
+    whole = RidgeSmoother(X).smooth(q)
+    monkeypatch.setattr("clew.cluster.guided._refinement.smoothers.MAX_PIVOTS", 60)
+    for seed in range(2):
+        found = RidgeSmoother(X, seed).smooth(q)
+        assert (found.argmax(axis=1) == whole.argmax(axis=1)).mean() > 0.97
+
+
+@pytest.mark.parametrize(
+    ("X", "words"), [([[0.0], [np.nan]], "NaN"), ([[0.0], [np.inf]], "infinity"), ([], "2D")]
+)
+def test_ridge_of_rows_that_are_none_is_refused(X, words):
+    with pytest.raises(ValueError, match=words):
+        RidgeSmoother(X)
+
+
+def test_neighbors_vote_by_affinity():
+    graph = csr_array(np.array([[0, 3, 1], [1, 0, 0], [0, 0, 0]], float))
+    smoother: Smoother = NeighborSmoother(graph)
+    q = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(smoother.smooth(q), [[0.75, 0.25], [0.5, 0.5], [0, 0]])
