@@ -27,7 +27,13 @@ BUILT_IN = {
 }
 
 
-WARNINGS = {"DeadEndWarning", "FewerGroupsWarning", "IgnoredColumnsWarning", "NoGroupsWarning"}
+WARNINGS = {
+    "DeadEndWarning",
+    "DistancesAsFeaturesWarning",
+    "FewerGroupsWarning",
+    "IgnoredColumnsWarning",
+    "NoGroupsWarning",
+}
 
 
 def test_every_error_is_listed_here():

@@ -11,11 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
-from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew._warnings import warn
+from clew.exceptions import (
+    DistancesAsFeaturesWarning,
+    InvalidDataError,
+    InvalidParameterError,
+)
 
 __all__ = [
+    "DIAGONAL_TOLERANCE",
+    "SYMMETRY_TOLERANCE",
     "Allowed",
     "AllowedValues",
     "check_data",
@@ -23,7 +31,17 @@ __all__ = [
     "check_matrix",
     "check_n_clusters",
     "check_parameters",
+    "seems_distances",
+    "warn_of_distances",
 ]
+
+ROWS_PER_BLOCK = 1024
+#: Largest difference of entries (i, j) and (j, i) of a symmetric matrix, as a share of its largest
+#: entry: rounding of single precision.
+SYMMETRY_TOLERANCE = 1e-6
+#: Largest distance of a row to itself, as a share of the largest distance. Distances computed from
+#: inner products in single precision have roots of rounding errors there.
+DIAGONAL_TOLERANCE = 1e-3
 
 
 #: Held while scikit-learn converts arrays. Reentrant, because a conversion may call any code.
@@ -115,6 +133,8 @@ def check_n_clusters(estimator: Any, n_samples: int) -> None:
 def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> NDArray[np.float64]:
     """Validate features as scikit-learn does: finite, two-dimensional, at least two rows.
 
+    In `fit` it warns if an estimator of features is given what seem to be distances.
+
     Returns
     -------
     ndarray of shape (n_samples, n_features), float64
@@ -122,7 +142,44 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> N
     checked: NDArray[np.float64] = check_data(
         estimator, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
     )
+    if reset:
+        warn_of_distances(estimator, checked)
     return checked
+
+
+def seems_distances(X: Any) -> bool:
+    """Whether a matrix is square, symmetric and 0 or more, with zeros on its diagonal.
+
+    All of it up to rounding. Matrices of zeros, of fewer than three rows, and sparse ones are not.
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
+        return False
+    largest = float(X.max())
+    if largest <= 0 or not X.min() >= 0:
+        return False
+    gap = SYMMETRY_TOLERANCE * largest
+    if np.diagonal(X).max() > DIAGONAL_TOLERANCE * largest or abs(X[0] - X[:, 0]).max() > gap:
+        return False
+    starts = range(0, len(X), ROWS_PER_BLOCK)
+    rows = (slice(start, start + ROWS_PER_BLOCK) for start in starts)
+    return all(bool((abs(X[block] - X[:, block].T) <= gap).all()) for block in rows)
+
+
+def warn_of_distances(estimator: BaseEstimator, X: Any) -> None:
+    """Warn if an estimator of features is given what seem to be distances."""
+    if get_tags(estimator).input_tags.pairwise or not seems_distances(X):
+        return
+    name = type(estimator).__name__
+    do = (
+        f"use {name}(metric='precomputed')"
+        if "metric" in estimator.get_params(deep=False)
+        else "use a class that takes them, such as GuidedClustering(metric='precomputed')"
+    )
+    warn(
+        f"{name} takes X for features, but X is square and symmetric with zeros on its diagonal: "
+        f"if these are distances, {do}",
+        DistancesAsFeaturesWarning,
+    )
 
 
 def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
@@ -139,16 +196,22 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
         return validate_data(estimator, X, **checks)
 
 
-def check_matrix(X: ArrayLike) -> NDArray[np.float64]:
+def check_matrix(X: Any, **checks: Any) -> Any:
     """Validate the features given to a function: finite, two-dimensional, at least two rows.
+
+    Parameters
+    ----------
+    X : array-like
+        Features.
+    **checks
+        Other checks, as scikit-learn's `check_array` takes them.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_features), float64
+    ndarray of shape (n_samples, n_features), float64 unless `checks` say otherwise
     """
     with _CONVERTING:
-        checked: NDArray[np.float64] = check_array(X, dtype=np.float64, ensure_min_samples=2)
-    return checked
+        return check_array(X, **{"dtype": np.float64, "ensure_min_samples": 2} | checks)
 
 
 def check_rectangular(values: ArrayLike, name: str) -> NDArray[Any]:

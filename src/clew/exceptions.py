@@ -11,6 +11,7 @@ __all__ = [
     "ClewWarning",
     "DatasetNotFoundError",
     "DeadEndWarning",
+    "DistancesAsFeaturesWarning",
     "FewerGroupsWarning",
     "FileFormatError",
     "IgnoredColumnsWarning",
@@ -133,6 +134,10 @@ class ClewWarning(UserWarning):
 
 class DeadEndWarning(ClewWarning):
     """Answers forbid further merges, so there are more groups than `n_clusters`."""
+
+
+class DistancesAsFeaturesWarning(ClewWarning):
+    """A method of features got a matrix that seems to hold distances between all pairs of rows."""
 
 
 class FewerGroupsWarning(ClewWarning):

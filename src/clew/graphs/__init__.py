@@ -1,12 +1,15 @@
-"""Neighbor graphs, Gaussian affinities with local scales, and checks of given affinities."""
+"""Neighbor graphs, Gaussian affinities with local scales, checks of affinities and distances."""
 
 from clew.graphs._checks import (
-    SYMMETRY_TOLERANCE,
     check_affinity,
     check_dense_size,
-    check_distances,
     check_n_neighbors,
     check_square,
+)
+from clew.graphs._distances import (
+    check_distances,
+    check_distances_to_fitted,
+    n_rows_of_condensed,
 )
 from clew.graphs._local_scale import (
     COINCIDENT,
@@ -24,23 +27,27 @@ from clew.graphs._neighbors import (
     resolved_n_neighbors,
 )
 from clew.graphs._search import NeighborSearch
+from clew.graphs._triangles import TriangleCheck, check_triangles
 
 __all__ = [
     "COINCIDENT",
-    "SYMMETRY_TOLERANCE",
     "LocalScales",
     "NeighborSearch",
+    "TriangleCheck",
     "check_affinity",
     "check_dense_size",
     "check_distances",
+    "check_distances_to_fitted",
     "check_n_neighbors",
     "check_square",
+    "check_triangles",
     "coincide",
     "largest_entries",
     "largest_stored",
     "local_gaussian",
     "local_scale_graph",
     "local_scales",
+    "n_rows_of_condensed",
     "nearest_graph",
     "resolved_n_neighbors",
     "scaled_squares",

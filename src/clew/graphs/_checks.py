@@ -1,4 +1,4 @@
-"""Checks of precomputed matrices: affinities, distances and kernels."""
+"""Checks of precomputed matrices: affinities and kernels."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from scipy.sparse import csr_array, issparse
 
 from clew._limits import MAX_DENSE_ROWS
 from clew._parallel import blocks
-from clew._validation import Allowed
+from clew._validation import SYMMETRY_TOLERANCE, Allowed
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 
 __all__ = [
     "check_affinity",
     "check_dense_size",
-    "check_distances",
     "check_n_neighbors",
     "check_square",
 ]
 
 ROWS_PER_BLOCK = 1024
-SYMMETRY_TOLERANCE = 1e-6
 
 
 def check_affinity(
@@ -50,32 +48,6 @@ def check_affinity(
             f"Negative values in data: affinities must be 0 or more, got {entries.min():g}. To use "
             "distances, turn them into affinities by "
             "clew.similarity.AdaptiveKNN(metric='precomputed')"
-        )
-
-
-def check_distances(distances: NDArray[np.floating]) -> None:
-    """Check precomputed distances.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n)
-        Distances.
-
-    Raises
-    ------
-    InvalidDataError
-        If the matrix is not square and symmetric, has negative entries, or its diagonal is not 0.
-    """
-    check_square(distances, "distance matrix")
-    if distances.min() < 0:
-        raise InvalidDataError(
-            f"Negative values in data: distances must be 0 or more, got {distances.min():g}"
-        )
-    largest = float(np.diagonal(distances).max())
-    if largest > SYMMETRY_TOLERANCE * float(distances.max()):
-        raise InvalidDataError(
-            "the diagonal of a distance matrix must be 0, but its largest entry is "
-            f"{largest:g}; is this an affinity matrix?"
         )
 
 

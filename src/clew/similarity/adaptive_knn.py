@@ -11,17 +11,18 @@ from scipy.sparse import csr_array, issparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Transformer, guarded_fit
 from clew._parallel import Progress, blocks
 from clew._units import Units
-from clew._validation import Allowed, check_parameters
+from clew._validation import Allowed, check_data, check_parameters, warn_of_distances
 from clew.graphs import (
     LocalScales,
     NeighborSearch,
     check_dense_size,
     check_distances,
+    check_distances_to_fitted,
     check_n_neighbors,
     largest_stored,
     local_gaussian,
@@ -147,8 +148,6 @@ class AdaptiveKNN(Transformer):
         """
         check_parameters(self, self._allowed)
         rows = self._checked(X)
-        if self.metric == "precomputed":
-            check_distances(rows)
         if self.metric == "euclidean" and not issparse(rows):
             self._units = Units.around_median(rows)
         elif self.metric == "cosine":
@@ -230,12 +229,18 @@ class AdaptiveKNN(Transformer):
 
     def _checked(self, X: Any, *, reset: bool = True) -> Any:
         """Validate features, which may be sparse, or distances."""
-        may_be_sparse = "csr" if self.metric != "precomputed" else False
-        checked = validate_data(
-            self, X, reset=reset, accept_sparse=may_be_sparse, dtype=np.float64,
+        if self.metric == "precomputed":
+            return (
+                check_distances(X, estimator=self) if reset else check_distances_to_fitted(self, X)
+            )
+        checked = check_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float64,
             ensure_min_samples=2 if reset else 1,
         )  # fmt: skip
-        if not isinstance(checked, np.ndarray):
+        if isinstance(checked, np.ndarray):
+            if reset:
+                warn_of_distances(self, checked)
+        else:
             checked = csr_array(checked, copy=True)
             checked.sum_duplicates()
             checked.eliminate_zeros()

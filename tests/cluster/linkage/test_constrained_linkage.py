@@ -243,7 +243,7 @@ D4 = np.ones((4, 4)) - np.eye(4)
         (np.ones((4, 3)), "square"),
         (-D4, "Negative values"),
         (np.triu(D4), "symmetric"),
-        (np.eye(4), "diagonal of a distance matrix must be 0"),
+        (np.eye(4), "diagonal of distances must be 0"),
     ],
 )
 def test_invalid_distances_raise(D, message):

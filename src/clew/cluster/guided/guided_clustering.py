@@ -22,6 +22,7 @@ from clew._validation import (
     check_data,
     check_n_clusters,
     check_parameters,
+    warn_of_distances,
 )
 from clew.cluster.guided._anchors.fit import Options, fit_on_anchors
 from clew.cluster.guided._answers.answers_alone import MAX_MEMBERS, are_answers_dense
@@ -46,7 +47,7 @@ from clew.cluster.guided._steps import MAX_REFINED, MAX_REFINED_BY_ANSWERS
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
-from clew.graphs import check_distances
+from clew.graphs import check_distances, check_distances_to_fitted
 from clew.trust import AnswerDoubts, ConfusionMatrices
 
 __all__ = ["GuidedClustering"]
@@ -538,13 +539,16 @@ class GuidedClustering(ConstrainedClusterer):
 
     def _features(self, X: Any, *, reset: bool = True) -> Any:
         """Validate features, dense or sparse."""
-        is_precomputed = self.metric == "precomputed"
+        if self.metric == "precomputed":
+            return (
+                check_distances(X, estimator=self) if reset else check_distances_to_fitted(self, X)
+            )
         checked = check_data(
-            self, X, reset=reset, accept_sparse=False if is_precomputed else "csr",
-            dtype=np.float64, ensure_min_samples=2 if reset else 1,
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float64,
+            ensure_min_samples=2 if reset else 1,
         )  # fmt: skip
-        if is_precomputed and reset:
-            check_distances(checked)
+        if reset:
+            warn_of_distances(self, checked)
         return checked if isinstance(checked, np.ndarray) else csr_array(checked)
 
     def _takes_anchors(self, n_samples: int) -> bool:

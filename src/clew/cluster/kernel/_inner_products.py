@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import blocks
+from clew._validation import SYMMETRY_TOLERANCE
 from clew.exceptions import InvalidDataError
-from clew.graphs import SYMMETRY_TOLERANCE, check_square
+from clew.graphs import check_square
 from clew.similarity.kernels.feature_maps import KernelFunction, computed_kernel
 
 __all__ = ["KernelFunction", "Products", "check_kernel", "products_of", "weighted_products"]

@@ -26,7 +26,7 @@ from clew.cluster.kmeans._cannot_link_graph import MAX_STEPS, CannotLinkGraph
 from clew.cluster.kmeans._hard import Run, run_in_row_order, run_with_search
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
-from clew.graphs import check_distances
+from clew.graphs import check_distances, check_distances_to_fitted
 from clew.metrics import n_violated
 
 __all__ = ["COPKMeans"]
@@ -199,12 +199,13 @@ class COPKMeans(ConstrainedClusterer):
         self
         """
         check_parameters(self, self._allowed)
-        checked = check_features(self, X)
+        is_given = self.metric == "precomputed"
+        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
         hard = self._hard_answers(checked, constraints)
         closure = hard.closure()
         check_n_components(self, closure.n_components)
         graph = CannotLinkGraph(closure, self.n_clusters)
-        if self.metric == "precomputed":
+        if is_given:
             best = self._solve(Medoids(checked, closure.component), graph, callback)
             self.inertia_ = best.inertia
         else:
@@ -214,7 +215,7 @@ class COPKMeans(ConstrainedClusterer):
         groups, labels = np.unique(best.labels, return_inverse=True)
         self.labels_, self.n_iter_ = labels[closure.component], best.n_iter
         self.n_violated_ = n_violated(self.labels_, hard)
-        if self.metric == "precomputed":
+        if is_given:
             self.medoid_indices_ = best.centers[groups]
         else:
             self.cluster_centers_ = units.unscale(best.centers[groups])
@@ -236,16 +237,14 @@ class COPKMeans(ConstrainedClusterer):
             nearest group.
         """
         check_is_fitted(self, "labels_")
-        checked = check_features(self, X, reset=False)
         if self.metric == "precomputed":
+            checked = check_distances_to_fitted(self, X)
             return np.asarray(checked[:, self.medoid_indices_].argmin(axis=1))
-        return nearest_centers(checked, self.cluster_centers_)
+        return nearest_centers(check_features(self, X, reset=False), self.cluster_centers_)
 
     def _hard_answers(self, X: NDArray[np.float64], constraints: Constraints | None) -> Constraints:
         """Check data and answers; return the must-links and cannot-links of positive weight."""
         n = len(X)
-        if self.metric == "precomputed":
-            check_distances(X)
         check_n_clusters(self, n)
         return binding_answers(answers_for(self, constraints, n))
 

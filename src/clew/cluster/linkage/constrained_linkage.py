@@ -185,7 +185,8 @@ class ConstrainedLinkage(ConstrainedClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows.
+            Features, or distances between rows; distances may also be condensed, as SciPy's
+            ``pdist`` returns them.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
@@ -198,14 +199,12 @@ class ConstrainedLinkage(ConstrainedClusterer):
         self
         """
         check_parameters(self, self._allowed)
-        checked = check_features(self, X)
+        is_given = self.metric == "precomputed"
+        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
         n = len(checked)
-        if self.metric == "precomputed":
-            check_distances(checked)
         hard = binding_answers(answers_for(self, constraints, n))
         closure = hard.closure()
         self._check_numbers(n, closure.n_components)
-        is_given = self.metric == "precomputed"
         distances = given_distances(checked) if is_given else measured_distances(checked)
         merges = _solve(distances, closure, LINKAGES[self.linkage])
         n_merged = self._n_merged(merges, closure)
