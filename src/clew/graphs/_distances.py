@@ -103,12 +103,11 @@ def check_distances_to_fitted(estimator: BaseEstimator, D: ArrayLike) -> Any:
     Raises
     ------
     InvalidDataError
-        If a distance is negative, or not finite.
+        If a distance is negative.
     ValueError
-        If there is not one column for each fitted row.
+        If one is not finite, or there is not one column for each fitted row.
     """
-    checked = check_data(estimator, D, reset=False, dtype=np.float64, ensure_all_finite=False)
-    _check_finite(checked)
+    checked = check_data(estimator, D, reset=False, dtype=np.float64)
     _check_not_negative(checked)
     return checked
 
