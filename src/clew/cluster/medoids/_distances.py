@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import distance_metrics
 
 from clew._parallel import blocks
 from clew._units import Units
-from clew._validation import check_data
+from clew._validation import check_data, warn_of_distances
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances
 
@@ -224,8 +224,10 @@ def checked_distances(
             f"{type(estimator).__name__}(metric={metric!r}): metric must be a function of two rows "
             f"or one of {', '.join(sorted(map(repr, NAMES)))}"
         )
-    kept = [np.float64, np.float32]  # other types are converted to the first
-    rows = check_data(estimator, X, dtype=kept, ensure_min_samples=2)
     if metric == "precomputed":
-        check_distances(rows)
+        rows = check_distances(X, estimator=estimator, keep_single=True)
+    else:
+        kept = [np.float64, np.float32]  # other types are converted to the first
+        rows = check_data(estimator, X, dtype=kept, ensure_min_samples=2)
+        warn_of_distances(estimator, rows)
     return RowDistances(rows, metric, metric_params)
