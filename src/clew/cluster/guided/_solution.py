@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from clew.cluster.guided._answers.answers_alone import (
     ALONE,
+    MAX_MEMBERS,
     are_pairs_foremost,
     blended_with_spaces,
     follows_answers_alone,
@@ -21,6 +22,8 @@ from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import BEST_PRIOR, SHARES, STEADY, Member
 from clew.cluster.guided._refinement.smoothers import ShareSmoother, Smoother
 from clew.cluster.guided._steps import (
+    MAX_REFINED,
+    MAX_REFINED_BY_ANSWERS,
     as_fitted,
     guarded,
     member_clusterings,
@@ -37,6 +40,7 @@ __all__ = [
     "answers_in_refinement",
     "finish",
     "fit_members",
+    "max_fits",
 ]
 
 
@@ -58,6 +62,31 @@ class Solution(NamedTuple):
         weights = self.first.ensemble.weights
         alone = sum(weight for name, weight in weights.items() if follows_answers_alone(name))
         return float(alone / (sum(weights.values()) or 1.0))
+
+
+def max_fits(members: Sequence[Member], n_folds: int, *, are_default: bool) -> int:
+    """Return how many clusterings may be fitted.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        The pool.
+    n_folds : int
+        Number of folds of the answers.
+    are_default : bool
+        Whether the pool is the default, which members that follow answers alone may join.
+
+    Returns
+    -------
+    int
+    """
+    n_unconstrained = sum(not member.is_constrained for member in members)
+    if not n_folds:
+        return n_unconstrained or len(members)
+    n_scored = len(members) + MAX_REFINED
+    if are_default:
+        n_scored += MAX_MEMBERS + MAX_REFINED_BY_ANSWERS
+    return n_unconstrained + n_scored * (n_folds + 1)
 
 
 class FittedMembers(NamedTuple):

@@ -2,53 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, Literal, Self, cast
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from clew._estimators import ConstrainedClusterer, guarded_fit
-from clew._limits import ANCHOR_ROWS, MANY_ROWS
+from clew._estimators import guarded_fit
+from clew._limits import ANCHOR_ROWS
 from clew._parallel import Progress, ProgressReport, one_library_thread
 from clew._random import RandomState, derived_seeds
-from clew._validation import (
-    Allowed,
-    check_data,
-    check_n_clusters,
-    check_parameters,
-    warn_of_distances,
+from clew._validation import Allowed, check_parameters
+from clew.cluster.guided._anchors.fit import fit_on_anchors
+from clew.cluster.guided._answers.answers_alone import spaces_worth_fitting
+from clew.cluster.guided._checks import (
+    check_n_anchors,
+    check_pool,
+    check_same_rows,
+    check_unchanged,
+    checked_arguments,
+    checked_features,
 )
-from clew.cluster.guided._anchors.fit import Options, fit_on_anchors
-from clew.cluster.guided._answers.answers_alone import MAX_MEMBERS, are_answers_dense
-from clew.cluster.guided._answers.spaces import Spaces
 from clew.cluster.guided._choice import Kept, choose_groups
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
-from clew.cluster.guided._ensemble.ensemble import Labels
-from clew.cluster.guided._ensemble.folds import Answers, split_answers
+from clew.cluster.guided._ensemble.folds import split_answers
 from clew.cluster.guided._ensemble.progress import Counter
 from clew.cluster.guided._features.feature_space import Metric
 from clew.cluster.guided._features.prepared import Prepared
-from clew.cluster.guided._members.members import Member, checked_members, default_members
-from clew.cluster.guided._members.routing import check_honored
+from clew.cluster.guided._fitted import FittedGroups
+from clew.cluster.guided._members.members import is_default, members_of
 from clew.cluster.guided._numbers.search import max_steps
-from clew.cluster.guided._result.explanation import Explanation, explanation, row_number
 from clew.cluster.guided._result.guided_result import GuidedResult
-from clew.cluster.guided._result.probabilities import most_probable_groups
-from clew.cluster.guided._result.regime import Regime
-from clew.cluster.guided._result.summary import summary
-from clew.cluster.guided._steps import MAX_REFINED, MAX_REFINED_BY_ANSWERS
+from clew.cluster.guided._solution import max_fits
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
-from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
-from clew.graphs import check_distances, check_distances_to_fitted
-from clew.trust import AnswerDoubts, ConfusionMatrices
+from clew.exceptions import InvalidArgumentError
 
 __all__ = ["GuidedClustering"]
 
@@ -56,11 +45,9 @@ __all__ = ["GuidedClustering"]
 PARAMETERS = (
     "n_clusters", "pool", "metric", "standardize", "scale", "n_anchors", "random_state"
 )  # fmt: skip
-#: Fitted attributes, which are read from `result_`.
-FITTED = frozenset(f"{field.name}_" for field in fields(GuidedResult)) - {"constraints_"}
 
 
-class GuidedClustering(ConstrainedClusterer):
+class GuidedClustering(FittedGroups):
     """Cluster rows by a consensus of many clusterings, weighted by people's answers.
 
     Features are optional: answers alone suffice if there are enough of them. A pool of base
@@ -244,19 +231,6 @@ class GuidedClustering(ConstrainedClusterer):
         "n_anchors": Allowed(kind=int, low=2),
     }
 
-    probabilities_: Any
-    n_clusters_: int
-    error_rate_: float
-    error_interval_: tuple[float, float]
-    confusion_: ConfusionMatrices
-    answer_posterior_: AnswerDoubts
-    scores_: dict[str, float]
-    weights_: dict[str, float]
-    regime_: Regime
-    n_clusters_probabilities_: dict[int, float]
-    result_: GuidedResult
-    _fitted: FittedState
-
     def __init__(
         self,
         n_clusters: int | None = None,
@@ -313,13 +287,16 @@ class GuidedClustering(ConstrainedClusterer):
         -------
         self
         """
-        features, known = self._checked(X, constraints)
+        features, known = checked_arguments(self, X, constraints)
         if features is not None and self._takes_anchors(known.n_samples):
             seeds = derived_seeds(self.random_state, 5)
             return self._fit_on_anchors(features, known, seeds, callback)
         seeds = derived_seeds(self.random_state, 4)
-        with one_library_thread():
-            prepared = self._prepared_features(features, seeds)
+        prepared = None
+        if features is not None:
+            own = seeds[0], seeds[3]
+            with one_library_thread():
+                prepared = Prepared.of(features, self.metric, self.standardize, own, self.n_jobs)
         return self._fit_to(known, prepared, seeds, None, callback)
 
     @guarded_fit
@@ -376,13 +353,12 @@ class GuidedClustering(ConstrainedClusterer):
         if "result_" not in vars(self):
             return self.fit(X, y, constraints=constraints, callback=callback)
         check_parameters(self, self._allowed)
-        self._check_unchanged()
         before, fitted = self.result_.constraints, self._fitted
-        self._check_same_rows(X)
+        check_unchanged(self, fitted.parameters)
+        check_same_rows(self, X)
         given = answers_for(self, constraints, before.n_samples)
         known = given if replace else before + given
-        if not self._has_default_pool:
-            self._check_pool(known, has_features=True)
+        check_pool(self, known, has_features=True)
         informative = informative_answers(known)
         is_kept = fitted.has_members_for(informative, refit)
         if is_kept and n_changed(before, known) == 0:
@@ -393,9 +369,8 @@ class GuidedClustering(ConstrainedClusterer):
                     "GuidedClustering.partial_fit needs X with scale='anchors', because all rows "
                     "take part again: give the fitted rows"
                 )
-            return self._fit_on_anchors(
-                self._features(X, reset=False), known, fitted.seeds, callback
-            )
+            features = checked_features(self, X, reset=False)
+            return self._fit_on_anchors(features, known, fitted.seeds, callback)
         kept = fitted.kept if is_kept else None
         return self._fit_to(known, fitted.prepared, fitted.seeds, kept, callback)
 
@@ -416,11 +391,14 @@ class GuidedClustering(ConstrainedClusterer):
                     "GuidedClustering without X needs answers that put two rows together or "
                     "apart; there is no answer of this kind with a positive weight"
                 )
-            spaces = None if kept else self._spaces_of(prepared, answers, seeds[3])
+            spaces = None
+            if kept is None and is_default(self.pool):
+                X = None if prepared is None else prepared.views.X
+                spaces = spaces_worth_fitting(X, answers, seeds[3])
             count = self._counter(known.n_samples, len(answers.folds), callback)
             chosen = choose_groups(
                 self.n_clusters,
-                lambda n_clusters: self._members(n_clusters, known.n_samples, seeds[2]),
+                lambda n_clusters: members_of(self.pool, n_clusters, known.n_samples, seeds[2]),
                 prepared,
                 spaces,
                 answers,
@@ -439,117 +417,8 @@ class GuidedClustering(ConstrainedClusterer):
         count.end()
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        """Read a fitted attribute from `result_`."""
-        if name in FITTED and "result_" in self.__dict__:
-            return getattr(self.__dict__["result_"], name[:-1])
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    @property
-    def tree_(self) -> NDArray[np.float64]:
-        """Hierarchy of the rows, computed when first read."""
-        check_is_fitted(self, "labels_")
-        return self._fitted.tree.value
-
     def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in PARAMETERS}
-
-    def _check_unchanged(self) -> None:
-        """Check that parameters are those of `fit`."""
-        for name, fitted in self._fitted.parameters.items():
-            now = getattr(self, name)
-            if now is not fitted and now != fitted:
-                raise InvalidParameterError(
-                    f"GuidedClustering({name}={now!r}): partial_fit continues a fit with "
-                    f"{name}={fitted!r}. Set it back, or call fit with all answers"
-                )
-
-    def _check_same_rows(self, X: ArrayLike | None) -> None:
-        """Check that features, if given, are those of the fitted rows."""
-        if X is None:
-            return
-        prepared, n_samples = self._fitted.prepared, self.result_.constraints.n_samples
-        rows = self._features(X, reset=False)
-        if prepared is None:
-            is_same = self._fitted.anchored is not None and rows.shape[0] == n_samples
-        else:
-            is_same = np.array_equal(prepared.space.transform(rows), prepared.views.X)
-        if not is_same:
-            raise InvalidDataError(
-                "GuidedClustering.partial_fit takes further answers about the fitted rows, but X "
-                "holds other rows; leave X out, or call fit for new rows"
-            )
-
-    def _checked(
-        self, X: ArrayLike | None, constraints: Constraints | None
-    ) -> tuple[NDArray[np.float64] | csr_array | None, Constraints]:
-        check_parameters(self, self._allowed)
-        features = None if X is None else self._features(X)
-        if self.scale == "anchors" and (features is None or self.metric == "precomputed"):
-            raise InvalidArgumentError(
-                "GuidedClustering(scale='anchors') needs features: anchors are means of rows"
-            )
-        if features is None and constraints is None:
-            raise InvalidArgumentError(
-                "GuidedClustering.fit needs features, fit(X), or answers, "
-                "fit(constraints=constraints), or both; both are None"
-            )
-        n_samples: int = getattr(constraints, "n_samples", 0)  # others are refused next
-        n_samples = n_samples if features is None else features.shape[0]
-        if self.n_clusters is not None:
-            check_n_clusters(self, n_samples)
-        known = answers_for(self, constraints, n_samples)
-        if not self._has_default_pool:
-            self._check_pool(known, has_features=features is not None)
-        return features, known
-
-    def _check_pool(self, known: Constraints, *, has_features: bool) -> None:
-        """Refuse a pool of one's own where it cannot be used."""
-        if self.n_clusters is None:
-            raise InvalidParameterError(
-                "GuidedClustering chooses the number of groups for pool='default' only; with a "
-                "pool of your own give n_clusters"
-            )
-        if not has_features:
-            raise InvalidArgumentError(
-                "GuidedClustering(pool=...) needs features: the members of a pool read them"
-            )
-        for member in checked_members(self.pool):
-            check_honored(member.name, member.estimator, known)
-
-    def _prepared_features(
-        self, features: NDArray[np.float64] | csr_array | None, seeds: Sequence[int]
-    ) -> Prepared | None:
-        if features is None:
-            return None
-        return Prepared.of(
-            features, self.metric, self.standardize, (seeds[0], seeds[3]), self.n_jobs
-        )
-
-    def _spaces_of(self, prepared: Prepared | None, answers: Answers, seed: int) -> Spaces | None:
-        """Return spaces of the answers, where these are enough to be worth it."""
-        if not answers.folds or not self._has_default_pool:
-            return None
-        if prepared is not None:
-            n_samples = answers.known.n_samples
-            if n_samples >= MANY_ROWS or not are_answers_dense(answers.known):
-                return None
-        X = None if prepared is None else prepared.views.X
-        return Spaces(X, answers.known, answers.folds, seed)
-
-    def _features(self, X: Any, *, reset: bool = True) -> Any:
-        """Validate features, dense or sparse."""
-        if self.metric == "precomputed":
-            return (
-                check_distances(X, estimator=self) if reset else check_distances_to_fitted(self, X)
-            )
-        checked = check_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float64,
-            ensure_min_samples=2 if reset else 1,
-        )  # fmt: skip
-        if reset:
-            warn_of_distances(self, checked)
-        return checked if isinstance(checked, np.ndarray) else csr_array(checked)
 
     def _takes_anchors(self, n_samples: int) -> bool:
         if self.metric == "precomputed":
@@ -560,23 +429,9 @@ class GuidedClustering(ConstrainedClusterer):
         self, features: Any, known: Constraints, seeds: list[int], callback: Progress | None
     ) -> Self:
         """Fit the members to anchors, and refine the groups of all rows."""
-        if self.n_clusters is not None and self.n_clusters > self.n_anchors:
-            raise InvalidParameterError(
-                f"n_anchors={self.n_anchors} must not be less than n_clusters={self.n_clusters}"
-            )
-        *others, seed = seeds
-        options = Options(
-            self.n_anchors,
-            cast(Metric, self.metric),
-            self.standardize,
-            others,
-            self.n_jobs,
-            self.verbose,
-        )
-        of_anchors = {"metric": "euclidean", "standardize": False, "scale": "exact"}
-        model = clone(self).set_params(**of_anchors, random_state=seed)
+        check_n_anchors(self)
         with one_library_thread():
-            found = fit_on_anchors(model, features, known, options, callback)
+            found = fit_on_anchors(self, features, known, seeds, callback)
         self._fitted = FittedState(
             self._parameters(), seeds, Tree(found.tree), anchored=found, known=known
         )
@@ -587,116 +442,10 @@ class GuidedClustering(ConstrainedClusterer):
 
     def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
         """Return a counter of the fits that may be made."""
-        n_tried = 0 if self.n_clusters else max_steps(n_samples, n_folds)
-        members = self._members(1, n_samples, 0)
-        n_unconstrained = sum(not member.is_constrained for member in members)
-        if not n_unconstrained and not n_folds:
-            n_unconstrained = len(members)
-        n_scored = len(members) + MAX_REFINED
-        if self._has_default_pool:
-            n_scored += MAX_MEMBERS + MAX_REFINED_BY_ANSWERS
-        n_scored = n_scored * (n_folds + 1) if n_folds else 0
-        n_steps = n_tried + n_unconstrained + n_scored
+        members = members_of(self.pool, 1, n_samples, 0)
+        n_steps = max_fits(members, n_folds, are_default=is_default(self.pool))
+        n_steps += 0 if self.n_clusters else max_steps(n_samples, n_folds)
         report = ProgressReport(
             n_steps, verbose=self.verbose, what="clusterings", callback=callback
         )
         return Counter(n_steps, report)
-
-    def predict_proba(self, X: ArrayLike) -> Any:
-        """Predict the probability of each group from the features.
-
-        Parameters
-        ----------
-        X : array-like or sparse array of shape (n_rows, n_features)
-            Features.
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n_rows, n_clusters)
-            Rows add up to 1. With anchors a csr_array, as `probabilities_`.
-        """
-        check_is_fitted(self, "labels_")
-        fitted, result = self._fitted, self.result_
-        if fitted.prepared is None and fitted.anchored is None:
-            raise InvalidArgumentError(
-                "GuidedClustering was fitted to answers alone, without X: it cannot predict the "
-                "groups of new rows"
-            )
-        features = self._features(X, reset=False)
-        if fitted.anchored is not None:
-            with one_library_thread():
-                return fitted.anchored.predict(features, self.n_jobs)
-        assert fitted.prepared is not None
-        rows = fitted.prepared.space.transform(features)
-        found = np.maximum(fitted.prepared.ridge.predict(result.probabilities, rows), 0.0) + 1e-9
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-    def predict(self, X: ArrayLike) -> Labels:
-        """Predict the group of each row from the features.
-
-        Parameters
-        ----------
-        X : array-like or sparse array of shape (n_rows, n_features)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int64
-            May differ from `labels_` for fitted rows, because those follow the answers too.
-        """
-        return most_probable_groups(self.predict_proba(X))
-
-    def explain(self, i: Hashable, j: Hashable) -> Explanation:
-        """Explain why two fitted rows are together or apart.
-
-        Parameters
-        ----------
-        i, j : hashable
-            Two rows: their ids if the constraints have ids, or their numbers. An integer is an id
-            if any of the ids is an integer.
-
-        Returns
-        -------
-        Explanation
-            Print it to read it: the answers about both rows, the shortest chain of other answers
-            that joins or separates them, and the groups of the nearest rows.
-
-        Raises
-        ------
-        InvalidParameterError
-            If they are not two different fitted rows.
-        """
-        check_is_fitted(self, "labels_")
-        result = self.result_
-        known = result.constraints
-        rows = row_number(known, i), row_number(known, j)
-        return explanation(
-            rows, result.probabilities, known, result.answer_posterior, self._neighbors(rows)
-        )
-
-    def _neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
-        """Return a graph with the neighbors of some fitted rows at least."""
-        fitted, n = self._fitted, self.result_.constraints.n_samples
-        if fitted.anchored is not None:
-            return fitted.anchored.neighbors(rows)
-        return csr_array((n, n)) if fitted.prepared is None else fitted.prepared.graph
-
-    def summary(self) -> str:
-        """Describe the fit as text: groups, answers, annotators, members and their weights.
-
-        Returns
-        -------
-        str
-            Print it to read it.
-        """
-        check_is_fitted(self, "labels_")
-        return summary(self.result_, is_number_given=self.n_clusters is not None)
-
-    @property
-    def _has_default_pool(self) -> bool:
-        return isinstance(self.pool, str) and self.pool == "default"
-
-    def _members(self, n_clusters: int, n_samples: int, seed: int) -> list[Member]:
-        if self._has_default_pool:
-            return default_members(n_clusters, n_samples, seed)
-        return checked_members(self.pool, seed)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
+from sklearn.base import clone
 
 from clew._parallel import blocks, in_threads
 from clew._warnings import warn
@@ -26,7 +27,7 @@ from clew.cluster.guided._anchors.choice import REFINED, ClusteredRows, cluster_
 from clew.cluster.guided._anchors.judgment import answer_doubts, final_confusion
 from clew.cluster.guided._anchors.rows import N_OF_ANCHOR, Memberships, row_memberships
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
-from clew.cluster.guided._features.feature_space import FeatureSpace, Metric
+from clew.cluster.guided._features.feature_space import FeatureSpace
 from clew.cluster.guided._members.members import ROWS_BY
 from clew.cluster.guided._result.regime import Regime
 from clew.cluster.guided._result.result import Result
@@ -36,26 +37,16 @@ from clew.exceptions import FewerGroupsWarning
 from clew.graphs import largest_stored
 from clew.metrics import n_violated
 
-__all__ = ["Anchored", "Options", "fit_on_anchors"]
+__all__ = ["Anchored", "fit_on_anchors"]
 
+#: Parameters of the fit on the anchors, whose columns are scaled.
+OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
 #: Names of clusterings of all rows in `scores_` and `weights_`.
 BY_ANCHORS, BY_WARD = f"{ROWS_BY}anchors", f"{ROWS_BY}Ward on anchors"
 #: Fewer anchors are repeated for the members, as few rows have few groups.
 LEAST_ANCHORS = 100
 #: Neighbors of a row in an explanation, and rows whose neighbors are found at once.
 N_NEIGHBORS, EXPLAINED_ROWS = 10, 2_048
-
-
-class Options(NamedTuple):
-    """Parameters of `GuidedClustering` that a fit on anchors needs."""
-
-    n_anchors: int
-    metric: Metric
-    standardize: bool | Literal["auto"]
-    seeds: Sequence[int]
-    """Four: of units and samples, of anchors, of held-out answers, and of moved answers."""
-    n_jobs: int | None
-    verbose: int
 
 
 class Anchored(NamedTuple):
@@ -144,7 +135,7 @@ def fit_on_anchors(
     model: Any,
     X: Any,
     known: Constraints,
-    options: Options,
+    seeds: Sequence[int],
     callback: Callable[[int, int], None] | None = None,
 ) -> Anchored:
     """Cluster anchors, then all rows.
@@ -152,13 +143,14 @@ def fit_on_anchors(
     Parameters
     ----------
     model : GuidedClustering
-        Not fitted; its parameters are those of the fit on the anchors.
+        Its parameters are read; a copy of it is fitted to the anchors.
     X : ndarray or csr_array of shape (n_samples, n_features)
         Features.
     known : Constraints
         All answers.
-    options : Options
-        Further parameters.
+    seeds : sequence of int
+        Five: of units and samples, of anchors, of held-out answers, of moved answers, and of the
+        fit on the anchors.
     callback : callable, default=None
         Passed to the fit on the anchors.
 
@@ -173,24 +165,26 @@ def fit_on_anchors(
     O(N + A) for A answers; and the fit on the anchors, which depends neither on N nor on A. Memory
     O(N + A + R·K) beside the features.
     """
-    of_space, of_anchors, of_folds, of_moved = options.seeds
+    of_space, of_anchors, of_folds, of_moved, of_members = seeds
+    n_jobs = model.n_jobs
     sample = sampled(X, of_space)
-    space = FeatureSpace.fit(sample, options.metric, options.standardize, of_space)
-    rows = _columns(sample, space, options.n_jobs)
-    anchors = choose_anchors(rows, options.n_anchors, of_anchors, options.n_jobs)
+    space = FeatureSpace.fit(sample, model.metric, model.standardize, of_space)
+    rows = _columns(sample, space, n_jobs)
+    anchors = choose_anchors(rows, model.n_anchors, of_anchors, n_jobs)
     del sample, rows
-    links = link_all(X, space, anchors, options.n_jobs, options.verbose)
+    links = link_all(X, space, anchors, n_jobs, model.verbose)
     informative = informative_answers(known)
     fold = hold_out(informative, of_folds)
     kept = informative if fold is None else fold.kept
     moved = moved_answers(kept, links.nearest[:, 0], len(anchors), of_moved)
-    _reduce_groups(model, len(anchors))
-    _fit_members(model, anchors, moved, callback)
-    starts = _starts(model, anchors)
-    is_trusted = model.regime_ != "features"
-    found = cluster_rows(starts, links, informative, fold, options.n_jobs, is_trusted=is_trusted)
-    result = _result(model, found, known, informative)
-    return Anchored(model, space, anchors, found.anchors, links, result)
+    fitted = clone(model).set_params(**OF_ANCHORS, random_state=of_members)
+    _reduce_groups(fitted, len(anchors))
+    _fit_members(fitted, anchors, moved, callback)
+    starts = _starts(fitted, anchors)
+    is_trusted = fitted.regime_ != "features"
+    found = cluster_rows(starts, links, informative, fold, n_jobs, is_trusted=is_trusted)
+    result = _result(fitted, found, known, informative)
+    return Anchored(fitted, space, anchors, found.anchors, links, result)
 
 
 def _columns(X: Any, space: FeatureSpace, n_jobs: int | None) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from clew._limits import MANY_ROWS
 from clew._warnings import silenced
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._answers.group_model import groups_of_answers
@@ -36,6 +37,7 @@ __all__ = [
     "blended_with_spaces",
     "follows_answers_alone",
     "members_of_answers",
+    "spaces_worth_fitting",
 ]
 
 Floats = NDArray[np.float64]
@@ -63,6 +65,30 @@ def are_answers_dense(known: Constraints) -> bool:
     n_asked = 2 * len(np.unique(np.sort(pairs.rows[is_definite], axis=1), axis=0))
     n_asked += 3 * sum(int(((table.answers >= 0) & (table.weights > 0)).sum()) for table in three)
     return n_asked >= LEAST_DEGREE * known.n_samples
+
+
+def spaces_worth_fitting(X: Floats | None, answers: Answers, seed: int) -> Spaces | None:
+    """Return spaces of the answers; None if these are too few, or there are many rows.
+
+    Parameters
+    ----------
+    X : ndarray or None
+        Features, if there are any. Without features, spaces are always worth it.
+    answers : Answers
+        The answers.
+    seed : int
+        Seed of the spaces.
+
+    Returns
+    -------
+    Spaces or None
+    """
+    known = answers.known
+    if not answers.folds:
+        return None
+    if X is not None and (known.n_samples >= MANY_ROWS or not are_answers_dense(known)):
+        return None
+    return Spaces(X, known, answers.folds, seed)
 
 
 def are_pairs_foremost(known: Constraints) -> bool:

@@ -20,7 +20,14 @@ from clew.cluster.spectral import SpectralClustering
 from clew.exceptions import InvalidParameterError
 from clew.similarity import ITML
 
-__all__ = ["Member", "checked_members", "default_members", "is_of_second"]
+__all__ = [
+    "Member",
+    "checked_members",
+    "default_members",
+    "is_default",
+    "is_of_second",
+    "members_of",
+]
 
 N_INIT = 5
 #: For more groups of more rows, those members that cut a graph take minutes each.
@@ -143,6 +150,30 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
             Member("E2CP on constrained trees", cut, "constrained trees", 20, 0.8, GOOD_PRIOR),
         ]
     return members
+
+
+def is_default(pool: Any) -> bool:
+    """Whether the members are those of `default_members`."""
+    return isinstance(pool, str) and pool == "default"
+
+
+def members_of(pool: Any, n_clusters: int, n_samples: int, seed: int) -> list[Member]:
+    """Return the members of the default pool, or of a user's own.
+
+    Parameters
+    ----------
+    pool : "default" or sequence of (str, estimator)
+        The parameter of `GuidedClustering`.
+    n_clusters, n_samples, seed
+        See `default_members`.
+
+    Returns
+    -------
+    list of Member
+    """
+    if is_default(pool):
+        return default_members(n_clusters, n_samples, seed)
+    return checked_members(pool, seed)
 
 
 def checked_members(pool: Any, seed: int = 0) -> list[Member]:

@@ -1,0 +1,133 @@
+"""Checks of what users pass to `GuidedClustering`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from clew._validation import check_data, check_n_clusters, check_parameters, warn_of_distances
+from clew.cluster.guided._members.members import checked_members, is_default
+from clew.cluster.guided._members.routing import check_honored
+from clew.constraints import Constraints
+from clew.constraints._support import answers_for
+from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
+from clew.graphs import check_distances, check_distances_to_fitted
+
+__all__ = [
+    "check_n_anchors",
+    "check_pool",
+    "check_same_rows",
+    "check_unchanged",
+    "checked_arguments",
+    "checked_features",
+]
+
+
+def checked_arguments(
+    model: Any, X: ArrayLike | None, constraints: Constraints | None
+) -> tuple[NDArray[np.float64] | csr_array | None, Constraints]:
+    """Validate the parameters and the arguments of `fit`.
+
+    Parameters
+    ----------
+    model : GuidedClustering
+        Its parameters are read.
+    X, constraints
+        As `fit` takes them.
+
+    Returns
+    -------
+    features : ndarray, csr_array or None
+    known : Constraints
+        All answers.
+    """
+    check_parameters(model, model._allowed)
+    features = None if X is None else checked_features(model, X)
+    if model.scale == "anchors" and (features is None or model.metric == "precomputed"):
+        raise InvalidArgumentError(
+            "GuidedClustering(scale='anchors') needs features: anchors are means of rows"
+        )
+    if features is None and constraints is None:
+        raise InvalidArgumentError(
+            "GuidedClustering.fit needs features, fit(X), or answers, "
+            "fit(constraints=constraints), or both; both are None"
+        )
+    n_samples: int = getattr(constraints, "n_samples", 0)  # others are refused next
+    n_samples = n_samples if features is None else features.shape[0]
+    if model.n_clusters is not None:
+        check_n_clusters(model, n_samples)
+    known = answers_for(model, constraints, n_samples)
+    check_pool(model, known, has_features=features is not None)
+    return features, known
+
+
+def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
+    """Validate features, dense or sparse, or distances; not `reset`: of further rows."""
+    if model.metric == "precomputed":
+        if reset:
+            return check_distances(X, estimator=model)
+        return check_distances_to_fitted(model, X)
+    checked = check_data(
+        model, X, reset=reset, accept_sparse="csr", dtype=np.float64,
+        ensure_min_samples=2 if reset else 1,
+    )  # fmt: skip
+    if reset:
+        warn_of_distances(model, checked)
+    return checked if isinstance(checked, np.ndarray) else csr_array(checked)
+
+
+def check_pool(model: Any, known: Constraints, *, has_features: bool) -> None:
+    """Refuse a pool of one's own where it cannot be used."""
+    if is_default(model.pool):
+        return
+    if model.n_clusters is None:
+        raise InvalidParameterError(
+            "GuidedClustering chooses the number of groups for pool='default' only; with a "
+            "pool of your own give n_clusters"
+        )
+    if not has_features:
+        raise InvalidArgumentError(
+            "GuidedClustering(pool=...) needs features: the members of a pool read them"
+        )
+    for member in checked_members(model.pool):
+        check_honored(member.name, member.estimator, known)
+
+
+def check_n_anchors(model: Any) -> None:
+    """Refuse fewer anchors than groups."""
+    if model.n_clusters is not None and model.n_clusters > model.n_anchors:
+        raise InvalidParameterError(
+            f"n_anchors={model.n_anchors} must not be less than n_clusters={model.n_clusters}"
+        )
+
+
+def check_unchanged(model: Any, parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that are not those of `fit`."""
+    for name, fitted in parameters.items():
+        now = getattr(model, name)
+        if now is not fitted and now != fitted:
+            raise InvalidParameterError(
+                f"GuidedClustering({name}={now!r}): partial_fit continues a fit with "
+                f"{name}={fitted!r}. Set it back, or call fit with all answers"
+            )
+
+
+def check_same_rows(model: Any, X: ArrayLike | None) -> None:
+    """Refuse features that are not those of the fitted rows; None is allowed."""
+    if X is None:
+        return
+    prepared, n_samples = model._fitted.prepared, model.result_.constraints.n_samples
+    rows = checked_features(model, X, reset=False)
+    if prepared is None:
+        is_same = model._fitted.anchored is not None and rows.shape[0] == n_samples
+    else:
+        is_same = np.array_equal(prepared.space.transform(rows), prepared.views.X)
+    if not is_same:
+        raise InvalidDataError(
+            "GuidedClustering.partial_fit takes further answers about the fitted rows, but X "
+            "holds other rows; leave X out, or call fit for new rows"
+        )

@@ -1,0 +1,151 @@
+"""What a fitted model of guided clustering does: attributes, prediction, explanation, summary."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from clew._estimators import ConstrainedClusterer
+from clew._parallel import one_library_thread
+from clew.cluster.guided._checks import checked_features
+from clew.cluster.guided._continued import FittedState
+from clew.cluster.guided._ensemble.ensemble import Labels
+from clew.cluster.guided._result.explanation import Explanation, explanation, row_number
+from clew.cluster.guided._result.guided_result import GuidedResult
+from clew.cluster.guided._result.probabilities import most_probable_groups
+from clew.cluster.guided._result.regime import Regime
+from clew.cluster.guided._result.summary import summary
+from clew.exceptions import InvalidArgumentError
+from clew.trust import AnswerDoubts, ConfusionMatrices
+
+__all__ = ["FittedGroups"]
+
+#: Fitted attributes, which are read from `result_`.
+FITTED = frozenset(f"{field.name}_" for field in fields(GuidedResult)) - {"constraints_"}
+
+
+class FittedGroups(ConstrainedClusterer):
+    """The methods of `GuidedClustering` that need a fit."""
+
+    n_clusters: int | None
+    n_jobs: int | None
+    probabilities_: Any
+    n_clusters_: int
+    error_rate_: float
+    error_interval_: tuple[float, float]
+    confusion_: ConfusionMatrices
+    answer_posterior_: AnswerDoubts
+    scores_: dict[str, float]
+    weights_: dict[str, float]
+    regime_: Regime
+    n_clusters_probabilities_: dict[int, float]
+    result_: GuidedResult
+    _fitted: FittedState
+
+    def __getattr__(self, name: str) -> Any:
+        """Read a fitted attribute from `result_`."""
+        if name in FITTED and "result_" in self.__dict__:
+            return getattr(self.__dict__["result_"], name[:-1])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def tree_(self) -> NDArray[np.float64]:
+        """Hierarchy of the rows, computed when first read."""
+        check_is_fitted(self, "labels_")
+        return self._fitted.tree.value
+
+    def predict_proba(self, X: ArrayLike) -> Any:
+        """Predict the probability of each group from the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_rows, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_rows, n_clusters)
+            Rows add up to 1. With anchors a csr_array, as `probabilities_`.
+        """
+        check_is_fitted(self, "labels_")
+        fitted, result = self._fitted, self.result_
+        if fitted.prepared is None and fitted.anchored is None:
+            raise InvalidArgumentError(
+                "GuidedClustering was fitted to answers alone, without X: it cannot predict the "
+                "groups of new rows"
+            )
+        features = checked_features(self, X, reset=False)
+        if fitted.anchored is not None:
+            with one_library_thread():
+                return fitted.anchored.predict(features, self.n_jobs)
+        assert fitted.prepared is not None
+        rows = fitted.prepared.space.transform(features)
+        found = np.maximum(fitted.prepared.ridge.predict(result.probabilities, rows), 0.0) + 1e-9
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def predict(self, X: ArrayLike) -> Labels:
+        """Predict the group of each row from the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_rows, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
+            May differ from `labels_` for fitted rows, because those follow the answers too.
+        """
+        return most_probable_groups(self.predict_proba(X))
+
+    def explain(self, i: Hashable, j: Hashable) -> Explanation:
+        """Explain why two fitted rows are together or apart.
+
+        Parameters
+        ----------
+        i, j : hashable
+            Two rows: their ids if the constraints have ids, or their numbers. An integer is an id
+            if any of the ids is an integer.
+
+        Returns
+        -------
+        Explanation
+            Print it to read it: the answers about both rows, the shortest chain of other answers
+            that joins or separates them, and the groups of the nearest rows.
+
+        Raises
+        ------
+        InvalidParameterError
+            If they are not two different fitted rows.
+        """
+        check_is_fitted(self, "labels_")
+        result = self.result_
+        known = result.constraints
+        rows = row_number(known, i), row_number(known, j)
+        return explanation(
+            rows, result.probabilities, known, result.answer_posterior, self._neighbors(rows)
+        )
+
+    def _neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
+        """Return a graph with the neighbors of some fitted rows at least."""
+        fitted, n = self._fitted, self.result_.constraints.n_samples
+        if fitted.anchored is not None:
+            return fitted.anchored.neighbors(rows)
+        return csr_array((n, n)) if fitted.prepared is None else fitted.prepared.graph
+
+    def summary(self) -> str:
+        """Describe the fit as text: groups, answers, annotators, members and their weights.
+
+        Returns
+        -------
+        str
+            Print it to read it.
+        """
+        check_is_fitted(self, "labels_")
+        return summary(self.result_, is_number_given=self.n_clusters is not None)
