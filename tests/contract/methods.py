@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 from clew import Constraints
 from clew.cluster import (
     DCRC,
+    HACC,
     ConstrainedLinkage,
     COPKMeans,
     CorrelationClustering,
@@ -65,6 +66,7 @@ GUIDED = [
     (ConsensusKNN(), set()),
     (ConsensusKNN(COPRF(n_trees=8), random_state=0), {"pairs", "dont_know"}),
     (ConstrainedLinkage(2), {"pairs", "dont_know"}),
+    (HACC(2, random_state=0), {"pairs", "dont_know"}),
     (ConstrainedLinkage(2, linkage="ward"), {"pairs", "dont_know"}),
     (CorrelationClustering(2, random_state=0), {"pairs", "dont_know"}),
     (COPKMeans(2, random_state=0), {"pairs", "dont_know"}),

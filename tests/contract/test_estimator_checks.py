@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clew.cluster import (
     DCRC,
+    HACC,
     ConstrainedLinkage,
     COPKMeans,
     CorrelationClustering,
@@ -91,6 +92,8 @@ ESTIMATORS = [
     ConstrainedLinkage(3),
     ConstrainedLinkage(3, linkage="ward"),
     ConstrainedLinkage(3, metric="precomputed"),
+    HACC(3, n_runs=5, random_state=0),
+    HACC(3, affinity="precomputed"),
     COPKMeans(3),
     COPKMeans(3, algorithm="paper"),
     COPKMeans(3, metric="precomputed"),

@@ -15,12 +15,14 @@ import clew.similarity
 import clew.trust
 from clew import Constraints
 from clew.cluster import (
+    HACC,
     ConstrainedLinkage,
     COPKMeans,
 )
 from clew.exceptions import (
     ClewError,
     DeadEndWarning,
+    FewerGroupsWarning,
     InconsistentConstraintsError,
     InfeasibleConstraintsError,
     InvalidConstraintsError,
@@ -35,6 +37,11 @@ from clew.similarity import (
 HARD = {
     ConstrainedLinkage: {
         "one component": InvalidConstraintsError,
+        "all apart": DeadEndWarning,
+        "a contradiction": InconsistentConstraintsError,
+    },
+    HACC: {
+        "one component": FewerGroupsWarning,
         "all apart": DeadEndWarning,
         "a contradiction": InconsistentConstraintsError,
     },

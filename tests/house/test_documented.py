@@ -51,7 +51,11 @@ def _estimators() -> list[str]:
     found = set()
     for module, name in _public_names():
         member = getattr(importlib.import_module(module), name)
-        if inspect.isclass(member) and issubclass(member, BaseEstimator):
+        if (
+            inspect.isclass(member)
+            and issubclass(member, BaseEstimator)
+            and not inspect.isabstract(member)
+        ):
             found.add(name)
     return sorted(found)
 

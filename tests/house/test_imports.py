@@ -53,13 +53,22 @@ TOP = "clew"
 SHARED_HELPERS = {
     "clew.cluster.guided._result.explanation": ("clew.cli",),
     "clew.cluster.guided._result.probabilities": ("clew.cli",),
+    "clew.cluster.linkage._distances": ("clew.questions",),
+    "clew.cluster.linkage._ordered_edges": ("clew.questions",),
+    "clew.constraints._closure": ("clew.questions",),
+    "clew.constraints._sampling": ("clew.questions",),
     "clew.constraints._support": ("clew.trust.repeats", "clew.similarity", "clew.cluster"),
     "clew.constraints._folds": (
         "clew.similarity.log_det",
         "clew.similarity.ordinal",
         "clew.cluster",
     ),
-    "clew.constraints._meanings": ("clew.metrics", "clew.oracles", "clew.cluster.dcrc"),
+    "clew.constraints._meanings": (
+        "clew.metrics",
+        "clew.oracles",
+        "clew.cluster.dcrc",
+        "clew.questions",
+    ),
     "clew.constraints._tables": (
         "clew.metrics",
         "clew.similarity.ordinal",

@@ -9,13 +9,16 @@ from clew.cluster.kmeans.cop_kmeans import COPKMeans
 from clew.cluster.kmeans.mpckmeans import MPCKMeans
 from clew.cluster.kmeans.pckmeans import PCKMeans
 from clew.cluster.kmeans.sssvad import SSSVaD
+from clew.cluster.linkage.consensus import consensus_probabilities
 from clew.cluster.linkage.constrained_linkage import ConstrainedLinkage
+from clew.cluster.linkage.hacc import HACC
 from clew.cluster.medoids.k_medoids import KMedoids
 from clew.cluster.similarity_clustering import SimilarityClustering
 from clew.cluster.spectral import SpectralClustering
 
 __all__ = [
     "DCRC",
+    "HACC",
     "COPKMeans",
     "ConstrainedLinkage",
     "CorrelationClustering",
@@ -28,4 +31,5 @@ __all__ = [
     "SSSVaD",
     "SimilarityClustering",
     "SpectralClustering",
+    "consensus_probabilities",
 ]

@@ -1,9 +1,21 @@
-"""The information in the answer to a question."""
+"""What to ask next: strategies, and the information in the answer to a question."""
 
+from clew.questions._strategy import Strategy
 from clew.questions.information import (
     odd_one_out_information,
     pair_information,
     triplet_information,
 )
+from clew.questions.most_probable import MostProbable
+from clew.questions.random_pairs import RandomPairs
+from clew.questions.uncertain import Uncertain
 
-__all__ = ["odd_one_out_information", "pair_information", "triplet_information"]
+__all__ = [
+    "MostProbable",
+    "RandomPairs",
+    "Strategy",
+    "Uncertain",
+    "odd_one_out_information",
+    "pair_information",
+    "triplet_information",
+]

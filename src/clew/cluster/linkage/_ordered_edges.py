@@ -1,0 +1,127 @@
+"""Pairs of rows in the order of their distances, and constrained Kruskal on them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.constraints import Closure
+from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.ordered_merges import first_edges, merge_in_order
+
+__all__ = ["Edges", "consensus_distances", "cut", "edges_in_order"]
+
+#: Weight of the distances, beside 1 - P, that orders pairs of equal probability.
+WEIGHT_OF_DISTANCES = 1e-3
+
+
+class Edges(NamedTuple):
+    """All pairs of rows, the nearest first; the rank of a pair is its position."""
+
+    first: NDArray[np.uint16]
+    second: NDArray[np.uint16]
+    n_rows: int
+
+
+def consensus_distances(
+    condensed: NDArray[np.float64], probabilities: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return 1 - P plus a thousandth of the distances relative to the largest; in place.
+
+    Parameters
+    ----------
+    condensed : ndarray of shape (n * (n - 1) / 2,)
+        Distances, in the order of SciPy's ``pdist``; overwritten.
+    probabilities : ndarray of shape (n, n)
+        Probability of each pair of rows that they are the same.
+
+    Returns
+    -------
+    ndarray
+        `condensed`.
+    """
+    n = len(probabilities)
+    condensed *= WEIGHT_OF_DISTANCES / (condensed.max(initial=0.0) or 1.0)
+    stop = 0
+    for row in range(n - 1):
+        start, stop = stop, stop + n - row - 1
+        condensed[start:stop] += 1.0 - probabilities[row, row + 1 :]
+    return condensed
+
+
+def edges_in_order(condensed: NDArray[np.float64], n_rows: int) -> Edges:
+    """Sort pairs of rows by distance, in single precision; ties by row numbers.
+
+    Parameters
+    ----------
+    condensed : ndarray of shape (n_rows * (n_rows - 1) / 2,)
+        Distances, in the order of SciPy's ``pdist``.
+    n_rows : int
+        Number of rows, at most 65,536.
+
+    Returns
+    -------
+    Edges
+
+    Notes
+    -----
+    Time O(n²·log n). Memory 4·n² bytes for the sort, n²·2 for the result.
+    """
+    # 32 bits of a distance above 16 bits of each row: numbers are sorted like distances.
+    keys = np.empty(len(condensed), np.uint64)
+    largest = float(condensed.max(initial=0.0)) or 1.0
+    rows = np.arange(n_rows, dtype=np.uint64)
+    stop = 0
+    for i in range(n_rows - 1):
+        start, stop = stop, stop + n_rows - i - 1
+        # + 0.0 turns -0.0, whose bits are large, into 0.0.
+        bits = (condensed[start:stop] / largest + 0.0).astype(np.float32).view(np.uint32)
+        keys[start:stop] = bits
+        keys[start:stop] <<= np.uint64(32)
+        keys[start:stop] |= rows[i + 1 :] | np.uint64(i << 16)
+    keys.sort()
+    halves = keys.view(np.uint16).reshape(-1, 4)
+    low, high = (0, 1) if np.little_endian else (3, 2)
+    return Edges(halves[:, high].copy(), halves[:, low].copy(), n_rows)
+
+
+def cut(edges: Edges, closure: Closure, n_clusters: int) -> tuple[NDArray[np.int64], bool]:
+    """Cut the forest of constrained Kruskal at a number of groups.
+
+    Parameters
+    ----------
+    edges : Edges
+        Pairs of rows in order.
+    closure : Closure
+        Must-links and cannot-links without contradictions.
+    n_clusters : int
+        Wanted number of groups.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_rows,), int64
+        Groups, numbered in the order of their first rows.
+    is_reached : bool
+        False if must-links leave fewer groups, or cannot-links more.
+
+    Notes
+    -----
+    Time O(n²).
+    """
+    n_items = closure.n_components
+    is_apart = np.zeros((n_items, n_items), np.bool_)
+    i, j = closure.cannot_link_components.T
+    is_apart[i, j] = is_apart[j, i] = True
+    kept = np.empty_like(edges.first), np.empty_like(edges.second)
+    component = closure.component.astype(np.int32)
+    n_kept = first_edges(edges.first, edges.second, component, is_apart.copy(), *kept)
+    children = np.empty((max(n_items - 1, 0), 2), np.int64)
+    times = np.empty(max(n_items - 1, 0), np.int64)
+    n_merges = merge_in_order(kept[0][:n_kept], kept[1][:n_kept], is_apart, children, times)
+    wanted = min(max(n_items - n_clusters, 0), n_merges)
+    links = np.column_stack([kept[0][times[:wanted]], kept[1][times[:wanted]]]).astype(np.int64)
+    labels = component_labels(n_items, links)[closure.component]
+    # Components are numbered by their first rows, so the groups are too.
+    return labels, n_items - wanted == n_clusters

@@ -1,0 +1,129 @@
+"""What answers imply: which pairs are known to be the same or different, and what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import SAME, Answer
+from clew.constraints import Closure
+from clew.constraints._closure import close
+from clew.constraints._meanings import IMPLIED_PAIRS
+from clew.questions._log import Key, key_of
+
+__all__ = ["KnownPairs"]
+
+Pair = tuple[int, int]
+
+
+class KnownPairs:
+    """The pairs that answers imply, directly or through chains of must-links.
+
+    A pair that several annotators answered counts as the larger weight of "same" and "different".
+    Pairs are taken in the order in which they were first answered: one that contradicts what
+    earlier ones imply is set aside.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+
+    Attributes
+    ----------
+    closure : Closure
+        Must-links and cannot-links without contradictions.
+    asked : set
+        Keys of all answered questions, don't-knows among them.
+    set_aside : list of tuple of int
+        Pairs whose answer contradicts earlier answers.
+    """
+
+    def __init__(self, n_samples: int) -> None:
+        self.n_samples = n_samples
+        self.asked: set[Key] = set()
+        self._votes: dict[Pair, float] = {}
+        self._forget_links()
+
+    def add(self, answers: Iterable[Answer]) -> None:
+        """Add answers.
+
+        Parameters
+        ----------
+        answers : iterable of Answer
+            Answers of any kind; about three rows, they are read as the pairs that they imply.
+
+        Notes
+        -----
+        Time O(n + m) for n rows and m answered pairs, times about log m for each contradiction.
+        """
+        new: list[Pair] = []
+        has_changed = False
+        for answer in answers:
+            self.asked.add(key_of(answer.question))
+            for pair, vote in _votes_of(answer):
+                before = self._votes.get(pair, 0.0)
+                self._votes[pair] = before + vote
+                has_changed |= before != 0 and np.sign(before) != np.sign(before + vote)
+                # A pair whose votes were equal is new, but not the last one in the order.
+                has_changed |= before == 0 and pair in self._links
+                if before == 0:
+                    new.append(pair)
+        if has_changed or len(set(new)) < len(new):
+            self._forget_links()
+            new = list(self._votes)
+        self._extend([pair for pair in new if self._votes[pair] != 0])
+
+    def is_unknown(self, pairs: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return for pairs of rows, (m, 2), whether the answers imply neither answer."""
+        i, j = pairs.T
+        return np.asarray(~(self.closure.is_same(i, j) | self.closure.is_different(i, j)))
+
+    def apart(self) -> NDArray[np.bool_]:
+        """Return which must-link components differ, (n_components, n_components), symmetric."""
+        n = self.closure.n_components
+        matrix = np.zeros((n, n), np.bool_)
+        i, j = self.closure.cannot_link_components.T
+        matrix[i, j] = matrix[j, i] = True
+        return matrix
+
+    def _forget_links(self) -> None:
+        self._links: dict[Pair, bool] = {}
+        self.set_aside: list[Pair] = []
+        self.closure: Closure = close(self.n_samples, *_split({}))
+
+    def _extend(self, pairs: list[Pair]) -> None:
+        """Add pairs in order, except those that contradict earlier ones."""
+        if not pairs:
+            return
+        links = self._links | {pair: self._votes[pair] > 0 for pair in pairs}
+        closure = close(self.n_samples, *_split(links))
+        if closure.is_consistent:
+            self._links, self.closure = links, closure
+        elif len(pairs) == 1:
+            self.set_aside += pairs
+        else:
+            half = len(pairs) // 2
+            self._extend(pairs[:half])
+            self._extend(pairs[half:])
+
+
+def _votes_of(answer: Answer) -> Iterator[tuple[Pair, float]]:
+    """Return the pairs that an answer implies, with its weight, negative for cannot-links."""
+    rows, kind = answer.question.rows, answer.question.kind
+    if answer.is_dont_know or answer.weight == 0:
+        return
+    implied = (
+        ((0, 1, answer.value),) if kind == "pair" else IMPLIED_PAIRS[kind].get(answer.value, ())
+    )
+    for first, second, code in implied:
+        i, j = sorted((rows[first], rows[second]))
+        yield (i, j), answer.weight if code == SAME else -answer.weight
+
+
+def _split(links: dict[Pair, bool]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the must-links and the cannot-links, each of shape (m, 2)."""
+    pairs = np.array(list(links), np.int64).reshape(-1, 2)
+    is_same = np.fromiter(links.values(), np.bool_, len(links))
+    return pairs[is_same], pairs[~is_same]

@@ -1,0 +1,316 @@
+"""The protocol that all strategies share: ask, tell, undo, and the groups so far."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew._estimators import Estimator
+from clew._random import RandomState, derived_seeds
+from clew._validation import check_features, check_parameters
+from clew.answers import Answer, Question
+from clew.constraints import Support
+from clew.exceptions import InvalidArgumentError, InvalidParameterError
+from clew.graphs import check_distances
+from clew.kernels.disjoint_sets import find_root
+from clew.questions._known import KnownPairs
+from clew.questions._log import AnswerLog, Retraction, key_of
+
+__all__ = ["PairStrategy", "Strategy"]
+
+
+class Strategy(Estimator, ABC):
+    """Base of all strategies: the log of answers, what they imply, and the order of the calls.
+
+    ``strategy.start(X)``, then ``ask`` and ``tell`` in turn; ``labels`` at any time. The state is
+    a function of the parameters, the data and the answers that were not taken back, in their
+    order: the same state asks the same questions. So `ask` changes nothing, and two calls of it
+    return the same; questions that are with other people are passed as `pending`.
+
+    A subclass writes `_prepare`, `_choose` and `_group`, and `_forget` and `_learn` if it keeps a
+    state of its own beside `known`. `_learn` gets the answers in their order but in portions that
+    differ, for example after `undo`: its result must not depend on the portions.
+
+    Attributes
+    ----------
+    known : KnownPairs
+        What the answers imply.
+    n_samples_ : int
+        Number of rows.
+    """
+
+    #: All kinds of answers may be given; how they are used is up to the strategy.
+    supports: ClassVar[Support] = Support(
+        pairs=True, triplets=True, odd_one_out=True, dont_know=True
+    )
+
+    n_samples_: int
+    known: KnownPairs
+    metric: str
+    random_state: RandomState
+    _log: AnswerLog
+    _seed: int
+
+    def start(self, X: ArrayLike, *, probabilities: ArrayLike | None = None) -> Self:
+        """Take the data, and forget all answers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Features, or distances between rows if `metric` is "precomputed".
+        probabilities : array-like of shape (n_samples, n_samples), default=None
+            Probability of each pair of rows that they are the same, symmetric. None: from
+            `clew.cluster.consensus_probabilities`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is outside its range.
+        InvalidDataError
+            If `X` is not finite or, for distances, not symmetric, or `probabilities` are not.
+        """
+        check_parameters(self, self._allowed)
+        checked = check_features(self, X)
+        if self.metric == "precomputed":
+            check_distances(checked)
+        self.n_samples_ = len(checked)
+        wanted = getattr(self, "n_clusters", None)
+        if wanted is not None and wanted > len(checked):
+            raise InvalidParameterError(
+                f"{type(self).__name__}(n_clusters={wanted}): there are only {len(checked)} rows"
+            )
+        (self._seed,) = derived_seeds(self.random_state, 1)
+        self._prepare(checked, probabilities)
+        self._log = AnswerLog(self.n_samples_)
+        self._replay()
+        return self
+
+    def ask(self, n: int = 1, *, pending: Iterable[Question] = ()) -> list[Question]:
+        """Return the questions to ask next, the best first.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of questions.
+        pending : iterable of Question, default=()
+            Questions that are being answered by other people; they are not returned.
+
+        Returns
+        -------
+        list of Question
+            At most `n`. Fewer if answers to these, or to `pending` ones, may imply the others;
+            none if the answers imply every pair, or all pairs were asked about.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n` is not a positive integer.
+        """
+        log = self._started()
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise InvalidParameterError(f"ask(n={n!r}): n must be a positive integer")
+        waiting = list(pending)
+        for question in waiting:
+            if not isinstance(question, Question) or max(question.rows) >= log.n_samples:
+                raise InvalidArgumentError(f"pending must be questions about rows, got {question}")
+        return self._choose(int(n), waiting)
+
+    def tell(self, answers: Answer | Iterable[Answer]) -> Self:
+        """Take answers, to questions that were asked or any others.
+
+        Contradictions raise no error: each strategy weighs them, or sets the later answer aside.
+
+        Parameters
+        ----------
+        answers : Answer or iterable of Answer
+            In order of arrival. On an error none of them is taken.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidArgumentError
+            If one is not an `Answer`.
+        InvalidConstraintsError
+            If a row is out of range.
+        """
+        log = self._started()
+        new = log.append([answers] if isinstance(answers, Answer) else answers)
+        self.known.add(new)
+        self._learn(new)
+        return self
+
+    def undo(self, n: int = 1) -> list[Answer]:
+        """Take the last answers back, by appending retractions to the log.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of answers; all if there are fewer.
+
+        Returns
+        -------
+        list of Answer
+            The answers, the last one first.
+        """
+        retracted = self._started().retract_last(n)
+        self._replay()
+        return retracted
+
+    def retract(self, answer: Answer) -> Self:
+        """Take one answer back, by appending a retraction to the log.
+
+        Parameters
+        ----------
+        answer : Answer
+            The answer; of several equal ones, the last.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidArgumentError
+            If it was not given, or was taken back before.
+        """
+        self._started().retract(answer)
+        self._replay()
+        return self
+
+    def labels(self) -> NDArray[np.int64]:
+        """Return the groups so far.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+            Group of each row; groups are numbered from 0 in the order of their first rows.
+        """
+        self._started()
+        return in_order_of_rows(self._group())
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answers that were not taken back, in order of arrival."""
+        return tuple(self._started().answers)
+
+    @property
+    def log(self) -> tuple[Answer | Retraction, ...]:
+        """All answers and retractions, in order of arrival."""
+        return tuple(self._started().entries)
+
+    def _started(self) -> AnswerLog:
+        if not hasattr(self, "_log"):
+            raise InvalidArgumentError(f"{type(self).__name__}: call start(X) first")
+        return self._log
+
+    def _replay(self) -> None:
+        """Compute the state from the answers that were not taken back."""
+        answers = self._log.answers
+        self.known = KnownPairs(self.n_samples_)
+        self.known.add(answers)
+        self._forget()
+        self._learn(answers)
+
+    @abstractmethod
+    def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
+        """Compute what no answer changes."""
+
+    @abstractmethod
+    def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
+        """Return at most `n` questions; changes nothing that a later call reads."""
+
+    @abstractmethod
+    def _group(self) -> NDArray[np.integer]:
+        """Return a group for each row."""
+
+    def _forget(self) -> None:
+        """Set the strategy's own state to that without answers; `known` is empty then."""
+
+    def _learn(self, answers: Sequence[Answer]) -> None:
+        """Add answers, in their order, to the strategy's own state; `known` holds them already."""
+
+
+class PairStrategy(Strategy):
+    """A strategy that ranks pairs; the best open ones are asked about.
+
+    A pair is open if it was not asked about and the answers do not imply whether it is the same.
+    The pairs of a batch, with the pending ones, form no cycle among must-link components, so no
+    answers to some of them imply the answer to another one.
+    """
+
+    def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
+        batch = Batch(self.known, pending)
+        chosen: list[Question] = []
+        for pairs in self._candidates():
+            for i, j in pairs[self.known.is_unknown(pairs)].tolist():
+                if batch.accept(i, j):
+                    chosen.append(Question("pair", (i, j)))
+                if len(chosen) == n or batch.is_full():
+                    return chosen
+        return chosen
+
+    @abstractmethod
+    def _candidates(self) -> Iterator[NDArray[np.integer]]:
+        """Return all pairs that may be asked, in blocks of shape (m, 2), the best first.
+
+        Pairs that are not open are left out by the caller.
+        """
+
+
+class Batch:
+    """Pairs that are asked at the same time.
+
+    Parameters
+    ----------
+    known : KnownPairs
+        What earlier answers imply.
+    pending : sequence of Question
+        Questions that are asked already.
+    """
+
+    def __init__(self, known: KnownPairs, pending: Sequence[Question]) -> None:
+        self._known = known
+        self._taken = {key_of(question) for question in pending}
+        self._parent = np.arange(known.closure.n_components)
+        self._n_free = known.closure.n_components - 1
+        for question in pending:
+            first, *others = question.rows
+            for other in others:
+                self._join(*known.closure.component[[first, other]])
+
+    def accept(self, i: int, j: int) -> bool:
+        """Add an unknown pair if it was not asked and closes no cycle; return whether it does."""
+        a, b = self._known.closure.component[[i, j]]
+        if find_root(self._parent, a) == find_root(self._parent, b):
+            return False
+        key = ("pair", (min(i, j), max(i, j)))
+        if key in self._known.asked or key in self._taken:
+            return False
+        self._join(a, b)
+        return True
+
+    def is_full(self) -> bool:
+        """Return whether every further pair would close a cycle."""
+        return self._n_free == 0
+
+    def _join(self, a: int, b: int) -> None:
+        a, b = find_root(self._parent, a), find_root(self._parent, b)
+        self._n_free -= int(a != b)
+        self._parent[b] = a
+
+
+def in_order_of_rows(labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return labels with groups numbered from 0 in the order of their first rows."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group].astype(np.int64)

@@ -1,0 +1,93 @@
+"""RandomPairs: pairs drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew._random import RandomState
+from clew._validation import Allowed
+from clew.constraints._sampling import pair_from_rank
+from clew.questions._pair_order import PAIRS_PER_BLOCK, PairOrder, pair_probabilities
+from clew.questions._strategy import PairStrategy
+
+__all__ = ["RandomPairs"]
+
+#: Blocks of pairs that are drawn; if answers imply all of these, the rest is enumerated.
+N_DRAWN_BLOCKS = 4
+
+
+class RandomPairs(PairStrategy):
+    """Asks about pairs drawn uniformly from those that the answers do not imply.
+
+    The baseline that every other strategy must beat. Groups are those of `clew.cluster.HACC`.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Number of groups. None: rows are merged while they are the same with a probability above
+        one half.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What the data are: features, or distances between rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the questions.
+
+    Raises
+    ------
+    InvalidParameterError
+        In `start`, if a parameter is outside its range.
+
+    Notes
+    -----
+    A question takes constant time until most pairs are implied, and O(n²) at worst.
+
+    Examples
+    --------
+    >>> from clew.questions import RandomPairs
+    >>> strategy = RandomPairs(2, random_state=0).start([[0.0], [0.1], [5.0], [5.1]])
+    >>> [question.kind for question in strategy.ask(2)]
+    ['pair', 'pair']
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {
+        "n_clusters": Allowed(kind=int, low=1, none=True),
+        "metric": Allowed(names=("euclidean", "precomputed")),
+    }
+
+    _order: PairOrder
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.random_state = random_state
+
+    def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
+        P = pair_probabilities(X, self.metric, self.n_clusters, probabilities, self._seed)
+        self._order = PairOrder.of(X, self.metric, P)
+
+    def _candidates(self) -> Iterator[NDArray[np.integer]]:
+        n = self.n_samples_
+        n_pairs = n * (n - 1) // 2
+        random = np.random.RandomState(self._seed)
+        for _ in range(N_DRAWN_BLOCKS):
+            yield np.column_stack(pair_from_rank(random.randint(n_pairs, size=PAIRS_PER_BLOCK)))
+        # All pairs in a fixed order that needs no memory: equal steps around a circle.
+        offset, step = random.randint(n_pairs), random.randint(n_pairs) + 1
+        while gcd(step, n_pairs) > 1:
+            step += 1
+        for start in range(0, n_pairs, PAIRS_PER_BLOCK):
+            steps = np.arange(start, min(start + PAIRS_PER_BLOCK, n_pairs))
+            yield np.column_stack(pair_from_rank((offset + steps * step) % n_pairs))
+
+    def _group(self) -> NDArray[np.int64]:
+        return self._order.groups(self.known.closure, self.n_clusters)

@@ -1,0 +1,26 @@
+"""Every strategy, on a small problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clew.questions import MostProbable, RandomPairs, Uncertain
+
+K = 4
+y = np.random.RandomState(1).permutation(np.repeat(np.arange(K), 6))
+X = np.random.RandomState(2).normal(size=(len(y), 2)) + 1.5 * np.eye(K)[y] @ [
+    [0, 0], [0, 2], [2, 0], [2, 2],
+]  # fmt: skip
+D = np.linalg.norm(X[:, None] - X, axis=2)
+
+STRATEGIES = [
+    MostProbable(K, random_state=0),
+    MostProbable(random_state=0),
+    RandomPairs(K, random_state=0),
+    Uncertain(K, random_state=0),
+]
+
+every = pytest.mark.parametrize(
+    "strategy", STRATEGIES, ids=[f"{type(s).__name__}-{i}" for i, s in enumerate(STRATEGIES)]
+)
