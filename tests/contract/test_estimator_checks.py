@@ -93,7 +93,6 @@ ESTIMATORS = [
     ConstrainedLinkage(3, linkage="ward"),
     ConstrainedLinkage(3, metric="precomputed"),
     HACC(3, n_runs=5, random_state=0),
-    HACC(3, affinity="precomputed"),
     COPKMeans(3),
     COPKMeans(3, algorithm="paper"),
     COPKMeans(3, metric="precomputed"),

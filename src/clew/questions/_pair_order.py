@@ -66,7 +66,7 @@ def pair_probabilities(
                 f"{given.shape} with numbers in [{given.min():g}, {given.max():g}]"
             )
         check_square(given, "matrix of probabilities")
-        return given.astype(np.float32)
+        return np.asarray(given, np.float32)
     numbers = [n_clusters] if n_clusters else _numbers_of_groups(n)
     euclidean = metric != "precomputed"
     return consensus_probabilities(

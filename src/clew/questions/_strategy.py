@@ -61,7 +61,8 @@ class Strategy(Estimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows if `metric` is "precomputed".
+            Features, or distances between rows if `metric` is "precomputed"; distances may also
+            be condensed, as SciPy's ``pdist`` returns them.
         probabilities : array-like of shape (n_samples, n_samples), default=None
             Probability of each pair of rows that they are the same, symmetric. None: from
             `clew.cluster.consensus_probabilities`.
@@ -78,9 +79,8 @@ class Strategy(Estimator, ABC):
             If `X` is not finite or, for distances, not symmetric, or `probabilities` are not.
         """
         check_parameters(self, self._allowed)
-        checked = check_features(self, X)
-        if self.metric == "precomputed":
-            check_distances(checked)
+        is_given = self.metric == "precomputed"
+        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
         self.n_samples_ = len(checked)
         wanted = getattr(self, "n_clusters", None)
         if wanted is not None and wanted > len(checked):

@@ -46,7 +46,8 @@ def consensus_probabilities(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-        Features, or distances between rows.
+        Features, or distances between rows; distances may also be condensed, as SciPy's
+        ``pdist`` returns them.
     n_clusters : int or sequence of int
         Number of groups of each clustering; several numbers are used in turn.
     n_runs : int, default=100
@@ -98,7 +99,7 @@ def consensus_probabilities(
     >>> bool(P[0, 1] > P[1, 2])
     True
     """
-    rows = check_matrix(X)
+    rows = check_distances(X) if metric == "precomputed" else check_matrix(X)
     numbers = n_clusters if isinstance(n_clusters, Sequence) else [n_clusters]
     _check(rows, numbers, n_runs, metric, method)
     n = len(rows)
@@ -140,8 +141,6 @@ def _check(
             raise InvalidParameterError(
                 f"consensus_probabilities({name}={value!r}): {name} must be {choice}"
             )
-    if metric == "precomputed":
-        check_distances(rows)
 
 
 def _distances(rows: Floats, metric: str) -> Floats:

@@ -157,7 +157,8 @@ class HACC(ConstrainedClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows.
+            Features, or distances between rows; distances may also be condensed, as SciPy's
+            ``pdist`` returns them.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
@@ -170,11 +171,10 @@ class HACC(ConstrainedClusterer):
         self
         """
         check_parameters(self, self._allowed)
-        checked = check_features(self, X)
+        is_given = self.affinity == "precomputed"
+        checked = check_distances(X, estimator=self) if is_given else check_features(self, X)
         check_n_clusters(self, len(checked))
         check_dense_size(len(checked))
-        if self.affinity == "precomputed":
-            check_distances(checked)
         hard = binding_answers(answers_for(self, constraints, len(checked)))
         closure = hard.closure()
         self.labels_, self.is_reached_ = cut(self._edges(checked), closure, self.n_clusters)
