@@ -8,17 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from clew.cli._features import features_for
-from clew.cli._inputs import Items, read_items
+from clew.cli._inputs import Items
 from clew.cli._job import Job
 from clew.cli._models import build_model
 from clew.cli._outputs import check_writable, print_or_keep, write_or_keep
 from clew.cli._progress import Words, counted
 from clew.cli._report import Findings, report_page
+from clew.cli._rows import read_rows
 from clew.cli._saved import saved_bytes
 from clew.cli._summary import print_summary, summarize
 from clew.cli._tables import clusters_csv, doubtful_csv, find_groups
 from clew.constraints import Constraints, Support, check_constraints
-from clew.exceptions import ClewWarning, InvalidParameterError, UnsupportedConstraintError
+from clew.exceptions import (
+    ClewWarning,
+    DistancesAsFeaturesWarning,
+    InvalidParameterError,
+    UnsupportedConstraintError,
+)
 
 __all__ = ["run"]
 
@@ -50,8 +56,9 @@ def run(job: Job) -> dict[str, Any]:
     items = _items(job, words)
     known = _answers(job, items, words)
     model, X = _fitted(job, items, known, words)
-    groups = find_groups(model, X, known)
-    summary = summarize(job, X.shape, groups, known, model)
+    shape = (X.shape[0], None if items.is_distances else X.shape[1])
+    groups = find_groups(model, X, known, is_distances=items.is_distances)
+    summary = summarize(job, shape, groups, known, model)
     summary["seconds"] = round(time.perf_counter() - start, 3)
     _write(job, Findings(job, items, X, known, model, groups, summary))
     print_summary(words, job, summary)
@@ -81,11 +88,12 @@ def _write(job: Job, found: Findings) -> None:
 
 
 def _items(job: Job, words: Words) -> Items:
-    items = read_items(job.items, job.format, job.columns_wanted, job.standardizes)
+    items = read_rows(job, words)
     for note in items.notes:
         words.say(note)
     n = items.X.shape[0]
-    words.detail(f"{job.items}: {counted(n, 'row')}, {counted(items.X.shape[1], 'feature')}")
+    if not items.is_distances:
+        words.detail(f"{job.items}: {counted(n, 'row')}, {counted(items.X.shape[1], 'feature')}")
     if job.n_clusters is not None and job.n_clusters > n:
         raise InvalidParameterError(
             f"--n-clusters {job.n_clusters} is too many: {job.items} has only {n} rows"
@@ -121,23 +129,27 @@ def _names_ids(path: Path) -> bool:
 
 
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:
-    """Return the fitted model, and the features that it was fitted to."""
+    """Return the fitted model, and the features or distances that it was fitted to."""
     model = build_model(
         job.method, job.n_clusters, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
-        seed=job.seed, jobs=job.jobs,
+        seed=job.seed, jobs=job.jobs, is_distances=items.is_distances,
     )  # fmt: skip
     _check_support(job, model, known)
-    features = features_for(model, items.X, job.standardizes, is_scaled=items.is_scaled)
-    if "standardize" in model.get_params(deep=False):
-        model.set_params(standardize=features.standardize)
-    words.say(features.note)
+    X = items.X
+    if not items.is_distances:
+        features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
+        if "standardize" in model.get_params(deep=False):
+            model.set_params(standardize=features.standardize)
+        words.say(features.note)
+        X = features.X
     words.detail(f"grouping by {job.method}, seed {job.seed}")
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
-        _fit(job, features.X, known, words, model)
+        _fit(job, X, known, words, model)
     for warning in warned:
-        words.say(str(warning.message))
-    return model, features.X
+        if warning.category is not DistancesAsFeaturesWarning:  # asked before
+            words.say(str(warning.message))
+    return model, X
 
 
 def _fit(job: Job, X: Any, known: Constraints, words: Words, model: Any) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
+from clew._validation import seems_distances
 from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.tables import ColumnUse, Table, TableFeatures
@@ -21,7 +22,16 @@ from clew.tables._columns import BadCellError
 from clew.tables._delimited import Format
 from clew.tables._read import Columns, check_ids, content_of, table_of
 
-__all__ = ["STDIN", "Items", "read_items"]
+__all__ = [
+    "ARRAYS",
+    "NUMBERS",
+    "STDIN",
+    "Items",
+    "check_kind_of_array",
+    "kind_of",
+    "loaded",
+    "read_items",
+]
 
 STDIN = Path("-")
 ARRAYS = (".npy", ".npz")
@@ -49,6 +59,10 @@ class Items(NamedTuple):
     """What was assumed, and how each column is used; a sentence each."""
     is_scaled: bool
     """Whether the features are on one scale already."""
+    is_distances: bool = False
+    """Whether `X` holds distances between all pairs of rows in place of features."""
+    seems_distances: bool = False
+    """Whether the file, read as features, seems to hold distances."""
 
 
 def read_items(
@@ -86,19 +100,24 @@ def read_items(
     MissingDependencyError
         If the kind needs a package that is not installed.
     """
-    kind, content = _kind(path)
+    kind, content = kind_of(path)
     if kind not in ARRAYS:
         content = content_of(path) if content is None else content
         table = table_of(content, str(path), form or Format(), columns or Columns())
         return _from_table(path, table, standardize)
-    if columns not in (None, Columns()):
-        raise FileFormatError(f"{path}: columns can be named in a table, not in an array")
+    check_kind_of_array(path, columns)
     with path.open("rb") if content is None else io.BytesIO(content) as file:
-        X, ids = _loaded(path, _read_npy if kind == ".npy" else _read_npz, file)
+        X, ids = loaded(path, _read_npy if kind == ".npy" else _read_npz, file)
     return _from_array(path, X, ids)
 
 
-def _kind(path: Path) -> tuple[str, bytes | None]:
+def check_kind_of_array(path: Path, columns: Columns | None) -> None:
+    """Refuse names of columns, which an array does not have."""
+    if columns not in (None, Columns()):
+        raise FileFormatError(f"{path}: columns can be named in a table, not in an array")
+
+
+def kind_of(path: Path) -> tuple[str, bytes | None]:
     """Return the ending that says how to read a file, and the content where it is read already."""
     if path == STDIN:
         content = content_of(path)
@@ -137,7 +156,14 @@ def _from_table(path: Path, table: Table, standardize: bool | Any) -> Items:
     notes += [f"  {line}" for line in recipe.describe().splitlines()]
     names = [str(row) for row in range(n)] if table.ids is None else table.ids
     return Items(
-        X, names, table.ids is not None, table.frame, recipe.columns_, notes, recipe.standardizes_
+        X,
+        names,
+        table.ids is not None,
+        table.frame,
+        recipe.columns_,
+        notes,
+        recipe.standardizes_,
+        seems_distances=_is_distance_table(table.frame),
     )
 
 
@@ -153,7 +179,24 @@ def _from_array(path: Path, array: Any, ids: list[str] | None) -> Items:
         check_ids(names)
     except InvalidDataError as error:
         raise InvalidDataError(f"{path}, {error}") from error
-    return Items(X, names, ids is not None, pd.DataFrame(index=range(n)), (), [], False)
+    return Items(
+        X,
+        names,
+        ids is not None,
+        pd.DataFrame(index=range(n)),
+        (),
+        [],
+        is_scaled=False,
+        seems_distances=seems_distances(X),
+    )
+
+
+def _is_distance_table(frame: pd.DataFrame) -> bool:
+    """Whether a table of numbers seems to hold distances."""
+    is_square = frame.shape[0] == frame.shape[1]
+    if not is_square or not all(map(pd.api.types.is_numeric_dtype, frame.dtypes)):
+        return False
+    return seems_distances(frame.to_numpy(np.float64, na_value=np.nan))
 
 
 def _read_npy(file: BinaryIO) -> tuple[Any, None]:
@@ -181,7 +224,8 @@ def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
     return stored[features], None if ids is None else [str(each) for each in stored[ids]]
 
 
-def _loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:
+def loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:
+    """Read a NumPy file; errors name it."""
     try:
         return read(file)
     # Damage shows in many ways, from the zip down to a header.
@@ -194,7 +238,9 @@ def _as_features(path: Path, X: Any) -> NDArray[np.float64] | csr_array:
     if X.dtype.kind not in NUMBERS:
         raise FileFormatError(f"{path} holds {X.dtype}, not numbers")
     if X.ndim != 2:
-        hint = "; reshape(-1, 1) makes one feature of it" if X.ndim == 1 else ""
+        hint = ""
+        if X.ndim == 1:
+            hint = "; reshape(-1, 1) makes one feature of it; --distances reads condensed distances"
         raise FileFormatError(
             f"{path} holds an array of shape {X.shape}, but rows by features are two dimensions"
             f"{hint}"

@@ -26,6 +26,8 @@ class Job:
     doubtful: Path | None
     report: Path | None
     save: Path | None
+    distances: bool | None
+    ids: Path | None
     id_column: str | None
     columns: list[str] | None
     drop: list[str] | None

@@ -15,7 +15,7 @@ from clew.cluster import (
     SimilarityClustering,
     SpectralClustering,
 )
-from clew.similarity import COPRF, E2CP, ITML, SKLR, ClustRF
+from clew.similarity import COPRF, E2CP, ITML, SKLR, AdaptiveKNN, ClustRF
 
 __all__ = ["build_model"]
 
@@ -39,6 +39,7 @@ def build_model(
     standardize: Any = "auto",
     seed: int = 0,
     jobs: int | None = None,
+    is_distances: bool = False,
 ) -> Any:
     """Make an estimator that has `labels_` once it is fitted.
 
@@ -56,11 +57,16 @@ def build_model(
         Seed of all random choices.
     jobs : int or None
         Threads.
+    is_distances : bool, default=False
+        Whether the model is fitted to distances; "guided", "e2cp", "copkmeans", "linkage" or
+        "spectral".
 
     Returns
     -------
     estimator
     """
+    if is_distances:
+        return _model_of_distances(method, n_clusters, seed, jobs)
     if method == "guided":
         return GuidedClustering(n_clusters, standardize=standardize, random_state=seed, n_jobs=jobs)
     if method == "spectral":
@@ -85,4 +91,18 @@ def build_model(
             trust=None if trust == "none" else trust,
             n_jobs=jobs,
         )
+    return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)
+
+
+def _model_of_distances(method: str, n_clusters: Any, seed: int, jobs: int | None) -> Any:
+    metric: Any = "precomputed"
+    if method == "guided":
+        return GuidedClustering(n_clusters, metric=metric, random_state=seed, n_jobs=jobs)
+    if method == "linkage":
+        return ConstrainedLinkage(n_clusters, metric=metric)
+    if method == "copkmeans":
+        return COPKMeans(n_clusters, metric=metric, random_state=seed)
+    similarity: Any = AdaptiveKNN(metric=metric)
+    if method == "e2cp":
+        similarity = E2CP(similarity, n_jobs=jobs)
     return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["INPUT", "NAMES", "OUTPUT", "jobs_option", "table_options"]
+__all__ = ["INPUT", "NAMES", "OUTPUT", "distance_options", "jobs_option", "table_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,6 +87,30 @@ TABLE_OPTIONS = (
 def table_options(command: F) -> F:
     """Add the options for reading tables."""
     for option in reversed(TABLE_OPTIONS):
+        command = option(command)
+    return command
+
+
+DISTANCE_OPTIONS = (
+    click.option(
+        "--distances/--features",
+        default=None,
+        help="What the file holds: distances between all pairs of rows, a square array or table "
+        "(ids in the header or the column of ids) or a condensed array as SciPy's pdist returns "
+        "it; or features.  [default: features; what looks like distances is asked about]",
+    ),
+    click.option(
+        "--ids",
+        type=INPUT,
+        metavar="IDS.txt",
+        help="Ids of the rows of an array: one on each line, or a table with a column id.",
+    ),
+)
+
+
+def distance_options(command: F) -> F:
+    """Add the options for reading distances, and the ids of arrays."""
+    for option in reversed(DISTANCE_OPTIONS):
         command = option(command)
     return command
 

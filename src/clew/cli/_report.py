@@ -19,6 +19,7 @@ from clew.cli._job import Job
 from clew.cli._progress import counted
 from clew.cli._report_doubts import doubted_section
 from clew.cli._tables import Groups, affinity_graph
+from clew.cli._typical_rows import most_typical
 from clew.cli.report import (
     Section,
     affinity_figure,
@@ -43,8 +44,6 @@ MOST_IDS = 30
 MOST_ROWS = 60
 #: Columns that are shown in addition to the ids.
 MOST_COLUMNS = 6
-#: Confidence is rounded to this many digits before rows of equal confidence are compared.
-DIGITS = 2
 
 
 class Findings(NamedTuple):
@@ -53,7 +52,7 @@ class Findings(NamedTuple):
     job: Job
     items: Items
     X: Any
-    """Features that the model was fitted to, (n_rows, n_features)."""
+    """Features that the model was fitted to, (n_rows, n_features), or distances."""
     known: Constraints
     model: Any
     """The fitted model."""
@@ -90,7 +89,10 @@ def report_page(found: Findings) -> str:
         columns_to_show(found.items.frame, found.items.columns, traits, label, MOST_COLUMNS),
         [describe_group(traits, group) for group in range(n_groups)],
     )
-    order = [_most_typical(found, group) for group in range(n_groups)]
+    order = [
+        most_typical(found.X, found.groups, group, is_distances=found.items.is_distances)
+        for group in range(n_groups)
+    ]
     sections = [
         Section("result", "Result", "The result", _result(found)),
         Section("groups", "Groups", "The groups", _groups(found, shown, order)),
@@ -149,24 +151,11 @@ def _result(found: Findings) -> str:
     return html
 
 
-def _most_typical(found: Findings, group: int) -> NDArray[np.int64]:
-    """Return the rows of a group: by confidence, and of equal ones the nearest to its mean."""
-    rows = np.flatnonzero(found.groups.label == group)
-    X = found.X[rows]
-    center = np.asarray(X.mean(axis=0)).ravel()
-    if isinstance(X, np.ndarray):
-        unit = found.X.std(axis=0)
-        squared = (((X - center) / np.where(unit > 0, unit, 1)) ** 2).sum(axis=1)
-    else:
-        squared = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * (X @ center)
-    return rows[np.lexsort((squared, -found.groups.confidence[rows].round(DIGITS)))]
-
-
 def _groups(found: Findings, shown: _Shown, order: list[NDArray[np.int64]]) -> str:
     largest = sorted(range(len(order)), key=lambda group: (-len(order[group]), group))
     chosen = sorted(largest[:MOST_GROUPS])
     html = "<p>Each group with its most typical rows: the most certain ones, of equally certain "
-    html += "rows those nearest to the mean of the group. The file of groups has all rows.</p>"
+    html += "rows those nearest to the center of the group. The file of groups has all rows.</p>"
     if len(chosen) < len(order):
         html += f"<p>The {len(chosen)} largest of {len(order):,} groups are shown.</p>"
     return html + "".join(_group(found, shown, group, order[group]) for group in chosen)
@@ -220,7 +209,8 @@ def _affinity(found: Findings, order: list[NDArray[np.int64]]) -> str:
         means = probability_means(found.model.probabilities_, rows)
         what = "The probability that two rows are in one group"
     else:
-        means = graph_means(affinity_graph(found.model, found.X), rows)
+        graph = affinity_graph(found.model, found.X, is_distances=found.items.is_distances)
+        means = graph_means(graph, rows)
         what = "The affinity of two rows"
     words = (
         f"{what}, for every two rows in the order of the groups: the stronger the color, the "
@@ -289,6 +279,8 @@ def _made(found: Findings) -> str:
     if job.constraints is not None:
         entries["Answers"] = str(job.constraints)
     entries["Method"] = f"{job.method}, seed {job.seed}"
+    if found.items.is_distances:
+        entries["Input"] = "distances between all pairs of rows"
     used = [column.name for column in found.items.columns if column.use != "dropped"]
     if used:
         more = f" and {len(used) - 30} more" if len(used) > 30 else ""

@@ -20,7 +20,7 @@ MOST_NAMED = 5
 
 
 def summarize(
-    job: Job, shape: tuple[int, int], groups: Groups, known: Constraints, model: Any
+    job: Job, shape: tuple[int, int | None], groups: Groups, known: Constraints, model: Any
 ) -> dict[str, Any]:
     """Return what ``--json`` prints, without the time.
 
@@ -29,7 +29,7 @@ def summarize(
     job : Job
         The options.
     shape : tuple of int
-        Number of rows and of features.
+        Number of rows and of features; None for distances.
     groups : Groups
         The groups.
     known : Constraints

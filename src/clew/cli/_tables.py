@@ -60,7 +60,9 @@ class Groups(NamedTuple):
     """Number of answers about the row, with don't-knows."""
 
 
-def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Groups:
+def find_groups(
+    model: Any, X: NDArray[np.float64], known: Constraints, *, is_distances: bool = False
+) -> Groups:
     """Return the groups of a fitted model, and which rows are doubtful.
 
     Parameters
@@ -71,6 +73,8 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
         Features that it was fitted to.
     known : Constraints
         Answers that it was fitted to.
+    is_distances : bool, default=False
+        Whether `X` are distances.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def find_groups(model: Any, X: NDArray[np.float64], known: Constraints) -> Group
     if isinstance(model, GuidedClustering):
         confidence = largest_probabilities(model.probabilities_)
     else:
-        confidence = _confidence(affinity_graph(model, X), label)
+        confidence = _confidence(affinity_graph(model, X, is_distances=is_distances), label)
     violated = violations(label, known)
     for of_kind, doubt in zip(violated, _doubts(model), strict=False):
         of_kind[doubt > DOUBT] = False
@@ -162,7 +166,7 @@ def _by_first_row(labels: NDArray[np.int32]) -> NDArray[np.int64]:
     return rank[label]
 
 
-def affinity_graph(model: Any, X: NDArray[np.float64]) -> Any:
+def affinity_graph(model: Any, X: NDArray[np.float64], *, is_distances: bool = False) -> Any:
     """Return the graph that was cut; without one, that of the nearest rows in the learned space.
 
     Parameters
@@ -171,6 +175,8 @@ def affinity_graph(model: Any, X: NDArray[np.float64]) -> Any:
         From `clew.cli._models.build_model`, fitted.
     X : ndarray of shape (n_samples, n_features)
         What it grouped.
+    is_distances : bool, default=False
+        Whether `X` are distances.
 
     Returns
     -------
@@ -180,7 +186,8 @@ def affinity_graph(model: Any, X: NDArray[np.float64]) -> Any:
     if hasattr(clusterer, "graph_"):
         return clusterer.graph_
     space = getattr(getattr(model, "similarity_", None), "embedding_", X)
-    return local_scale_graph(space, resolved_n_neighbors("auto", len(X)))
+    n_neighbors = resolved_n_neighbors("auto", len(X))
+    return local_scale_graph(space, n_neighbors, is_distance=is_distances)
 
 
 def _confidence(graph: Any, label: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from clew.cli._options import INPUT, OUTPUT, jobs_option, table_options
+from clew.cli._options import INPUT, OUTPUT, distance_options, jobs_option, table_options
 
 __all__ = ["cluster"]
 
@@ -28,9 +28,12 @@ METHODS = (
     "spectral",
 )
 OUTPUTS = ("output", "doubtful", "report", "save")
+#: Methods that take distances; the others need features.
+OF_DISTANCES = ("guided", "e2cp", "copkmeans", "linkage", "spectral")
 #: What the files hold.
 WHAT = {
     "items": "the rows",
+    "ids": "the ids (--ids)",
     "constraints": "the answers",
     "output": "the groups (-o)",
     "doubtful": "the doubtful answers (--doubtful)",
@@ -104,6 +107,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     metavar="RESULT.npz",
     help="guided: where to keep the result for clew explain.",
 )
+@distance_options
 @table_options
 @click.option(
     "--standardize",
@@ -157,13 +161,15 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Group the rows of a file.
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
-    a table may hold numbers, categories, dates and free text, with gaps. Writes a table with id,
-    cluster, confidence, doubtful, doubt_reason and n_answers.
+    a table may hold numbers, categories, dates and free text, with gaps. With --distances the file
+    holds distances between the rows. Writes a table with id, cluster, confidence, doubtful,
+    doubt_reason and n_answers.
 
     \b
     clew cluster X.csv -o clusters.csv
     clew cluster X.csv --constraints answers.csv --n-clusters 10 -o clusters.csv
     clew cluster X.csv --constraints answers.csv -o clusters.csv --report report.html
+    clew cluster D.npy --distances --ids ids.txt -o clusters.csv
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, as_json, options)
     from clew.cli._grouping import run
@@ -186,6 +192,8 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
                 f"{option} has no effect with --method {method}; leave it out, or use "
                 f"{' or '.join(methods)}"
             )
+    if options["distances"]:
+        _check_distances(ctx, method)
     if options["n_clusters"] is None and method != "guided":
         raise click.UsageError(
             f"--n-clusters is missing: --method {method} does not choose the number of groups"
@@ -202,13 +210,24 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
     _check_different_files(options)
 
 
+def _check_distances(ctx: click.Context, method: str) -> None:
+    """Refuse what has no effect on distances."""
+    if method not in OF_DISTANCES:
+        raise click.UsageError(
+            f"--method {method} needs features; with --distances use {', '.join(OF_DISTANCES[:-1])}"
+            f" or {OF_DISTANCES[-1]}"
+        )
+    if ctx.get_parameter_source("standardize") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--standardize has no effect with --distances; leave it out")
+
+
 def _check_different_files(options: dict[str, Any]) -> None:
     """Refuse to overwrite an input, and one output with another."""
     output = options["output"]
     if options["constraints"] and output and options["doubtful"] is None:
         options["doubtful"] = output.with_name(f"{output.stem}.doubtful.csv")
     seen: dict[Path, str] = {}
-    for name in ("items", "constraints", *OUTPUTS):
+    for name in ("items", "ids", "constraints", *OUTPUTS):
         path = options[name]
         if path is None or str(path) == "-":
             continue

@@ -76,7 +76,7 @@ def check_distances(
         _check_finite(square)
         raise InvalidDataError(
             f"distances must be square, or condensed to one dimension, got shape ({rows}, "
-            f"{columns}); are these features? Then leave metric='precomputed' out"
+            f"{columns}); are these features?"
         )
     if not keep_single or rows <= ALL_PAIRS_ROWS:
         square = square.astype(np.float64, copy=False)
@@ -125,7 +125,7 @@ def n_rows_of_condensed(length: int) -> int:
         raise InvalidDataError(
             f"{length:,} numbers are not the condensed distances of any number of rows: "
             f"n (n - 1) / 2 is {n * (n - 1) // 2:,} for n = {n:,}, and {n * (n + 1) // 2:,} for "
-            f"n = {n + 1:,}. Expected 2D array, got 1D array instead"
+            f"n = {n + 1:,}"
         )
     return n
 
@@ -215,17 +215,16 @@ def _check_finite(D: NDArray[np.floating]) -> None:
     if n_wrong == 0:
         return
     row, column = _place(D, lambda block, _: ~np.isfinite(block))
-    value = float(D[row, column])
-    name = "NaN" if math.isnan(value) else "infinity"
-    more = f", and {n_wrong - 1:,} entries more" if n_wrong > 1 else ""
+    is_missing = math.isnan(float(D[row, column]))
+    name = "NaN" if is_missing else "infinity"
+    more = f", as are {n_wrong - 1:,} other entries" if n_wrong > 1 else ""
     do = (
         "fill missing distances in, or leave these rows out"
-        if math.isnan(value)
+        if is_missing
         else "replace it by a large distance, such as twice the largest finite one"
     )
     raise InvalidDataError(
-        f"Input X contains {name}: distances must be finite, but row {row}, column {column} is "
-        f"{value:g}{more}; {do}"
+        f"distances must be finite, but row {row}, column {column} is {name}{more}; {do}"
     )
 
 

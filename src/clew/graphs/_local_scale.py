@@ -131,7 +131,7 @@ def local_gaussian(distance: Floats, scale: Floats, other: Floats) -> Floats:
     return np.asarray(np.exp(-scaled_squares(distance, scale, other)))
 
 
-def local_scale_graph(X: Floats, n_neighbors: int) -> csr_array:
+def local_scale_graph(X: Floats, n_neighbors: int, *, is_distance: bool = False) -> csr_array:
     """Compute the Gaussian affinities of each row to its nearest rows.
 
     Parameters
@@ -140,6 +140,8 @@ def local_scale_graph(X: Floats, n_neighbors: int) -> csr_array:
         Features.
     n_neighbors : int
         Number of nearest rows.
+    is_distance : bool, default=False
+        Whether `X` are distances between all pairs of rows.
 
     Returns
     -------
@@ -151,11 +153,31 @@ def local_scale_graph(X: Floats, n_neighbors: int) -> csr_array:
     The scale of a row is the distance to its 7th neighbor. If there are c copies of each row on
     average, it is the distance to its (7·c)th, so that repeating all rows changes no scale.
     """
-    n, rows = len(X), Units.around_median(X).scale(X)
-    n_distinct = len(np.unique(rows, axis=0))
-    scale = LocalScales(rows, -(-N_NEIGHBORS * n // n_distinct)).of(rows)
-    distance, column = NeighborSearch(rows).nearest_others(min(n_neighbors, n - 1))
+    n = len(X)
+    if is_distance:
+        rows, scale = X, _scales_of_distances(X)
+    else:
+        rows = Units.around_median(X).scale(X)
+        n_distinct = len(np.unique(rows, axis=0))
+        scale = LocalScales(rows, -(-N_NEIGHBORS * n // n_distinct)).of(rows)
+    search = NeighborSearch(rows, is_distance=is_distance)
+    distance, column = search.nearest_others(min(n_neighbors, n - 1))
     value = local_gaussian(distance, scale[:, None], scale[column])
     indptr = np.arange(0, value.size + 1, value.shape[1])
     graph = csr_array((value.ravel(), column.ravel(), indptr), (n, n))
     return csr_array(graph.maximum(graph.T))
+
+
+def _scales_of_distances(D: Floats) -> Floats:
+    """Return the local scales of rows by their distances; rows at distance 0 are copies."""
+    # The first row of each set of copies stands for it.
+    n_distinct = sum(not (row[:at] == 0).any() for at, row in enumerate(D))
+    n_neighbors = -(-N_NEIGHBORS * len(D) // n_distinct)
+    scale = np.ones(len(D))
+    for at, row in enumerate(D):
+        near = row[row > 0]
+        if len(near) > n_neighbors:
+            near = np.partition(near, n_neighbors - 1)[:n_neighbors]
+        if len(near):
+            scale[at] = near.max()
+    return scale
