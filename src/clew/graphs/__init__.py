@@ -6,6 +6,7 @@ from clew.graphs._checks import (
     check_n_neighbors,
     check_square,
 )
+from clew.graphs._distance_space import DistanceSpace
 from clew.graphs._distances import (
     check_distances,
     check_distances_to_fitted,
@@ -31,6 +32,7 @@ from clew.graphs._triangles import TriangleCheck, check_triangles
 
 __all__ = [
     "COINCIDENT",
+    "DistanceSpace",
     "LocalScales",
     "NeighborSearch",
     "TriangleCheck",

@@ -7,8 +7,8 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._features.distance_space import DistanceSpace
 from clew.exceptions import InvalidArgumentError, InvalidDataError
+from clew.graphs import DistanceSpace
 
 X, Y = load_iris(return_X_y=True)
 D = pairwise_distances(X)

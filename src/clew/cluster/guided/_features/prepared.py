@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from clew.cluster.guided._features.distance_space import DistanceSpace
 from clew.cluster.guided._features.feature_space import FeatureSpace, Metric
 from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.graphs import DistanceSpace
 
 __all__ = ["Prepared"]
 
