@@ -9,7 +9,10 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from tests.reference import correlation as reference
 
-from clew.kernels.correlation import Scoring, anneal_rows, cut_sums, merge_groups, move_rows
+from clew.kernels.correlation.cuts import cut_sums
+from clew.kernels.correlation.merges import Edges, merge_groups
+from clew.kernels.correlation.moves import Pairs, anneal_rows, move_rows
+from clew.kernels.correlation.scores import Scoring
 
 SEEDS = pytest.mark.parametrize("seed", range(12))
 
@@ -30,11 +33,13 @@ class Problem:
     def merged(self, threshold, n_least=1):
         into, groups = np.empty(self.n, np.int64), np.empty((self.n, 2), np.int64)
         scores = np.empty(self.n)
-        n_merges = merge_groups(
+        edges = Edges(
             self.pairs[:, 0].copy(), self.pairs[:, 1].copy(), self.evidence.copy(),
-            self.prior.copy(), self.prior.copy(), np.ones(len(self.pairs)), np.ones(self.n),
-            self.scoring, threshold, n_least, into, groups, scores,
+            self.prior.copy(), self.prior.copy(), np.ones(len(self.pairs)),
         )  # fmt: skip
+        n_merges = merge_groups(
+            edges, np.ones(self.n), self.scoring, threshold, n_least, into, groups, scores
+        )
         return into, groups[:n_merges], scores[:n_merges]
 
     def symmetric(self, values):
@@ -46,7 +51,7 @@ class Problem:
     def columns(self):
         evidence, prior = self.symmetric(self.evidence), self.symmetric(self.prior)
         structure = evidence.indptr.astype(np.int64), evidence.indices.astype(np.int64)
-        return *structure, evidence.data, prior.data, self.scoring
+        return Pairs(*structure, evidence.data, prior.data), self.scoring
 
 
 @SEEDS

@@ -16,7 +16,10 @@ from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score
 
 from clew._parallel import stop_if_abandoned
-from clew.kernels.correlation import Scoring, anneal_rows, cut_sums, merge_groups, move_rows
+from clew.kernels.correlation.cuts import cut_sums
+from clew.kernels.correlation.merges import Edges, merge_groups
+from clew.kernels.correlation.moves import Pairs, anneal_rows, move_rows
+from clew.kernels.correlation.scores import Scoring
 
 __all__ = ["Evidence", "Merges", "greedy_merges", "search"]
 
@@ -86,6 +89,13 @@ class Evidence(NamedTuple):
         both = np.concatenate([first, second]), np.concatenate([second, first])
         return csr_array(coo_array((np.concatenate([values, values]), both), shape=(n, n)))
 
+    @property
+    def by_row(self) -> Pairs:
+        """The asked pairs of each row, as kernels read them."""
+        evidence, prior = self.symmetric(self.evidence), self.symmetric(self.prior)
+        indptr, indices = evidence.indptr.astype(np.int64), evidence.indices.astype(np.int64)
+        return Pairs(indptr, indices, evidence.data, prior.data)
+
 
 class Merges(NamedTuple):
     """Merges of groups, in order."""
@@ -146,10 +156,10 @@ def _search_asked(evidence: Evidence, n_clusters: int | None, seed: int) -> Labe
 
 def improved(evidence: Evidence, labels: Labels, n_clusters: int | None) -> Labels:
     """Move rows, split groups and merge groups until nothing changes."""
-    matrix, prior = evidence.symmetric(evidence.evidence), evidence.symmetric(evidence.prior)
+    pairs = evidence.by_row
     for _ in range(ROUNDS):
         before = labels
-        labels = _moved(evidence, matrix, prior, labels, is_fixed=n_clusters is not None)
+        labels = _moved(evidence, pairs, labels, is_fixed=n_clusters is not None)
         if n_clusters is None:
             labels = _split(evidence, labels)
             labels, _ = greedy_merges(evidence, labels, None)
@@ -186,13 +196,16 @@ def greedy_merges(
     np.maximum.at(top, edge, evidence.prior[at])
     into, groups = np.empty(n_groups, np.int64), np.empty((n_groups, 2), np.int64)
     scores = np.empty(n_groups)
-    n_merges = merge_groups(
+    edges = Edges(
         key // n_groups,
         key % n_groups,
         _sums(edge, evidence.evidence[at], len(key)),
         _sums(edge, evidence.prior[at], len(key)),
         top,
         np.bincount(edge, minlength=len(key)).astype(float),
+    )
+    n_merges = merge_groups(
+        edges,
         np.bincount(labels, minlength=n_groups).astype(float),
         evidence.scoring,
         0.0 if n_clusters is None else -np.inf,
@@ -216,22 +229,16 @@ def _relabeled(labels: Labels) -> Labels:
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
-def _moved(
-    evidence: Evidence, matrix: csr_array, prior: csr_array, labels: Labels, *, is_fixed: bool
-) -> Labels:
+def _moved(evidence: Evidence, pairs: Pairs, labels: Labels, *, is_fixed: bool) -> Labels:
     """Move rows, one at a time, to the group that they fit best, until none moves."""
     n = evidence.n_rows
     labels = labels.copy()
     sizes = np.bincount(labels, minlength=n + 1).astype(float)
-    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     n_groups = int(labels.max()) + 1
     are_large = n_groups <= FEW_GROUPS and LARGE_GROUP * n_groups <= evidence.n_rows
     n_few = n_groups if is_fixed or are_large else 0
     for _ in range(SWEEPS):
-        n_moves = move_rows(
-            indptr, indices, matrix.data, prior.data, evidence.scoring, MARGIN, is_fixed,
-            n_few, labels, sizes,
-        )  # fmt: skip
+        n_moves = move_rows(pairs, evidence.scoring, MARGIN, is_fixed, n_few, labels, sizes)
         if n_moves == 0:
             break
     return _relabeled(labels)
@@ -318,8 +325,7 @@ def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels |
     is_sparse = 2 * len(evidence.pairs) < LEAST_DEGREE * n
     if n > ANNEALED_ROWS or is_sparse or (n_clusters or 0) >= n:
         return None
-    matrix, prior = evidence.symmetric(evidence.evidence), evidence.symmetric(evidence.prior)
-    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    pairs = evidence.by_row
     random, found = np.random.RandomState(seed), []
     few = [k for k in FEW for _ in range(3) if k < n]
     for k in few if n_clusters is None else [n_clusters] * RESTARTS:
@@ -327,10 +333,8 @@ def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels |
         sizes = np.bincount(labels, minlength=k).astype(float)
         for temperature in TEMPERATURES:
             stop_if_abandoned()
-            anneal_rows(
-                indptr, indices, matrix.data, prior.data, evidence.scoring, temperature,
-                random.uniform(size=n), labels, sizes,
-            )  # fmt: skip
+            uniform = random.uniform(size=n)
+            anneal_rows(pairs, evidence.scoring, temperature, uniform, labels, sizes)
         found.append(_relabeled(labels))
     best = max(found, key=evidence.objective)
     others = (adjusted_rand_score(best, other) for other in found if other is not best)

@@ -1,0 +1,1 @@
+"""Kernels of correlation clustering, one stage a file."""
