@@ -51,6 +51,8 @@ TOP = "clew"
 #: Helpers that other families import, and which of these may: what all estimators need, and the
 #: engines that several families share.
 SHARED_HELPERS = {
+    "clew.cluster._kmeans": ("clew.questions",),
+    "clew.cluster.guided._features.feature_space": ("clew.questions",),
     "clew.cluster.guided._result.explanation": ("clew.cli",),
     "clew.cluster.guided._result.probabilities": ("clew.cli",),
     "clew.cluster.linkage._distances": ("clew.questions",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clew.questions import MostProbable, RandomPairs, Uncertain
+from clew.questions import Guided, MostProbable, RandomPairs, Uncertain
 
 K = 4
 y = np.random.RandomState(1).permutation(np.repeat(np.arange(K), 6))
@@ -15,6 +15,8 @@ X = np.random.RandomState(2).normal(size=(len(y), 2)) + 1.5 * np.eye(K)[y] @ [
 D = np.linalg.norm(X[:, None] - X, axis=2)
 
 STRATEGIES = [
+    Guided(random_state=0),
+    Guided(K, random_state=0, update_every=3),
     MostProbable(K, random_state=0),
     MostProbable(random_state=0),
     RandomPairs(K, random_state=0),
@@ -24,3 +26,6 @@ STRATEGIES = [
 every = pytest.mark.parametrize(
     "strategy", STRATEGIES, ids=[f"{type(s).__name__}-{i}" for i, s in enumerate(STRATEGIES)]
 )
+
+#: Strategies that check doubtful answers on purpose, by pairs that other answers imply.
+CHECKS_ANSWERS = (Guided,)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.base import clone
-from tests.questions.strategies import D, X, every, y
+from tests.questions.strategies import CHECKS_ANSWERS, D, X, every, y
 
 from clew import Answer, Constraints, Question
 from clew.exceptions import ClewError, InvalidArgumentError, InvalidConstraintsError
@@ -77,7 +77,7 @@ def test_no_question_is_repeated_or_implied(strategy):
         keys = {(q.kind, frozenset(q.rows)) for q in questions}
         assert len(keys) == len(questions)
         assert not keys & asked
-        assert implied(one, questions) == []
+        assert isinstance(one, CHECKS_ANSWERS) or implied(one, questions) == []
         asked |= keys
         one.tell(right.answer_all(questions))
 
@@ -143,7 +143,7 @@ def test_contradictions_raise_no_error(strategy):
     one = ran(started(strategy), 4)
     pairs = [((0, 1), 1), ((1, 2), 1), ((0, 2), 0), ((0, 1), 0), ((2, 3), 1), ((0, 3), 0)]
     one.tell(Answer(Question("pair", rows), value, annotator="b") for rows, value in pairs)
-    assert implied(one, one.ask(3)) == []
+    assert isinstance(one, CHECKS_ANSWERS) or implied(one, one.ask(3)) == []
     assert len(one.labels()) == N
 
 

@@ -1,6 +1,7 @@
 """What to ask next: strategies, and the information in the answer to a question."""
 
 from clew.questions._strategy import Strategy
+from clew.questions.guided import Guided
 from clew.questions.information import (
     odd_one_out_information,
     pair_information,
@@ -11,6 +12,7 @@ from clew.questions.random_pairs import RandomPairs
 from clew.questions.uncertain import Uncertain
 
 __all__ = [
+    "Guided",
     "MostProbable",
     "RandomPairs",
     "Strategy",

@@ -1,0 +1,1 @@
+"""Sampling partitions of rows from pairwise log-odds and answers about pairs."""

@@ -1,0 +1,129 @@
+"""One partition from the probabilities of all pairs: local moves and greedy merges."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import kernel
+
+__all__ = ["best_partition"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Smaller gains are rounding.
+LEAST_GAIN = 1e-3
+
+
+@kernel
+def best_partition(
+    same: NDArray[np.float32], start: Ints, threshold: float, max_iter: int
+) -> tuple[Ints, float]:
+    """Maximize the sum of ``same - threshold`` over the pairs within groups, from a start.
+
+    Returns
+    -------
+    label : ndarray of int64
+        Numbered from 0.
+    value : float
+        The sum.
+    """
+    label = start.copy()
+    for _ in range(max_iter):
+        n_moved = _move_rows(same, label, threshold)
+        n_moved += _merge(same, label, threshold)
+        if n_moved == 0:
+            break
+    _renumber(label)
+    value = 0.0
+    for i in range(len(label)):
+        for j in range(i):
+            if label[i] == label[j]:
+                value += same[i, j] - threshold
+    return label, value
+
+
+@kernel
+def _renumber(label: Ints) -> int:
+    """Renumber the groups from 0, in the order of their first rows; return how many there are."""
+    number = np.full(label.max() + 1, -1)
+    count = 0
+    for i in range(len(label)):
+        if number[label[i]] < 0:
+            number[label[i]] = count
+            count += 1
+        label[i] = number[label[i]]
+    return count
+
+
+@kernel
+def _move_rows(same: NDArray[np.float32], label: Ints, threshold: float) -> int:
+    """Move each row to its best group, or to a new one; return how many moved."""
+    n = len(label)
+    count = _renumber(label)
+    size = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        size[label[i]] += 1
+    gain = np.zeros(n + 1)
+    n_moved = 0
+    for i in range(n):
+        gain[:count] = 0.0
+        for j in range(n):
+            if j != i:
+                gain[label[j]] += same[i, j] - threshold
+        own = label[i]
+        best, most, empty = own, gain[own] + LEAST_GAIN, count
+        for a in range(count):
+            if size[a] == 0:
+                empty = a
+            elif a != own and gain[a] > most:
+                best, most = a, gain[a]
+        if most < 0 and size[own] > 1:
+            best = empty
+            count = max(count, empty + 1)
+        if best != own:
+            size[own] -= 1
+            size[best] += 1
+            label[i] = best
+            n_moved += 1
+    return n_moved
+
+
+@kernel
+def _merge(same: NDArray[np.float32], label: Ints, threshold: float) -> int:
+    """Merge the two groups that gain most, while any do; return the number of merges."""
+    n = len(label)
+    count = _renumber(label)
+    gain = np.zeros((count, count))
+    for i in range(n):
+        for j in range(n):
+            if label[i] != label[j]:
+                gain[label[i], label[j]] += same[i, j] - threshold
+    into = np.arange(count)
+    n_merged = 0
+    while True:
+        a, b = _largest(gain)
+        if gain[a, b] <= LEAST_GAIN:
+            break
+        n_merged += 1
+        into[a] = b
+        gain[b] += gain[a]
+        gain[:, b] += gain[:, a]
+        gain[a], gain[:, a] = -np.inf, -np.inf
+        gain[b, b] = 0.0
+    for i in range(n):
+        while into[label[i]] != label[i]:
+            label[i] = into[label[i]]
+    return n_merged
+
+
+@kernel
+def _largest(gain: Floats) -> tuple[int, int]:
+    """Return the position of the largest entry off the diagonal; (0, 0) if there is none."""
+    best, first, second = 0.0, 0, 0
+    for a in range(len(gain)):
+        for b in range(a):
+            if gain[a, b] > best:
+                best, first, second = gain[a, b], a, b
+    return first, second

@@ -1,0 +1,122 @@
+"""Probabilities that pairs of rows are in one group, smoothed by what one move could change."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import kernel
+from clew.kernels.partitions.rows import row_log_odds
+from clew.kernels.partitions.tables import Answered, Groups, Scoring, group_sums
+
+__all__ = [
+    "BlockScoring",
+    "add_same_probabilities",
+    "block_probabilities",
+    "group_probabilities",
+    "row_probabilities",
+]
+
+Singles = NDArray[np.float32]
+
+
+class BlockScoring(NamedTuple):
+    """Weights in the log-odds that two groups are one, as fitted to the answers to questions."""
+
+    top_share: float
+    smaller: float
+    """Weight of the log of the smaller size."""
+    larger: float
+    """Weight of the log of the larger size."""
+
+
+@kernel
+def row_probabilities(groups: Groups, answered: Answered, scoring: Scoring) -> Singles:
+    """Compute the probability of each group for each row, all other rows staying where they are.
+
+    Returns an array of shape (n_groups, n_rows). The rest to 1 is the probability of a new group.
+    """
+    n, k = len(groups.label), groups.count[0]
+    probability = np.zeros((k, n), np.float32)
+    score = np.empty(n + 1)
+    for i in range(n):
+        row_log_odds(groups, i, answered, scoring, score)
+        largest = max(score[:k].max(), scoring.alone)
+        total = 0.0 if groups.size[groups.label[i]] == 1 else np.exp(scoring.alone - largest)
+        for a in range(k):
+            score[a] = np.exp(score[a] - largest)
+            total += score[a]
+        for a in range(k):
+            probability[a, i] = score[a] / total
+    return probability
+
+
+@kernel
+def group_probabilities(groups: Groups, answered: Answered, scoring: Scoring) -> Singles:
+    """Compute the probability that two groups are one; 0 for two single rows, which rows cover."""
+    k = groups.count[0]
+    total, top, evidence = group_sums(groups, answered)
+    probability = np.zeros((k, k), np.float32)
+    for a in range(k):
+        for b in range(k):
+            smaller = min(groups.size[a], groups.size[b])
+            if a == b or max(groups.size[a], groups.size[b]) == 1:
+                continue
+            mean = total[a, b] / (groups.size[a] * groups.size[b])
+            score = mean + scoring.top_share * (top[a, b] - mean) + evidence[a, b]
+            score -= scoring.alone / smaller**2 + scoring.apart
+            probability[a, b] = 1.0 / (1.0 + np.exp(-score))
+    return probability
+
+
+@kernel
+def block_probabilities(groups: Groups, answered: Answered, scoring: BlockScoring) -> Singles:
+    """Compute the same by the logistic that is fitted to answers; tables hold its log-odds."""
+    k = groups.count[0]
+    total, top, evidence = group_sums(groups, answered)
+    probability = np.zeros((k, k), np.float32)
+    for a in range(k):
+        for b in range(k):
+            if a == b:
+                continue
+            mean = total[a, b] / (groups.size[a] * groups.size[b])
+            score = mean + scoring.top_share * (top[a, b] - mean) + evidence[a, b]
+            score += scoring.smaller * np.log(min(groups.size[a], groups.size[b]))
+            score += scoring.larger * np.log(max(groups.size[a], groups.size[b]))
+            probability[a, b] = 1.0 / (1.0 + np.exp(-score))
+    return probability
+
+
+@kernel
+def add_same_probabilities(
+    groups: Groups,
+    of_rows: Singles,
+    of_groups: Singles,
+    of_blocks: Singles,
+    labels: Singles,
+    questions: Singles,
+) -> None:
+    """Add the probability that a pair is in one group, for all pairs below the diagonal.
+
+    Rows of one group stay together if both stay. Rows of two groups come together if one of the
+    rows moves, or if the groups are one. To `labels` the last is added as in `of_groups`, to
+    `questions` as in `of_blocks`.
+    """
+    one = np.float32(1.0)
+    apart_groups, apart_blocks = one - of_groups, one - of_blocks
+    stays = one - of_rows
+    for i in range(len(groups.label)):
+        a = groups.label[i]
+        stays_out, own = stays[a], of_rows[a, i]
+        for j in range(i):
+            b = groups.label[j]
+            if a == b:
+                together = own * of_rows[a, j]
+                labels[i, j] += together
+                questions[i, j] += together
+            else:
+                apart = stays[b, i] * stays_out[j]
+                labels[i, j] += one - apart * apart_groups[a, b]
+                questions[i, j] += one - apart * apart_blocks[a, b]

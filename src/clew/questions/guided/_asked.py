@@ -1,0 +1,73 @@
+"""Answers about pairs, each with what was expected before it was given."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels.partitions.tables import Answered
+
+__all__ = ["AskedPairs"]
+
+Floats = NDArray[np.float64]
+
+
+class AskedPairs(NamedTuple):
+    """One entry for each answer "same" or "different", in order of arrival."""
+
+    rows: NDArray[np.int64]
+    """(n_answers, 2)"""
+    same: NDArray[np.bool_]
+    weights: Floats
+    annotators: NDArray[np.int64]
+    """Codes, from 0."""
+    features: Floats
+    """Features of the two cores that the question was about, (n_answers, n_features)."""
+    log_sizes: Floats
+    """Log sizes of the smaller and the larger core, (n_answers, 2)."""
+    offsets: Floats
+    """Log-odds that the partitions gave, minus those of the features."""
+    log_odds: Floats
+    """Log-odds that the pair is of one group, before the answer."""
+
+    @classmethod
+    def none(cls, n_features: int) -> AskedPairs:
+        """Return an empty one."""
+        return cls(
+            np.empty((0, 2), np.int64),
+            np.empty(0, np.bool_),
+            np.empty(0),
+            np.empty(0, np.int64),
+            np.empty((0, n_features)),
+            np.empty((0, 2)),
+            np.empty(0),
+            np.empty(0),
+        )
+
+    def joined(self, new: AskedPairs) -> AskedPairs:
+        """Append other answers."""
+        joined: list[Any] = [np.concatenate(parts) for parts in zip(self, new, strict=True)]
+        return AskedPairs(*joined)
+
+    def evidence(self, n_rows: int, rates: Floats) -> Answered:
+        """Return the log-likelihood ratios of the answers as a symmetric sparse matrix.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows.
+        rates : ndarray of shape (n_answers,)
+            Probability that each answer is wrong.
+
+        Returns
+        -------
+        Answered
+        """
+        value = self.weights * np.log((1 - rates) / rates) * np.where(self.same, 1.0, -1.0)
+        i, j = self.rows.T
+        first, second = np.concatenate((i, j)), np.concatenate((j, i))
+        order = np.argsort(first, kind="stable")
+        start = np.searchsorted(first[order], np.arange(n_rows + 1)).astype(np.int64)
+        return Answered(start, second[order], np.concatenate((value, value))[order])

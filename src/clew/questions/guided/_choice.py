@@ -1,0 +1,151 @@
+"""Which pairs to ask: those whose answers are expected to be most informative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels.partitions.information import question_values
+from clew.questions.guided._cores import CORE
+from clew.questions.guided._posterior import SameProbabilities, Singles
+
+__all__ = ["Candidates"]
+
+#: Power of the smaller core's size in the value of a question.
+SIZE_POWER = 0.1
+#: Weight of a typical row, among rows of the same core.
+TYPICAL_WEIGHT = 0.02
+#: At most so many questions of a batch are about one group; one about each pair of groups.
+MOST_WITHIN = 2
+#: Pairs that are ranked at first.
+N_RANKED = 2000
+#: Value of pairs that cannot be asked.
+NOT_ASKED = -1.0
+RATES = (0.01, 0.4)
+
+Pair = tuple[int, int]
+
+
+class Candidates:
+    """All pairs by the information in their answers, for one state of what is known.
+
+    Parameters
+    ----------
+    same : SameProbabilities
+        Probabilities of all pairs.
+    log_odds : ndarray of shape (n_rows, n_rows), float32
+        Log-odds of pairs from features: breaks ties in favor of near pairs of typical rows.
+    labels : ndarray of shape (n_rows,), int64
+        Groups.
+    taken : ndarray of shape (n_rows, n_rows), bool
+        Pairs that were asked before; symmetric.
+    error : float
+        Probability of a wrong answer.
+    """
+
+    def __init__(
+        self,
+        same: SameProbabilities,
+        log_odds: Singles,
+        labels: NDArray[np.int64],
+        taken: NDArray[np.bool_],
+        error: float,
+    ) -> None:
+        self._labels = labels
+        self._core = same.labels > CORE
+        size = np.maximum(self._core.sum(axis=1), 1).astype(np.float32)
+        typical = np.einsum("ij,ij->i", log_odds, self._core, dtype=np.float32) / size
+        self._value = np.empty_like(log_odds)
+        question_values(
+            same.questions,
+            log_odds,
+            taken,
+            size ** np.float32(SIZE_POWER),
+            np.float32(TYPICAL_WEIGHT) * np.tanh(typical / 3),
+            float(np.clip(error, *RATES)),
+            self._value,
+        )
+
+    def best(self, n: int, pending: Iterable[Pair] = ()) -> list[Pair]:
+        """Choose pairs for one batch.
+
+        Parameters
+        ----------
+        n : int
+            Number of questions, at most.
+        pending : iterable of pairs, default=()
+            Pairs of the same batch that were chosen before.
+
+        Returns
+        -------
+        list of pairs
+            The most informative first. While there are such, no row is in two questions, and no two
+            questions are about the same two cores.
+        """
+        taken = list(pending)
+        wanted = n + len(taken)
+        asked_of: dict[Pair, int] = {}
+        for i, j in taken:
+            self._count(asked_of, i, j)
+        for i, j in self._ranked(N_RANKED):
+            if len(taken) >= wanted:
+                break
+            most = MOST_WITHIN if self._labels[i] == self._labels[j] else 1
+            is_full = asked_of.get(self._groups(i, j), 0) >= most
+            if not is_full and not any(self._overlap(i, j, u, v) for u, v in taken):
+                self._count(asked_of, i, j)
+                taken.append((i, j))
+        if len(taken) < wanted:
+            self._fill(taken, wanted)
+        return taken[wanted - n :]
+
+    def _fill(self, taken: list[Pair], wanted: int) -> None:
+        """Add pairs that share a core with others of the batch: first those of other rows."""
+        ranked = self._ranked(N_RANKED + wanted * len(self._value))
+        used = {row for pair in taken for row in pair}
+        left = []
+        for i, j in ranked:
+            if len(taken) >= wanted:
+                return
+            if i in used or j in used:
+                left.append((i, j))
+            else:
+                used.update((i, j))
+                taken.append((i, j))
+        known = {frozenset(pair) for pair in taken}
+        taken += [pair for pair in left if frozenset(pair) not in known][: wanted - len(taken)]
+
+    def _ranked(self, n: int) -> list[Pair]:
+        """Return at least `n` pairs by decreasing value, if so many were not asked."""
+        flat = self._value.ravel()
+        at = np.flatnonzero(flat > max(_lower_bound(flat, n), NOT_ASKED))
+        at = at[np.lexsort((at, -flat[at]))]
+        return [(int(j), int(i)) for i, j in zip(*np.divmod(at, len(self._value)), strict=True)]
+
+    def _groups(self, i: int, j: int) -> Pair:
+        a, b = int(self._labels[i]), int(self._labels[j])
+        return (a, b) if a < b else (b, a)
+
+    def _count(self, asked_of: dict[Pair, int], i: int, j: int) -> None:
+        groups = self._groups(i, j)
+        asked_of[groups] = asked_of.get(groups, 0) + 1
+
+    def _overlap(self, i: int, j: int, u: int, v: int) -> bool:
+        """Whether two questions share a row, or are about the same two cores."""
+        if i in (u, v) or j in (u, v):
+            return True
+        core = self._core
+        return bool((core[i, u] and core[j, v]) or (core[i, v] and core[j, u]))
+
+
+def _lower_bound(flat: Singles, n: int) -> float:
+    """Return a value that at least `n` entries reach, and not many more, from a sample of them."""
+    if flat.size <= 16 * n:
+        return NOT_ASKED
+    step = max(1, flat.size // 200_000)
+    sample = flat[::step]
+    rank = min(len(sample) - 1, 4 * n // step + 4)
+    bound = float(-np.partition(-sample, rank)[rank])
+    return bound if np.count_nonzero(flat > bound) >= n else NOT_ASKED

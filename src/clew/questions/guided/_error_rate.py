@@ -1,0 +1,102 @@
+"""The share of wrong answers, from answers that were predicted before they were given."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from clew.questions.guided._asked import AskedPairs
+
+__all__ = ["START_RATE", "ErrorRate", "error_rate"]
+
+Floats = NDArray[np.float64]
+
+#: Beta prior of the share of wrong answers.
+PRIOR = (1.5, 15.0)
+RATES = np.concatenate(([0.002, 0.005], np.arange(0.01, 0.4, 0.01)))
+#: Predictions may be too sure or not sure enough, and too high or too low: P(same) is
+#: ``sigmoid(slope * logit + intercept)``.
+SLOPES = np.array([0.5, 0.7, 0.85, 1.0, 1.2, 1.5])
+INTERCEPTS = np.array([-0.8, -0.4, 0.0, 0.4, 0.8])
+SD_SLOPE, SD_INTERCEPT = 0.3, 0.5
+#: Wrong answers of the pool that count for an annotator's own rate.
+SHRINKAGE = 2.0
+LOWEST, HIGHEST = 0.002, 0.45
+#: Least average probability that an answer is wrong.
+LEAST_WRONG = 1e-6
+
+
+class ErrorRate(NamedTuple):
+    """Posterior of the share of wrong answers."""
+
+    mean: float
+    probabilities: Floats
+    """Of the rates in `RATES`."""
+    by_annotator: dict[int, float]
+
+    def of_answers(self, annotators: NDArray[np.int64], bounds: tuple[float, float]) -> Floats:
+        """Return the rate of the annotator of each answer, within bounds."""
+        rates = np.array([self.by_annotator.get(int(code), self.mean) for code in annotators])
+        return np.asarray(np.clip(rates, *bounds))
+
+    def factors(self, n: int, bounds: tuple[float, float], seed: int) -> Floats:
+        """Draw `n` rates from the posterior; return their log-odds relative to those of the mean.
+
+        One rate is drawn from each of `n` equal parts of the posterior, in random order.
+        """
+        if len(self.probabilities) == 0:
+            return np.ones(n)
+        random = np.random.RandomState(seed)
+        at = (np.arange(n) + random.random_sample(n)) / n
+        index = np.minimum(np.searchsorted(np.cumsum(self.probabilities), at), len(RATES) - 1)
+        drawn = np.clip(random.permutation(RATES[index]), *bounds)
+        return np.asarray(logit(drawn) / logit(np.clip(self.mean, *bounds)))
+
+
+#: Before any answer.
+START_RATE = ErrorRate(PRIOR[0] / sum(PRIOR), np.empty(0), {})
+
+
+def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
+    """Estimate the share of wrong answers, overall and for each annotator.
+
+    Parameters
+    ----------
+    asked : AskedPairs
+        Answers, with the log-odds that were predicted for them.
+    wrong : ndarray of shape (n_answers,)
+        Probability that each answer is wrong, under the partitions. It says who errs more often
+        than others, and not how often all err: partitions that follow wrong answers find few.
+
+    Returns
+    -------
+    ErrorRate
+    """
+    log_odds, same, annotators = asked.log_odds, asked.same, asked.annotators
+    likelihood = np.empty((len(RATES), len(SLOPES), len(INTERCEPTS)))
+    for u, slope in enumerate(SLOPES):
+        for v, intercept in enumerate(INTERCEPTS):
+            given = _given(log_odds, same, slope, intercept)
+            of_rates = np.log(RATES[:, None] + (1 - 2 * RATES[:, None]) * given).sum(axis=1)
+            penalty = ((slope - 1) / SD_SLOPE) ** 2 + (intercept / SD_INTERCEPT) ** 2
+            likelihood[:, u, v] = of_rates - 0.5 * penalty
+    beta = (PRIOR[0] - 1) * np.log(RATES) + (PRIOR[1] - 1) * np.log1p(-RATES)
+    likelihood += beta[:, None, None]
+    weight = np.exp(likelihood - likelihood.max())
+    probabilities = weight.sum(axis=(1, 2)) / weight.sum()
+    mean = float(probabilities @ RATES)
+    average = max(float(wrong.mean()), LEAST_WRONG)
+    rates = {}
+    for code in np.unique(annotators):
+        of_one = wrong[annotators == code]
+        ratio = (SHRINKAGE + of_one.sum()) / (SHRINKAGE + average * len(of_one))
+        rates[int(code)] = float(np.clip(mean * ratio, LOWEST, HIGHEST))
+    return ErrorRate(mean, probabilities, rates)
+
+
+def _given(log_odds: Floats, same: NDArray[np.bool_], slope: float, intercept: float) -> Floats:
+    p = expit(slope * log_odds + intercept)
+    return np.where(same, p, 1 - p)

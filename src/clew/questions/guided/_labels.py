@@ -1,0 +1,97 @@
+"""One partition from pair probabilities: the one with the best expected Jaccard index."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from clew.kernels.partitions.labels import best_partition
+
+__all__ = ["JaccardLabels", "cut_at"]
+
+MAX_ITER = 30
+#: Another start has to be better by this much, so that labels do not change without a reason.
+LEAST_GAIN = 0.5
+LOWEST, HIGHEST = 0.2, 0.98
+#: Factor of distances within groups.
+WITHIN = 1e-3
+
+
+class JaccardLabels(NamedTuple):
+    """Labels that maximize the expected Jaccard index of pairs, followed from batch to batch.
+
+    The index is a ratio; its maximum is that of ``sum(P - t)`` over the pairs within groups, with
+    ``t = J / (1 + J)`` for the index J of the maximum itself.
+    """
+
+    labels: NDArray[np.int64]
+    """(n_rows,)"""
+    jaccard: float = 0.7
+    """Expected Jaccard index of the labels."""
+
+    def updated(self, same: NDArray[np.float32], start: NDArray[np.int64]) -> JaccardLabels:
+        """Find labels for new probabilities.
+
+        Parameters
+        ----------
+        same : ndarray of shape (n_rows, n_rows), float32
+            Probability that a pair is of one group; 1 on the diagonal.
+        start : ndarray of shape (n_rows,), int64
+            Labels from which the search starts, beside the ones so far.
+
+        Returns
+        -------
+        JaccardLabels
+        """
+        threshold = self.jaccard / (1 + self.jaccard)
+        labels, value = best_partition(same, self.labels, threshold, MAX_ITER)
+        others, other_value = best_partition(same, start, threshold, MAX_ITER)
+        if other_value > value + LEAST_GAIN:
+            labels = others
+        first = _expected_jaccard(same, labels)
+        labels, _ = best_partition(same, labels, first / (1 + first), MAX_ITER)
+        return JaccardLabels(labels, _expected_jaccard(same, labels))
+
+
+def cut_at(
+    same: NDArray[np.float32], labels: NDArray[np.int64], n_clusters: int
+) -> NDArray[np.int64]:
+    """Merge or split groups until there are as many as wanted.
+
+    Parameters
+    ----------
+    same : ndarray of shape (n_rows, n_rows), float32
+        Probability that a pair is of one group.
+    labels : ndarray of shape (n_rows,), int64
+        Groups, which are merged, or split, as wholes.
+    n_clusters : int
+        Number of groups wanted, `n_rows` at most.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int64
+
+    Notes
+    -----
+    A cut of average linkage of ``1 - same``, in which distances within groups are divided by 1,000,
+    so that groups are complete before any two are merged.
+    """
+    n = len(labels)
+    if labels.max() + 1 == n_clusters or n == 1:
+        return labels
+    distance = 1.0 - same.astype(np.float64)
+    distance[labels[:, None] == labels[None, :]] *= WITHIN
+    tree = linkage(squareform(np.clip(distance, 0.0, 1.0), checks=False), "average")
+    return fcluster(tree, n_clusters, "maxclust").astype(np.int64) - 1
+
+
+def _expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
+    n = len(same)
+    within = labels[:, None] == labels[None, :]
+    found, n_within = float(same[within].sum()) - n, float(within.sum()) - n
+    union = max(n_within + float(same.sum()) - n - found, 1e-9)
+    return float(np.clip(found / union, LOWEST, HIGHEST))

@@ -1,0 +1,219 @@
+"""What `Guided` knows at one time: weights, sampled partitions, labels, and the error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import logit
+
+from clew.kernels.partitions.greedy import greedy_merges
+from clew.questions.guided._asked import AskedPairs
+from clew.questions.guided._cores import core_features, cores
+from clew.questions.guided._error_rate import START_RATE, ErrorRate, error_rate
+from clew.questions.guided._labels import JaccardLabels
+from clew.questions.guided._pair_features import N_FEATURES, pair_features
+from clew.questions.guided._pair_log_odds import PairLogOdds
+from clew.questions.guided._posterior import (
+    N_PARTITIONS,
+    TOP_SHARE,
+    Posterior,
+    SameProbabilities,
+    Singles,
+    Views,
+)
+from clew.questions.guided._within_ratio import WithinRatio
+
+__all__ = ["Model", "PairAnswer", "Pairs", "start_model"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Coordinates that the ratio within groups reads.
+N_DIMENSIONS = 30
+#: Steps before the first question, half of them before the ratio is fitted to their labels.
+BURN_IN = 8
+#: Rows in a group of the first covariance within groups, on the average.
+ROWS_A_GROUP = 8
+#: The ratio is refitted after answers of this share of the rows, and at least so many.
+RATIO_SHARE, RATIO_FEWEST = 0.25, 20
+RATES = (0.005, 0.45)
+FIT_RATES = (0.01, 0.4)
+PROBABILITIES = (0.03, 0.97)
+OFFSET_LIMIT = 8.0
+#: Predictions are not surer than this when the error rate is estimated.
+SUREST = 0.002
+
+
+class PairAnswer(NamedTuple):
+    """An answer "same" or "different"."""
+
+    i: int
+    j: int
+    same: bool
+    weight: float
+    annotator: int
+
+
+class Pairs(NamedTuple):
+    """What no answer changes."""
+
+    features: Singles
+    """(n_rows, n_rows, n_features)"""
+    seed: int
+    n_jobs: int | None
+
+
+class Model(NamedTuple):
+    """One state; `learned` returns the next one."""
+
+    pairs: Pairs
+    asked: AskedPairs
+    odds: PairLogOdds
+    ratio: WithinRatio
+    rate: ErrorRate
+    posterior: Posterior
+    found: JaccardLabels
+    views: Views
+    same: SameProbabilities
+    next_ratio: float
+    """Number of answers after which the ratio within groups is refitted."""
+
+    @property
+    def labels(self) -> Ints:
+        """Group of each row."""
+        return self.found.labels
+
+    @property
+    def error(self) -> float:
+        """Share of wrong answers."""
+        return self.rate.mean
+
+    def learned(self, answers: Sequence[PairAnswer]) -> Model:
+        """Take a batch of answers into account.
+
+        Parameters
+        ----------
+        answers : sequence of PairAnswer
+            In order of arrival.
+
+        Returns
+        -------
+        Model
+        """
+        asked = self.asked.joined(self._expected(answers)) if answers else self.asked
+        model = self._replace(asked=asked)
+        if len(asked.same) >= self.next_ratio:
+            n = len(self.labels)
+            later = self.next_ratio + max(RATIO_FEWEST, RATIO_SHARE * n)
+            ratio = self.ratio.refitted(model._surely_one())
+            model = model._replace(ratio=ratio, next_ratio=later)
+        if len(asked.same):
+            odds = self.odds.refitted(asked, float(np.clip(self.error, *FIT_RATES)))
+            model = model._replace(odds=odds, rate=error_rate(asked, self._wrong(asked)))
+        views = model.odds.views(self.pairs.features, model.ratio.values)
+        return model._replace(views=views).stepped()
+
+    def stepped(self) -> Model:
+        """Move the sampled partitions on, and read labels and probabilities off them."""
+        n = len(self.labels)
+        evidence = self.asked.evidence(n, self.rate.of_answers(self.asked.annotators, RATES))
+        seed = (self.pairs.seed + 7919 * len(self.asked.same)) % 2**32
+        factors = self.rate.factors(N_PARTITIONS, RATES, seed)
+        posterior = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
+        same = posterior.same()
+        start = np.unique(posterior.partitions[0], return_inverse=True)[1].astype(np.int64)
+        found = self.found.updated(same.labels, start)
+        return self._replace(posterior=posterior, same=same, found=found)
+
+    def _expected(self, answers: Sequence[PairAnswer]) -> AskedPairs:
+        """Pair answers with what is known before them."""
+        features = np.empty((len(answers), N_FEATURES + 1))
+        log_sizes = np.empty((len(answers), 2))
+        for row, answer in enumerate(answers):
+            first, second = cores(self.same.labels, answer.i, answer.j)
+            features[row] = core_features(
+                self.pairs.features, self.ratio.values, self.views.pairs, first, second, TOP_SHARE
+            )
+            log_sizes[row] = np.log(sorted((len(first), len(second))))
+        rows = np.array([(answer.i, answer.j) for answer in answers], np.int64)
+        p = self.same.questions[rows[:, 0], rows[:, 1]].astype(np.float64)
+        offsets = logit(np.clip(p, *PROBABILITIES)) - features @ self.odds.weights
+        return AskedPairs(
+            rows,
+            np.array([answer.same for answer in answers]),
+            np.array([answer.weight for answer in answers]),
+            np.array([answer.annotator for answer in answers], np.int64),
+            features,
+            log_sizes,
+            np.clip(offsets, -OFFSET_LIMIT, OFFSET_LIMIT),
+            logit(np.clip(p, SUREST, 1 - SUREST)),
+        )
+
+    def _wrong(self, asked: AskedPairs) -> Floats:
+        """Return the probability that each answer is wrong, under the partitions so far."""
+        same = self.same.labels[asked.rows[:, 0], asked.rows[:, 1]].astype(np.float64)
+        return np.where(asked.same, 1 - same, same)
+
+    def _surely_one(self) -> Ints:
+        """Join the rows that were said to be the same, and are in one group."""
+        i, j = self.asked.rows.T
+        used = self.asked.same & (self.labels[i] == self.labels[j])
+        n = len(self.labels)
+        graph = coo_array((np.ones(int(used.sum())), (i[used], j[used])), shape=(n, n))
+        return connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+def start_model(distances: Floats, coordinates: Floats, seed: int, n_jobs: int | None) -> Model:
+    """Build the state before any answer.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_rows, n_rows)
+        Distances.
+    coordinates : ndarray of shape (n_rows, n_dimensions)
+        Coordinates with about these distances, by decreasing variance.
+    seed : int
+        Seed of k-means and of the sampled partitions.
+    n_jobs : int or None
+        Number of threads, as in joblib.
+
+    Returns
+    -------
+    Model
+    """
+    n = len(distances)
+    deviation = coordinates.std(axis=0)
+    kept = coordinates[:, :N_DIMENSIONS][:, (deviation > 1e-6 * deviation.max())[:N_DIMENSIONS]]
+    pairs = Pairs(pair_features(distances, coordinates, seed), seed, n_jobs)
+    ward = fcluster(linkage(kept, "ward"), max(2, n // ROWS_A_GROUP), "maxclust") - 1
+    ratio = WithinRatio.start(np.ascontiguousarray(kept)).refitted(ward.astype(np.int64))
+    odds = PairLogOdds()
+    views = odds.views(pairs.features, ratio.values)
+    start = greedy_merges(views.pairs, TOP_SHARE)
+    start = np.unique(start, return_inverse=True)[1].astype(np.int64)
+    identity = np.eye(n, dtype=np.float32)
+    model = Model(
+        pairs,
+        AskedPairs.none(N_FEATURES + 1),
+        odds,
+        ratio,
+        START_RATE,
+        Posterior.start(start, seed),
+        JaccardLabels(start),
+        views,
+        SameProbabilities(identity, identity),
+        max(RATIO_FEWEST, RATIO_SHARE * n),
+    )
+    for _ in range(BURN_IN // 2):
+        model = model.stepped()
+    ratio = model.ratio.refitted(model.labels)
+    model = model._replace(ratio=ratio, views=odds.views(pairs.features, ratio.values))
+    for _ in range(BURN_IN - BURN_IN // 2):
+        model = model.stepped()
+    return model

@@ -1,0 +1,144 @@
+"""Log-odds that a pair of rows is of one group: linear in its features, refitted to answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from clew.questions.guided._asked import AskedPairs
+from clew.questions.guided._pair_features import START_WEIGHTS
+from clew.questions.guided._posterior import Singles, Views
+
+__all__ = ["PairLogOdds", "robust_logistic"]
+
+Floats = NDArray[np.float64]
+
+#: Start weights are multiplied by this; the ratio within groups starts with its own weight.
+START_FACTOR = 2.0
+RATIO_WEIGHT = 0.15
+#: Prior standard deviations of the weights.
+SD_INTERCEPT, SD_WEIGHT, SD_RATIO = 0.4, 0.25, 0.5
+SD_BLOCK_INTERCEPT, SD_BLOCK_WEIGHT, SD_BLOCK_RATIO, SD_BLOCK_SIZE = 0.7, 0.4, 0.25, 0.5
+#: Prior mean of the weights of the log sizes of two groups, smaller first.
+SIZE_WEIGHTS = (-0.3, 0.0)
+#: Share of the way to the new optimum at each refit.
+STEP = 0.5
+#: Beyond these bounds log-odds grow logarithmically, so that no two are equal.
+LOW, HIGH = -5.0, 4.0
+BLOCK_LIMIT = 5.0
+NEWTON_STEPS = 8
+
+
+_N = len(START_WEIGHTS)
+START = START_FACTOR * np.append(START_WEIGHTS, RATIO_WEIGHT)
+BLOCK_START = np.concatenate((START_WEIGHTS, [RATIO_WEIGHT], SIZE_WEIGHTS))
+PRECISION = np.array([SD_INTERCEPT, *[SD_WEIGHT] * (_N - 1), SD_RATIO]) ** -2.0
+BLOCK_PRECISION = (
+    np.array(
+        [SD_BLOCK_INTERCEPT, *[SD_BLOCK_WEIGHT] * (_N - 1), SD_BLOCK_RATIO, *[SD_BLOCK_SIZE] * 2]
+    )
+    ** -2.0
+)
+
+
+class PairLogOdds(NamedTuple):
+    """Two sets of weights: of pairs in a partition, and of questions about two groups.
+
+    The second is fitted to the answers as they are; the first to what the answers add to the
+    probability that the partitions gave before.
+    """
+
+    weights: Floats = START
+    """Of the features, and of the ratio within groups."""
+    block_weights: Floats = BLOCK_START
+    """The same, then of the log sizes of the smaller and the larger group."""
+
+    def views(self, features: Singles, ratio: Singles) -> Views:
+        """Compute the log-odds of all pairs; zero on the diagonal.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_rows, n_rows, n_features), float32
+            Features of pairs.
+        ratio : ndarray of shape (n_rows, n_rows), float32
+            Log-likelihood ratio of pairs, within groups against between groups.
+
+        Returns
+        -------
+        Views
+        """
+        pairs = _weighted(features, ratio, self.weights)
+        low, high = pairs < LOW, pairs > HIGH
+        pairs[low] = LOW - np.log1p(LOW - pairs[low])
+        pairs[high] = HIGH + np.log1p(pairs[high] - HIGH)
+        in_blocks = _weighted(features, ratio, self.block_weights[:-2])
+        np.clip(in_blocks, -BLOCK_LIMIT, BLOCK_LIMIT, out=in_blocks)
+        np.fill_diagonal(pairs, 0)
+        np.fill_diagonal(in_blocks, 0)
+        smaller, larger = self.block_weights[-2:]
+        return Views(pairs, in_blocks, float(smaller), float(larger))
+
+    def refitted(self, asked: AskedPairs, error: float) -> PairLogOdds:
+        """Move both sets of weights half-way to their optimum for all answers.
+
+        Parameters
+        ----------
+        asked : AskedPairs
+            Answers, with the features of the two cores of each question.
+        error : float
+            Probability of a wrong answer.
+
+        Returns
+        -------
+        PairLogOdds
+        """
+        features, same = asked.features, asked.same.astype(float)
+        blocks = robust_logistic(
+            np.hstack((features, asked.log_sizes)),
+            np.zeros(len(same)),
+            same,
+            error,
+            self.block_weights,
+            BLOCK_START,
+            BLOCK_PRECISION,
+        )
+        weights = robust_logistic(
+            features, asked.offsets, same, error, self.weights, START, PRECISION
+        )
+        return PairLogOdds(
+            self.weights + STEP * (weights - self.weights),
+            self.block_weights + STEP * (blocks - self.block_weights),
+        )
+
+
+def _weighted(features: Singles, ratio: Singles, weights: Floats) -> Singles:
+    single = weights.astype(np.float32)
+    return np.asarray(features @ single[:-1] + single[-1] * ratio)
+
+
+def robust_logistic(
+    features: Floats,
+    offsets: Floats,
+    same: Floats,
+    error: float,
+    start: Floats,
+    prior_mean: Floats,
+    precision: Floats,
+) -> Floats:
+    """Fit a logistic regression with a Gaussian prior, in which a share of answers is wrong.
+
+    Each Newton step takes an answer as right with its posterior probability.
+    """
+    weights = start.copy()
+    for _ in range(NEWTON_STEPS):
+        p = expit(np.clip(features @ weights + offsets, -30, 30))
+        given = np.where(same > 0, p, 1 - p)
+        right = (1 - error) * given / ((1 - error) * given + error * (1 - given))
+        target = np.where(same > 0, right, 1 - right)
+        gradient = features.T @ (target - p) - precision * (weights - prior_mean)
+        hessian = (features * (p * (1 - p))[:, None]).T @ features + np.diag(precision)
+        weights = weights + np.linalg.solve(hessian, gradient)
+    return weights

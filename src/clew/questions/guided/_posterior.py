@@ -1,0 +1,171 @@
+"""A posterior over partitions: a few sampled ones, moved on after each batch of answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew._parallel import blocks, in_threads
+from clew.kernels.forest.random_bits import seed_stream
+from clew.kernels.partitions.advance import advance
+from clew.kernels.partitions.smoothing import (
+    BlockScoring,
+    add_same_probabilities,
+    block_probabilities,
+    group_probabilities,
+    row_probabilities,
+)
+from clew.kernels.partitions.tables import Answered, Groups, Scoring, fill_tables
+
+__all__ = ["N_PARTITIONS", "TOP_SHARE", "Posterior", "SameProbabilities", "Singles", "Views"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Singles = NDArray[np.float32]
+
+N_PARTITIONS = 16
+#: Probabilities are averaged over the partitions after this many batches.
+N_KEPT = 2
+#: Proposed splits of each group in a step.
+N_TRIES = 2
+#: Weight of the nearest pair in the log-odds of two sets of rows: in partitions, in questions.
+TOP_SHARE = 0.65
+BLOCK_TOP_SHARE = 0.7
+SCORING = Scoring(top_share=TOP_SHARE, alone=-2.0, apart=2.0, temperature=0.7)
+#: Partitions whose probabilities are summed in one array, in one thread.
+PER_BLOCK = 8
+
+
+class SameProbabilities(NamedTuple):
+    """Probability that a pair of rows is of one group, for all pairs; symmetric."""
+
+    labels: Singles
+    """For the labels, (n_rows, n_rows), 1 on the diagonal."""
+    questions: Singles
+    """For choosing questions: two groups are one with a probability fitted to the answers."""
+
+
+class Views(NamedTuple):
+    """Log-odds of all pairs of rows from features, each (n_rows, n_rows)."""
+
+    pairs: Singles
+    """For partitions."""
+    blocks: Singles
+    """For questions about two groups."""
+    smaller: float
+    """Weight of the log size of the smaller of two groups, in questions."""
+    larger: float
+
+
+class Posterior(NamedTuple):
+    """Sampled partitions of rows, with the state of their random streams; never changed."""
+
+    partitions: Ints
+    """(n_partitions, n_rows)"""
+    states: NDArray[np.uint64]
+    kept: tuple[SameProbabilities, ...]
+    """Sums over the partitions, after the last steps."""
+
+    @classmethod
+    def start(cls, labels: Ints, seed: int) -> Self:
+        """Start all partitions from one.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_rows,), int64
+            Groups.
+        seed : int
+            Seed of the random streams.
+
+        Returns
+        -------
+        Posterior
+        """
+        states = np.zeros((N_PARTITIONS, 1), np.uint64)
+        for stream, state in enumerate(states):
+            seed_stream(state, seed, stream)
+        return cls(np.repeat(labels[None, :], N_PARTITIONS, axis=0), states, ())
+
+    def step(
+        self, views: Views, answered: Answered, factors: Floats, n_jobs: int | None = None
+    ) -> Posterior:
+        """Move each partition on by one step.
+
+        Parameters
+        ----------
+        views : Views
+            Log-odds of all pairs.
+        answered : Answered
+            Evidence of the answers.
+        factors : ndarray of shape (n_partitions,)
+            Each partition multiplies the evidence by its factor.
+        n_jobs : int or None, default=None
+            Number of threads, as in joblib; the result does not depend on it.
+
+        Returns
+        -------
+        Posterior
+        """
+        partitions, states = self.partitions.copy(), self.states.copy()
+
+        def advance_block(block: tuple[int, int]) -> SameProbabilities:
+            n = partitions.shape[1]
+            total = SameProbabilities(*(np.zeros((n, n), np.float32) for _ in range(2)))
+            for index in range(*block):
+                own = answered._replace(evidence=answered.evidence * factors[index])
+                groups = _groups(partitions[index])
+                advance(groups, views.pairs, own, SCORING, N_TRIES, states[index])
+                partitions[index] = groups.label
+                _add_probabilities(groups, views, own, total)
+            return total
+
+        sums = in_threads(advance_block, blocks(N_PARTITIONS, PER_BLOCK), n_jobs=n_jobs)
+        total = SameProbabilities(
+            _mirrored([part.labels for part in sums], N_PARTITIONS),
+            _mirrored([part.questions for part in sums], 0),
+        )
+        return Posterior(partitions, states, (*self.kept, total)[-N_KEPT:])
+
+    def same(self) -> SameProbabilities:
+        """Average over the partitions after the last steps."""
+        count = np.float32(len(self.kept) * N_PARTITIONS)
+        labels = np.sum([kept.labels for kept in self.kept], axis=0)
+        questions = np.sum([kept.questions for kept in self.kept], axis=0)
+        return SameProbabilities(labels / count, questions / count)
+
+
+def _add_probabilities(
+    groups: Groups, views: Views, answered: Answered, total: SameProbabilities
+) -> None:
+    fill_tables(groups, views.pairs)  # again, because sums change by rounding while rows move
+    of_rows = row_probabilities(groups, answered, SCORING)
+    of_groups = group_probabilities(groups, answered, SCORING)
+    fill_tables(groups, views.blocks)
+    scoring = BlockScoring(BLOCK_TOP_SHARE, views.smaller, views.larger)
+    of_blocks = block_probabilities(groups, answered, scoring)
+    add_same_probabilities(groups, of_rows, of_groups, of_blocks, *total)
+
+
+def _mirrored(parts: list[Singles], diagonal: float) -> Singles:
+    """Add lower triangles, and copy the sum to the upper one."""
+    lower: Singles = np.sum(parts, axis=0)
+    full: Singles = lower + lower.T
+    np.fill_diagonal(full, diagonal)
+    return full
+
+
+def _groups(labels: Ints) -> Groups:
+    n = len(labels)
+    _, label = np.unique(labels, return_inverse=True)
+    return Groups(
+        label.astype(np.int64),
+        np.empty(n + 1, np.int64),
+        np.array([label.max() + 1]),
+        np.empty(n + 1, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n + 1, n), np.float32),
+        np.empty((n + 1, n), np.float32),
+    )

@@ -1,0 +1,97 @@
+"""Log-likelihood ratio of a pair of rows: differences within groups against those between.
+
+A linear discriminant model with Gaussian groups (as PLDA for faces and voices), with the heavier
+tails of Student's distribution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["WithinRatio"]
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+#: Degrees of freedom of Student's distribution.
+TAIL = 10.0
+#: Ratios are clipped to this range, in nats.
+LIMIT = 6.0
+#: Fewer differences within groups teach nothing.
+FEWEST = 5
+
+
+class WithinRatio(NamedTuple):
+    """The ratio of all pairs, refitted as groups become known; never changed."""
+
+    coordinates: Floats
+    """(n_rows, n_dimensions)"""
+    prior: Floats | None
+    """Covariance within the first groups, shrunk."""
+    values: Singles
+    """(n_rows, n_rows), in nats, positive where the pair is more likely of one group."""
+
+    @classmethod
+    def start(cls, coordinates: Floats) -> Self:
+        """Start without groups: all ratios are 0."""
+        n = len(coordinates)
+        return cls(coordinates, None, np.zeros((n, n), np.float32))
+
+    def refitted(self, labels: NDArray[np.int64]) -> WithinRatio:
+        """Learn the covariance within groups.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_rows,), int64
+            Groups. The first time, their covariance, shrunk, becomes the prior of later ones.
+
+        Returns
+        -------
+        WithinRatio
+            The same if the groups hold too few differences.
+        """
+        points = self.coordinates
+        n_dimensions = points.shape[1]
+        sizes = np.bincount(labels)
+        means = np.zeros((len(sizes), n_dimensions))
+        np.add.at(means, labels, points)
+        rest = points - (means / np.maximum(sizes, 1)[:, None])[labels]
+        n_differences = int(np.maximum(sizes - 1, 0).sum())
+        if n_differences < FEWEST or not rest.any():
+            return self
+        within = rest.T @ rest / n_differences
+        if self.prior is None:
+            within = _shrunk(within, np.cov(points.T).reshape(within.shape))
+            return self._replace(prior=within, values=_ratio(points, within))
+        within = n_differences * within + n_dimensions * self.prior
+        return self._replace(values=_ratio(points, within / (n_differences + n_dimensions)))
+
+
+def _shrunk(within: Floats, overall: Floats) -> Floats:
+    """Average of a sphere and the shape of all rows, with the trace of `within`."""
+    mean = np.trace(within) / len(within)
+    sphere = mean * np.eye(len(within))
+    return np.asarray(0.5 * sphere + 0.5 * overall * np.trace(within) / np.trace(overall))
+
+
+def _ratio(points: Floats, within: Floats) -> Singles:
+    value, vectors = np.linalg.eigh(within)
+    white = points @ (vectors / np.sqrt(np.maximum(value, 1e-12 * value[-1])))
+    _, turned = np.linalg.eigh(np.cov(white.T).reshape(within.shape))
+    white = white @ turned
+    white -= white.mean(axis=0)
+    between = np.maximum(white.var(axis=0) - 1.0, 0.05)
+    same = _squares(white) / 2
+    different = _squares(white / np.sqrt(2 + 2 * between))
+    tails = np.log1p(same / TAIL) - np.log1p(different / TAIL)
+    ratio = 0.5 * np.log1p(between).sum() - 0.5 * (TAIL + points.shape[1]) * tails
+    np.fill_diagonal(ratio, 0.0)
+    return np.asarray(np.clip(ratio, -LIMIT, LIMIT), np.float32)
+
+
+def _squares(points: Floats) -> Floats:
+    lengths = (points**2).sum(axis=1)
+    return np.asarray(np.maximum(lengths[:, None] + lengths - 2 * points @ points.T, 0.0))

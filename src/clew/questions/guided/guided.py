@@ -1,0 +1,214 @@
+"""Guided: questions by the information in their answers, under sampled partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist, squareform
+
+from clew._random import RandomState
+from clew._validation import Allowed
+from clew.answers import SAME, Answer, Question
+from clew.cluster.guided._features.feature_space import FeatureSpace
+from clew.constraints._meanings import IMPLIED_PAIRS
+from clew.graphs import DistanceSpace
+from clew.questions._strategy import Strategy
+from clew.questions.guided._choice import Candidates
+from clew.questions.guided._labels import cut_at
+from clew.questions.guided._model import Model, PairAnswer, start_model
+
+__all__ = ["Guided"]
+
+#: Answers between two updates of the model: this share of the rows, within these bounds.
+UPDATE_SHARE, UPDATE_BOUNDS = 0.01, (1, 20)
+#: States that are kept, so that an answer can be taken back without replaying all others.
+N_STATES, MOST_ENTRIES = 16, 2e7
+
+
+class Guided(Strategy):
+    """Asks about the pairs whose answers are the most informative, and allows for wrong answers.
+
+    Sixteen partitions of the rows are sampled and moved on as answers arrive. They give each pair a
+    probability of being of one group, and the mutual information of an answer and the truth says
+    which pair to ask. What features say of a pair is learned from the answers. So is the share of
+    wrong answers, of each annotator: an answer that contradicts others is checked by questions
+    about other pairs of the same groups. The number of groups need not be given.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Number of groups that `labels` returns. None: as many as the answers and features support.
+        It changes no question.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What the data are: features, or distances between rows.
+    update_every : int or None, default=None
+        Number of answers after which the model is updated. None: 1 % of the rows, from 1 to 20.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of k-means and of the sampled partitions.
+
+    Raises
+    ------
+    InvalidParameterError
+        In `start`, if a parameter is outside its range.
+
+    Notes
+    -----
+    The log-odds that two sets of rows are one group are
+    ``0.35 * mean(W) + 0.65 * max(W) + sum(E)`` over the pairs between them. W are log-odds from
+    distances: a linear function of seven features of a pair (scaled distance, rank, co-association
+    of k-means, diffusion, the smallest joint nodes of Ward and average linkage) and of the
+    log-likelihood ratio of the pair under Gaussian groups (as in PLDA). E is the evidence of
+    answers, ``log((1 - e) / e)`` for an error rate e. Partitions are moved by Gibbs sampling of
+    rows and of whole groups, and by splits. The probability of a pair is averaged over what one
+    move could change. The labels have the best expected Jaccard index of pairs.
+
+    Answers about three rows count as the pairs that they imply; the strategy itself asks about
+    pairs. Unlike other strategies, it may ask about a pair whose answer follows from others, where
+    one of these may be wrong.
+
+    For 1,800 rows, `start` takes 10 seconds and an update after 17 answers 0.6 s on one core.
+    Memory O(n²), about 100 bytes for each pair of rows.
+
+    References
+    ----------
+    S. Ioffe, "Probabilistic linear discriminant analysis", ECCV 2006 (the ratio); A. Strehl and
+    J. Ghosh, "Cluster ensembles", JMLR 2002 (co-association). The rest is clew's own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clew.metrics import adjusted_rand_score
+    >>> from clew.oracles import SimulatedOracle
+    >>> from clew.questions import Guided
+    >>> X, y = load_iris(return_X_y=True)
+    >>> oracle = SimulatedOracle(y, error=0.1, origin="asked", random_state=0)
+    >>> strategy = Guided(random_state=0).start(X)
+    >>> while len(strategy.answers) < 60:
+    ...     _ = strategy.tell(oracle.answer_all(strategy.ask(2)))
+    >>> bool(adjusted_rand_score(y, strategy.labels()) > 0.7)
+    True
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {
+        "n_clusters": Allowed(kind=int, low=1, none=True),
+        "metric": Allowed(names=("euclidean", "precomputed")),
+        "update_every": Allowed(kind=int, low=1, none=True),
+    }
+
+    _states: list[tuple[list[Answer], Model]]
+    _codes: dict[str, int]
+    _waiting: list[Answer]
+    _candidates: Candidates | None
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
+        update_every: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.update_every = update_every
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def error_rates(self) -> dict[str, float]:
+        """Return the estimated share of wrong answers of each annotator.
+
+        Returns
+        -------
+        dict of str to float
+            For the annotators of the answers that the model knows; it is updated after every
+            `update_every` answers.
+        """
+        self._started()
+        known = self._states[-1][1].rate.by_annotator
+        return {name: known[code] for name, code in self._codes.items() if code in known}
+
+    def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
+        if self.metric == "precomputed":
+            distances = (X + X.T) / 2
+            coordinates = DistanceSpace.fit(X, seed=self._seed).transform(X)
+        else:
+            space = FeatureSpace.fit(X, seed=self._seed).transform(X)
+            distances = squareform(pdist(space))
+            coordinates = DistanceSpace.fit(distances, seed=self._seed).transform(distances)
+        self._states = [([], start_model(distances, coordinates, self._seed, self.n_jobs))]
+        low, high = UPDATE_BOUNDS
+        share = int(UPDATE_SHARE * len(X))
+        self._batch = self.update_every or min(max(low, share), high)
+
+    def _forget(self) -> None:
+        self._codes, self._waiting, self._candidates = {}, [], None
+        self._given: list[Answer] = []
+
+    def _learn(self, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            self._codes.setdefault(answer.annotator, len(self._codes))
+        self._given += answers
+        while self._states[-1][0] != self._given[: len(self._states[-1][0])]:
+            self._states.pop()
+        done = len(self._states[-1][0])
+        while len(self._given) - done >= self._batch:
+            batch = self._given[done : done + self._batch]
+            done += self._batch
+            model = self._states[-1][1].learned(self._pairs(batch))
+            self._states.append((self._given[:done], model))
+            self._candidates = None
+            n_states = min(N_STATES, max(3, int(MOST_ENTRIES / self.n_samples_**2)))
+            if len(self._states) > n_states:
+                del self._states[1]
+        self._waiting = self._given[done:]
+
+    def _pairs(self, answers: Sequence[Answer]) -> list[PairAnswer]:
+        found = []
+        for answer in answers:
+            if answer.is_dont_know or answer.weight == 0:
+                continue
+            rows, code = answer.question.rows, self._codes[answer.annotator]
+            found += [
+                PairAnswer(rows[i], rows[j], said == SAME, answer.weight, code)
+                for i, j, said in _implied(answer)
+            ]
+        return found
+
+    def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
+        model = self._states[-1][1]
+        if self._candidates is None:
+            self._candidates = Candidates(
+                model.same, model.views.pairs, model.labels, self._taken(), model.error
+            )
+        asked = [*(answer.question for answer in self._waiting), *pending]
+        busy = [(question.rows[0], question.rows[1]) for question in asked]
+        return [Question("pair", pair) for pair in self._candidates.best(n, busy)]
+
+    def _taken(self) -> NDArray[np.bool_]:
+        """Pairs that were asked, don't-knows among them, or follow from one answer about three."""
+        taken = np.eye(self.n_samples_, dtype=np.bool_)
+        for answer in self._given:
+            rows = answer.question.rows
+            for i, j, _ in _implied(answer):
+                taken[rows[i], rows[j]] = taken[rows[j], rows[i]] = True
+        return taken
+
+    def _group(self) -> NDArray[np.int64]:
+        model = self._states[-1][1]
+        if self.n_clusters is None:
+            return model.labels
+        return cut_at(model.same.labels, model.labels, self.n_clusters)
+
+
+def _implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:
+    """Return two positions among the rows, and what the answer says of that pair."""
+    kind = answer.question.kind
+    if kind == "pair":
+        return ((0, 1, answer.value),)
+    return IMPLIED_PAIRS[kind].get(answer.value, ())

@@ -1,0 +1,256 @@
+"""Sampling partitions: every kernel beside its plain twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference import partitions as plain
+
+from clew.kernels.forest.random_bits import seed_stream
+from clew.kernels.partitions.advance import advance
+from clew.kernels.partitions.blocks import draw_blocks
+from clew.kernels.partitions.draws import draw, random_order
+from clew.kernels.partitions.greedy import greedy_merges
+from clew.kernels.partitions.information import TIE_BREAK, question_values
+from clew.kernels.partitions.labels import best_partition
+from clew.kernels.partitions.rows import draw_rows, row_log_odds
+from clew.kernels.partitions.smoothing import (
+    BlockScoring,
+    add_same_probabilities,
+    block_probabilities,
+    group_probabilities,
+    row_probabilities,
+)
+from clew.kernels.partitions.splits import draw_splits
+from clew.kernels.partitions.tables import (
+    Answered,
+    Groups,
+    Scoring,
+    fill_tables,
+    group_sums,
+    move_row,
+)
+
+N = 14
+SCORING = Scoring(top_share=0.65, alone=-2.0, apart=2.0, temperature=0.7)
+COLD = SCORING._replace(temperature=1e-6)
+BLOCKS = BlockScoring(top_share=0.7, smaller=-0.3, larger=0.2)
+
+
+def problem(seed, n=N, n_answers=12):
+    """Log-odds, evidence as a matrix, and the same as `Answered`."""
+    random = np.random.RandomState(seed)
+    W = random.normal(-0.5, 2.0, (n, n)).astype(np.float32)
+    W = np.tril(W, -1) + np.tril(W, -1).T
+    E = np.zeros((n, n))
+    for i, j in random.randint(n, size=(n_answers, 2)):
+        if i != j:
+            E[i, j] = E[j, i] = random.choice([-2.0, 2.0])
+    start = np.concatenate(([0], np.cumsum((E != 0).sum(axis=1))))
+    return W, E, Answered(start, np.nonzero(E)[1], E[np.nonzero(E)])
+
+
+def groups_of(labels, W):
+    n = len(labels)
+    groups = Groups(
+        np.array(labels, np.int64),
+        np.empty(n + 1, np.int64),
+        np.array([max(labels) + 1]),
+        np.empty(n + 1, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n + 1, n), np.float32),
+        np.empty((n + 1, n), np.float32),
+    )
+    fill_tables(groups, W)
+    return groups
+
+
+def random_labels(seed, n=N, k=4):
+    labels = np.random.RandomState(seed).randint(k, size=n)
+    labels[:k] = range(k)
+    return labels
+
+
+def stream(seed):
+    state = np.zeros(1, np.uint64)
+    seed_stream(state, seed, 0)
+    return state
+
+
+def assert_consistent(groups, W):
+    """All fields are what the labels say."""
+    k = groups.count[0]
+    assert set(groups.label) == set(range(k))
+    assert np.array_equal(groups.size[:k], np.bincount(groups.label))
+    fresh = groups_of(groups.label, W)
+    np.testing.assert_allclose(groups.total[:k], fresh.total[:k], atol=1e-4)
+    assert np.array_equal(groups.top[:k], fresh.top[:k])
+    for a in range(k):
+        rows, i = [], groups.first[a]
+        while i >= 0:
+            rows.append(i)
+            i = groups.after[i]
+        assert sorted(rows) == np.flatnonzero(groups.label == a).tolist()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tables_follow_moves(seed):
+    W, _, _ = problem(seed)
+    groups = groups_of(random_labels(seed), W)
+    random = np.random.RandomState(seed)
+    for _ in range(60):
+        row = random.randint(N)
+        is_single = groups.size[groups.label[row]] == 1
+        to = random.randint(groups.count[0] + (0 if is_single else 1))
+        if to != groups.label[row]:
+            move_row(groups, row, to, W)
+            assert_consistent(groups, W)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_scores_and_probabilities_are_those_of_the_plain_twin(seed):
+    W, E, answered = problem(seed)
+    labels = random_labels(seed)
+    groups = groups_of(labels, W)
+    _, top, evidence = group_sums(groups, answered)
+    one_hot = np.eye(4)[labels]
+    np.testing.assert_allclose(evidence, one_hot.T @ E @ one_hot)
+    assert top[0, 1] == W[np.ix_(labels == 0, labels == 1)].max()
+    score = np.empty(N + 1)
+    for row in range(N):
+        row_log_odds(groups, row, answered, SCORING, score)
+        np.testing.assert_allclose(
+            score[:4], plain.row_scores(labels, W, E, row, SCORING), atol=1e-5
+        )
+    of_rows = row_probabilities(groups, answered, SCORING)
+    of_groups = group_probabilities(groups, answered, SCORING)
+    of_blocks = block_probabilities(groups, answered, BLOCKS)
+    expected = (
+        plain.row_probabilities(labels, W, E, SCORING),
+        plain.group_probabilities(labels, W, E, SCORING),
+        plain.block_probabilities(labels, W, E, BLOCKS),
+    )
+    for found, wanted in zip((of_rows, of_groups, of_blocks), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    sums = np.zeros((2, N, N), np.float32)
+    add_same_probabilities(groups, of_rows, of_groups, of_blocks, *sums)
+    np.testing.assert_allclose(sums, plain.same_probabilities(labels, *expected), atol=1e-5)
+
+
+def test_draws_have_the_wanted_frequencies():
+    state, log_weight = stream(0), np.array([0.0, 1.0, -1e300, 2.0, 99.0])
+    drawn = np.array([draw(log_weight, 4, 2.0, state) for _ in range(20_000)])
+    wanted = np.exp(log_weight[:4] / 2)
+    assert np.abs(np.bincount(drawn, minlength=4) / 20_000 - wanted / wanted.sum()).max() < 0.01
+
+
+def test_orders_are_permutations_and_all_occur():
+    state, seen = stream(1), set()
+    for _ in range(200):
+        order = np.arange(3)
+        random_order(order, state)
+        seen.add(tuple(order.tolist()))
+    assert len(seen) == 6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cold_rows_move_to_their_best_group(seed):
+    W, E, answered = problem(seed)
+    groups = groups_of(random_labels(seed), W)
+    for _ in range(50):
+        draw_rows(groups, W, answered, COLD, stream(seed))
+        assert_consistent(groups, W)
+    scores = [plain.row_scores(groups.label, W, E, row, COLD) for row in range(N)]
+    settled = [s[groups.label[i]] >= max(s.max(), COLD.alone) - 1e-3 for i, s in enumerate(scores)]
+    # Rows that keep changing places end the sweeps of very few problems.
+    assert np.mean(settled) > 0.8
+
+
+def test_cold_blocks_merge_what_is_likely_one_and_nothing_else():
+    W = np.full((6, 6), -4.0, np.float32)
+    W[:4, :4] = 4.0
+    _, _, answered = problem(0, n=6, n_answers=0)
+    groups = groups_of([0, 0, 1, 1, 2, 2], W)
+    draw_blocks(groups, W, answered, COLD, stream(0))
+    assert_consistent(groups, W)
+    assert groups.label.tolist() in ([0, 0, 0, 0, 1, 1], [1, 1, 1, 1, 0, 0])
+
+
+@pytest.mark.parametrize("source", ["features", "answers"])
+def test_cold_splits_part_what_is_likely_two(source):
+    y = np.repeat([0, 1], 4)
+    apart = np.where(y[:, None] == y, 3.0, -5.0)
+    W, E = (apart, 0 * apart) if source == "features" else (0 * apart + 0.1, apart)
+    np.fill_diagonal(E, 0)
+    start = np.concatenate(([0], np.cumsum((E != 0).sum(axis=1))))
+    answered = Answered(start, np.nonzero(E)[1], E[np.nonzero(E)])
+    groups = groups_of(np.zeros(8, int), W.astype(np.float32))
+    draw_splits(groups, W.astype(np.float32), answered, COLD, 8, stream(2))
+    assert_consistent(groups, W.astype(np.float32))
+    assert groups.count[0] == 2
+    # Seeds of one class may leave one row on the wrong side.
+    draw_rows(groups, W.astype(np.float32), answered, COLD, stream(3))
+    assert len(set(zip(groups.label.tolist(), y.tolist(), strict=True))) == 2
+
+
+def test_splits_leave_what_is_likely_one():
+    W = np.full((8, 8), 3.0, np.float32)
+    groups = groups_of(np.zeros(8, int), W)
+    _, _, answered = problem(0, n=8, n_answers=0)
+    draw_splits(groups, W, answered, COLD, 8, stream(2))
+    assert groups.count[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_keeps_the_tables_right_and_depends_on_the_stream_alone(seed):
+    W, _, answered = problem(seed)
+    runs = []
+    for _ in range(2):
+        groups, state = groups_of(random_labels(seed), W), stream(seed)
+        for _ in range(10):
+            advance(groups, W, answered, SCORING, 2, state)
+            assert_consistent(groups, W)
+        runs.append(groups.label.tolist())
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_greedy_merges_are_those_of_the_plain_twin(seed):
+    W, _, _ = problem(seed)
+    found, wanted = greedy_merges(W, 0.65), plain.greedy_merges(W.astype(float), 0.65)
+    assert np.array_equal(found[:, None] == found, wanted[:, None] == wanted)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_move_and_no_merge_improves_the_best_partition(seed):
+    random = np.random.RandomState(seed)
+    same = random.random_sample((N, N)).astype(np.float32)
+    same = np.maximum(same, same.T)
+    start = random_labels(seed)
+    labels, value = best_partition(same, start, 0.5, 100)
+    assert value == pytest.approx(plain.partition_value(same, labels, 0.5), abs=1e-4)
+    assert value >= plain.partition_value(same, start, 0.5)
+    for row in range(N):
+        for to in range(labels.max() + 2):
+            moved = labels.copy()
+            moved[row] = to
+            assert plain.partition_value(same, moved, 0.5) <= value + 2e-3
+    for a in range(labels.max() + 1):
+        for b in range(a):
+            merged = np.where(labels == a, b, labels)
+            assert plain.partition_value(same, merged, 0.5) <= value + 2e-3
+
+
+def test_values_of_questions_are_those_of_the_plain_twin():
+    random = np.random.RandomState(0)
+    same = random.random_sample((N, N)).astype(np.float32)
+    same[3, 1], same[4, 1] = 0.0, 1.0
+    W, _, _ = problem(0)
+    taken = random.random_sample((N, N)) < 0.2
+    weight = random.random_sample(N).astype(np.float32) + 1
+    central = random.random_sample(N).astype(np.float32) / 50
+    value = np.empty((N, N), np.float32)
+    question_values(same, W, taken, weight, central, 0.1, value)
+    wanted = plain.question_values(same, W, taken, weight, central, 0.1, TIE_BREAK)
+    np.testing.assert_allclose(value, wanted, atol=1e-5)

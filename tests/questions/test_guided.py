@@ -1,0 +1,124 @@
+"""Guided: it learns from few answers, withstands wrong ones, and finds out who gives them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+from clew import Answer, Question
+from clew.metrics import jaccard_score_pairs
+from clew.oracles import SimulatedOracle
+from clew.questions import Guided
+
+K, SIZE = 6, 10
+random = np.random.RandomState(0)
+y = random.permutation(np.repeat(np.arange(K), SIZE))
+X = random.normal(size=(K, 6))[y] * 1.2 + random.normal(size=(K * SIZE, 6))
+D = squareform(pdist(X))
+
+
+def ran(strategy, n, oracle, batch=3):
+    while len(strategy.answers) < n:
+        strategy.tell(oracle.answer_all(strategy.ask(batch)))
+    return strategy
+
+
+def agreement(strategy):
+    return jaccard_score_pairs(y, strategy.labels())
+
+
+def test_answers_improve_the_groups_and_few_suffice():
+    strategy = Guided(random_state=0).start(X)
+    before = agreement(strategy)
+    ran(strategy, 2 * len(y), SimulatedOracle(y, random_state=0))
+    assert before < 0.6
+    # Of 1,770 pairs, 120 were asked.
+    assert agreement(strategy) > 0.97
+
+
+def test_wrong_answers_are_outvoted():
+    strategy = Guided(random_state=0).start(X)
+    oracle = SimulatedOracle(y, error=0.1, random_state=1)
+    ran(strategy, 4 * len(y), oracle)
+    assert agreement(strategy) > 0.9
+
+
+def test_an_annotator_who_errs_gets_a_higher_rate():
+    strategy = Guided(random_state=0, update_every=5).start(X)
+    good, bad = (
+        SimulatedOracle(y, error=error, annotators=[name], random_state=2)
+        for name, error in (("good", 0.0), ("bad", 0.4))
+    )
+    while len(strategy.answers) < 240:
+        questions = strategy.ask(6)
+        strategy.tell([*good.answer_all(questions[::2]), *bad.answer_all(questions[1::2])])
+    rates = strategy.error_rates()
+    assert rates["good"] < 0.1 < 0.2 < rates["bad"]
+
+
+def test_distances_are_taken_as_well():
+    strategy = Guided(metric="precomputed", random_state=0).start(D)
+    assert agreement(ran(strategy, 2 * len(y), SimulatedOracle(y, random_state=0))) > 0.97
+
+
+def test_the_order_of_the_two_rows_of_a_pair_does_not_matter():
+    one = ran(Guided(random_state=0).start(X), 30, SimulatedOracle(y, random_state=0))
+    other = Guided(random_state=0).start(X)
+    other.tell(
+        Answer(Question("pair", answer.question.rows[::-1]), answer.value) for answer in one.answers
+    )
+    assert other.labels().tolist() == one.labels().tolist()
+
+
+def test_labels_have_the_wanted_number_of_groups():
+    for k in (1, 2, 6, 9, len(y)):
+        labels = Guided(k, random_state=0).start(X).labels()
+        assert labels.max() + 1 == k
+    right = ran(Guided(K, random_state=0).start(X), 120, SimulatedOracle(y, random_state=0))
+    assert agreement(right) > 0.97
+
+
+def test_threads_do_not_change_the_result():
+    def questions_and_groups(n_jobs):
+        strategy = Guided(random_state=0, n_jobs=n_jobs).start(X)
+        ran(strategy, 20, SimulatedOracle(y, random_state=0))
+        return strategy.ask(3), strategy.labels().tolist()
+
+    alone = questions_and_groups(1)
+    assert questions_and_groups(2) == alone
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(questions_and_groups, (1, 1))) == [alone, alone]
+
+
+def test_taking_back_an_early_answer_is_as_if_it_was_never_given():
+    strategy = ran(Guided(random_state=0, update_every=2).start(X), 60, SimulatedOracle(y))
+    answers = strategy.answers
+    strategy.retract(answers[1])
+    other = Guided(random_state=0, update_every=2).start(X).tell((*answers[:1], *answers[2:]))
+    assert strategy.ask(4) == other.ask(4)
+    assert strategy.labels().tolist() == other.labels().tolist()
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_very_few_rows(n):
+    strategy = Guided(random_state=0).start(np.arange(n)[:, None] * 1.0)
+    questions = strategy.ask(5)
+    assert len(questions) == n * (n - 1) // 2
+    strategy.tell(Answer(question, "same") for question in questions)
+    assert strategy.ask() == []
+    assert strategy.labels().tolist() == [0] * n
+
+
+def test_a_large_batch_is_filled():
+    questions = Guided(random_state=0).start(X).ask(200)
+    assert len({frozenset(question.rows) for question in questions}) == 200
+
+
+def test_one_row_far_away_is_no_obstacle():
+    far = np.vstack((X, np.full((1, 6), 1e8)))
+    strategy = Guided(random_state=0).start(far)
+    assert len(strategy.ask(3)) == 3
+    assert len(strategy.labels()) == len(far)
