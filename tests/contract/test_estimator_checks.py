@@ -37,9 +37,11 @@ from clew.similarity import (
     AdaptiveKNN,
     ClustRF,
     ConsensusKNN,
+    DistLQP,
     DominantNeighbors,
     LinkedAffinity,
     OrdinalEmbedding,
+    ShortestPaths,
     SparseLP,
     SpectralLearning,
 )
@@ -125,6 +127,10 @@ ESTIMATORS = [
     WithoutQuestions(features="ridge"),
     ITML(),
     ITML(prior="covariance"),
+    DistLQP(),
+    DistLQP(metric="euclidean"),
+    ShortestPaths(),
+    ShortestPaths("euclidean"),
 ]
 
 

@@ -24,6 +24,7 @@ from clew.similarity import (
     AdaptiveKNN,
     ClustRF,
     ConsensusKNN,
+    DistLQP,
     DominantNeighbors,
     LinkedAffinity,
     OrdinalEmbedding,
@@ -31,10 +32,11 @@ from clew.similarity import (
     SpectralLearning,
 )
 from clew.similarity._embedding import LearnedSpace
+from clew.similarity.distances._base import LearnedDistances
 from clew.similarity.forests._base import ForestSimilarity
 
 #: Similarities that compute affinities of all pairs on request.
-DENSE = (AdaptiveKNN, ForestSimilarity, LearnedSpace, LinkedAffinity)
+DENSE = (AdaptiveKNN, ForestSimilarity, LearnedDistances, LearnedSpace, LinkedAffinity)
 FROM_PAIRS = [
     E2CP(form="sparse"),
     E2CP(LinkedAffinity(), form="sparse"),
@@ -52,6 +54,7 @@ FROM_PAIRS = [
     SKMS(random_state=0),
     SKLR(random_state=0),
     OrdinalEmbedding(features="ridge", random_state=0),
+    DistLQP(metric="euclidean"),
 ]
 WITHOUT_ANSWERS = [AdaptiveKNN(), ClustRF(n_trees=20, random_state=0)]
 FROM_TRIPLETS = [LSML(), SparseLP()]

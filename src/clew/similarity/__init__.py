@@ -1,6 +1,8 @@
 """Similarities of rows, learned from features and answers; one method per file."""
 
 from clew.similarity.adaptive_knn import AdaptiveKNN
+from clew.similarity.distances.dist_lqp import DistLQP
+from clew.similarity.distances.shortest_paths import ShortestPaths
 from clew.similarity.forests.clustrf import ClustRF
 from clew.similarity.forests.coprf import COPRF
 from clew.similarity.graphs.consensus_knn import ConsensusKNN
@@ -29,9 +31,11 @@ __all__ = [
     "AdaptiveKNN",
     "ClustRF",
     "ConsensusKNN",
+    "DistLQP",
     "DominantNeighbors",
     "LinkedAffinity",
     "OrdinalEmbedding",
+    "ShortestPaths",
     "SparseLP",
     "SpectralLearning",
 ]

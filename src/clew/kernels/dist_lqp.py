@@ -1,0 +1,172 @@
+"""Dual coordinate ascent for distances: projections onto triangle inequalities and soft bounds.
+
+The problem is to minimize ``Σ (x - d)² / (2·step)`` plus penalties for missed bounds, under
+triangle inequalities. Each constraint has a multiplier, and x is ``d - step·(signed sum of its
+multipliers)`` at any time. A step changes one multiplier so that its constraint holds with
+equality, or so that the multiplier reaches its limit (Hildreth's method).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import kernel
+
+__all__ = ["Bounds", "close_triangles", "sweep_bounds", "sweep_triangles"]
+
+
+class Bounds(NamedTuple):
+    """Soft bounds on the first distances.
+
+    Parameters
+    ----------
+    over, under : ndarray of shape (n_bounded,), float64
+        Penalty for each unit above `upper`, and for each unit below `lower`; 0 for no bound.
+    upper, lower : float
+        The bounds.
+    """
+
+    over: NDArray[np.float64]
+    under: NDArray[np.float64]
+    upper: float
+    lower: float
+
+
+@kernel
+def sweep_bounds(
+    bounds: Bounds,
+    step: NDArray[np.float64],
+    x: NDArray[np.float64],
+    over: NDArray[np.float64],
+    under: NDArray[np.float64],
+) -> None:
+    """Project onto the upper and the lower bound of each bounded distance.
+
+    Parameters
+    ----------
+    bounds : Bounds (IN)
+        The bounds.
+    step : ndarray of shape (n_distances,), float64 (IN)
+        Half the inverse weight of each distance.
+    x : ndarray of shape (n_distances,), float64 (INOUT)
+        The distances.
+    over, under : ndarray of shape (n_bounded,), float64 (INOUT)
+        Multipliers of the upper and of the lower bounds; at most the penalties.
+
+    Notes
+    -----
+    Time O(n_bounded).
+    """
+    for i in range(len(bounds.over)):
+        new = over[i] + (x[i] - bounds.upper) / step[i]
+        new = min(max(new, 0.0), bounds.over[i])
+        x[i] -= step[i] * (new - over[i])
+        over[i] = new
+        new = under[i] + (bounds.lower - x[i]) / step[i]
+        new = min(max(new, 0.0), bounds.under[i])
+        x[i] += step[i] * (new - under[i])
+        under[i] = new
+
+
+@kernel
+def _change(
+    longest: float, first: float, second: float, inverse: float, multiplier: float
+) -> float:
+    """Return the change of the multiplier of ``longest <= first + second``."""
+    return max((longest - first - second) * inverse, -multiplier)
+
+
+@kernel
+def sweep_triangles(
+    sides: NDArray[np.int32],
+    step: NDArray[np.float64],
+    which: NDArray[np.int32],
+    n_which: int,
+    x: NDArray[np.float64],
+    multipliers: NDArray[np.float64],
+    active: NDArray[np.int32],
+) -> tuple[int, float]:
+    """Project onto the triangle inequalities of some triangles in turn.
+
+    Parameters
+    ----------
+    sides : ndarray of shape (n_triangles, 3), int32 (IN)
+        The three distances of each triangle.
+    step : ndarray of shape (n_distances,), float64 (IN)
+        Half the inverse weight of each distance; 0 for a fixed one.
+    which : ndarray, int32 (IN)
+        The triangles to visit are the first `n_which` of it.
+    n_which : int
+        Number of triangles to visit.
+    x : ndarray of shape (n_distances,), float64 (INOUT)
+        The distances.
+    multipliers : ndarray of shape (n_triangles, 3), float64 (INOUT)
+        One for each side that could be the longest.
+    active : ndarray, int32 (OUT)
+        The visited triangles of which a multiplier is positive. May be `which`.
+
+    Returns
+    -------
+    n_active : int
+        Length of `active`.
+    largest : float
+        Largest change of a multiplier.
+
+    Notes
+    -----
+    Time O(n_which).
+    """
+    n_active, largest = 0, 0.0
+    for at in range(n_which):
+        t = which[at]
+        i, j, k = sides[t, 0], sides[t, 1], sides[t, 2]
+        a, b, c = x[i], x[j], x[k]
+        u, v, w = multipliers[t, 0], multipliers[t, 1], multipliers[t, 2]
+        if a <= b + c and b <= a + c and c <= a + b and u + v + w == 0.0:
+            continue
+        r, s, q = step[i], step[j], step[k]
+        inverse = 1.0 / (r + s + q)
+        of_a = _change(a, b, c, inverse, u)
+        a, b, c = a - r * of_a, b + s * of_a, c + q * of_a
+        of_b = _change(b, a, c, inverse, v)
+        a, b, c = a + r * of_b, b - s * of_b, c + q * of_b
+        of_c = _change(c, a, b, inverse, w)
+        x[i], x[j], x[k] = a + r * of_c, b + s * of_c, c - q * of_c
+        u, v, w = u + of_a, v + of_b, w + of_c
+        multipliers[t, 0], multipliers[t, 1], multipliers[t, 2] = u, v, w
+        largest = max(largest, abs(of_a), abs(of_b), abs(of_c))
+        if u + v + w > 0.0:
+            active[n_active] = t
+            n_active += 1
+    return n_active, largest
+
+
+@kernel
+def close_triangles(sides: NDArray[np.int32], x: NDArray[np.float64]) -> None:
+    """Shorten sides that are longer than the other two together, until there are none.
+
+    Parameters
+    ----------
+    sides : ndarray of shape (n_triangles, 3), int32 (IN)
+        The three distances of each triangle.
+    x : ndarray of shape (n_distances,), float64 (INOUT)
+        The distances, none negative.
+
+    Notes
+    -----
+    Time O(n_triangles) for each pass; a pass after which nothing changes is the last.
+    """
+    changed = True
+    while changed:
+        changed = False
+        for t in range(len(sides)):
+            i, j, k = sides[t, 0], sides[t, 1], sides[t, 2]
+            if x[i] > x[j] + x[k]:
+                x[i], changed = x[j] + x[k], True
+            elif x[j] > x[i] + x[k]:
+                x[j], changed = x[i] + x[k], True
+            elif x[k] > x[i] + x[j]:
+                x[k], changed = x[i] + x[j], True

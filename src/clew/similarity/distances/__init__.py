@@ -1,0 +1,1 @@
+"""Distances learned from distances and answers; one method per file."""
