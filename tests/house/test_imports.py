@@ -55,7 +55,6 @@ SHARED_HELPERS = {
     "clew.cluster.guided._features.feature_space": ("clew.questions",),
     "clew.cluster.guided._result.explanation": ("clew.cli",),
     "clew.cluster.guided._result.probabilities": ("clew.cli",),
-    "clew.cluster.linkage._distances": ("clew.questions",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
     "clew.constraints._closure": ("clew.questions",),
     "clew.constraints._sampling": ("clew.questions",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clew.questions import Guided, MostProbable, RandomPairs, Uncertain
+from clew.questions import ExpectedChange, Guided, MostProbable, RandomPairs, Uncertain
 
 K = 4
 y = np.random.RandomState(1).permutation(np.repeat(np.arange(K), 6))
@@ -17,6 +17,7 @@ D = np.linalg.norm(X[:, None] - X, axis=2)
 STRATEGIES = [
     Guided(random_state=0),
     Guided(K, random_state=0, update_every=3),
+    ExpectedChange(K, random_state=0),
     MostProbable(K, random_state=0),
     MostProbable(random_state=0),
     RandomPairs(K, random_state=0),

@@ -1,6 +1,7 @@
 """What to ask next: strategies, and the information in the answer to a question."""
 
 from clew.questions._strategy import Strategy
+from clew.questions.expected_change import ExpectedChange
 from clew.questions.guided import Guided
 from clew.questions.information import (
     odd_one_out_information,
@@ -12,6 +13,7 @@ from clew.questions.random_pairs import RandomPairs
 from clew.questions.uncertain import Uncertain
 
 __all__ = [
+    "ExpectedChange",
     "Guided",
     "MostProbable",
     "RandomPairs",

@@ -29,6 +29,9 @@ class KnownPairs:
     ----------
     n_samples : int
         Number of rows.
+    representative : ndarray of shape (n,), default=None
+        Number of the representative of each row, below `n_samples`: answers about rows are then
+        read as answers about their representatives. None: each row stands for itself.
 
     Attributes
     ----------
@@ -40,8 +43,9 @@ class KnownPairs:
         Pairs whose answer contradicts earlier answers.
     """
 
-    def __init__(self, n_samples: int) -> None:
+    def __init__(self, n_samples: int, representative: NDArray[np.integer] | None = None) -> None:
         self.n_samples = n_samples
+        self._representative = representative
         self.asked: set[Key] = set()
         self._votes: dict[Pair, float] = {}
         self._forget_links()
@@ -62,7 +66,7 @@ class KnownPairs:
         has_changed = False
         for answer in answers:
             self.asked.add(key_of(answer.question))
-            for pair, vote in _votes_of(answer):
+            for pair, vote in self._votes_of(answer):
                 before = self._votes.get(pair, 0.0)
                 self._votes[pair] = before + vote
                 has_changed |= before != 0 and np.sign(before) != np.sign(before + vote)
@@ -88,6 +92,21 @@ class KnownPairs:
         matrix[i, j] = matrix[j, i] = True
         return matrix
 
+    def _votes_of(self, answer: Answer) -> Iterator[tuple[Pair, float]]:
+        """Return the pairs that an answer implies, with its weight, negative for cannot-links."""
+        rows, kind = answer.question.rows, answer.question.kind
+        if answer.is_dont_know or answer.weight == 0:
+            return
+        if self._representative is not None:
+            rows = tuple(self._representative[list(rows)].tolist())
+        implied = (
+            ((0, 1, answer.value),) if kind == "pair" else IMPLIED_PAIRS[kind].get(answer.value, ())
+        )
+        for first, second, code in implied:
+            i, j = sorted((rows[first], rows[second]))
+            if i != j:
+                yield (i, j), answer.weight if code == SAME else -answer.weight
+
     def _forget_links(self) -> None:
         self._links: dict[Pair, bool] = {}
         self.set_aside: list[Pair] = []
@@ -107,19 +126,6 @@ class KnownPairs:
             half = len(pairs) // 2
             self._extend(pairs[:half])
             self._extend(pairs[half:])
-
-
-def _votes_of(answer: Answer) -> Iterator[tuple[Pair, float]]:
-    """Return the pairs that an answer implies, with its weight, negative for cannot-links."""
-    rows, kind = answer.question.rows, answer.question.kind
-    if answer.is_dont_know or answer.weight == 0:
-        return
-    implied = (
-        ((0, 1, answer.value),) if kind == "pair" else IMPLIED_PAIRS[kind].get(answer.value, ())
-    )
-    for first, second, code in implied:
-        i, j = sorted((rows[first], rows[second]))
-        yield (i, j), answer.weight if code == SAME else -answer.weight
 
 
 def _split(links: dict[Pair, bool]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._validation import check_matrix
 from clew.cluster import consensus_probabilities
-from clew.cluster.linkage._distances import given_distances, measured_distances
-from clew.cluster.linkage._ordered_edges import Edges, consensus_distances, cut, edges_in_order
+from clew.cluster.linkage._ordered_edges import (
+    Edges,
+    consensus,
+    cut,
+    edges_in_order,
+    euclidean,
+    given,
+)
 from clew.constraints import Closure
 from clew.exceptions import InvalidDataError
 from clew.graphs import check_square
@@ -101,9 +107,9 @@ class PairOrder(NamedTuple):
 
     @classmethod
     def of(cls, X: NDArray[np.float64], metric: str, probabilities: NDArray[np.float32]) -> Self:
-        """Sort all pairs; time O(n²·log n), memory 6·n² bytes beside `probabilities`."""
-        found = given_distances(X) if metric == "precomputed" else measured_distances(X)
-        edges = edges_in_order(consensus_distances(found.condensed, probabilities), len(X))
+        """Sort all pairs; time O(n²·log n), memory 4·n² bytes beside `probabilities`."""
+        distances = given(X) if metric == "precomputed" else euclidean(X)
+        edges = edges_in_order(consensus(distances, probabilities), len(X))
         n_probable = (int((probabilities > 0.5).sum()) - len(X)) // 2
         return cls(probabilities, edges, n_probable)
 

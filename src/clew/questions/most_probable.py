@@ -42,7 +42,7 @@ class MostProbable(PairStrategy):
     Notes
     -----
     `start` takes the time of `consensus_probabilities` and O(n²·log n); a question O(n²) at worst.
-    Memory 6·n² bytes, and 10·n² in `start`.
+    Memory 6·n² bytes, and 8·n² in `start`.
 
     References
     ----------

@@ -40,7 +40,7 @@ class Uncertain(PairStrategy):
     Notes
     -----
     `start` takes the time of `consensus_probabilities` and O(n²·log n); a question O(n²) at worst.
-    Memory 8·n² bytes, and 12·n² in `start`.
+    Memory 8·n² bytes, and 10·n² in `start`.
 
     References
     ----------

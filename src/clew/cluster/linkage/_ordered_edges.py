@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from clew.constraints import Closure
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.ordered_merges import first_edges, merge_in_order
 
-__all__ = ["Edges", "consensus_distances", "cut", "edges_in_order"]
+__all__ = ["DistancesFrom", "Edges", "consensus", "cut", "edges_in_order", "euclidean", "given"]
+
+#: Takes a row, and returns the distances to the rows after it.
+DistancesFrom = Callable[[int], NDArray[np.float64]]
 
 #: Weight of the distances, beside 1 - P, that orders pairs of equal probability.
 WEIGHT_OF_DISTANCES = 1e-3
+KEYS_PER_BLOCK = 1 << 16
 
 
 class Edges(NamedTuple):
@@ -25,39 +31,13 @@ class Edges(NamedTuple):
     n_rows: int
 
 
-def consensus_distances(
-    condensed: NDArray[np.float64], probabilities: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Return 1 - P plus a thousandth of the distances relative to the largest; in place.
-
-    Parameters
-    ----------
-    condensed : ndarray of shape (n * (n - 1) / 2,)
-        Distances, in the order of SciPy's ``pdist``; overwritten.
-    probabilities : ndarray of shape (n, n)
-        Probability of each pair of rows that they are the same.
-
-    Returns
-    -------
-    ndarray
-        `condensed`.
-    """
-    n = len(probabilities)
-    condensed *= WEIGHT_OF_DISTANCES / (condensed.max(initial=0.0) or 1.0)
-    stop = 0
-    for row in range(n - 1):
-        start, stop = stop, stop + n - row - 1
-        condensed[start:stop] += 1.0 - probabilities[row, row + 1 :]
-    return condensed
-
-
-def edges_in_order(condensed: NDArray[np.float64], n_rows: int) -> Edges:
+def edges_in_order(distances_from: DistancesFrom, n_rows: int) -> Edges:
     """Sort pairs of rows by distance, in single precision; ties by row numbers.
 
     Parameters
     ----------
-    condensed : ndarray of shape (n_rows * (n_rows - 1) / 2,)
-        Distances, in the order of SciPy's ``pdist``.
+    distances_from : callable
+        Takes a row, and returns the distances to the rows after it.
     n_rows : int
         Number of rows, at most 65,536.
 
@@ -67,24 +47,49 @@ def edges_in_order(condensed: NDArray[np.float64], n_rows: int) -> Edges:
 
     Notes
     -----
-    Time O(n²·log n). Memory 4·n² bytes for the sort, n²·2 for the result.
+    Time O(n²·log n). Memory 4·n² bytes.
     """
     # 32 bits of a distance above 16 bits of each row: numbers are sorted like distances.
-    keys = np.empty(len(condensed), np.uint64)
-    largest = float(condensed.max(initial=0.0)) or 1.0
+    keys = np.empty(n_rows * (n_rows - 1) // 2, np.uint64)
     rows = np.arange(n_rows, dtype=np.uint64)
     stop = 0
     for i in range(n_rows - 1):
         start, stop = stop, stop + n_rows - i - 1
         # + 0.0 turns -0.0, whose bits are large, into 0.0.
-        bits = (condensed[start:stop] / largest + 0.0).astype(np.float32).view(np.uint32)
-        keys[start:stop] = bits
+        keys[start:stop] = (distances_from(i) + 0.0).astype(np.float32).view(np.uint32)
         keys[start:stop] <<= np.uint64(32)
         keys[start:stop] |= rows[i + 1 :] | np.uint64(i << 16)
     keys.sort()
-    halves = keys.view(np.uint16).reshape(-1, 4)
-    low, high = (0, 1) if np.little_endian else (3, 2)
-    return Edges(halves[:, high].copy(), halves[:, low].copy(), n_rows)
+    first, second = np.empty(len(keys), np.uint16), np.empty(len(keys), np.uint16)
+    for start in range(0, len(keys), KEYS_PER_BLOCK):
+        block = slice(start, start + KEYS_PER_BLOCK)
+        first[block] = (keys[block] >> np.uint64(16)) & np.uint64(0xFFFF)
+        second[block] = keys[block] & np.uint64(0xFFFF)
+    return Edges(first, second, n_rows)
+
+
+def given(D: NDArray[np.float64]) -> DistancesFrom:
+    """Return the distances of a matrix, relative to the largest."""
+    largest = float(D.max(initial=0.0)) or 1.0
+    return lambda row: D[row, row + 1 :] / largest
+
+
+def euclidean(X: NDArray[np.float64]) -> DistancesFrom:
+    """Return the Euclidean distances between rows, relative to the largest."""
+    unit = X / (np.abs(X).max(initial=0.0) or 1.0)
+
+    def distances_from(row: int) -> NDArray[np.float64]:
+        return np.asarray(cdist(unit[row : row + 1], unit[row + 1 :])[0])
+
+    largest = max((distances_from(row).max() for row in range(len(X) - 1)), default=0.0) or 1.0
+    return lambda row: distances_from(row) / largest
+
+
+def consensus(distances_from: DistancesFrom, probabilities: NDArray[np.float32]) -> DistancesFrom:
+    """Return 1 - P plus a thousandth of relative distances."""
+    return lambda row: (
+        1.0 - probabilities[row, row + 1 :] + WEIGHT_OF_DISTANCES * distances_from(row)
+    )
 
 
 def cut(edges: Edges, closure: Closure, n_clusters: int) -> tuple[NDArray[np.int64], bool]:

@@ -13,8 +13,14 @@ from clew._parallel import Progress
 from clew._random import RandomState
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew._warnings import warn
-from clew.cluster.linkage._distances import given_distances, measured_distances
-from clew.cluster.linkage._ordered_edges import Edges, consensus_distances, cut, edges_in_order
+from clew.cluster.linkage._ordered_edges import (
+    Edges,
+    consensus,
+    cut,
+    edges_in_order,
+    euclidean,
+    given,
+)
 from clew.cluster.linkage.consensus import consensus_probabilities
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
@@ -93,7 +99,7 @@ class HACC(ConstrainedClusterer):
     Pairs of rows are ordered by distance in single precision, ties by row numbers, so the result
     is a function of this order alone. Answers of weight 0 and don't-knows are ignored.
 
-    Time O(n²·log n), and O(n_runs·n²) for "consensus"; memory 12·n² bytes.
+    Time O(n²·log n), and O(n_runs·n²) for "consensus"; memory 8·n² bytes.
 
     References
     ----------
@@ -188,13 +194,12 @@ class HACC(ConstrainedClusterer):
     def _edges(self, checked: NDArray[np.float64]) -> Edges:
         """Order the pairs of rows."""
         if self.affinity == "precomputed":
-            return edges_in_order(given_distances(checked).condensed, len(checked))
+            return edges_in_order(given(checked), len(checked))
         probabilities = consensus_probabilities(
             checked, self.n_clusters,
             n_runs=self.n_runs, n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
-        condensed = measured_distances(checked).condensed
-        return edges_in_order(consensus_distances(condensed, probabilities), len(checked))
+        return edges_in_order(consensus(euclidean(checked), probabilities), len(checked))
 
     def _warn_of_other_number(self) -> None:
         """Warn if the number of groups is not the wanted one."""

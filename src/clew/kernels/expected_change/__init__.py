@@ -1,0 +1,1 @@
+"""How one more answer changes the clustering of constrained Kruskal."""
