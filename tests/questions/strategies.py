@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clew.questions import ExpectedChange, Guided, MostProbable, RandomPairs, Uncertain
+from clew.questions import (
+    COBRA,
+    ExpectedChange,
+    ExploreConsolidate,
+    Guided,
+    MinMax,
+    MostProbable,
+    RandomPairs,
+    Uncertain,
+)
 
 K = 4
 y = np.random.RandomState(1).permutation(np.repeat(np.arange(K), 6))
@@ -22,6 +31,9 @@ STRATEGIES = [
     MostProbable(random_state=0),
     RandomPairs(K, random_state=0),
     Uncertain(K, random_state=0),
+    ExploreConsolidate(K, random_state=0),
+    MinMax(K, random_state=0),
+    COBRA(60, random_state=0),
 ]
 
 every = pytest.mark.parametrize(

@@ -1,20 +1,26 @@
 """What to ask next: strategies, and the information in the answer to a question."""
 
 from clew.questions._strategy import Strategy
+from clew.questions.cobra import COBRA
 from clew.questions.expected_change import ExpectedChange
+from clew.questions.explore_consolidate import ExploreConsolidate
 from clew.questions.guided import Guided
 from clew.questions.information import (
     odd_one_out_information,
     pair_information,
     triplet_information,
 )
+from clew.questions.min_max import MinMax
 from clew.questions.most_probable import MostProbable
 from clew.questions.random_pairs import RandomPairs
 from clew.questions.uncertain import Uncertain
 
 __all__ = [
+    "COBRA",
     "ExpectedChange",
+    "ExploreConsolidate",
     "Guided",
+    "MinMax",
     "MostProbable",
     "RandomPairs",
     "Strategy",

@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 
 from clew._validation import check_matrix
 from clew.cluster import consensus_probabilities
@@ -20,9 +21,9 @@ from clew.cluster.linkage._ordered_edges import (
 )
 from clew.constraints import Closure
 from clew.exceptions import InvalidDataError
-from clew.graphs import check_square
+from clew.graphs import check_dense_size, check_square
 
-__all__ = ["PairOrder", "in_blocks", "pair_probabilities"]
+__all__ = ["PairOrder", "all_distances", "in_blocks", "pair_probabilities"]
 
 N_RUNS = 100
 #: Without a number of groups, the clusterings have from `MANY_A_GROUP` to `FEW_A_GROUP` rows in a
@@ -151,3 +152,23 @@ def in_blocks(
         block = slice(start, start + PAIRS_PER_BLOCK)
         at = block if order is None else order[block]
         yield np.column_stack([edges.first[at], edges.second[at]]).astype(np.int64)
+
+
+def all_distances(X: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+    """Return the distances between all rows, given or Euclidean; memory 8·n² bytes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
+        Features or distances.
+    metric : {"euclidean", "precomputed"}
+        What `X` is.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples), float64
+        Relative to the largest feature or distance.
+    """
+    check_dense_size(len(X))
+    unit = X / (np.abs(X).max(initial=0.0) or 1.0)
+    return np.asarray(unit if metric == "precomputed" else cdist(unit, unit))
