@@ -8,11 +8,13 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import (
+    CLARANS,
     DCRC,
     HACC,
     ConstrainedLinkage,
     COPKMeans,
     CorrelationClustering,
+    FastPAM,
     GuidedClustering,
     KernelKMeans,
     KernelMeanShift,
@@ -22,6 +24,7 @@ from clew.cluster import (
     SimilarityClustering,
     SpectralClustering,
     SSSVaD,
+    Subclustering,
 )
 from clew.similarity import (
     COPRF,
@@ -109,6 +112,9 @@ UNGUIDED = [
     KernelKMeans(2, random_state=0),
     KernelMeanShift(random_state=0),
     KMedoids(2, random_state=0),
+    FastPAM(2, random_state=0),
+    CLARANS(2, random_state=0),
+    Subclustering(2, size=5, random_state=0),
 ]
 
 ANSWERS = {

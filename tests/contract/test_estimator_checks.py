@@ -10,11 +10,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clew.cluster import (
+    CLARANS,
     DCRC,
     HACC,
     ConstrainedLinkage,
     COPKMeans,
     CorrelationClustering,
+    FastPAM,
     GuidedClustering,
     KernelKMeans,
     KernelMeanShift,
@@ -24,6 +26,7 @@ from clew.cluster import (
     SimilarityClustering,
     SpectralClustering,
     SSSVaD,
+    Subclustering,
 )
 from clew.similarity import (
     COPRF,
@@ -113,6 +116,10 @@ ESTIMATORS = [
     KernelMeanShift(kernel="precomputed"),
     KMedoids(3),
     KMedoids(3, metric="precomputed"),
+    FastPAM(3),
+    CLARANS(3),
+    Subclustering(3, size=3),
+    Subclustering(3, size=3, metric="precomputed"),
     SSSVaD(3),
     KISSME(),
     MMC(),
@@ -140,6 +147,8 @@ def expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         return {"check_clustering": "fits features, where a precomputed affinity is wanted"}
     if getattr(estimator, "metric", None) == "precomputed":
         return {"check_clustering": "fits features, where precomputed distances are wanted"}
+    if isinstance(estimator, Subclustering):
+        return {"check_clustering": "compares the labels of all rows; most are in no subcluster"}
     if isinstance(estimator, KernelKMeans | KernelMeanShift) and estimator.kernel == "precomputed":
         reason = "fits a matrix that cannot hold inner products"
         checks = "check_clustering", "check_estimators_dtypes", "check_positive_only_tag_during_fit"

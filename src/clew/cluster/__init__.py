@@ -12,16 +12,22 @@ from clew.cluster.kmeans.sssvad import SSSVaD
 from clew.cluster.linkage.consensus import consensus_probabilities
 from clew.cluster.linkage.constrained_linkage import ConstrainedLinkage
 from clew.cluster.linkage.hacc import HACC
+from clew.cluster.medoids.clarans import CLARANS
+from clew.cluster.medoids.fast_pam import FastPAM
 from clew.cluster.medoids.k_medoids import KMedoids
+from clew.cluster.medoids.purest_examples import purest_examples
+from clew.cluster.medoids.subclustering import Subclustering
 from clew.cluster.similarity_clustering import SimilarityClustering
 from clew.cluster.spectral import SpectralClustering
 
 __all__ = [
+    "CLARANS",
     "DCRC",
     "HACC",
     "COPKMeans",
     "ConstrainedLinkage",
     "CorrelationClustering",
+    "FastPAM",
     "GuidedClustering",
     "KMedoids",
     "KernelKMeans",
@@ -31,5 +37,7 @@ __all__ = [
     "SSSVaD",
     "SimilarityClustering",
     "SpectralClustering",
+    "Subclustering",
     "consensus_probabilities",
+    "purest_examples",
 ]

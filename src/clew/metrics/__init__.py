@@ -4,6 +4,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clew.metrics._curves import area_under_curve
 from clew.metrics._pairs import jaccard_score_pairs, pairwise_f_score
+from clew.metrics._subclusters import subclustering_jaccard
 from clew.metrics._violations import n_violated
 from clew.metrics.likelihood import answer_log_likelihood
 
@@ -15,4 +16,5 @@ __all__ = [
     "n_violated",
     "normalized_mutual_info_score",
     "pairwise_f_score",
+    "subclustering_jaccard",
 ]

@@ -23,8 +23,12 @@ from clew.cluster.medoids._distances import (
     RowDistances,
     checked_distances,
 )
+from clew.kernels.medoids import Assignment
 
-__all__ = ["MedoidRun", "MedoidsClusterer", "best_run"]
+__all__ = ["TOLERANCE", "MedoidRun", "MedoidsClusterer", "best_run", "empty_assignment"]
+
+#: Swaps lower the sum of distances by more than this share of it.
+TOLERANCE = 1e-9
 
 
 class MedoidRun(NamedTuple):
@@ -36,6 +40,12 @@ class MedoidRun(NamedTuple):
     """Sum of distances that the search minimizes."""
     n_iter: int
     n_swaps: int
+
+
+def empty_assignment(n_samples: int) -> Assignment:
+    """Make room for the nearest two medoids of each row."""
+    index, distance = np.zeros((2, n_samples), np.int64), np.zeros((2, n_samples))
+    return Assignment(index[0], index[1], distance[0], distance[1])
 
 
 def best_run(search: Callable[[int], MedoidRun], seeds: list[int]) -> MedoidRun:

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import distance_metrics
 
 from clew._parallel import blocks
 from clew._units import Units
-from clew._validation import check_data, warn_of_distances
+from clew._validation import check_data, check_matrix, warn_of_distances
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances
 
@@ -54,6 +54,8 @@ class RowDistances:
     ----------
     unit : float
         About the largest distance. Tables in single precision are divided by it.
+    scaled, units
+        Features in units in which no square overflows, and these units; for "euclidean" only.
     """
 
     def __init__(
@@ -64,15 +66,15 @@ class RowDistances:
         self.params = dict(metric_params or {})
         if self.metric == "euclidean":
             # In these units no square overflows, and differences lose few digits.
-            self._units = Units.around_mean(np.asarray(rows, np.float64))
-            self._scaled = self._units.scale(np.asarray(rows, np.float64))
-            self._squares = np.einsum("ij,ij->i", self._scaled, self._scaled)
+            self.units = Units.around_mean(np.asarray(rows, np.float64))
+            self.scaled = self.units.scale(np.asarray(rows, np.float64))
+            self._squares = np.einsum("ij,ij->i", self.scaled, self.scaled)
         elif self.metric == "seuclidean":
             # From all rows: a block of rows has another variance.
             self.params.setdefault("V", np.var(rows, axis=0, ddof=1))
         elif self.metric == "mahalanobis":
             self.params.setdefault("VI", np.linalg.inv(np.atleast_2d(np.cov(rows.T))))
-        farthest = float(self._block(np.zeros(1, np.int64), None).max())
+        farthest = float(self.block(np.zeros(1, np.int64), None).max())
         self.unit = farthest if farthest > 0 else 1.0
 
     @property
@@ -102,7 +104,7 @@ class RowDistances:
         table = np.empty((len(first), n_second), np.float32)
         for start, stop in blocks(len(first), max(BLOCK_ENTRIES // max(n_second, 1), 1)):
             np.divide(
-                self._block(first[start:stop], second),
+                self.block(first[start:stop], second),
                 self.unit,
                 out=table[start:stop],
                 casting="same_kind",
@@ -126,7 +128,7 @@ class RowDistances:
         """
         nearest, distance = np.empty(self.n_samples, np.int64), np.empty(self.n_samples)
         for start, stop in blocks(self.n_samples, max(BLOCK_ENTRIES // len(medoid), 1)):
-            table = self._block(np.arange(start, stop), medoid)
+            table = self.block(np.arange(start, stop), medoid)
             nearest[start:stop] = table.argmin(axis=1)
             distance[start:stop] = table.min(axis=1)
         return nearest, distance
@@ -139,7 +141,8 @@ class RowDistances:
         """Return the same distances for some of the rows, given as features."""
         return type(self)(self.rows[chosen], self.metric, self.params)
 
-    def _block(self, first: Index, second: Index | None) -> NDArray[np.floating]:
+    def block(self, first: Index, second: Index | None) -> Rows:
+        """Return distances between rows as one block, not divided by `unit`."""
         if self.is_given:
             chosen = first if second is None else np.ix_(first, second)
             return np.asarray(self.rows[chosen])
@@ -149,13 +152,13 @@ class RowDistances:
         table = measured(self.rows[first], others, self.metric, self.params)
         return _without_own(table, first, second)
 
-    def _euclidean_block(self, first: Index, second: Index | None) -> NDArray[np.floating]:
+    def _euclidean_block(self, first: Index, second: Index | None) -> Rows:
         every = slice(None) if second is None else second
-        table = self._scaled[first] @ (-2.0 * self._scaled[every].T)
+        table = self.scaled[first] @ (-2.0 * self.scaled[every].T)
         table += self._squares[first, None]
         table += self._squares[every]
         np.sqrt(np.maximum(table, 0.0, out=table), out=table)
-        table *= self._units.unit
+        table *= self.units.unit
         return _without_own(np.asarray(table), first, second)
 
 
@@ -201,9 +204,9 @@ def measured(
 
 
 def checked_distances(
-    estimator: BaseEstimator, X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
+    estimator: BaseEstimator | None, X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
 ) -> RowDistances:
-    """Validate `X`, and prepare distances between its rows.
+    """Validate `X` for an estimator or, with None, for a function; prepare distances of its rows.
 
     Returns
     -------
@@ -221,11 +224,13 @@ def checked_distances(
     """
     if not callable(metric) and metric not in NAMES:
         raise InvalidParameterError(
-            f"{type(estimator).__name__}(metric={metric!r}): metric must be a function of two rows "
-            f"or one of {', '.join(sorted(map(repr, NAMES)))}"
+            f"metric={metric!r}: metric must be a function of two rows or one of "
+            f"{', '.join(sorted(map(repr, NAMES)))}"
         )
     if metric == "precomputed":
-        rows = check_distances(X, estimator=estimator, keep_single=True)
+        rows: Rows = check_distances(X, estimator=estimator, keep_single=True)
+    elif estimator is None:
+        rows = check_matrix(X)
     else:
         kept = [np.float64, np.float32]  # other types are converted to the first
         rows = check_data(estimator, X, dtype=kept, ensure_min_samples=2)

@@ -1,0 +1,277 @@
+"""Swaps of medoids: the change of cost for all medoids at once, and the search for swaps.
+
+E. Schubert and P. J. Rousseeuw, "Fast and eager k-medoids clustering", Information Systems 101,
+2021: the changes of the cost by exchanging any of K medoids for a row take one pass over the rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import kernel
+
+__all__ = ["Assignment", "assign", "swap_best", "swap_eagerly", "try_swaps"]
+
+
+class Assignment(NamedTuple):
+    """The nearest and second nearest medoid of each row, (n_rows,)."""
+
+    nearest: NDArray[np.int64]
+    second: NDArray[np.int64]
+    apart: NDArray[np.float64]
+    """Distance to the nearest medoid."""
+    apart_second: NDArray[np.float64]
+    """Distance to the second nearest one; `far` for a single medoid."""
+
+
+@kernel
+def assign(
+    table: NDArray[np.floating], medoids: NDArray[np.int64], far: float, a: Assignment
+) -> None:
+    """Find the nearest two medoids of all rows.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_candidates, n_rows) (IN)
+        Distances.
+    medoids : ndarray of shape (n_clusters,), int64 (IN)
+        Rows of the table.
+    far : float
+        More than any distance.
+    a : Assignment (OUT)
+        The assignment.
+    """
+    a.apart[:] = far
+    a.apart_second[:] = far
+    for k in range(len(medoids)):
+        for row in range(table.shape[1]):
+            _enter(table[medoids[k], row], k, row, a)
+
+
+@kernel
+def swap_eagerly(
+    table: NDArray[np.floating],
+    medoids: NDArray[np.int64],
+    far: float,
+    tolerance: float,
+    max_iter: int,
+    a: Assignment,
+) -> tuple[int, int]:
+    """Make the best swap of each candidate in turn as soon as it lowers the cost.
+
+    Parameters
+    ----------
+    table, medoids, far, a
+        As `assign` takes them (medoids and a: INOUT).
+    tolerance : float
+        Only swaps that lower the sum of distances by more than this are made.
+    max_iter : int
+        Largest number of passes over the candidates.
+
+    Returns
+    -------
+    n_iter, n_swaps : int
+
+    Notes
+    -----
+    Time O(n_candidates·(n_rows + n_clusters)) for each pass.
+    """
+    is_medoid, loss, change = _buffers(table, medoids, a)
+    n_swaps, n_kept, n_iter = 0, 0, 0
+    while n_kept < len(table) and n_iter < max_iter:
+        n_iter += 1
+        for candidate in range(len(table)):
+            if n_kept == len(table):
+                break
+            n_kept += 1
+            if is_medoid[candidate]:
+                continue
+            _changes(table[candidate], a, loss, change)
+            at = int(change.argmin())
+            if change[at] < -tolerance:
+                _swap(table, medoids, at, candidate, far, is_medoid, a)
+                _losses(a, loss)
+                n_swaps += 1
+                n_kept = 0
+    return n_iter, n_swaps
+
+
+@kernel
+def swap_best(
+    table: NDArray[np.floating],
+    medoids: NDArray[np.int64],
+    far: float,
+    tolerance: float,
+    max_iter: int,
+    a: Assignment,
+) -> tuple[int, int]:
+    """Make the best of all swaps, until none lowers the cost.
+
+    Parameters
+    ----------
+    table, medoids, far, tolerance, max_iter, a
+        As `swap_eagerly` takes them; a swap takes one pass.
+
+    Returns
+    -------
+    n_iter, n_swaps : int
+    """
+    is_medoid, loss, change = _buffers(table, medoids, a)
+    n_swaps = 0
+    for n_iter in range(1, max_iter + 1):
+        lowest, best_at, best = -tolerance, -1, -1
+        for candidate in range(len(table)):
+            if is_medoid[candidate]:
+                continue
+            _changes(table[candidate], a, loss, change)
+            at = change.argmin()
+            if change[at] < lowest:
+                lowest, best_at, best = change[at], at, candidate
+        if best < 0:
+            return n_iter, n_swaps
+        _swap(table, medoids, best_at, best, far, is_medoid, a)
+        _losses(a, loss)
+        n_swaps += 1
+    return max_iter, n_swaps
+
+
+@kernel
+def try_swaps(
+    tried: NDArray[np.floating],
+    numbers: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    near: NDArray[np.floating],
+    medoids: NDArray[np.int64],
+    far: float,
+    tolerance: float,
+    n_failed: int,
+    max_failed: int,
+    a: Assignment,
+) -> tuple[int, int]:
+    """Try to exchange one medoid for one row, again and again; make swaps that lower the cost.
+
+    Parameters
+    ----------
+    tried : ndarray of shape (n_tried, n_rows) (IN)
+        Distances from rows that are tried.
+    numbers : ndarray of shape (n_tried,), int64 (IN)
+        Their row numbers.
+    positions : ndarray of shape (n_tried,), int64 (IN)
+        The medoid that each would replace.
+    near : ndarray of shape (n_clusters, n_rows) (INOUT)
+        Distances from the medoids.
+    medoids : ndarray of shape (n_clusters,), int64 (INOUT)
+        Row numbers of the medoids.
+    far, tolerance
+        As `swap_eagerly` takes them.
+    n_failed, max_failed : int
+        Swaps in a row that did not lower the cost so far, and after which the search ends.
+    a : Assignment (INOUT)
+        The assignment.
+
+    Returns
+    -------
+    n_failed, n_swaps : int
+    """
+    every, n_swaps = np.arange(len(medoids)), 0
+    for i in range(len(tried)):
+        if n_failed >= max_failed:
+            break
+        at, change = positions[i], 0.0
+        for row in range(tried.shape[1]):
+            if a.nearest[row] == at:
+                change += min(np.float64(tried[i, row]), a.apart_second[row]) - a.apart[row]
+            elif tried[i, row] < a.apart[row]:
+                change += tried[i, row] - a.apart[row]
+        n_failed += 1
+        if change < -tolerance and not (medoids == numbers[i]).any():
+            near[at] = tried[i]
+            medoids[at] = numbers[i]
+            _move(near, every, at, far, a)
+            n_failed = 0
+            n_swaps += 1
+    return n_failed, n_swaps
+
+
+@kernel
+def _buffers(
+    table: NDArray[np.floating], medoids: NDArray[np.int64], a: Assignment
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    """Mark the medoids, sum the losses, and make room for changes."""
+    is_medoid = np.zeros(len(table), np.bool_)
+    for medoid in medoids:
+        is_medoid[medoid] = True
+    loss, change = np.empty(len(medoids)), np.empty(len(medoids))
+    _losses(a, loss)
+    return is_medoid, loss, change
+
+
+@kernel
+def _losses(a: Assignment, loss: NDArray[np.float64]) -> None:
+    """Sum for each medoid what the cost grows by if it is removed."""
+    loss[:] = 0.0
+    for row in range(len(a.nearest)):
+        loss[a.nearest[row]] += a.apart_second[row] - a.apart[row]
+
+
+@kernel
+def _changes(
+    candidate: NDArray[np.floating],
+    a: Assignment,
+    loss: NDArray[np.float64],
+    change: NDArray[np.float64],
+) -> None:
+    """Compute the change of the cost for exchanging each medoid for a candidate."""
+    change[:] = loss
+    gain = 0.0
+    for row in range(len(candidate)):
+        d = np.float64(candidate[row])
+        if d < a.apart[row]:
+            gain += d - a.apart[row]
+            change[a.nearest[row]] += a.apart[row] - a.apart_second[row]
+        elif d < a.apart_second[row]:
+            change[a.nearest[row]] += d - a.apart_second[row]
+    change += gain
+
+
+@kernel
+def _swap(
+    table: NDArray[np.floating],
+    medoids: NDArray[np.int64],
+    at: int,
+    new: int,
+    far: float,
+    is_medoid: NDArray[np.bool_],
+    a: Assignment,
+) -> None:
+    """Exchange a medoid for a candidate."""
+    is_medoid[medoids[at]], is_medoid[new] = False, True
+    medoids[at] = new
+    _move(table, medoids, at, far, a)
+
+
+@kernel
+def _move(
+    table: NDArray[np.floating], medoids: NDArray[np.int64], at: int, far: float, a: Assignment
+) -> None:
+    """Update the assignment after one medoid has changed."""
+    for row in range(table.shape[1]):
+        if a.nearest[row] == at or a.second[row] == at:
+            a.apart[row] = a.apart_second[row] = far
+            for k in range(len(medoids)):
+                _enter(table[medoids[k], row], k, row, a)
+        else:
+            _enter(table[medoids[at], row], at, row, a)
+
+
+@kernel
+def _enter(distance: float, k: int, row: int, a: Assignment) -> None:
+    """Make a medoid the nearest or second nearest one of a row, if it is."""
+    if distance < a.apart[row]:
+        a.second[row], a.apart_second[row] = a.nearest[row], a.apart[row]
+        a.nearest[row], a.apart[row] = k, distance
+    elif distance < a.apart_second[row]:
+        a.second[row], a.apart_second[row] = k, distance

@@ -1,0 +1,161 @@
+"""Swaps of subcluster centers: eager ones, and the best one of all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.kernels._jit import kernel
+
+__all__ = ["swap_best", "swap_eagerly"]
+
+
+@kernel
+def swap_eagerly(
+    own: NDArray[np.float64],
+    pair: NDArray[np.float32],
+    overlap: NDArray[np.bool_],
+    centers: NDArray[np.int64],
+    tolerance: float,
+    max_swaps: int,
+) -> int:
+    """Swap each center in turn for its best replacement, until none lowers the cost.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_candidates,), float64 (IN)
+        Cost of each candidate by itself.
+    pair : ndarray of shape (n_candidates, n_candidates), float32 (IN)
+        Cost of two candidates together, symmetric, 0 on the diagonal.
+    overlap : ndarray of shape (n_candidates, n_candidates) or (0, 0), bool (IN)
+        Whether two subclusters share rows: no swap may raise a center's number of overlaps. Empty
+        for no such rule.
+    centers : ndarray of shape (n_clusters,), int64 (INOUT)
+        Candidates, all different.
+    tolerance : float
+        Only swaps that lower the cost by more than this are made.
+    max_swaps : int
+        Number of swaps after which the search ends.
+
+    Returns
+    -------
+    int
+        Number of swaps.
+
+    Notes
+    -----
+    Time O(n_candidates) for each center that is looked at, and for each swap.
+    """
+    load, n_overlaps, is_center = _loads(pair, overlap, centers)
+    n_swaps, at, n_kept = 0, 0, 0
+    while n_kept < len(centers) and n_swaps < max_swaps:
+        found, change = _replacement(own, pair, overlap, load, n_overlaps, is_center, centers[at])
+        n_kept += 1
+        if change < -tolerance:
+            _swap(pair, overlap, load, n_overlaps, is_center, centers, at, found)
+            n_swaps += 1
+            n_kept = 0
+        at = (at + 1) % len(centers)
+    return n_swaps
+
+
+@kernel
+def swap_best(
+    own: NDArray[np.float64],
+    pair: NDArray[np.float32],
+    overlap: NDArray[np.bool_],
+    centers: NDArray[np.int64],
+    tolerance: float,
+    max_swaps: int,
+) -> int:
+    """Make the best of all swaps again and again, until none lowers the cost.
+
+    Parameters
+    ----------
+    own, pair, overlap, centers, tolerance, max_swaps
+        As `swap_eagerly` takes them.
+
+    Returns
+    -------
+    int
+        Number of swaps.
+
+    Notes
+    -----
+    Time O(n_clusters·n_candidates) for each swap.
+    """
+    load, n_overlaps, is_center = _loads(pair, overlap, centers)
+    n_swaps = 0
+    while n_swaps < max_swaps:
+        lowest, best_at, best = -tolerance, -1, -1
+        for at in range(len(centers)):
+            found, change = _replacement(
+                own, pair, overlap, load, n_overlaps, is_center, centers[at]
+            )
+            if change < lowest:
+                lowest, best_at, best = change, at, found
+        if best < 0:
+            break
+        _swap(pair, overlap, load, n_overlaps, is_center, centers, best_at, best)
+        n_swaps += 1
+    return n_swaps
+
+
+@kernel
+def _loads(
+    pair: NDArray[np.float32], overlap: NDArray[np.bool_], centers: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Sum each candidate's pair costs and overlaps with all centers."""
+    n = len(pair)
+    load, n_overlaps = np.zeros(n), np.zeros(n, np.int64)
+    is_center = np.zeros(n, np.bool_)
+    for center in centers:
+        is_center[center] = True
+        for i in range(n):
+            load[i] += pair[center, i]
+        for i in range(len(overlap)):
+            n_overlaps[i] += overlap[center, i]
+    return load, n_overlaps, is_center
+
+
+@kernel
+def _replacement(
+    own: NDArray[np.float64],
+    pair: NDArray[np.float32],
+    overlap: NDArray[np.bool_],
+    load: NDArray[np.float64],
+    n_overlaps: NDArray[np.int64],
+    is_center: NDArray[np.bool_],
+    center: int,
+) -> tuple[int, float]:
+    """Find the best replacement of a center, and the change of the cost; -1 if there is none."""
+    best, lowest = -1, np.inf
+    has_rule = len(overlap) > 0
+    for i in range(len(own)):
+        change = own[i] + load[i] - pair[center, i]
+        if change < lowest and not is_center[i]:
+            if has_rule and n_overlaps[i] - overlap[center, i] > n_overlaps[center]:
+                continue
+            best, lowest = i, change
+    return best, lowest - own[center] - load[center]
+
+
+@kernel
+def _swap(
+    pair: NDArray[np.float32],
+    overlap: NDArray[np.bool_],
+    load: NDArray[np.float64],
+    n_overlaps: NDArray[np.int64],
+    is_center: NDArray[np.bool_],
+    centers: NDArray[np.int64],
+    at: int,
+    new: int,
+) -> None:
+    """Replace a center, and update the sums."""
+    old = centers[at]
+    for i in range(len(load)):
+        load[i] += pair[new, i] - pair[old, i]
+    for i in range(len(overlap)):
+        n_overlaps[i] += np.int64(overlap[new, i]) - np.int64(overlap[old, i])
+    is_center[old], is_center[new] = False, True
+    centers[at] = new
