@@ -50,6 +50,9 @@ SIMILARITIES: dict[str, Callable[[int], Any]] = {
     "SKLR hard": lambda t: similarity.SKLR(slack="none"),
     "SKLR as published": lambda t: similarity.SKLR(algorithm="paper", slack="none"),
     "SKMS": lambda t: similarity.SKMS(),
+    "DistLQP": lambda t: similarity.DistLQP(),
+    "DistLQP as published": lambda t: similarity.DistLQP(changes="absolute"),
+    "shortest paths": lambda t: similarity.ShortestPaths(),
 }
 #: Clusterers by name, for a number of clusters.
 CLUSTERERS: dict[str, Callable[[int], Any]] = {

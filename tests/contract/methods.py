@@ -14,6 +14,7 @@ from clew.cluster import (
     ConstrainedLinkage,
     COPKMeans,
     CorrelationClustering,
+    DistanceClustering,
     FastPAM,
     GuidedClustering,
     KernelKMeans,
@@ -95,6 +96,12 @@ GUIDED = [
     (ITML(random_state=0), {"pairs", "dont_know"}),
     (DistLQP(5, metric="euclidean"), {"pairs", "dont_know"}),
     (ShortestPaths("euclidean"), {"pairs", "dont_know"}),
+    (
+        DistanceClustering(
+            COPKMeans(2, metric="precomputed", n_init=1), metric="euclidean", random_state=0
+        ),
+        {"pairs", "dont_know"},
+    ),
     (DCRC(2, random_state=0), set(ALL)),
     (GuidedClustering(2, random_state=0), set(ALL)),
     (GuidedClustering(random_state=0), set(ALL)),

@@ -45,7 +45,7 @@ class DistLQP(LearnedDistances):
     lower : "max/alpha" or float, default="max/alpha"
         Lower bound for cannot-links, as a share of the largest distance; "max/alpha" is
         ``1 / alpha``.
-    alpha : float, default=2.0
+    alpha : float, default=4.0
         The largest distance, divided by the lower bound; at least 1.
     lambda_must, lambda_cannot : float, default=10.0, 1.0
         Slack penalty of an answer of weight 1, for each share of the largest distance by which its
@@ -182,7 +182,7 @@ class DistLQP(LearnedDistances):
         metric: Metric = "precomputed",
         upper: float = 0.01,
         lower: float | Literal["max/alpha"] = "max/alpha",
-        alpha: float = 2.0,
+        alpha: float = 4.0,
         lambda_must: float = 10.0,
         lambda_cannot: float = 1.0,
         changes: Literal["relative", "absolute"] = "relative",
