@@ -71,7 +71,7 @@ class InconsistentConstraintsError(InvalidConstraintsError):
 class InfeasibleConstraintsError(InvalidConstraintsError):
     """No clustering with this number of groups satisfies all answers.
 
-    Also raised if a search found none and ended; the message says which of the two happened.
+    Also raised if a search ended without finding one; the message says which of the two happened.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class UnsupportedConstraintError(ClewError, ValueError):
 
 
 class InvalidArgumentError(ClewError, TypeError):
-    """An argument has the wrong type or the wrong place, such as answers given as `y`."""
+    """An argument has the wrong type or is in the wrong place, such as answers passed as `y`."""
 
 
 class InvalidParameterError(ClewError, ValueError):
@@ -137,7 +137,7 @@ class DeadEndWarning(ClewWarning):
 
 
 class DistancesAsFeaturesWarning(ClewWarning):
-    """A method of features got a matrix that seems to hold distances between all pairs of rows."""
+    """A method that expects features got what looks like a matrix of distances between rows."""
 
 
 class FewerGroupsWarning(ClewWarning):

@@ -64,8 +64,8 @@ def small() -> s.SklrStudy:
     return s.SklrStudy(n_trials=2, sets=(s.SCENE, s.VEHICLE), stem="test", sizes=(5, 13))
 
 
-def test_labelled_rows_are_as_many_of_each_class() -> None:
-    rows = draws.labelled_rows(Y, 5, RandomState(0))
+def test_labeled_rows_are_as_many_of_each_class() -> None:
+    rows = draws.labeled_rows(Y, 5, RandomState(0))
     assert np.bincount(Y[rows]).tolist() == [5, 5, 5]
     assert len(np.unique(rows)) == 15
 
@@ -146,7 +146,7 @@ def _drawn(name: str, cell: s.Cell) -> tuple[dict[str, np.ndarray], Constraints]
     return s.sample(name, 0).y, s.answers(name, cell, 0)
 
 
-@pytest.mark.parametrize("source", [s.LABELLED, s.ALL])
+@pytest.mark.parametrize("source", [s.LABELED, s.ALL])
 @pytest.mark.parametrize(
     ("name", "setting", "size", "count"),
     [
@@ -164,7 +164,7 @@ def test_numbers_of_answers(name: str, setting: str, size: int, count: int, sour
 
 @pytest.mark.parametrize("setting", ["binary", "multi"])
 def test_pairs_are_all_must_links_among_few_rows(setting: str) -> None:
-    y, known = _drawn(s.SCENE, s.Cell(setting, 9, s.LABELLED))
+    y, known = _drawn(s.SCENE, s.Cell(setting, 9, s.LABELED))
     n_classes = len(np.unique(y[setting]))
     assert len(np.unique(known.must_link)) == 9 * n_classes
     assert len(np.unique(known.must_link, axis=0)) == n_classes * 9 * 8 // 2
@@ -172,7 +172,7 @@ def test_pairs_are_all_must_links_among_few_rows(setting: str) -> None:
     assert set(known.odd_one_out.ravel()) <= set(known.must_link.ravel())
 
 
-@pytest.mark.parametrize("source", [s.LABELLED, s.ALL])
+@pytest.mark.parametrize("source", [s.LABELED, s.ALL])
 @pytest.mark.parametrize("setting", ["binary", "multi"])
 def test_answers_are_right(setting: str, source: str) -> None:
     y, known = _drawn(s.SCENE, s.Cell(setting, 9, source))
@@ -182,14 +182,14 @@ def test_answers_are_right(setting: str, source: str) -> None:
 
 
 def test_answers_from_all_rows_are_about_more_of_them() -> None:
-    few, many = (_drawn(s.SCENE, s.Cell("multi", 9, source))[1] for source in (s.LABELLED, s.ALL))
+    few, many = (_drawn(s.SCENE, s.Cell("multi", 9, source))[1] for source in (s.LABELED, s.ALL))
     for kind in ("pairs", "odd_one_out"):
         assert len(np.unique(getattr(few, kind))) == 9 * 8
         assert len(np.unique(getattr(many, kind))) > 4 * 9 * 8
 
 
 def test_mixed_answers_are_half_of_either_setting() -> None:
-    y, known = _drawn(s.SCENE, s.Cell("mixed", 9, s.LABELLED))
+    y, known = _drawn(s.SCENE, s.Cell("mixed", 9, s.LABELED))
     n = {setting: classes * 9 * 8 // 2 for setting, classes in (("binary", 2), ("multi", 8))}
     half = n["binary"] // 2
     for setting, part in (("binary", slice(0, half)), ("multi", slice(half, None))):
@@ -227,7 +227,7 @@ def test_every_curve_of_the_paper_is_measured(small: s.SklrStudy) -> None:
     points = small.points(s.SCENE)
     for method in s.METHODS:
         for setting in ("binary", "multi", "mixed"):
-            for source in (s.LABELLED, s.ALL):
+            for source in (s.LABELED, s.ALL):
                 assert {(method, cell) for cell in small.curve(setting, source)} <= set(points)
     silent = [task for task in small.tasks() if task.method == s.KERNEL_KMEANS]
     assert [(task.cell, task.trial) for task in silent] == [(s.NO_ANSWERS, t) for t in (0, 0, 1, 1)]
@@ -235,7 +235,7 @@ def test_every_curve_of_the_paper_is_measured(small: s.SklrStudy) -> None:
 
 def test_the_paper_draws_pairs_from_few_rows_and_comparisons_from_all() -> None:
     found = {m.name: s.paper_source(m) for m in s.METHODS if m.uses_answers}
-    assert found["itml"] == found["skkm"] == s.LABELLED
+    assert found["itml"] == found["skkm"] == s.LABELED
     assert found["sklr"] == found["lsml"] == s.ALL
 
 
@@ -245,7 +245,7 @@ def test_rows_outside_the_sample_are_scored_where_the_paper_does(small: s.SklrSt
     def measured(*cell: Any) -> dict[str, Any]:
         return small.measure(Task(s.SCENE, metric, s.Cell(*cell), 0))
 
-    mixed, fields = measured("mixed", 5, s.LABELLED), {"binary", "multi", "new binary", "new multi"}
+    mixed, fields = measured("mixed", 5, s.LABELED), {"binary", "multi", "new binary", "new multi"}
     assert fields <= set(mixed)
     assert all(-0.5 <= mixed[field] <= 1 for field in fields)
     other = measured("multi", 5, s.ALL)

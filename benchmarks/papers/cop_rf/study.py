@@ -31,14 +31,14 @@ PIXELS, DISTANCES = "olivetti_64x64", "apfaces_900"
 FACE_SETS = (PIXELS, DISTANCES)
 #: The sets of Figures 6 and 14.
 SHOWN_SETS = ("ionosphere", "glass")
-#: Those that take longest first.
+#: All sets, those that take longest first.
 SETS = (DISTANCES, "digits", PIXELS, *(name for name in TABLE_SETS if name != "digits"))
 PERCENTS, MIDDLE = (0.1, 0.2, 0.3, 0.4, 0.5), 2
 #: .1 % of the pairs of digits would be 1,614 answers, more than people usually give.
 DIGITS_AMOUNTS = (250, 500, 1000, 1500, 2000)
 NOISE = 0.15
 ERRORS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
-#: Coordinates that replace distances; variance of the pixels of an image.
+#: Number of coordinates that replace distances; variance that the pixels of an image are given.
 N_COORDINATES, PIXEL_VARIANCE = 60, 0.1
 #: Trees of the forest that scores answers, and the quantiles of these scores.
 N_DOUBT_TREES, QUANTILES = 500, (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -93,7 +93,7 @@ REFERENCES = (
     Method("faces_cop_kmeans", "COPKMeans on distances", "COP-Kmeans, given", input="distances"),
     Method("faces_spectral", "COP-RF default, SpectralClustering", "spectral", "COP-RF"),
 )
-#: Figure 14: scores of answers, higher where wrong is more likely.
+#: Figure 14: scores of answers; a higher score means that an answer is more likely wrong.
 DOUBTS = (
     Method("doubt_inconsistency", "inconsistency (paper, eq. 11)"),
     Method("doubt_vote", "out-of-bag vote against it"),
@@ -114,7 +114,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """A table of the paper, which gives areas under curves, and the figure with the curves."""
+    """A table of areas under curves in the paper, and the figure that shows these curves."""
 
     name: str
     answers: str
@@ -147,7 +147,7 @@ def source_of(name: str) -> str:
 
 @lru_cache(maxsize=16)
 def problem(name: str) -> Problem:
-    """Load a set: features in [-1, 1], images of mean 0, or coordinates made of distances."""
+    """Load a set: features in [-1, 1], images of mean 0, or coordinates computed from distances."""
     if name == DISTANCES:
         return load(name, n_coordinates=N_COORDINATES, is_squared=True)
     found = load(source_of(name))

@@ -14,7 +14,7 @@ ODD_CODES = (FIRST, SECOND, THIRD)
 ROUNDS = 200
 
 
-def labelled_rows(y: Ints, per_class: int, random: RandomState) -> Ints:
+def labeled_rows(y: Ints, per_class: int, random: RandomState) -> Ints:
     """Draw the same number of rows from every class."""
     drawn = [random.choice(np.flatnonzero(y == c), per_class, replace=False) for c in np.unique(y)]
     return np.concatenate(drawn).astype(np.int64)

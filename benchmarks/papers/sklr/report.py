@@ -20,7 +20,7 @@ from benchmarks.study.scores import in_order
 PAPER = "as the paper draws"
 #: The rows that answers are drawn from: as in the paper (all rows for odd-one-out answers, the few
 #: labeled rows for pairs), the labeled rows for both kinds, or all rows for both.
-SAMPLINGS = {PAPER: None, "all from the labelled rows": s.LABELLED, "all from all rows": s.ALL}
+SAMPLINGS = {PAPER: None, "all from the labelled rows": s.LABELED, "all from all rows": s.ALL}
 STEMS = dict(zip(SAMPLINGS, ("curves", "curves_labelled", "curves_all"), strict=True))
 COLORS = dict(zip(s.METHODS, (GRAY, BLUE, SKY, PINK, GREEN, ORANGE, RED, "black"), strict=True))
 SOFT_AND_PUBLISHED = (s.SOFT, s.PUBLISHED)
@@ -144,7 +144,7 @@ class SklrReport:
         for name, column in product(self.sets, COLUMNS):
             rows = []
             for m in s.METHODS:
-                for source in (s.LABELLED, s.ALL) if m.uses_answers else ("",):
+                for source in (s.LABELED, s.ALL) if m.uses_answers else ("",):
                     star = " *" if source == s.paper_source(m) else ""
                     label = f"{m.label}, {source}{star}" if source else m.label
                     cells = self.study.curve(column.setting, source or s.ALL)
@@ -184,7 +184,7 @@ class SklrReport:
         of = s.sample(s.USPS, 0)
         figure, grid = panels(1, 3)
         _map(grid[0, 0], of.X, of.y, "as given")
-        for place, m, source in ((grid[0, 1], s.SKKM, s.LABELLED), (grid[0, 2], s.SOFT, s.ALL)):
+        for place, m, source in ((grid[0, 1], s.SKKM, s.LABELED), (grid[0, 2], s.SOFT, s.ALL)):
             known = s.answers(s.USPS, s.Cell("mixed", self.study.sizes[-1], source), 0)
             found = run_method(m, of.X, known, (2,), 0)
             if found.embedding is not None:

@@ -1,4 +1,4 @@
-"""The study: two groupings of each set, and answers drawn as in the paper."""
+"""The study: two sets of class labels for each data set, and answers drawn as in the paper."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,8 +31,8 @@ ONE_SIDE = {
 ALL_SIZES = tuple(range(5, 20, 2))
 SIZES = (5, 9, 13, 19)
 #: The rows that answers are drawn from.
-LABELLED, ALL = "labelled rows", "all rows"
-#: Groupings that are evaluated in each setting.
+LABELED, ALL = "labelled rows", "all rows"
+#: Class labels that the groups are compared with in each setting.
 TARGETS = {"binary": ("binary",), "multi": ("multi",), "mixed": ("binary", "multi")}
 WRONG_SIZE = 13
 WRONG = (0.1, 0.2, 0.3)
@@ -55,13 +55,13 @@ METHODS = (KERNEL_KMEANS, SOFT, HARD, PUBLISHED, *COMPARATORS, E2CP)
 
 
 def paper_source(method: Method) -> str:
-    """Return the rows that the paper draws a method's answers from: few of them for pairs."""
-    return LABELLED if method.answers == "pairs" else ALL
+    """Return where the paper draws a method's answers: pairs only among the labeled rows."""
+    return LABELED if method.answers == "pairs" else ALL
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Answers of one kind: their setting, number and rows."""
+    """How answers are drawn: in which setting, how many, about which rows, and how many wrong."""
 
     setting: str
     size: int = 0  # Number of labeled rows of each class
@@ -117,14 +117,14 @@ def sample(name: str, trial: int) -> Sample:
     if name != VEHICLE:
         random = RandomState(seed_of("sklr", name, trial))
         is_drawn[:] = False
-        is_drawn[draws.labelled_rows(y["multi"], PER_CLASS, random)] = True
+        is_drawn[draws.labeled_rows(y["multi"], PER_CLASS, random)] = True
     seen, unseen = ({t: of[rows] for t, of in y.items()} for rows in (is_drawn, ~is_drawn))
     return Sample(X[is_drawn], seen, X[~is_drawn], unseen)
 
 
 @lru_cache(maxsize=4)
 def answers(name: str, cell: Cell, trial: int) -> Constraints:
-    """Draw pairs and as many odd-one-out answers; the questions are the same for every error."""
+    """Draw pairs and as many odd-one-out answers; the same questions for all shares of errors."""
     of = sample(name, trial)
     n, y = len(of.X), of.y
     seed = seed_of("sklr", name, trial, cell.setting, cell.size, cell.source)
@@ -145,7 +145,7 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 
 def _pairs_and_odd(y: dict[str, Ints], cell: Cell, seed: int) -> tuple[Ints, Ints]:
-    """Draw answers of one setting; mixed answers are half of each of the two others."""
+    """Draw the answers of a setting: "mixed" is half of the binary and half of the multi ones."""
     if cell.setting == "mixed":
         halves = []
         for number, target in enumerate(cell.targets):
@@ -160,9 +160,9 @@ def _pairs_and_odd(y: dict[str, Ints], cell: Cell, seed: int) -> tuple[Ints, Int
 
 def _of_setting(y: Ints, cell: Cell, random: RandomState) -> tuple[Ints, Ints, Ints]:
     """Draw all must-links among labeled rows, and as many cannot-links and odd-one-out answers."""
-    labelled = draws.labelled_rows(y, cell.size, random)
-    rows = labelled if cell.source == LABELLED else np.arange(len(y))
-    must = draws.all_must_links(y, labelled)
+    labeled = draws.labeled_rows(y, cell.size, random)
+    rows = labeled if cell.source == LABELED else np.arange(len(y))
+    must = draws.all_must_links(y, labeled)
     if cell.source == ALL:
         must = draws.must_links(y, rows, len(must), random)
     cannot = draws.cannot_links(y, rows, len(must), random)
@@ -192,7 +192,7 @@ class SklrStudy(Study):
         return [Cell("multi", n_equal=n, with_apart=with_apart and n > 0) for n in EQUALITIES]
 
     def cells(self) -> list[Cell]:
-        sources = (LABELLED, ALL)
+        sources = (LABELED, ALL)
         wrong = [Cell("multi", WRONG_SIZE, s, w) for w in (0.0, *WRONG)[::-1] for s in sources]
         curves = [c for s in sources[::-1] for setting in TARGETS for c in self.curve(setting, s)]
         curves.sort(key=lambda cell: -cell.size)
@@ -211,7 +211,7 @@ class SklrStudy(Study):
         return [KERNEL_KMEANS, *(m for m in found if paper_source(m) == cell.source)]
 
     def measure(self, task: Task) -> dict[str, Any]:
-        """Score groups: the ARI of each target, and "new " + target of rows outside the sample."""
+        """Return the ARI for each target; for rows outside the sample, under "new " + target."""
         name, method, cell, trial = task
         of, seed = sample(name, trial), seed_of("method", name, trial)
         k = {target: len(np.unique(of.y[target])) for target in cell.targets}

@@ -31,7 +31,7 @@ N_NEIGHBORS = 7
 
 
 class LocalScales:
-    """Local scales of rows: the distance to their nearest fitted rows, copies of them left out.
+    """Local scale of each row: the distance to its n-th nearest fitted row, without its own copies.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class LocalScales:
         Fitted rows, centered near the origin (`Units.around_median`), because rounding errors of
         distances grow with the lengths of the rows.
     n_neighbors : int, default=7
-        Number of nearest rows.
+        n, the number of nearest rows.
     uses_mean : bool, default=False
         Whether the scale is the mean distance to these rows; otherwise it is the largest.
     """
@@ -97,7 +97,7 @@ def local_scales(
     count : ndarray of shape (n_rows, n_others)
         Number of copies of each of these other rows; 0 leaves the row out.
     n_neighbors : int, default=7
-        Number of nearest rows, copies counted; all of them if there are fewer.
+        Number of nearest rows, where each copy counts as one; all of them if there are fewer.
     uses_mean : bool, default=False
         Whether the scale is the mean distance to these rows; otherwise it is the largest.
 
@@ -170,7 +170,7 @@ def local_scale_graph(X: Floats, n_neighbors: int, *, is_distance: bool = False)
 
 def _scales_of_distances(D: Floats) -> Floats:
     """Return the local scales of rows by their distances; rows at distance 0 are copies."""
-    # The first row of each set of copies stands for it.
+    # A row is counted unless an earlier row coincides with it.
     n_distinct = sum(not (row[:at] == 0).any() for at, row in enumerate(D))
     n_neighbors = -(-N_NEIGHBORS * len(D) // n_distinct)
     scale = np.ones(len(D))

@@ -17,16 +17,16 @@ from clew.exceptions import FileFormatError
 __all__ = ["Format", "TextTable", "read_delimited"]
 
 SEPARATORS = (",", ";", "\t", "|")
-#: First line by which Excel knows the separator.
+#: First line that names the separator, in files for Excel.
 SEPARATOR_LINE = re.compile(r"sep=(.)(?=[\r\n])")
-#: Records that decide on the separator and on the decimal mark.
+#: Number of lines from which the separator and the decimal mark are recognized.
 N_SAMPLED = 100
 #: Missing values: those of pandas, and the question mark.
 MISSING = (
     *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None", "?"),
     *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
-#: Marks at the beginning of UTF-16 text, as spreadsheets write it.
+#: Byte order marks of UTF-16, which spreadsheets write at the beginning of a file.
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -51,20 +51,20 @@ class TextTable(NamedTuple):
     lines: list[int]
     """Line of the file on which each row begins."""
     is_blank: list[bool]
-    """Whether a row of the body has no field that is not empty, and is skipped; one for each
-    record, so that ``len(lines)`` is the number of False."""
+    """Whether all fields of a record of the body are empty. Such records are skipped, so
+    ``len(lines)`` is the number of the others."""
     sep: str
     decimal: str
     notes: list[str]
     """What was assumed about the format."""
 
     def frame(self, columns: Sequence[int], as_text: Sequence[int]) -> pd.DataFrame:
-        """Parse some of the columns, by position; those of `as_text` stay text, zeros in front too.
+        """Parse some columns, by position; those of `as_text` stay text and keep leading zeros.
 
         Raises
         ------
         FileFormatError
-            If pandas sees other rows than the csv module.
+            If pandas reads another number of records than the csv module.
         """
         wanted = sorted({*columns, *as_text})
         missing: dict[Any, Any] = {at: MISSING for at in columns if at not in as_text}
@@ -189,9 +189,10 @@ def _records(sample: str, sep: str) -> list[list[str]]:
 
 
 def _separator(sample: str) -> str:
-    """Return the candidate that splits most of the first records into equally many fields, > 1.
+    """Return the separator that splits most of the first records into the same number of fields.
 
-    Of several the one whose fields are more often numbers. Spaces separate numbers only.
+    That number is above 1. Of equally good separators, the one that yields more numbers is
+    returned. Spaces are a separator only if all fields below the header are numbers.
     """
     best, most = ",", 0.0
     for sep in SEPARATORS:
@@ -209,7 +210,7 @@ def _separator(sample: str) -> str:
 
 
 def _are_numbers_between_spaces(sample: str) -> bool:
-    """Whether every record below the first is the same number of numbers, more than one."""
+    """Whether the records below the first are numbers, as many in each as the first has fields."""
     records = _records(sample, " ")
     width = len(records[0])
     return width > 1 and all(
@@ -219,7 +220,7 @@ def _are_numbers_between_spaces(sample: str) -> bool:
 
 
 def _decimal(records: list[list[str]], sep: str) -> str:
-    """Return a comma if no field below the header is a number with a point, and some with one."""
+    """Return a comma if some fields have a decimal comma and none a decimal point."""
     if sep == ",":
         return "."
     fields = [one.strip() for fields in records for one in fields]
@@ -275,7 +276,7 @@ def _check_names(names: list[str]) -> None:
 
 
 def _skip_header(reader: Iterator[list[str]]) -> int:
-    """Read past the header; return the number of the line behind it."""
+    """Read past the header; return the number of the line after it."""
     for fields in reader:
         if any(map(str.strip, fields)):
             break
@@ -297,7 +298,7 @@ def _rows(
                 is_blank.append(blank)
                 if not blank:
                     starts.append(line)
-            # A record may span lines: the next begins behind the last line that was read.
+            # A record may span lines: the next begins after the last line that was read.
             line = int(reader.line_num) + 1  # type: ignore[attr-defined]
     except csv.Error as error:
         raise FileFormatError(f"line {line}: {error}") from error
@@ -305,7 +306,7 @@ def _rows(
 
 
 def _ragged(line: int, n_fields: int, width: int, *, has_header: bool) -> str:
-    """Say that a record has another number of fields than the first."""
+    """Return the message for a record with another number of fields than the first."""
     above = "the header" if has_header else "the first line"
     problem = f"line {line}: {n_fields} fields, but {above} has {width}"
     if has_header and width == 1:

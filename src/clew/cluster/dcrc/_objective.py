@@ -42,13 +42,13 @@ class Penalties(NamedTuple):
     tau: float
     """Penalty on the mean entropy of rows without answers."""
     balance: float
-    """Reward for the entropy of the sizes of groups."""
+    """Reward for the entropy of the group sizes."""
     lam: float
     """Penalty on squared weights."""
 
     @classmethod
     def of(cls, tau: float, lam: float, *, balance: bool) -> Self:
-        """Reward balance by `tau` too, as the paper does, or not at all."""
+        """Use `tau` for the entropy of the group sizes too, as in the paper, or 0."""
         return cls(tau, tau if balance else 0.0, lam)
 
 
@@ -89,7 +89,7 @@ def negative_objective(
     rows : TrainingRows
         The rows.
     q : ndarray of shape (n_groups, n_answered)
-        Memberships of the rows with answers.
+        Probability of each group for each row with answers, from the E-step.
     penalties : Penalties
         Factors of the other terms.
 

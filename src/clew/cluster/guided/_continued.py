@@ -1,4 +1,4 @@
-"""What a fit leaves for `partial_fit`, and when that has to fit members again."""
+"""The state that `partial_fit` continues from, and when it has to fit members again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.constraints import Constraints
 
 __all__ = ["FittedState", "Tree", "n_changed"]
 
-#: Members are fitted again if more than this share of their answers have come or gone.
+#: Members are fitted again if more than this share of their answers were added or removed.
 REFIT_SHARE = 0.2
 
 
@@ -40,7 +40,7 @@ class Tree:
 
 
 class FittedState(NamedTuple):
-    """What `partial_fit` goes on from."""
+    """The state of a fit that `partial_fit` continues from."""
 
     parameters: Mapping[str, Any]
     """Parameters that it cannot change."""
@@ -77,7 +77,7 @@ class FittedState(NamedTuple):
 
 
 def n_changed(before: Constraints, after: Constraints) -> int:
-    """Return how many answers have come or gone."""
+    """Return how many answers were added or removed."""
     both = dict.fromkeys((*before.annotators, *after.annotators))
     names = {name: at for at, name in enumerate(both)}
     total = 0

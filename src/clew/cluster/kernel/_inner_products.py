@@ -129,8 +129,8 @@ def weighted_products(
 def check_kernel(kernel: Floats) -> None:
     """Raise if a matrix cannot be a kernel.
 
-    Positive semidefiniteness is not checked: only that the inner product of every two rows is
-    possible for their lengths.
+    Checks the Cauchy-Schwarz inequality for every two rows; positive semidefiniteness is not
+    checked.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def products_of(X: Floats, kernel: KernelFunction | str) -> Products:
     Returns
     -------
     Products
-        Of a function, all inner products are kept up to 5,000 rows; beyond, they are computed on
-        demand and only checked to be finite.
+        With a kernel function and up to 5,000 rows, all inner products are computed once. For more
+        rows they are computed on demand, and only checked to be finite.
 
     Raises
     ------

@@ -83,8 +83,8 @@ class ForestSimilarity(Transformer):
     ) -> Self:
         """Grow the forest on validated features.
 
-        `seeds` are two, of the shuffled rows and of the trees. `links` are the answers; `share`,
-        `reward` and `is_relative` are those of `Growth`.
+        The first of the two `seeds` shuffles the rows, the second is for the trees. `links` are the
+        answers; `share`, `reward` and `is_relative` are passed on to `Growth`.
         """
         growth = Growth(
             n_trees=self.n_trees,
@@ -170,8 +170,9 @@ class ForestSimilarity(Transformer):
         Notes
         -----
         Two rows are compared if a subtree of at most 48 rows holds both, and nodes above such
-        subtrees, which add little, are left out. Up to 48 rows in all, the graph therefore has the
-        entries of `affinity_matrix_`. Time at most O(T·n·48) for n rows and T trees, memory O(T·n).
+        subtrees, which add little, are left out. With at most 48 rows in all, the graph therefore
+        has the entries of `affinity_matrix_`. Time at most O(T·n·48) for n rows and T trees, memory
+        O(T·n).
         """
         check_is_fitted(self, "forest_")
         n = self.forest_.leaf.shape[1]

@@ -88,8 +88,8 @@ class SKMS(KernelSpace):
 
     See Also
     --------
-    SKLR : A kernel from comparisons as well.
-    ITML : The same for the features themselves.
+    SKLR : Learns a kernel from triplets and odd-one-out answers as well.
+    ITML : Learns a linear metric of the features under such bounds.
 
     Notes
     -----

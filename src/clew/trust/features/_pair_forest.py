@@ -22,7 +22,7 @@ class PairAnswers(NamedTuple):
     """The answers "same" and "different" of positive weight."""
 
     position: NDArray[np.int64]
-    """Where they stand among all pairs, (n,)."""
+    """Index of each among all pairs, (n,)."""
     rows: NDArray[np.int64]
     """The pairs, (n, 2)."""
     is_same: NDArray[np.uint8]
@@ -32,7 +32,7 @@ class PairAnswers(NamedTuple):
 
     @classmethod
     def of(cls, constraints: Constraints) -> PairAnswers:
-        """Collect them."""
+        """Select them from all answers."""
         position = np.flatnonzero(~constraints.is_dont_know & (constraints.pair_weights > 0))
         return cls(
             position,
@@ -62,7 +62,7 @@ def pair_features(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np
 
 
 def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compare the squared distance of each pair with the local scales of both rows.
+    """Return how close the rows of each pair are, compared with the local scales of both rows.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def closeness(X: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.flo
     -------
     ndarray of shape (n_pairs,)
         ``-log(d² / (s·s'))``, where ``s`` and ``s'`` are the distances of both rows to their 7th
-        neighbors; higher is closer. For coincident rows ``d²`` is a millionth of ``s·s'``.
+        neighbors; higher is closer. The ratio is at least 1e-6, as for rows that coincide.
 
     References
     ----------
@@ -115,7 +115,7 @@ def grow_pair_forest(
     """
     Z = pair_features(X, answers.rows)
     edges = bin_edges(Z)
-    # As many as there are answers, if light ones count by their weight.
+    # The number of answers, where each counts by its weight over the largest weight.
     n_draws = max(1, round(float(answers.weight.sum() / answers.weight.max())))
     return grow_forest(
         bin_columns(Z, edges),

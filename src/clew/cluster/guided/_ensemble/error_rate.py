@@ -1,4 +1,4 @@
-"""How many answers are wrong, estimated from clusterings that did not see them."""
+"""The share of wrong answers, estimated from clusterings fitted without these answers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ GRID = np.linspace(0, MAX_RATE, 201)
 SCORE_RANGE = (0.02, 0.98)
 #: Prior standard deviations of the logarithm of the slope, and of the intercept.
 SLOPE_SD, INTERCEPT_SD = 1.0, 10**0.5
-#: Answers are counted in cells of log-odds of this width: about pairs, and forced choices.
+#: Width of the bins of log-odds in which answers are counted: about pairs, and forced choices.
 PAIR_CELL, CHOICE_CELL = 0.05, 0.5
 #: Fisher scoring: most steps, the longest of them, and the length at which it stops.
 MAX_ITER, MAX_STEP, TOL = 25, 1.0, 1e-4
-#: Beyond these log-odds probabilities are 0 or 1.
+#: Log-odds are clipped to this magnitude: beyond it, probabilities are 0 or 1.
 MAX_LOG_ODDS = 30.0
 TINY = 1e-9
 
@@ -49,17 +49,17 @@ class ErrorRate(NamedTuple):
 
 
 class ScoredAnswers(NamedTuple):
-    """Answers, with the co-association of their rows in clusterings that did not see them."""
+    """Answers, with the co-association of their rows in clusterings fitted without them."""
 
     odds: Floats
     """Log-odds of the co-association of each pair, (n_pairs,)."""
     n_same: Floats
-    """Weight of "same" answers to it, (n_pairs,)."""
+    """Sum of the weights of "same" answers about each pair, (n_pairs,)."""
     n_different: Floats
-    """Weight of "different" answers to it, (n_pairs,)."""
+    """Sum of the weights of "different" answers about each pair, (n_pairs,)."""
     choice_odds: Floats
-    """The same log-odds for forced choices between two pairs that share a row, (n_choices, 3): of
-    the chosen pair, of the other pair, and of the two rows that are not shared."""
+    """Log-odds for each forced choice between two pairs that share a row, (n_choices, 3): of the
+    chosen pair, of the other pair, and of the pair of the two rows that are not shared."""
     n_chosen: Floats
     """Weight of each choice, (n_choices,)."""
 
@@ -120,7 +120,7 @@ def error_rate(answers: ScoredAnswers) -> ErrorRate:
     Parameters
     ----------
     answers : ScoredAnswers
-        The answers, and the co-association of their rows in clusterings that did not see them.
+        The answers, and the co-association of their rows in clusterings fitted without them.
 
     Returns
     -------
@@ -129,16 +129,16 @@ def error_rate(answers: ScoredAnswers) -> ErrorRate:
     Notes
     -----
     Two rows share a group with probability ``σ(slope·odds + intercept)``, and an answer is wrong
-    with the unknown probability e. Slope and intercept are errors of the clusterings, e is that of
-    people: right answers that disagree with poor clusterings lower the slope and leave e at 0.
+    with the unknown probability e. Slope and intercept model the errors of the clusterings, e those
+    of people: right answers that disagree with poor clusterings lower the slope and leave e at 0.
     A forced choice between pairs that both, or neither, share a group is neither right nor wrong:
     each answer has probability ½.
 
     The posterior of e is computed on a grid that starts at 0, where the prior has a point mass:
-    that of a continuous prior would exclude 0 from every interval. For each e, slope and intercept
-    are integrated out by Laplace's method: their joint mode underestimates e where scores are near
-    0 or 1, because a low slope explains wrong answers too. The slope and the intercept that are
-    returned are posterior means of these modes.
+    with a continuous prior, no interval would contain 0. For each e, slope and intercept are
+    integrated out by Laplace's method. The joint mode of all three would underestimate e where
+    scores are near 0 or 1, because a low slope can also explain wrong answers. The slope and the
+    intercept that are returned are averages of their modes, weighted by the posterior of e.
 
     Time and memory O(g·c) for g = 201 values of e and c distinct scores.
     """

@@ -1,4 +1,4 @@
-"""Rows that show the number of groups: different ones, and a sample of many."""
+"""Rows from which the number of groups is estimated: distinct ones, and a sample of many."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def n_different_rows(X: Floats, at_most: int) -> int:
-    """Count different rows, up to `at_most`."""
+    """Count distinct rows, up to `at_most`."""
     n_rows = max(SAMPLE_ROWS, at_most)
     while True:
         n_different = len(np.unique(X[:n_rows], axis=0))
@@ -28,12 +28,12 @@ def n_different_rows(X: Floats, at_most: int) -> int:
 
 
 def sampled_rows(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.int64]:
-    """Sample 5,000 rows: those that random answers name, then any.
+    """Sample 5,000 rows: first rows of random answers, then any others.
 
     Parameters
     ----------
     folds : sequence of Fold
-        All answers; may be empty.
+        The folds of the answers; empty if there are no answers.
     n_rows : int
         Number of rows.
     seed : int
@@ -41,7 +41,7 @@ def sampled_rows(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.in
 
     Returns
     -------
-    ndarray of shape (5_000,)
+    ndarray of shape (min(n_rows, 5_000),)
         Ascending.
     """
     random = np.random.RandomState(seed)

@@ -1,4 +1,4 @@
-"""A hierarchy of all rows, one of whose cuts are the groups."""
+"""A hierarchical clustering of all rows; one of its cuts is the groups."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["tree_of_evidence", "tree_of_positions"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: Larger groups are divided by k-means into parts of so many rows on the average.
+#: Average number of rows in the parts into which k-means divides large groups.
 PART_SIZE = 2_000
-#: Difference of equal heights, as a share of the largest height.
+#: Equal heights are made to differ by this share of the largest height.
 STEP = 1e-12
 
 
@@ -38,7 +38,7 @@ class Merges(NamedTuple):
 
 
 def tree_of_positions(labels: Integers, positions: Floats) -> Floats:
-    """Join rows by Ward's linkage within groups, and groups by that of their means.
+    """Join rows by Ward's linkage within groups, then groups by Ward's linkage of their means.
 
     Parameters
     ----------
@@ -57,14 +57,15 @@ def tree_of_positions(labels: Integers, positions: Floats) -> Floats:
 
 
 def tree_of_evidence(labels: Integers, log_odds: csr_array) -> Floats:
-    """Join rows by single linkage of the log-odds that they are one, first within groups.
+    """Join rows by single linkage, the most probable matches first, but all within groups first.
 
     Parameters
     ----------
     labels : ndarray of shape (n_rows,), int64
         Groups.
     log_odds : csr_array of shape (n_rows, n_rows)
-        For asked pairs. Rows that no path of asked pairs connects are joined last.
+        Log-odds that the rows of each asked pair are the same thing. Rows that no path of asked
+        pairs connects are joined last.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def tree_of_evidence(labels: Integers, log_odds: csr_array) -> Floats:
     heights = top - edges.data + span * is_between
     chains = np.argsort(labels, kind="stable")
     is_same = labels[chains[1:]] == labels[chains[:-1]]
-    # Rows of a group that are not connected, then all others.
+    # These edges connect all rows: those within a group are shorter than those between groups.
     joints = np.where(is_same, top + span, top + 3 * span)
     graph = coo_array(
         (
@@ -120,7 +121,7 @@ def _merges_by_group(rows: Integers, labels: Integers, positions: Floats) -> Mer
 
 
 def _merges(rows: Integers, positions: Floats) -> Merges:
-    """Merge rows by Ward's linkage; many rows are divided first."""
+    """Merge rows by Ward's linkage; many rows are first divided by k-means."""
     n = len(rows)
     if n == 1:
         return Merges(np.zeros((0, 2), np.int64), np.zeros(0))
@@ -140,7 +141,7 @@ def _merges(rows: Integers, positions: Floats) -> Merges:
 def _linkage(merges: Merges, n_rows: int) -> Floats:
     """Sort merges by height and number the sets as SciPy does."""
     order = np.argsort(merges.heights, kind="stable")
-    # Equal heights could not be cut apart.
+    # A tree can be cut between two merges only if their heights differ.
     step = STEP * max(float(merges.heights.max(initial=0.0)), STEP)
     heights = merges.heights[order] + step * np.arange(len(order))
     result = np.empty((n_rows - 1, 4))
