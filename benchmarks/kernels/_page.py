@@ -25,7 +25,7 @@ class Table(NamedTuple):
     columns: Mapping[str, str]  # Path of the value, by heading: keys of a row, joined by dots
     cases: Sequence[Case]
     clock: str = "cpu_s"  # The seconds that ratios compare: "cpu_s" or "wall_s"
-    is_long: bool = False  # Whether each peer has its own line; paths call it "peer"
+    is_long: bool = False  # Whether each peer has a line of its own, under the path "peer"
     quick: slice = slice(None)  # Which cases a quick run keeps
 
 

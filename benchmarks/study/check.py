@@ -21,7 +21,8 @@ def measured_again(
 ) -> list[Row]:
     """Measure `n` random results of the log again, and compare.
 
-    Returns for each result the fields that differ by more than `tolerance`, or one field.
+    Returns for each result the fields that differ by more than `tolerance`; if none does, the one
+    that differs most.
     """
     tasks = [task for task in results.records if is_wanted(task, wanted)]
     drawn = np.random.RandomState(seed).permutation(len(tasks))[:n]
@@ -39,7 +40,7 @@ def measured_again(
 
 
 def compared(logged: Record, now: Record, tolerance: float) -> list[tuple[str, Any, Any, float]]:
-    """Find the fields that differ; a field that one of them lacks differs by infinity."""
+    """Find the fields that differ; the difference is infinite for a field that only one has."""
     measured = {k for k, v in logged.items() if k == "failure" or isinstance(v, float)}
     known = sorted((measured | set(now)) - set(IGNORED))
     rows = [(k, logged.get(k), now.get(k), _gap(logged.get(k), now.get(k))) for k in known]

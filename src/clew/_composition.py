@@ -95,8 +95,8 @@ def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...
 def affinity_to_fitted(similarity: Any, X: NDArray[Any]) -> NDArray[np.floating]:
     """Compute the affinity of rows to every fitted row, (n_rows, n_samples).
 
-    A similarity that learns features returns these from `transform`, and has `affinity_to_fitted`;
-    any other returns affinities from `transform`.
+    A similarity that learns features returns them from `transform`, so it has a method
+    `affinity_to_fitted` as well. For all others, `transform` returns affinities.
     """
     measure = getattr(similarity, "affinity_to_fitted", similarity.transform)
     affinity: NDArray[np.floating] = measure(X)
@@ -104,7 +104,7 @@ def affinity_to_fitted(similarity: Any, X: NDArray[Any]) -> NDArray[np.floating]
 
 
 def input_tags_of(part: Any) -> InputTags:
-    """Return the input tags of a part; None has those of features."""
+    """Return the input tags of a part; for None, scikit-learn's defaults."""
     return get_tags(part).input_tags if isinstance(part, BaseEstimator) else InputTags()
 
 

@@ -41,7 +41,7 @@ def car_space() -> Any:
 
 
 def _apart(places: Any, least: float, n_steps: int = 60) -> Any:
-    """Move places that are nearer than `least` a little apart, so that few pictures overlap."""
+    """Push apart places that are nearer than `least`, so that few pictures overlap."""
     moved = np.array(places)
     for _ in range(n_steps):
         difference = moved[:, None] - moved
@@ -97,7 +97,7 @@ def _draw_group(panel: Any, rows: Ints, net: Floats, number: Floats, records: Pe
 
 
 def people_scatter() -> Any:
-    """Draw the slope of each annotator over how often others agree."""
+    """Plot the slope of each annotator against the share of other people who agree."""
     marks = load("pk_shapecolor_odd").constraints()
     model = similarity.OrdinalEmbedding(random_state=0).fit(constraints=marks)
     shared = agreement(marks)

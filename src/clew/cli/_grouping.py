@@ -118,7 +118,7 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
             "columns to id_i, id_j and id_k"
         )
     words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
-    # Row numbers are the ids while the file is read; messages then name rows by number.
+    # Without ids, row numbers served as ids for reading; messages shall name rows by number.
     return known if items.has_ids else known.with_ids(None)
 
 
@@ -147,7 +147,7 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
         warnings.simplefilter("always", ClewWarning)
         _fit(job, X, known, words, model)
     for warning in warned:
-        if warning.category is not DistancesAsFeaturesWarning:  # asked before
+        if warning.category is not DistancesAsFeaturesWarning:  # `read_rows` asked
             words.say(str(warning.message))
     return model, X
 

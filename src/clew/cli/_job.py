@@ -67,5 +67,5 @@ class Job:
 
     @property
     def standardizes(self) -> Standardize:
-        """Whether features are standardized, as estimators take it."""
+        """Parameter `standardize` of the estimators."""
         return "auto" if self.standardize == "auto" else self.standardize == "yes"

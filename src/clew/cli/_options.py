@@ -95,9 +95,9 @@ DISTANCE_OPTIONS = (
     click.option(
         "--distances/--features",
         default=None,
-        help="What the file holds: distances between all pairs of rows, a square array or table "
-        "(ids in the header or the column of ids) or a condensed array as SciPy's pdist returns "
-        "it; or features.  [default: features; what looks like distances is asked about]",
+        help="Whether the file holds features or distances between all pairs of rows: a square "
+        "array or table (ids in the header or the column of ids), or a condensed array as SciPy's "
+        "pdist returns it.  [default: features; the command asks if they look like distances]",
     ),
     click.option(
         "--ids",

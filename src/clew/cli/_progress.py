@@ -62,7 +62,7 @@ class Words:
     def bar(self, what: str) -> Iterator[Advance]:
         """Show progress while the block runs: a bar on a terminal, else a line every few seconds.
 
-        Says so if the work begins with compilation.
+        Prints a message if the work begins with compilation.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class Words:
         Yields
         ------
         callable
-            To be called with the number of steps done and of all.
+            Takes the number of finished steps, and the number of all steps.
         """
         with self._announced_compilation():
             if not self.has_bar:

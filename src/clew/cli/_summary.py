@@ -15,7 +15,7 @@ from clew.metrics import n_violated
 
 __all__ = ["print_summary", "summarize"]
 
-#: Annotators that the sentences name, those with the most wrong answers; JSON has all.
+#: Number of annotators that the text names: those with the most wrong answers. JSON has all.
 MOST_NAMED = 5
 
 
@@ -97,7 +97,7 @@ def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
         worst_first = sorted(rates.items(), key=lambda item: -item[1])
         named = ", ".join(f"{name} {rate:.0%}" for name, rate in worst_first[:MOST_NAMED])
         n_more = len(rates) - MOST_NAMED
-        text += f"; of {named}" + (f", of {n_more} others less" if n_more > 0 else "")
+        text += f"; by annotator: {named}" + (f", fewer of {n_more} others" if n_more > 0 else "")
     return text
 
 

@@ -26,7 +26,7 @@ def check_n_components(estimator: Any, n_components: int) -> None:
     Raises
     ------
     InvalidConstraintsError
-        With the class, `n_clusters` and the number of components in its message.
+        The message names the class, `n_clusters` and the number of components.
     """
     if estimator.n_clusters > n_components:
         raise InvalidConstraintsError(
@@ -48,12 +48,12 @@ def warn_of_fewer_groups(
     labels : ndarray of shape (n_samples,), int64
         Groups, numbered from 0 without gaps.
     X : ndarray of shape (n_samples, n_features)
-        Features, distances or inner products, to count different rows in.
+        Features, distances or inner products, in which distinct rows are counted.
 
     Warns
     -----
     FewerGroupsWarning
-        With the class, `n_clusters`, the number of groups and the reason in its message.
+        The message names the class, `n_clusters`, the number of groups and the reason.
     """
     n_found, wanted = int(labels.max()) + 1, estimator.n_clusters
     if n_found == wanted:

@@ -31,8 +31,8 @@ def check_affinity(
     affinity : ndarray or csr_array
         Affinities.
     allow_negative : bool, default=False
-        Whether dense affinities may be negative, for example negated distances. Sparse ones never
-        may: entries that are not stored are 0 and would be larger.
+        Whether dense affinities may be negative, for example negated distances. Sparse affinities
+        may not: entries that are not stored count as 0, which is more than a negative affinity.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
     Parameters
     ----------
     matrix : ndarray or csr_array
-        Any matrix. Sparse neighbor graphs need not be symmetric: they are made so later.
+        Any matrix. A sparse neighbor graph may be asymmetric; it is made symmetric later.
     what : str
         Name of the matrix in messages.
 

@@ -18,15 +18,15 @@ from clew.graphs import LocalScales
 __all__ = ["FeaturePrior", "pair_features", "unasked_log_odds"]
 
 Floats = NDArray[np.float64]
-#: Normal prior of the weights of intercept, log distance and log rank: means, and deviations.
+#: Normal prior of the weights of intercept, log distance and log rank: means, standard deviations.
 MEAN, DEVIATION = np.array([-2.6, -0.25, -0.25]), np.array([3.0, 0.4, 0.4])
-#: Bounds of log distances and of log-odds.
+#: Magnitudes to which log distances and log-odds are clipped.
 FAR, SURE = 6.0, 5.0
 #: Sizes of the samples from which local scales and ranks of distances are estimated.
 SCALE_ROWS, RANK_ROWS = 10_000, 500
 #: Rows whose distances are computed at a time.
 ROWS_PER_BLOCK = 1_024
-#: Pairs count as matches above this probability. Of paths of two matches, so many are counted.
+#: Probability above which a pair counts as a match; largest number of paths of two matches.
 KNOWN, MAX_PATHS = 0.9, 200_000
 #: Lower bound of the log-likelihood ratio of not having been asked.
 LEAST_UNASKED = -3.0
@@ -109,7 +109,7 @@ def _sampled(rows: Floats, most: int, random: np.random.RandomState) -> Floats:
 
 
 def _ranks(rows: Floats, sample: Floats, pairs: NDArray[np.int64], distance: Floats) -> Floats:
-    """Return how many rows are nearer to each row of a pair than the other one, (n_pairs, 2)."""
+    """Return how many rows are nearer to each row of a pair than the other row, (n_pairs, 2)."""
     n_pairs, share = len(pairs), len(rows) / len(sample)
     row = pairs.T.ravel()
     order = np.argsort(row, kind="stable")
@@ -121,7 +121,7 @@ def _ranks(rows: Floats, sample: Floats, pairs: NDArray[np.int64], distance: Flo
             continue
         others = np.sort(euclidean_distances(rows[start:stop], sample), axis=1)
         inside = sorted_rows[low:high] - start
-        # One binary search for all rows: distances of each row are shifted past those before.
+        # One binary search for all rows: the distances of each row are shifted above the previous.
         span = max(float(others.max()), float(length[low:high].max())) + 1.0
         flat = (others + span * np.arange(len(others))[:, None]).ravel()
         found = np.searchsorted(flat, length[low:high] + span * inside)
@@ -134,8 +134,8 @@ def unasked_log_odds(n_rows: int, pairs: NDArray[np.int64], probability: Floats)
 
     Questions are often chosen because two rows look alike. A pair that was not asked is then less
     likely to match. Two hypotheses are compared: pairs were asked at random, or pairs within groups
-    were asked more often. At random, there are many paths i, j, k of two matches, and the pair i, k
-    of their ends was asked as rarely as any pair.
+    were asked more often. Under the first, there are many paths i, j, k of two matches whose ends
+    i, k were not asked, because these pairs were asked as rarely as all others.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def unasked_log_odds(n_rows: int, pairs: NDArray[np.int64], probability: Floats)
 
 
 def _missing_paths(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> float:
-    """Return the log-likelihood ratio of the number of paths, as observed against at random.
+    """Return the log-likelihood ratio of the number of paths, for and against random questions.
 
     Under random questions, the number of matches found for a row varies at least as much as a
     Poisson variable. This gives a lower bound for the expected number of paths.
@@ -181,13 +181,13 @@ def _missing_paths(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> float:
 
 
 def _ends_of_paths(n_rows: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the two ends of each path of two pairs, each two once, (n, 2)."""
+    """Return the two ends of all paths of two pairs, each pair of ends once, (n, 2)."""
     if len(pairs) == 0:
         return np.zeros((0, 2), np.int64)
     first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
     links = csr_array(coo_array((np.ones(len(first)), (first, second)), shape=(n_rows, n_rows)))
     degree = np.diff(links.indptr)
-    # A row of many links is the middle of very many paths: rows of few links first.
+    # Rows with few links first: a row with many links is in the middle of very many paths.
     middle = np.argsort(degree, kind="stable")
     n_paths = np.cumsum(degree[middle] * (degree[middle] - 1) // 2)
     middle = middle[: max(1, np.searchsorted(n_paths, MAX_PATHS, side="right"))]

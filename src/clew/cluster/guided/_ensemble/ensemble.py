@@ -38,7 +38,7 @@ Weights = dict[str, float]
 TEMPER = 0.25
 #: Members below this share of the largest weight get weight 0.
 LEAST_WEIGHT = 0.02
-#: A member is pruned before the last fold if its log weight is this far below the least.
+#: A member is pruned before the last fold if its log weight is this far below `LEAST_WEIGHT`'s.
 PRUNING_MARGIN = 2.0
 
 
@@ -100,11 +100,12 @@ class Ensemble(NamedTuple):
         step : callable
             Called after each fit.
         pruning_margin : float, default=2.0
-            A clustering is not fitted to further folds if its log weight is this far below the
-            least. ``np.inf`` prunes nothing.
+            A clustering is not fitted to further folds if its log weight is this far below that of
+            the least positive weight. ``np.inf`` prunes nothing.
         n_groups : int, default=0
-            Clusterings with fewer groups that are not empty are pruned, unless all have fewer. Few
-            large groups leave few questions open, so they predict graded answers best.
+            Clusterings with fewer nonempty groups are pruned, unless all have fewer. They would
+            often predict best: with few large groups, fewer triplets have rows of three groups,
+            for which a clustering predicts no answer.
 
         Returns
         -------
@@ -153,14 +154,14 @@ class Ensemble(NamedTuple):
         Parameters
         ----------
         folds : sequence of Fold
-            Answers, in the folds that the clusterings were fitted to. Answers that came later are
-            held out for all clusterings; each is judged in its own fold.
+            Answers, in the folds that the clusterings were fitted to. Answers that were added later
+            were seen by no clustering; each is scored in the fold that it belongs to.
 
         Returns
         -------
         Ensemble
-            The same clusterings, to which the answers that they were fitted to give the same scores
-            and weights. Pruned clusterings stay so.
+            The same clusterings with new scores and weights, which are the old ones for the answers
+            that they were fitted to. Pruned clusterings stay pruned.
         """
         held_out = {
             name: held_out_log_likelihood(
@@ -242,7 +243,7 @@ def held_out_log_likelihood(
     Parameters
     ----------
     partitions : sequence of ndarray of shape (n_samples,)
-        Labels fitted without the held-out answers of each fold, for the first folds at least.
+        Labels fitted without the held-out answers of each fold, or only of the first folds.
     folds : sequence of Fold
         The answers.
     """
@@ -270,7 +271,7 @@ def held_out_log_likelihood_of_asked(partitions: Sequence[Labels], folds: Sequen
 
 
 def held_out_log_likelihood_of_one_group(folds: Sequence[Fold]) -> tuple[float, float]:
-    """Return the same for all rows in one group, the least that groups have to surpass."""
+    """Return the same for a single group of all rows, the baseline of all clusterings."""
     alike = np.zeros(folds[0].held.n_samples, np.int64)
     return held_out_log_likelihood([alike] * len(folds), folds)
 
