@@ -10,7 +10,7 @@ from benchmarks.kernels._page import carry_out
 PAGES = {
     "forest": ("forest", "PAGE"), "constrained": ("constrained", "PAGE"),
     "metrics": ("metrics", "PAGE"), "relative": ("fits", "RELATIVE"), "guided": ("fits", "GUIDED"),
-    "guided_many": ("fits", "GUIDED_MANY"),
+    "guided_many": ("fits", "GUIDED_MANY"), "questions": ("questions", "PAGE"),
 }  # fmt: skip
 
 

@@ -7,9 +7,12 @@ import pytest
 
 from clew.questions import (
     COBRA,
+    ActiveSpectral,
+    CorrelationInformation,
     ExpectedChange,
     ExploreConsolidate,
     Guided,
+    Margin,
     MinMax,
     MostProbable,
     RandomPairs,
@@ -34,6 +37,9 @@ STRATEGIES = [
     ExploreConsolidate(K, random_state=0),
     MinMax(K, random_state=0),
     COBRA(60, random_state=0),
+    Margin(K, random_state=0),
+    ActiveSpectral(K, random_state=0),
+    CorrelationInformation(K, random_state=0),
 ]
 
 every = pytest.mark.parametrize(
@@ -41,4 +47,4 @@ every = pytest.mark.parametrize(
 )
 
 #: Strategies that check doubtful answers on purpose, by pairs that other answers imply.
-CHECKS_ANSWERS = (Guided,)
+CHECKS_ANSWERS = (Guided, Margin)

@@ -1,5 +1,7 @@
 """Oracles, which answer questions about rows."""
 
+from clew.oracles._loop import ask_oracle
+from clew.oracles._replay import ReplayOracle
 from clew.oracles._simulated import Oracle, SimulatedOracle
 
-__all__ = ["Oracle", "SimulatedOracle"]
+__all__ = ["Oracle", "ReplayOracle", "SimulatedOracle", "ask_oracle"]

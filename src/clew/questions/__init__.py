@@ -1,7 +1,9 @@
 """What to ask next: strategies, and the information in the answer to a question."""
 
 from clew.questions._strategy import Strategy
+from clew.questions.active_spectral import ActiveSpectral
 from clew.questions.cobra import COBRA
+from clew.questions.correlation_information import CorrelationInformation
 from clew.questions.expected_change import ExpectedChange
 from clew.questions.explore_consolidate import ExploreConsolidate
 from clew.questions.guided import Guided
@@ -10,6 +12,7 @@ from clew.questions.information import (
     pair_information,
     triplet_information,
 )
+from clew.questions.margin import Margin
 from clew.questions.min_max import MinMax
 from clew.questions.most_probable import MostProbable
 from clew.questions.random_pairs import RandomPairs
@@ -17,9 +20,12 @@ from clew.questions.uncertain import Uncertain
 
 __all__ = [
     "COBRA",
+    "ActiveSpectral",
+    "CorrelationInformation",
     "ExpectedChange",
     "ExploreConsolidate",
     "Guided",
+    "Margin",
     "MinMax",
     "MostProbable",
     "RandomPairs",

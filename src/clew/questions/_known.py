@@ -13,7 +13,7 @@ from clew.constraints._closure import close
 from clew.constraints._meanings import IMPLIED_PAIRS
 from clew.questions._log import Key, key_of
 
-__all__ = ["KnownPairs"]
+__all__ = ["KnownPairs", "Pair"]
 
 Pair = tuple[int, int]
 
@@ -37,6 +37,8 @@ class KnownPairs:
     ----------
     closure : Closure
         Must-links and cannot-links without contradictions.
+    votes : dict
+        Weight of "same" less that of "different" for each answered pair, the smaller row first.
     asked : set
         Keys of all answered questions, don't-knows among them.
     set_aside : list of tuple of int
@@ -47,7 +49,7 @@ class KnownPairs:
         self.n_samples = n_samples
         self._representative = representative
         self.asked: set[Key] = set()
-        self._votes: dict[Pair, float] = {}
+        self.votes: dict[Pair, float] = {}
         self._forget_links()
 
     def add(self, answers: Iterable[Answer]) -> None:
@@ -67,8 +69,8 @@ class KnownPairs:
         for answer in answers:
             self.asked.add(key_of(answer.question))
             for pair, vote in self._votes_of(answer):
-                before = self._votes.get(pair, 0.0)
-                self._votes[pair] = before + vote
+                before = self.votes.get(pair, 0.0)
+                self.votes[pair] = before + vote
                 has_changed |= before != 0 and np.sign(before) != np.sign(before + vote)
                 # A pair whose votes were equal is new, but not the last one in the order.
                 has_changed |= before == 0 and pair in self._links
@@ -76,8 +78,8 @@ class KnownPairs:
                     new.append(pair)
         if has_changed or len(set(new)) < len(new):
             self._forget_links()
-            new = list(self._votes)
-        self._extend([pair for pair in new if self._votes[pair] != 0])
+            new = list(self.votes)
+        self._extend([pair for pair in new if self.votes[pair] != 0])
 
     def is_unknown(self, pairs: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return for pairs of rows, (m, 2), whether the answers imply neither answer."""
@@ -116,7 +118,7 @@ class KnownPairs:
         """Add pairs in order, except those that contradict earlier ones."""
         if not pairs:
             return
-        links = self._links | {pair: self._votes[pair] > 0 for pair in pairs}
+        links = self._links | {pair: self.votes[pair] > 0 for pair in pairs}
         closure = close(self.n_samples, *_split(links))
         if closure.is_consistent:
             self._links, self.closure = links, closure
