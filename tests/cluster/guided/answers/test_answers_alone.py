@@ -9,7 +9,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
+from clew.cluster.guided._answers.answers_alone import spaces_worth_fitting
 from clew.cluster.guided._answers.group_model import groups_of_answers
+from clew.cluster.guided._ensemble.folds import split_answers
+from clew.cluster.guided._solution import least_groups
 from clew.exceptions import InvalidArgumentError
 
 N_ROWS = 90
@@ -82,6 +85,20 @@ def test_all_groups_are_filled_where_fewer_would_predict_more():
     assert len(np.unique(model.labels_)) == 4
     assert adjusted_rand_score(y // 2, model.labels_) > 0.4
     assert adjusted_rand_score(y, model.labels_) > 0.6
+
+
+def test_pairs_beside_features_do_not_need_all_groups_filled():
+    y = classes(0)
+    for kind, have_features, least in (
+        ("n_pairs", True, 0),
+        ("n_pairs", False, 3),
+        ("n_triplets", True, 3),
+        ("n_triplets", False, 3),
+    ):
+        answers = split_answers(Constraints.from_labels(y, **{kind: 300}, random_state=0), 0)
+        spaces = spaces_worth_fitting(None, answers, 0)
+        assert least_groups(spaces, answers, 3, have_features=have_features) == least
+        assert least_groups(None, answers, 3, have_features=have_features) == 0
 
 
 def test_the_number_of_groups_follows_from_answers_alone():
