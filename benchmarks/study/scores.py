@@ -98,7 +98,7 @@ def standing(gaps: Mapping[str, Score], *, is_below: bool = False) -> str:
         return "not complete"
     if len(set(verdicts)) == 1:
         return verdicts[0]
-    words = {"yes": "in favour", "level": "level", "**no**": "against"}
+    words = {"yes": "in favor", "level": "level", "**no**": "against"}
     counts = ", ".join(f"{verdicts.count(v)} {word}" for v, word in words.items() if v in verdicts)
     return f"{'**no**' if '**no**' in verdicts else 'level'}: {counts}"
 

@@ -204,7 +204,7 @@ def test_rows_near_boundaries_are_asked_about() -> None:
         assert len(np.unique(of.known.triplets)) <= 60
         assert (TRUTH["triplet"](of.y, of.known.triplets) == of.known.triplet_answers).all()
     apart = found["far apart"]
-    distance = np.linalg.norm(apart.X[:, None] - boundaries.CENTRES, axis=2)
+    distance = np.linalg.norm(apart.X[:, None] - boundaries.CENTERS, axis=2)
     assert (distance.argmin(axis=1) == apart.y).all()
 
 

@@ -307,7 +307,7 @@ def test_claims_name_the_least_favorable_comparison() -> None:
     others = {"A": ours - 0.2, "B": ours - [0.1, -0.1]}
     theirs = {name: lambda _, at=at: at for name, at in others.items()}
     claim = Claim("we win", lambda _: ours, theirs, {"here": 1})
-    row = ["we win", "here", "-0.100 ± 0.000 (B at 9)", "**no**: 3 in favour, 1 against"]
+    row = ["we win", "here", "-0.100 ± 0.000 (B at 9)", "**no**: 3 in favor, 1 against"]
     assert claim.rows() == [row]
     assert "| we win | here | -0.100 ± 0.000 (B at 9) |" in claims_table([claim]).markdown()
     assert counted([claim]) == "above in 3 of 4 comparisons, level in 0, below in 1"
@@ -323,7 +323,7 @@ def test_standing_and_order() -> None:
     assert standing(scores) == "not complete"
     assert standing({"A": scores["A"]}) == "yes"
     level = paired(pd.Series([0.5, 0.5]), pd.Series([0.5, 0.5]))
-    assert standing({"A": scores["A"], **level}) == "level: 1 in favour, 1 level"
+    assert standing({"A": scores["A"], **level}) == "level: 1 in favor, 1 level"
 
 
 def test_features_are_scaled_and_reduced() -> None:

@@ -29,7 +29,7 @@ FILES = [
     and not path.relative_to(ROOT).as_posix().startswith(WITH_DATA)
 ] + ["README.md", "CHANGELOG.md"]
 BRITISH = (
-    r"\w*(neighbour|honour|colour|behaviour)\w*|(un)?centred?|(un)?labelled|grey|towards|"
+    r"\w*(neighbour|honour|colour|behaviour|favour)\w*|(un)?centre[ds]?|(un)?labelled|grey|towards|"
     r"(normal|standard|minim|maxim|optim|penal|initial|random|general)is(e|es|ed|ing|ation)"
 )
 REPLACED = (

@@ -18,8 +18,8 @@ ROWS_PER_GROUP = 50
 N_TRIPLETS = 500
 #: Share of the rows that are asked about: those whose two nearest centers are about equally far.
 SHARE_NEAR = 0.4
-CENTRES = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.46]])
-#: Standard deviation of the groups, 4 apart.
+CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.46]])
+#: Standard deviation of the groups, whose centers are 4 apart.
 WIDTHS = {"close together": 1.35, "far apart": 0.5}
 EPSILONS = {"soft": 0.05, "hard": 0.0}
 #: Draws of the plane; the first is shown.
@@ -38,9 +38,9 @@ class Plane(NamedTuple):
 def plane(width: str, draw: int = 0) -> Plane:
     """Draw groups of one of `WIDTHS`, and answers."""
     random = RandomState(draw)
-    y = np.repeat(np.arange(len(CENTRES)), ROWS_PER_GROUP)
-    X = CENTRES[y] + WIDTHS[width] * random.standard_normal((len(y), 2))
-    distance = np.sort(np.linalg.norm(X[:, None] - CENTRES, axis=2), axis=1)
+    y = np.repeat(np.arange(len(CENTERS)), ROWS_PER_GROUP)
+    X = CENTERS[y] + WIDTHS[width] * random.standard_normal((len(y), 2))
+    distance = np.sort(np.linalg.norm(X[:, None] - CENTERS, axis=2), axis=1)
     near = np.argsort(distance[:, 1] - distance[:, 0])[: round(SHARE_NEAR * len(y))]
     rows = np.array([random.choice(near, 3, replace=False) for _ in range(N_TRIPLETS)])
     answers = TRUTH["triplet"](y, rows)
@@ -51,8 +51,8 @@ def plane(width: str, draw: int = 0) -> Plane:
 def fitted(width: str, kind: str, draw: int = 0) -> tuple[DCRC, float]:
     """Fit DCRC, soft or hard, and return the share of rows in the right group."""
     X, y, known = plane(width, draw)
-    model = DCRC(len(CENTRES), epsilon=EPSILONS[kind], random_state=draw).fit(X, constraints=known)
-    orders = (np.array(order)[model.labels_] for order in permutations(range(len(CENTRES))))
+    model = DCRC(len(CENTERS), epsilon=EPSILONS[kind], random_state=draw).fit(X, constraints=known)
+    orders = (np.array(order)[model.labels_] for order in permutations(range(len(CENTERS))))
     return model, max(float(np.mean(labels == y)) for labels in orders)
 
 
@@ -62,7 +62,7 @@ def shares(width: str, kind: str) -> pd.Series:
 
 
 def draw() -> Any:
-    """Shade the plane by the entropy of the groups, and show the rows."""
+    """Shade the plane by the entropy of the group probabilities, and show the rows."""
     figure, grid = panels(len(WIDTHS), len(EPSILONS))
     for row, width in zip(grid, WIDTHS, strict=True):
         for place, kind in zip(row, EPSILONS, strict=True):

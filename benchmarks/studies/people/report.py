@@ -1,4 +1,4 @@
-"""The report of the study: what was sought, tables and pictures."""
+"""The report of the study: goals, tables and pictures."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ WARD = Method("space_ward", "OrdinalEmbedding + Ward", "", "ordinal", input="non
 WITHOUT_ANSWERS = s.WITH_FEATURES[-1]
 HELD_OUT = {"log_loss": "log-loss", "accuracy": "accuracy"}
 LABELS = {s.SPACE: "OrdinalEmbedding + k-means"}
-#: ARI that was sought for GuidedClustering without features: set, answers, value.
+#: Goals for the ARI of GuidedClustering without features: set, answers, value.
 GOALS = (
     ("car60, class4", 600, 0.50), ("car60, class4", 3000, 0.72), ("car60, class4", "all", 0.83),
     ("restaurant", "all", 0.89), ("restaurant_qt", "all", 0.93),
@@ -30,7 +30,7 @@ CARS = (
     "a truck, a tractor and a fire engine"
 )
 RESTAURANTS = "Sizes of the groups of restaurant records; the two largest, with their answers"
-ANNOTATORS = "Slope of 20 people over how often others gave the same answer: it rises"
+ANNOTATORS = "Slope of each of 20 people against how often others gave the same answer: it rises"
 
 
 class PeopleReport:
@@ -56,7 +56,7 @@ class PeopleReport:
         return self.results.values(name, cell, method, field)
 
     def in_short(self) -> Page:
-        """Compare with what was sought, and the main methods at the most answers of each set."""
+        """Compare results with the goals, and the main methods at the most answers of each set."""
         rows = []
         for name, amount, sought in GOALS:
             if name in self.sets:

@@ -96,10 +96,10 @@ def _seeds(
     n_clusters: int,
     random: np.random.RandomState,
 ) -> NDArray[np.int64]:
-    """Choose rows by k-means++, the best of several candidates each.
+    """Choose rows by k-means++, each as the best of several candidates.
 
-    These are the rows of scikit-learn's `kmeans_plusplus`, up to rounding, whose validation takes
-    longer than the distances for a few thousand rows.
+    Up to rounding, these are the rows that scikit-learn's `kmeans_plusplus` chooses. It is not
+    called because its validation takes longer than the distances for a few thousand rows.
     """
     n = len(rows)
     n_candidates = 2 + int(np.log(n_clusters))

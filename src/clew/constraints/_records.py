@@ -40,8 +40,8 @@ __all__ = ["RecordReader", "column_names", "records"]
 def column_names(constraints: AnswerColumns) -> tuple[str, ...]:
     """Return the names of the fields of `records`.
 
-    Rows are given by id if ids are known. The origin is a field if any answer has one other than
-    "imported": programs that do not know it can read all other files.
+    Rows are given by id if ids are known. The origin is a field only if an answer has one other
+    than "imported", so that programs that do not know this field can read all other files.
     """
     rows = BY_ROW if constraints.ids is None else BY_ID
     return ("kind", *rows, "answer", *(OPTIONAL if _has_origins(constraints) else WRITTEN))

@@ -1,4 +1,4 @@
-"""One number for a curve."""
+"""The area under a curve of scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["area_under_curve"]
 
 
 def area_under_curve(values: ArrayLike) -> float:
-    """Area under a curve of scores by the trapezoid rule, its points one unit apart.
+    """Area under a curve of scores by the trapezoid rule, for points one unit apart.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def area_under_curve(values: ArrayLike) -> float:
     References
     ----------
     .. [1] X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles", IEEE
-       Transactions on Neural Networks and Learning Systems, 2016: the measure of its tables.
+       Transactions on Neural Networks and Learning Systems, 2016, tables II to IV.
 
     Examples
     --------

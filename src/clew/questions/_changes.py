@@ -25,16 +25,16 @@ from clew.kernels.ordered_merges import first_edges, merge_in_order
 __all__ = ["Change", "Changes"]
 
 Integers = NDArray[np.int64]
-#: Probabilities, rows so that those of a node are contiguous, and start and stop of each node.
+#: Probabilities; rows in an order in which each node is contiguous; start and stop of each node.
 Pairs = tuple[NDArray[np.float32], Integers, Integers]
 
 N_SLOTS = 32
-#: Blocks whose change is computed before the first look at the result, and at most at once.
+#: Number of blocks whose change is computed at once: at first, and at most.
 FIRST_BLOCKS, MOST_BLOCKS = 32, 512
 
 
 class Change(NamedTuple):
-    """The best pair of a block of pairs, all of which change the groups alike."""
+    """The best pair of a block of pairs, whose answers all change the groups in the same way."""
 
     expected: float
     """Probability that the answer changes the groups, times the change."""
@@ -49,7 +49,7 @@ class Changes:
     Parameters
     ----------
     probabilities : ndarray of shape (n_rows, n_rows), float32
-        Probability of each pair; NaN for pairs that are not to be asked about.
+        Probability that each pair is in one group; NaN for pairs that are not to be asked about.
     edges : Edges
         Pairs in the order in which HACC merges.
     row_sizes : ndarray of shape (n_rows,)
@@ -61,7 +61,7 @@ class Changes:
     skip_below : float
         Must-links of less probable pairs count as no change (heuristic H1).
     is_local : bool
-        Whether only the groups of the pair are taken to change (heuristic H2).
+        Whether only the groups of the pair are assumed to change (heuristic H2).
     n_jobs : int or None
         Number of threads.
     """
@@ -94,8 +94,9 @@ class Changes:
     def best_first(self) -> Iterator[Change]:
         """Return the best pair of each block, the largest expected change first.
 
-        Changes are computed only where the probability could exceed what was found. Of equal
-        expected changes, the more probable pair comes first, then the one with the smaller rows.
+        The probability that an answer changes the groups bounds its expected change, which is
+        computed only if that bound exceeds the changes found so far. Of equal expected changes, the
+        more probable pair comes first, then the one with the smaller row numbers.
         """
         is_done = ~np.isnan(self._agreement) | (self._bound == 0)
         expected = np.where(is_done, self._bound * (1 - np.nan_to_num(self._agreement)), -1.0)

@@ -21,9 +21,9 @@ Pair = tuple[int, int]
 class KnownPairs:
     """The pairs that answers imply, directly or through chains of must-links.
 
-    A pair that several annotators answered counts as the larger weight of "same" and "different".
-    Pairs are taken in the order in which they were first answered: one that contradicts what
-    earlier ones imply is set aside.
+    If a pair was answered several times, the answer with the larger total weight counts. Pairs are
+    taken in the order in which they were first answered: one that contradicts what earlier ones
+    imply is set aside.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class KnownPairs:
         self._extend([pair for pair in new if self.votes[pair] != 0])
 
     def is_unknown(self, pairs: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Return for pairs of rows, (m, 2), whether the answers imply neither answer."""
+        """Return for pairs of rows, (m, 2), whether "same" and "different" are both possible."""
         i, j = pairs.T
         return np.asarray(~(self.closure.is_same(i, j) | self.closure.is_different(i, j)))
 

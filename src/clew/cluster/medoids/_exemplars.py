@@ -13,7 +13,7 @@ __all__ = ["compact_exemplars", "compact_rows", "confidences", "nearest_exemplar
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Rows to choose from, as a multiple of the size; and rounds of choosing.
+#: Number of nearest rows to choose from, as a multiple of the size; number of rounds of choosing.
 SHORTLIST, N_ROUNDS = 3, 3
 #: Factor by which the list of nearest rows grows where it does not fill a subcluster.
 GROWTH = 4
@@ -50,7 +50,7 @@ def compact_exemplars(
 ) -> Index:
     """Return each center with the nearby rows that are nearest to each other; none is shared.
 
-    A row is taken by no center but the nearest one, unless too few rows are nearest to a center.
+    A row is used for its nearest center only, unless another center lacks rows of its own.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def confidences(distances: RowDistances, exemplars: Index, scale: float) -> Floa
 
 
 def separation(distances: RowDistances, exemplars: Index) -> float:
-    """Return the mean silhouette of the exemplars; 0 for subclusters of one row, or for one.
+    """Return the mean silhouette of the exemplars; 0 for a single subcluster, or single rows.
 
     Parameters
     ----------

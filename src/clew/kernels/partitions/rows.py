@@ -46,7 +46,10 @@ def row_log_odds(
     scoring: Scoring,
     score: NDArray[np.float64],
 ) -> None:
-    """Compute the log-odds of a row and each group without it; `alone` for its own if single."""
+    """Compute the log-odds that a row belongs to each group, from the other rows of the group.
+
+    For the group of a single row it is `Scoring.alone`.
+    """
     k = groups.count[0]
     own = groups.label[row]
     for a in range(k):

@@ -1,4 +1,8 @@
-"""Probabilities that pairs of rows are in one group, smoothed by what one move could change."""
+"""Probabilities that pairs of rows are in one group, averaged over the next move of each row.
+
+In one sampled partition, two rows are in one group or not. Averaging the exact probabilities of the
+moves that could follow it estimates the probability with less variance.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ class BlockScoring(NamedTuple):
 
 @kernel
 def row_probabilities(groups: Groups, answered: Answered, scoring: Scoring) -> Singles:
-    """Compute the probability of each group for each row, all other rows staying where they are.
+    """Compute the probability of each group for each row, if all other rows stay in theirs.
 
     Returns an array of shape (n_groups, n_rows). The rest to 1 is the probability of a new group.
     """
@@ -55,7 +59,10 @@ def row_probabilities(groups: Groups, answered: Answered, scoring: Scoring) -> S
 
 @kernel
 def group_probabilities(groups: Groups, answered: Answered, scoring: Scoring) -> Singles:
-    """Compute the probability that two groups are one; 0 for two single rows, which rows cover."""
+    """Compute the probability that two groups are one.
+
+    It is 0 for two groups of one row each: `row_probabilities` contain that merge.
+    """
     k = groups.count[0]
     total, top, evidence = group_sums(groups, answered)
     probability = np.zeros((k, k), np.float32)
@@ -73,7 +80,10 @@ def group_probabilities(groups: Groups, answered: Answered, scoring: Scoring) ->
 
 @kernel
 def block_probabilities(groups: Groups, answered: Answered, scoring: BlockScoring) -> Singles:
-    """Compute the same by the logistic that is fitted to answers; tables hold its log-odds."""
+    """Compute the same with the logistic regression that is fitted to answers.
+
+    The tables of `groups` hold its log-odds.
+    """
     k = groups.count[0]
     total, top, evidence = group_sums(groups, answered)
     probability = np.zeros((k, k), np.float32)
@@ -100,9 +110,9 @@ def add_same_probabilities(
 ) -> None:
     """Add the probability that a pair is in one group, for all pairs below the diagonal.
 
-    Rows of one group stay together if both stay. Rows of two groups come together if one of the
-    rows moves, or if the groups are one. To `labels` the last is added as in `of_groups`, to
-    `questions` as in `of_blocks`.
+    Rows of one group are together if both stay. Rows of two groups are together if one of the rows
+    moves to the other group, or if the groups are one. The probability that groups are one is
+    `of_groups` for the sums in `labels`, and `of_blocks` for those in `questions`.
     """
     one = np.float32(1.0)
     apart_groups, apart_blocks = one - of_groups, one - of_blocks

@@ -1,4 +1,4 @@
-"""Which of many answers are wrong, and how often each annotator errs."""
+"""Which answers are wrong, and how often each annotator errs, for a fit to anchors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shared_without_answer(answered: AnsweredRows, beliefs: Beliefs) -> list[Floa
     answered : AnsweredRows
         The answers.
     beliefs : Beliefs
-        Their cavities: the evidence of each answer itself does not count.
+        Result of belief propagation; its cavities leave out the evidence of the answer itself.
 
     Returns
     -------

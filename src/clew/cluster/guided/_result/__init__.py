@@ -1,1 +1,1 @@
-"""What a fit found: groups, doubts, what decided them, and explanations."""
+"""The result of a fit: groups, doubtful rows and answers, the reasons for them, explanations."""
