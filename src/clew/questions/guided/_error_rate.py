@@ -68,12 +68,18 @@ def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
     asked : AskedPairs
         Answers, with the log-odds that were predicted for them.
     wrong : ndarray of shape (n_answers,)
-        Probability that each answer is wrong, under the partitions. It says who errs more often
-        than others, and not how often all err: partitions that follow wrong answers find few.
+        Probability that each answer is wrong, under the sampled partitions.
 
     Returns
     -------
     ErrorRate
+
+    Notes
+    -----
+    The average of two posteriors. One is of the answers as they were predicted before they were
+    given: it is too low, because informative questions are those that are hard to predict. The
+    other counts the answers that the partitions contradict: it is near the truth, but too high
+    where features mislead the partitions. Annotators are compared by the second alone.
     """
     log_odds, same, annotators = asked.log_odds, asked.same, asked.annotators
     likelihood = np.empty((len(RATES), len(SLOPES), len(INTERCEPTS)))
@@ -83,10 +89,13 @@ def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
             of_rates = np.log(RATES[:, None] + (1 - 2 * RATES[:, None]) * given).sum(axis=1)
             penalty = ((slope - 1) / SD_SLOPE) ** 2 + (intercept / SD_INTERCEPT) ** 2
             likelihood[:, u, v] = of_rates - 0.5 * penalty
-    beta = (PRIOR[0] - 1) * np.log(RATES) + (PRIOR[1] - 1) * np.log1p(-RATES)
-    likelihood += beta[:, None, None]
+    likelihood += _log_beta(*PRIOR)[:, None, None]
     weight = np.exp(likelihood - likelihood.max())
-    probabilities = weight.sum(axis=(1, 2)) / weight.sum()
+    before = weight.sum(axis=(1, 2)) / weight.sum()
+    n_wrong = float(wrong.sum())
+    after = _log_beta(PRIOR[0] + n_wrong, PRIOR[1] + len(wrong) - n_wrong)
+    after = np.exp(after - after.max())
+    probabilities = (before + after / after.sum()) / 2
     mean = float(probabilities @ RATES)
     average = max(float(wrong.mean()), LEAST_WRONG)
     rates = {}
@@ -95,6 +104,10 @@ def error_rate(asked: AskedPairs, wrong: Floats) -> ErrorRate:
         ratio = (SHRINKAGE + of_one.sum()) / (SHRINKAGE + average * len(of_one))
         rates[int(code)] = float(np.clip(mean * ratio, LOWEST, HIGHEST))
     return ErrorRate(mean, probabilities, rates)
+
+
+def _log_beta(a: float, b: float) -> Floats:
+    return np.asarray((a - 1) * np.log(RATES) + (b - 1) * np.log1p(-RATES))
 
 
 def _given(log_odds: Floats, same: NDArray[np.bool_], slope: float, intercept: float) -> Floats:
