@@ -21,6 +21,7 @@ PACKAGES = {
     ),
     "clumppy": ("clumppy==0.1.1", "numpy"),
     "copkmeans-ht": ("copkmeans-ht==1.5", "numpy"),
+    "cblearn": ("cblearn==0.4.0",),
     "clustlib": ("clustlib==0.1.0",),
     "constrained-linkage": ("constrained-linkage==1.0.1", "numpy"),
     "dominant": ("dominant==0.0.1", "numpy"),
@@ -32,8 +33,8 @@ class PackageError(RuntimeError):
     """A package could not be installed, or its run failed; the message says why."""
 
 
-def run_in_environment(package: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Run a job of `_in_environment` on one thread; the environment is made if it is missing."""
+def run_in_environment(package: str, job: dict[str, Any], script: Path = SCRIPT) -> dict[str, Any]:
+    """Run a job of a script on one thread; the environment is made if it is missing."""
     home, wanted = FOLDER / package, PACKAGES[package]
     python, stamp = str(home / "bin" / "python"), home / ".installed"
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == "\n".join(wanted)):
@@ -42,7 +43,7 @@ def run_in_environment(package: str, job: dict[str, Any]) -> dict[str, Any]:
         install = ("-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "15")
         called(SECONDS_TO_INSTALL, python, *install, *wanted)
         stamp.write_text("\n".join(wanted), encoding="utf-8")
-    printed = called(SECONDS_TO_RUN, python, str(SCRIPT), json.dumps(job))
+    printed = called(SECONDS_TO_RUN, python, str(script), json.dumps(job))
     found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found
 

@@ -22,7 +22,7 @@ ARGUMENTS = {
 class People(NamedTuple):
     """A set of answers."""
 
-    kind: str  # One of `ARGUMENTS`
+    kind: str  # One of `ARGUMENTS`, or "central"
     rows: Ints  # Rows of each question, (n_answers, 2) or (n_answers, 3)
     answer: Ints
     annotator: list[str]  # Names; empty if unknown
@@ -30,6 +30,7 @@ class People(NamedTuple):
     classes: dict[str, Ints]  # Classes of the rows by name, -1 for none
     X: Floats | None
     pixels: Any  # Pictures of the rows, (n, side, side, 3), or None
+    rating: Floats | None  # Ratings of pairs, from which the answers follow
 
     @property
     def n(self) -> int:
@@ -68,6 +69,7 @@ def load(name: str, seed: int | None = None) -> People:
         X.reshape(n, side := round((X[0].size / 3) ** 0.5), side, 3)
         if X is not None and X.dtype == np.uint8
         else None,
+        data["rating"].astype(float) if "rating" in data else None,
     )
 
 

@@ -127,7 +127,7 @@ class PeopleReport:
                     if any(score.is_known for score in scores):
                         rows.append([m.label, *scores])
                 header = [f"{name}, {cell.name}" for name, cell in part]
-                yield _marked([HELD_OUT[field], *header], rows, sign)
+                yield marked([HELD_OUT[field], *header], rows, sign)
 
     def names(self) -> Table:
         rows = []
@@ -173,7 +173,7 @@ class PeopleReport:
         return Table(["", *(m.label for m in methods)], rows)
 
 
-def _marked(header: list[str], rows: list[list[Any]], sign: int) -> Table:
+def marked(header: list[str], rows: list[list[Any]], sign: int) -> Table:
     """Mark the best of each column, which is the lowest if `sign` is -1."""
     for column in range(1, len(header)):
         known = [sign * row[column].mean for row in rows if row[column].is_known]

@@ -1,0 +1,1 @@
+"""The study of spaces: OrdinalEmbedding beside other software, and kinds of questions."""
