@@ -22,6 +22,7 @@ from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import (
     ClewWarning,
     DistancesAsFeaturesWarning,
+    InvalidDataError,
     InvalidParameterError,
     UnsupportedConstraintError,
 )
@@ -91,14 +92,30 @@ def _items(job: Job, words: Words) -> Items:
     items = read_rows(job, words)
     for note in items.notes:
         words.say(note)
-    n = items.X.shape[0]
-    if not items.is_distances:
-        words.detail(f"{job.items}: {counted(n, 'row')}, {counted(items.X.shape[1], 'feature')}")
+    n, n_features = items.X.shape
+    if n_features == 0:
+        _check_answers_alone(job)
+    elif not items.is_distances:
+        words.detail(f"{job.items}: {counted(n, 'row')}, {counted(n_features, 'feature')}")
     if job.n_clusters is not None and job.n_clusters > n:
         raise InvalidParameterError(
             f"--n-clusters {job.n_clusters} is too many: {job.items} has only {n} rows"
         )
     return items
+
+
+def _check_answers_alone(job: Job) -> None:
+    """Refuse rows without features where nothing else can group them."""
+    if job.constraints is None:
+        raise InvalidDataError(
+            f"{job.items}: no column can be used as a feature; rows without features can be "
+            "grouped by answers (--constraints)"
+        )
+    if job.method != "guided":
+        raise InvalidDataError(
+            f"{job.items}: no column can be used as a feature, and --method {job.method} needs "
+            "features; --method guided groups rows by answers alone"
+        )
 
 
 def _answers(job: Job, items: Items, words: Words) -> Constraints:
@@ -136,7 +153,7 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
     )  # fmt: skip
     _check_support(job, model, known)
     X = items.X
-    if not items.is_distances:
+    if not items.is_distances and X.shape[1]:
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
         if "standardize" in model.get_params(deep=False):
             model.set_params(standardize=features.standardize)
@@ -156,6 +173,8 @@ def _fit(job: Job, X: Any, known: Constraints, words: Words, model: Any) -> None
     with words.bar(LONG_WORK.get(job.method, f"Fitting {job.method}")) as advance:
         if job.method == "spectral":
             model.fit(X)
+        elif X.shape[1] == 0:
+            model.fit(constraints=known, callback=advance)
         elif job.method in LONG_WORK:
             model.fit(X, constraints=known, callback=advance)
         else:

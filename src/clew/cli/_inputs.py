@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from clew._validation import seems_distances
 from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.tables import ColumnUse, Table, TableFeatures
-from clew.tables._columns import BadCellError
+from clew.tables._columns import BadCellError, NoFeaturesError
 from clew.tables._delimited import Format
 from clew.tables._read import Columns, check_ids, content_of, table_of
 
@@ -46,7 +46,7 @@ class Items(NamedTuple):
     """The rows to group."""
 
     X: NDArray[np.float64] | csr_array
-    """Features, (n_rows, n_features), all finite."""
+    """Features, (n_rows, n_features), all finite; no columns if answers alone group the rows."""
     ids: list[str]
     """One for each row, all different."""
     has_ids: bool
@@ -63,6 +63,13 @@ class Items(NamedTuple):
     """Whether `X` holds distances between all pairs of rows in place of features."""
     seems_distances: bool = False
     """Whether the file, read as features, seems to hold distances."""
+
+    @classmethod
+    def without_features(
+        cls, ids: list[str], has_ids: bool, frame: pd.DataFrame, notes: list[str]
+    ) -> Self:
+        """Return rows that answers alone can group."""
+        return cls(np.zeros((len(ids), 0)), ids, has_ids, frame, (), notes, is_scaled=True)
 
 
 def read_items(
@@ -87,7 +94,8 @@ def read_items(
     Returns
     -------
     Items
-        Without ids in the file, row numbers are the ids.
+        Without ids in the file, row numbers are the ids. A table of which no column can be used has
+        rows without features.
 
     Raises
     ------
@@ -145,6 +153,12 @@ def _from_table(path: Path, table: Table, standardize: bool | Any) -> Items:
     except BadCellError as error:
         line = f" (line {table.lines[error.row]})" if table.lines else ""
         raise InvalidDataError(f"{path}, row {error.row}{line}, {error.problem}") from error
+    except NoFeaturesError as error:
+        has_ids = table.ids is not None
+        names = table.ids or [str(row) for row in range(len(table.frame))]
+        return Items.without_features(
+            names, has_ids, table.frame, [f"{path}: {error}; answers alone group the rows"]
+        )
     except InvalidDataError as error:
         raise InvalidDataError(f"{path}: {error}") from error
     n = len(X)

@@ -19,6 +19,7 @@ class Job:
     """The options; the help of the command describes them."""
 
     items: Path
+    answers_alone: bool
     n_clusters: int | None
     constraints: Path | None
     method: str

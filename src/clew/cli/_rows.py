@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 import click
+import pandas as pd
 
+from clew.cli._answers_alone import rows_of_answers
 from clew.cli._distances import read_distances, read_ids
 from clew.cli._features import Standardize
 from clew.cli._inputs import STDIN, Items, read_items
@@ -27,6 +29,10 @@ class Source(Protocol):
     @property
     def items(self) -> Path:
         """The file of rows."""
+
+    @property
+    def answers_alone(self) -> bool:
+        """Whether it holds answers, and the rows are those that they name."""
 
     @property
     def distances(self) -> bool | None:
@@ -62,12 +68,25 @@ def read_rows(job: Source, words: Words) -> Items:
     ClewError, OSError
         If the file cannot be read.
     """
+    if job.answers_alone:
+        return _of_answers(job.items, job.ids)
     if job.distances:
         return read_distances(job.items, job.format, job.columns_wanted, job.ids)
     items = read_items(job.items, job.format, job.columns_wanted, job.standardizes)
     if items.seems_distances and job.distances is None and _are_distances(job.items, words):
         return read_distances(job.items, job.format, job.columns_wanted, job.ids)
     return items if job.ids is None else _named(items, job.items, job.ids)
+
+
+def _of_answers(path: Path, ids: Path | None) -> Items:
+    """Return rows without features: those of a file of ids, or all that answers name."""
+    if ids is None:
+        return rows_of_answers(path)
+    names = read_ids(ids)
+    if len(names) < 2:
+        raise InvalidDataError(f"{ids} has one id; grouping needs two rows or more")
+    note = f"{ids}: {len(names):,} rows; no features"
+    return Items.without_features(names, True, pd.DataFrame(index=range(len(names))), [note])
 
 
 def _are_distances(path: Path, words: Words) -> bool:

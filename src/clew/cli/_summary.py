@@ -67,7 +67,12 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     if job.n_clusters is not None and n_groups < job.n_clusters:
         words.say(f"only {n_groups} of {job.n_clusters} groups were found")
     if job.n_clusters is None:
-        how = "answers and silhouette" if summary["error_rate"] is not None else "silhouette"
+        if summary["features"] == 0:
+            how = "answers"
+        elif summary["error_rate"] is not None:
+            how = "answers and silhouette"
+        else:
+            how = "silhouette"
         words.say(f"chose {counted(n_groups, 'group')}, by {how}")
     if job.constraints is not None:
         _print_answers(words, job, summary)

@@ -60,8 +60,9 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 @click.command()
 @click.argument(
     "items",
-    metavar="X.csv|X.parquet|X.npy|X.npz|-",
+    metavar="[X.csv|X.parquet|X.npy|X.npz|-]",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    required=False,
 )
 @click.option(
     "-k",
@@ -162,7 +163,8 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
     a table may hold numbers, categories, dates and free text, with gaps. With --distances the file
-    holds distances between the rows. Writes a table with id, cluster, confidence, doubtful,
+    holds distances between the rows. Without a file, answers alone group the rows that they
+    name. Writes a table with id, cluster, confidence, doubtful,
     doubt_reason and n_answers.
 
     \b
@@ -170,6 +172,7 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     clew cluster X.csv --constraints answers.csv --n-clusters 10 -o clusters.csv
     clew cluster X.csv --constraints answers.csv -o clusters.csv --report report.html
     clew cluster D.npy --distances --ids ids.txt -o clusters.csv
+    clew cluster --constraints answers.csv -o clusters.csv
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, as_json, options)
     from clew.cli._grouping import run
@@ -183,6 +186,7 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
     """Refuse options without effect, and outputs that would overwrite another file."""
     method = options["method"]
+    _check_rows(options)
     for name, methods in METHODS_OF.items():
         # The environment sets defaults for the methods that have the option.
         is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -208,6 +212,25 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
     _check_different_files(options)
+
+
+def _check_rows(options: dict[str, Any]) -> None:
+    """Take the rows from the answers if no file holds them."""
+    options["answers_alone"] = options["items"] is None
+    if not options["answers_alone"]:
+        return
+    if options["constraints"] is None:
+        raise click.UsageError(
+            "name a file of rows, X.csv, or a file of answers, --constraints, or both"
+        )
+    if options["distances"]:
+        raise click.UsageError("--distances needs the file of distances: clew cluster D.npy …")
+    if options["method"] != "guided":
+        raise click.UsageError(
+            f"--method {options['method']} needs a file of features; --method guided groups rows "
+            "by answers alone"
+        )
+    options["items"] = options["constraints"]
 
 
 def _check_distances(ctx: click.Context, method: str) -> None:

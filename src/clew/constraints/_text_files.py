@@ -13,7 +13,7 @@ from typing import Any, Final
 from clew.constraints._validation import Where
 from clew.exceptions import FileFormatError
 
-__all__ = ["csv_lines", "json_lines", "quoted", "split_columns"]
+__all__ = ["csv_lines", "json_lines", "quoted", "split_columns", "unquoted"]
 
 FilePath = str | os.PathLike[str]
 
@@ -29,7 +29,7 @@ def split_columns(records: Sequence[list[str]], n_fields: int, where: Where) -> 
                 f"{where(at)}: {len(fields)} fields, but the header has {n_fields}"
             )
     return [
-        list(map(_unquoted, column)) if "'" in "".join(column) else column
+        list(map(unquoted, column)) if "'" in "".join(column) else column
         for column in zip(*records, strict=True)
     ]
 
@@ -95,6 +95,7 @@ def quoted(value: object) -> str:
     return text if is_plain else '"' + text.replace('"', '""') + '"'
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
+    """Remove the apostrophe that `quoted` put in front."""
     is_quoted = text.startswith("'") and text.lstrip("'").startswith(_FORMULA_STARTS)
     return text[1:] if is_quoted else text

@@ -41,6 +41,18 @@ class BadCellError(InvalidDataError):
         return f"row {self.row}, {self.problem}"
 
 
+class NoFeaturesError(InvalidDataError):
+    """No column of a table can be used; `columns` says why."""
+
+    def __init__(self, columns: tuple[ColumnUse, ...]) -> None:
+        super().__init__(columns)
+        self.columns = columns
+
+    def __str__(self) -> str:
+        why = "; ".join(f"{column.name}: {column.note}" for column in self.columns)
+        return f"no column can be used as a feature ({why or 'no columns'})"
+
+
 class ColumnUse(NamedTuple):
     """What a column of a table is used as.
 

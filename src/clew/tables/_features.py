@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._validation import Allowed, check_parameters
 from clew.exceptions import InvalidDataError
-from clew.tables._columns import ColumnUse, Use, column_uses, days, words
+from clew.tables._columns import ColumnUse, NoFeaturesError, Use, column_uses, days, words
 from clew.tables._text import TextComponents
 
 __all__ = ["TableFeatures"]
@@ -164,8 +164,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         columns = tuple(column_uses(frame, self.max_categories))
         used = [column for column in columns if column.use != "dropped"]
         if not used:
-            why = "; ".join(f"{column.name}: {column.note}" for column in columns) or "no columns"
-            raise InvalidDataError(f"no column can be used as a feature ({why})")
+            raise NoFeaturesError(columns)
         is_plain = all(column.use == "number" and not column.note for column in used)
         standardizes = not is_plain if self.standardize == "auto" else bool(self.standardize)
         prepared = _prepared(frame, columns)

@@ -1,0 +1,100 @@
+"""`clew cluster` without features: answers alone group the rows that a file or the answers name."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+NAMES = [f"car_{at:02}" for at in range(24)]
+GROUP = {name: at % 3 for at, name in enumerate(NAMES)}
+
+
+@pytest.fixture
+def pairs(here):
+    """Right answers of two people, about 150 pairs by id."""
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(NAMES, 2, replace=False) for _ in range(150)]
+    lines = [
+        f"pair,{a},{b},{'same' if GROUP[a] == GROUP[b] else 'different'},{who}"
+        for a, b in rows
+        for who in ("ann", "ben")
+    ]
+    path = here / "answers.csv"
+    path.write_text("\n".join(["kind,id_i,id_j,answer,annotator", *lines]) + "\n")
+    return path
+
+
+def groups_in(path):
+    with path.open() as file:
+        return {row["id"]: row["cluster"] for row in csv.DictReader(file)}
+
+
+def are_right(found):
+    return len(set(found.values())) == 3 and len({(found[n], GROUP[n]) for n in found}) == 3
+
+
+def test_answers_are_enough(run, here, pairs):
+    done = run("-c", pairs, "-k", 3, "-o", "g.csv", "--save", "r.npz", "--report", "r.html",
+               fast=False)  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    found = groups_in(here / "g.csv")
+    assert sorted(found) == NAMES
+    assert are_right(found)
+    assert "24 rows, of the answers; no features" in done.stderr
+    assert "features are" not in done.stderr
+    assert "car_00" in (here / "r.html").read_text()
+
+
+@pytest.mark.parametrize("header", ["id", "id,name"])
+def test_a_table_of_ids_names_the_rows(run, here, pairs, header):
+    names = [*NAMES, "car_99"]  # no answer names the last one
+    fields = [name if header == "id" else f"{name},the {name}" for name in names]
+    (here / "cars.csv").write_text("\n".join([header, *fields]) + "\n")
+    done = run("cars.csv", "-c", pairs, "-k", 3, "--json", fast=False)
+    assert done.exit_code == 0, done.stderr
+    assert "answers alone group the rows" in done.stderr
+    assert json.loads(done.stdout)["features"] == 0
+    found = groups_in(here / "clusters.csv")
+    assert list(found) == names
+    assert are_right({name: found[name] for name in NAMES})
+
+
+def test_rows_by_number_or_from_a_file_of_ids(run, here, pairs):
+    pairs.write_text(pairs.read_text().replace("car_", "").replace("id_", ""))
+    done = run("-c", pairs, "-k", 3, fast=False)
+    assert done.exit_code == 0, done.stderr
+    assert [line.split(",")[0] for line in done.stdout.splitlines()[1:]] == list(
+        map(str, range(24))
+    )
+    (here / "ids.txt").write_text("\n".join(["zero", "one"]))
+    done = run("--ids", "ids.txt", "-c", pairs, fast=False)
+    assert done.exit_code == 1
+    assert "out of range" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ((), 2, "name a file of rows, X.csv, or a file of answers, --constraints, or both"),
+        (("-c", "answers.csv", "--method", "e2cp", "-k", 3), 2, "--method e2cp needs a file of"),
+        (("-c", "answers.csv", "--distances"), 2, "--distances needs the file"),
+        (("ids.csv",), 1, "rows without features can be grouped by answers (--constraints)"),
+        (("ids.csv", "-c", "answers.csv", "--method", "e2cp", "-k", 3), 1, "needs features"),
+        (("-c", "answers.csv", "-k", 25), 1, "--n-clusters 25 is too many: answers.csv"),
+        (("-c", "unknown.csv"), 1, "answers name rows in columns id_i and id_j"),
+        (("-c", "one.csv"), 1, "one.csv names 0 rows; grouping needs two rows or more"),
+        (("-c", "bad.csv"), 1, "bad.csv, line 2: not a row number: 'x'"),
+    ],
+)
+def test_what_is_missing_is_said(run, here, pairs, arguments, status, words):
+    (here / "ids.csv").write_text("\n".join(["id", *NAMES]))
+    (here / "unknown.csv").write_text("kind,a,b,answer\npair,x,y,same\n")
+    (here / "one.csv").write_text("kind,id_i,id_j,answer\n")
+    (here / "bad.csv").write_text("kind,i,j,answer\npair,x,1,same\n")
+    done = run(*arguments, fast=False)
+    assert done.exit_code == status, done.stderr
+    assert words in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
