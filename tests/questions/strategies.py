@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from clew.cluster import consensus_probabilities
 from clew.questions import (
     COBRA,
+    COBRAS,
     ActiveSpectral,
     CorrelationInformation,
     ExpectedChange,
@@ -25,6 +27,8 @@ X = np.random.RandomState(2).normal(size=(len(y), 2)) + 1.5 * np.eye(K)[y] @ [
     [0, 0], [0, 2], [2, 0], [2, 2],
 ]  # fmt: skip
 D = np.linalg.norm(X[:, None] - X, axis=2)
+#: Computed once; `start` would compute them for every test.
+P = consensus_probabilities(X, K, n_runs=50, random_state=0)
 
 STRATEGIES = [
     Guided(random_state=0),
@@ -37,6 +41,7 @@ STRATEGIES = [
     ExploreConsolidate(K, random_state=0),
     MinMax(K, random_state=0),
     COBRA(60, random_state=0),
+    COBRAS(random_state=0),
     Margin(K, random_state=0),
     ActiveSpectral(K, random_state=0),
     CorrelationInformation(K, random_state=0),

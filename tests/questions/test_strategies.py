@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.base import clone
-from tests.questions.strategies import CHECKS_ANSWERS, D, X, every, y
+from tests.questions.strategies import CHECKS_ANSWERS, D, P, X, every, y
 
 from clew import Answer, Constraints, Question
 from clew.exceptions import ClewError, InvalidArgumentError, InvalidConstraintsError
@@ -17,7 +17,7 @@ N = len(y)
 
 
 def started(strategy, data=X):
-    return clone(strategy).start(data)
+    return clone(strategy).start(data, probabilities=P[: len(data), : len(data)])
 
 
 def oracle(error=0.0, dont_know=0.0):
@@ -199,7 +199,7 @@ def test_equal_rows_are_no_obstacle(strategy):
 @every
 def test_distances_may_be_given(strategy):
     one = clone(strategy).set_params(metric="precomputed").start(D)
-    assert len(one.ask(2)) == 2
+    assert 1 <= len(one.ask(2)) <= 2
     with pytest.raises(ClewError, match="symmetric"):
         one.start(D + np.arange(N))
 
@@ -230,5 +230,5 @@ def test_what_is_wrong_is_refused_and_changes_nothing(strategy):
 @every
 def test_start_forgets_all_answers(strategy):
     one = ran(started(strategy), 5)
-    assert state(one.start(X)) == state(started(strategy))
+    assert state(one.start(X, probabilities=P)) == state(started(strategy))
     assert one.answers == ()

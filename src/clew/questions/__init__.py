@@ -3,6 +3,7 @@
 from clew.questions._strategy import Strategy
 from clew.questions.active_spectral import ActiveSpectral
 from clew.questions.cobra import COBRA
+from clew.questions.cobras import COBRAS
 from clew.questions.correlation_information import CorrelationInformation
 from clew.questions.expected_change import ExpectedChange
 from clew.questions.explore_consolidate import ExploreConsolidate
@@ -20,6 +21,7 @@ from clew.questions.uncertain import Uncertain
 
 __all__ = [
     "COBRA",
+    "COBRAS",
     "ActiveSpectral",
     "CorrelationInformation",
     "ExpectedChange",

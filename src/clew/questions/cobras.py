@@ -1,0 +1,178 @@
+"""COBRAS: super-instances that are split further where answers ask for it, and merged again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew._parallel import one_blas_thread
+from clew._random import RandomState
+from clew._validation import Allowed
+from clew.cluster._kmeans import kmeans
+from clew.graphs import DistanceSpace
+from clew.questions._strategy import PairStrategy
+
+__all__ = ["COBRAS"]
+
+Integers = NDArray[np.int64]
+
+
+class COBRAS(PairStrategy):
+    """Splits the largest super-instance, and asks which of the parts belong together.
+
+    All rows are one super-instance at first. The largest is split in two again and again, until
+    the representatives of two halves are the same: that level of splitting is applied to it. Then
+    the nearest groups of super-instances are compared and merged, as in `COBRA`, and the next one
+    is split. It needs no number of groups.
+
+    Parameters
+    ----------
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What the data are: features, or distances between rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the splits by k-means.
+
+    Raises
+    ------
+    InvalidParameterError
+        In `start`, if a parameter is outside its range.
+
+    Notes
+    -----
+    Distances are turned into principal coordinates. The present splits and merges are found again
+    from the answers for each question; splits are computed once. Probabilities given to `start`
+    are not used.
+
+    References
+    ----------
+    T. Van Craenendonck, S. Dumančić, E. Van Wolputte and H. Blockeel, "COBRAS: interactive
+    clustering with pairwise queries", IDA 2018.
+
+    Examples
+    --------
+    >>> from clew.questions import COBRAS
+    >>> strategy = COBRAS(random_state=0).start([[0.0], [0.1], [5.0], [5.1]])
+    >>> len(strategy.ask())
+    1
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {"metric": Allowed(names=("euclidean", "precomputed"))}
+
+    _points: NDArray[np.float64]
+    _splits: dict[tuple[bytes, int], list[Integers]]
+
+    def __init__(
+        self,
+        *,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
+        random_state: RandomState = None,
+    ) -> None:
+        self.metric = metric
+        self.random_state = random_state
+
+    def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
+        is_given = self.metric == "precomputed"
+        self._points = DistanceSpace.fit(X, self._seed).transform(X) if is_given else X
+        self._splits = {}
+
+    def _candidates(self) -> Iterator[NDArray[np.integer]]:
+        for question in self._walk([np.arange(self.n_samples_)], {}):
+            yield np.array([question])
+
+    def _group(self) -> NDArray[np.int64]:
+        parts, cluster = [np.arange(self.n_samples_)], dict[int, int]()
+        for _ in self._walk(parts, cluster):
+            pass
+        labels = np.empty(self.n_samples_, np.int64)
+        for rows in parts:
+            labels[rows] = cluster.get(self._center(rows), -1)
+        return labels
+
+    def _walk(self, parts: list[Integers], cluster: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """Split and merge as far as answers are known, then return the pairs to ask about.
+
+        `parts` becomes the super-instances, and `cluster` the group of each representative.
+        """
+        while True:
+            largest = max(range(len(parts)), key=lambda k: (len(parts[k]), -k))
+            if len(parts[largest]) == 1:
+                return
+            level = self._split_level(parts[largest])
+            if isinstance(level, tuple):
+                yield level
+                return
+            rows = parts.pop(largest)
+            cluster.pop(self._center(rows), None)
+            new = self._split(rows, 2**level)
+            parts += new
+            fresh = max(cluster.values(), default=-1) + 1
+            cluster.update({self._center(rows): fresh + k for k, rows in enumerate(new)})
+            questions = list(self._merge(cluster))
+            yield from questions
+            if questions:
+                return
+
+    def _split_level(self, rows: Integers) -> int | tuple[int, int]:
+        """Return how often to halve a super-instance, or the pair that has to be asked first."""
+        level = 0
+        while len(rows) > 1:
+            halves = self._split(rows, 2)
+            pair = (self._center(halves[0]), self._center(halves[1]))
+            relation = self._relation(*pair)
+            if relation == 0:
+                return pair
+            if relation == 1:
+                break
+            level += 1
+            rows = halves[self._seed % 2]
+        return max(level, 1)
+
+    def _merge(self, cluster: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """Merge the nearest groups while answers are known; return pairs that are not."""
+        rows = np.array(list(cluster))
+        i, j = np.triu_indices(len(rows), 1)
+        distance = ((self._points[rows[i]] - self._points[rows[j]]) ** 2).sum(axis=1)
+        for k in np.argsort(distance, kind="stable"):
+            a, b = int(rows[i[k]]), int(rows[j[k]])
+            if cluster[a] == cluster[b]:
+                continue
+            relation = self._relation(a, b)
+            if relation == 1:
+                gone = cluster[b]
+                cluster.update({r: cluster[a] for r, c in cluster.items() if c == gone})
+            elif relation == 0 and not self._are_apart(cluster, a, b):
+                yield a, b
+
+    def _are_apart(self, cluster: dict[int, int], a: int, b: int) -> bool:
+        """Return whether some rows of the groups of two representatives are known to differ."""
+        sides = [np.array([r for r, c in cluster.items() if c == cluster[x]]) for x in (a, b)]
+        first, second = (x.ravel() for x in np.meshgrid(*sides))
+        return bool(np.any(self.known.closure.is_different(first, second)))
+
+    def _relation(self, i: int, j: int) -> int:
+        """Return 1 for the same, -1 for different or if nobody knew, 0 if it was not asked."""
+        if self.known.closure.is_same(i, j):
+            return 1
+        is_asked = ("pair", (min(i, j), max(i, j))) in self.known.asked
+        return -1 if is_asked or self.known.closure.is_different(i, j) else 0
+
+    def _center(self, rows: Integers) -> int:
+        """Return the representative of a super-instance: the row nearest to the mean."""
+        apart = self._points[rows] - self._points[rows].mean(axis=0)
+        return int(rows[(apart**2).sum(axis=1).argmin()])
+
+    def _split(self, rows: Integers, n_parts: int) -> list[Integers]:
+        """Split a super-instance by k-means; every part has a row."""
+        k = min(n_parts, len(rows))
+        key = (rows.tobytes(), k)
+        if key not in self._splits:
+            with one_blas_thread():
+                run = kmeans(self._points[rows], k, n_init=3, random_state=self._seed)
+            found = [rows[run.labels == c] for c in range(k)]
+            parts = [part for part in found if len(part)]
+            # Equal rows may all be in one group.
+            self._splits[key] = parts if len(parts) > 1 else np.array_split(rows, 2)
+        return self._splits[key]
