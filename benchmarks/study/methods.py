@@ -79,7 +79,7 @@ CLUSTERERS: dict[str, Callable[[int], Any]] = {
     "DCRC, error .15": lambda k: cluster.DCRC(k, epsilon=0.15),
     "DCRC, annotators": lambda k: cluster.DCRC(k, epsilon="annotators"),
 }
-#: Answers that are refused, and affinities whose eigenvectors are not found.
+#: Errors that are logged as failures: answers are refused, or eigenvectors are not found.
 REFUSALS = (InvalidConstraintsError, TooLargeError, ArpackError, np.linalg.LinAlgError)
 
 Answers = Literal[

@@ -72,7 +72,7 @@ class Results(Generic[S]):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row for each set, cell, method and trial; results without answers are repeated."""
+        """One row per set, cell, method and trial; results without answers are in each cell."""
         measured: dict[tuple[str, Any, Any], list[tuple[int, Record]]] = {}
         for task, record in self.records.items():
             measured.setdefault(task[:3], []).append((task.trial, record))
@@ -127,8 +127,8 @@ class Results(Generic[S]):
     ) -> pd.Series:
         """Average over sets and cells, by trial.
 
-        Only points count at which the methods in `beside` have results too, so that averages are
-        over the same points.
+        Uses only the points at which the methods in `beside` have results too, so that the averages
+        of all of them are over the same points.
         """
         if field not in self._wide:
             known = self._known(field).reindex(columns=[*POINT, "trial", field])

@@ -23,7 +23,7 @@ X, answers = np.eye(9), Constraints(9)
 MISUSES = {
     "GuidedClustering().fit(X).lables_": 'has no attribute "lables_"',
     "DCRC(3).fit(X, constraints=answers).probabilites_": 'has no attribute "probabilites_"',
-    "KernelKMeans(3).fit(X).cluster_centres_": 'has no attribute "cluster_centres_"',
+    "KernelKMeans(3).fit(X).cluster_center_": 'has no attribute "cluster_center_"',
     "ITML().fit(X).metrics_": 'has no attribute "metrics_"',
     "clew.cluster.GuidedClustering().fit(X).lables_": 'has no attribute "lables_"',
     "clew.clusters": 'has no attribute "clusters"',

@@ -41,9 +41,9 @@ class ExpectedChange(Strategy):
         Must-links of less probable pairs count as no change: heuristic H1 of the thesis, there
         0.1. Only for comparisons.
     local : bool, default=False
-        Whether no merge after the answer is replayed: heuristic H2 of the thesis. A cannot-link
-        then parts the two sides of the merge that it forbids, a must-link joins the groups or,
-        against cannot-links, the nodes of the pair. Only for comparisons.
+        Whether the merges after the answer are assumed to stay the same: heuristic H2 of the
+        thesis. A cannot-link then only undoes the merge that it forbids, and a must-link joins the
+        two groups, or the two nodes if cannot-links separate the groups. Only for comparisons.
     n_representatives : int or None, default=None
         Number of representative rows that are asked about and clustered; every other row follows
         its representative. None: all rows up to 5,000, and 2,000 representatives of more.
@@ -58,24 +58,22 @@ class ExpectedChange(Strategy):
         In `start`, if a parameter is outside its range, or there are more groups than
         representatives, or more than 5,000 of these.
 
-    Warns
-    -----
-    Nothing. If `n_clusters` groups cannot be reached, the groups are those that can.
-
     See Also
     --------
-    MostProbable : Fewer questions to a nearly perfect grouping.
+    MostProbable : Needs fewer questions until the groups are nearly perfect.
 
     Notes
     -----
-    The questions of a batch are about different pairs of groups.
+    The questions of a batch are about different pairs of groups. If cannot-links prevent
+    `n_clusters` groups, there are more, without a warning.
 
-    Pairs that change the groups alike form blocks: a cannot-link within a group matters only by
-    the merge that it forbids; a must-link between two groups without a cannot-link between them
-    has a closed form; and one against cannot-links by the first merge that it forbids. In each
-    block the extreme probability counts. Of the blocks, those are replayed whose probability
-    exceeds the best expected change so far. A replay visits the edges from the first difference
-    on, and skips components that are the same.
+    Pairs whose answers change the groups in the same way form a block. For a cannot-link within a
+    group, the block is that of the merge that it forbids. For a must-link between two groups
+    without a cannot-link, the change has a closed form. For a must-link against cannot-links, the
+    block is that of the first merge that it forbids. From each block, the pair with the highest
+    probability of a change is taken. The merges after its answer are replayed only if that
+    probability exceeds the best expected change so far. A replay begins at the first merge that
+    differs, and skips components that stay the same.
 
     A question takes O(n²) and the replays, of which there are O(n) or, with many cannot-links,
     O(m) for m answers. Memory 9·n² bytes for n rows or representatives.

@@ -32,8 +32,8 @@ from clew.graphs import (
 __all__ = ["AdaptiveKNN"]
 
 ROWS_PER_BLOCK = 1024
-#: Nearest rows by distance for each one kept by affinity, and their least number: with local
-#: scales, the order by affinity differs a little from the order by distance.
+#: Number of nearest rows by distance whose affinities are compared, for each one that is kept, and
+#: at least: with local scales, the order by affinity differs a little from that by distance.
 CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
 Floats = NDArray[np.float64]
 

@@ -91,7 +91,7 @@ def max_fits(members: Sequence[Member], n_folds: int, *, are_default: bool) -> i
 
 
 class FittedMembers(NamedTuple):
-    """Members fitted to answers, which later answers leave as they are."""
+    """Fitted members, which `partial_fit` scores again without fitting them."""
 
     unconstrained: list[Clustering]
     """Those that follow no answers."""
@@ -173,12 +173,12 @@ def finish(
     seed: int,
     step: Step,
 ) -> Solution:
-    """Find groups from fitted members: weigh them, join them, and refine the consensus.
+    """Find groups from fitted members: weigh them, compute their consensus, and refine it.
 
     Parameters
     ----------
     fitted : FittedMembers
-        Members fitted to these answers, or to those before.
+        Members fitted to these answers, or to earlier ones.
     prepared, spaces, answers, n_clusters, seed, step
         As in `fit_members`. The folds are those of `fitted`.
 
@@ -218,7 +218,7 @@ def finish(
 def least_groups(
     spaces: Spaces | None, answers: Answers, n_clusters: int, *, have_features: bool
 ) -> int:
-    """Return how many groups a clustering has to fill to take part.
+    """Return how many nonempty groups a clustering must have to get a positive weight.
 
     Parameters
     ----------
@@ -234,14 +234,14 @@ def least_groups(
     Returns
     -------
     int
-        0: any number will do.
+        0 if any number is allowed.
 
     Notes
     -----
-    Too few groups predict graded answers best: all groups have to be filled. Answers about three
-    rows are often graded, answers about pairs rarely. Among members that follow features and pairs,
-    one with an empty group may be the best: pruning it lowered the ARI from .57 to .42 on faces in
-    videos with right answers.
+    Answers about three rows often express degrees of similarity. Too few large groups predict such
+    answers best, so clusterings with an empty group are pruned. Answers about pairs rarely express
+    degrees, and with features a member with an empty group may be the best: pruning it lowered the
+    ARI from .57 to .42 on faces in videos with right answers.
     """
     are_graded = not (have_features and are_pairs_foremost(answers.known))
     return n_clusters if spaces is not None and are_graded else 0

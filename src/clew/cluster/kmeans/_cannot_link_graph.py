@@ -183,7 +183,7 @@ class CannotLinkGraph:
         return None if (ends == labels[self.indices]).any() else labels
 
     def _raise_if_infeasible(self, part: NDArray[np.int64], *, is_certain: bool) -> None:
-        """Raise if the search ruled out an assignment, or a clique larger than the groups does."""
+        """Raise if the search proved that none exists, or a clique has more nodes than groups."""
         clique = largest_clique(part, self.indptr, self.indices, self.n_groups + 1)
         is_proof = len(clique) > self.n_groups
         if is_proof or is_certain:

@@ -1,4 +1,4 @@
-"""The answers of many rows: held-out ones, those moved to anchors, and those of answered rows."""
+"""Answers in a fit to anchors: held out, moved to anchors, and as ties between answered rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["AnsweredRows", "HeldOutMemberships", "hold_out", "moved_answers", "p
 #: One answer in five is held out, at most `MAX_HELD` in all.
 N_PARTS: Final = 5
 MAX_HELD: Final = 200_000
-#: Answers that are moved to anchors, at most.
+#: Maximum number of answers that are moved to anchors.
 MAX_MOVED: Final = 10_000
 
 

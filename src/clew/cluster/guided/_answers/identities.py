@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 SMALL_GROUP = 5.0
 #: Larger tables of rows by groups are sparse.
 MAX_DENSE_ENTRIES = 50_000_000
-#: Probability that the partition is wrong about an asked pair is held in this range.
+#: Range to which the probability that the partition is wrong about an asked pair is clipped.
 LEAST_ERROR, MOST_ERROR = 0.005, 0.2
 
 
@@ -64,8 +64,8 @@ def are_groups_small(model: CorrelationClustering) -> bool:
 def halves_of_questions(known: Constraints) -> list[Fold]:
     """Split the answers to each question into two halves, each held out once.
 
-    Whole questions held out would not do to judge small groups: these do not follow from other
-    questions.
+    Holding out whole questions would not measure how well small groups predict, as these do not
+    follow from the answers to other questions.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _error_of_partition(model: CorrelationClustering) -> float:
 def _doubts(
     known: Constraints, labels: Labels, confusion: ConfusionMatrices, error: float
 ) -> AnswerDoubts:
-    """Compute the probability that each answer is wrong, given a partition that errs rarely."""
+    """Compute the probability that each answer is wrong; `error` is that of the partition."""
     wrong, alternatives = [], []
     for table in known.tables:
         of_partition = outcome_probabilities(table.kind, [labels[rows] for rows in table.rows.T])

@@ -1,1 +1,1 @@
-"""Groups that agree with the nearest rows and with the answers."""
+"""Refinement of groups, so that they agree with the nearest rows and with the answers."""
