@@ -12,3 +12,20 @@ PAGES = {
     "metrics": ("metrics", "PAGE"), "relative": ("fits", "RELATIVE"), "guided": ("fits", "GUIDED"),
     "guided_many": ("fits", "GUIDED_MANY"), "questions": ("questions", "PAGE"),
     "distances": ("distances", "PAGE"),
+}  # fmt: skip
+
+
+@click.command()
+@click.argument("pages", nargs=-1, type=click.Choice(list(PAGES)))
+@click.option("--quick", is_flag=True, help="Small cases, one run each, written to other files.")
+@click.option("--only", default="", help="Only cases whose label has this text. Writes no files.")
+def main(pages: tuple[str, ...], quick: bool, only: str) -> None:
+    """Time clew and other software, print the tables and write them; all PAGES by default."""
+    for name in pages or PAGES:
+        module, page = PAGES[name]
+        found = getattr(import_module(f"benchmarks.kernels.{module}"), page)
+        carry_out(found, is_quick=quick, only=only)
+
+
+if __name__ == "__main__":
+    main()
