@@ -51,7 +51,7 @@ def with_n_groups(similarity: Similarity, n_groups: int, seed: int) -> Found:
     """Search the preference that gives a number of groups; return the converged run nearest to it.
 
     The number of groups is about a power of the gap between the largest similarity and the
-    preference; each step follows it by a factor of 3 at most.
+    preference. Each step changes the gap by that power law, and by a factor of 3 at most.
     """
     i, j = np.triu_indices(len(similarity), 1)
     middle, high = (float(v) for v in np.quantile(similarity[i, j], [0.5, 1.0]))
@@ -77,7 +77,7 @@ def with_n_groups(similarity: Similarity, n_groups: int, seed: int) -> Found:
 
 
 def _between(gap: float, too_small: float, too_large: float) -> float:
-    """Return a gap that is within the bounds, or else one between them."""
+    """Return the gap if it is within the bounds, otherwise a value between them."""
     if too_small < gap < too_large:
         return gap
     if too_small == 0:

@@ -1,4 +1,4 @@
-"""The command line. A command imports its libraries when it runs: help appears at once."""
+"""The command line. A command imports its libraries when it runs, so that help appears at once."""
 
 from __future__ import annotations
 

@@ -162,14 +162,14 @@ def _from_array(path: Path, kind: str, content: bytes | None) -> _Given:
 def _read_npy(file: BinaryIO) -> tuple[Any, None]:
     stored = np.load(file, allow_pickle=False)
     if isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("its ending does not say what it is")
+        raise ValueError("the content does not match the ending")
     return stored, None
 
 
 def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
     stored = np.load(file, allow_pickle=False)
     if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("its ending does not say what it is")
+        raise ValueError("the content does not match the ending")
     names = stored.files
     if {"format", "shape", "data"} <= set(names):
         raise ValueError(

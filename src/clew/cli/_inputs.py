@@ -37,7 +37,7 @@ STDIN = Path("-")
 ARRAYS = (".npy", ".npz")
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".parquet")
 GZIP = ".gz"
-#: How files begin, by which those from the standard input are recognized.
+#: First bytes of files, by which the format of the standard input is recognized.
 MARKS = {b"\x93NUMPY": ".npy", b"PK": ".npz", b"PAR1": ".parquet"}
 NUMBERS = "buif"
 
@@ -102,7 +102,7 @@ def read_items(
     FileFormatError
         If the file is of another kind, damaged, or holds no rows of values.
     InvalidDataError
-        If a value is not finite, an id is missing or there twice, or there are too few rows.
+        If a value is not finite, an id is missing or occurs twice, or there are too few rows.
     InvalidParameterError
         If a column does not exist, or columns of an array are named.
     MissingDependencyError
@@ -126,7 +126,7 @@ def check_kind_of_array(path: Path, columns: Columns | None) -> None:
 
 
 def kind_of(path: Path) -> tuple[str, bytes | None]:
-    """Return the ending that says how to read a file, and the content where it is read already."""
+    """Return the ending that determines how a file is read, and its content if already read."""
     if path == STDIN:
         content = content_of(path)
         kinds = (kind for mark, kind in MARKS.items() if content.startswith(mark))
@@ -216,14 +216,14 @@ def _is_distance_table(frame: pd.DataFrame) -> bool:
 def _read_npy(file: BinaryIO) -> tuple[Any, None]:
     stored = np.load(file, allow_pickle=False)
     if isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("its ending does not say what it is")
+        raise ValueError("the content does not match the ending")
     return stored, None
 
 
 def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
     stored = np.load(file, allow_pickle=False)
     if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("its ending does not say what it is")
+        raise ValueError("the content does not match the ending")
     names = stored.files
     if {"format", "shape", "data"} <= set(names):
         file.seek(0)

@@ -41,15 +41,15 @@ def check_distances(
     accept_sparse : bool, default=False
         Whether neighbor graphs are allowed.
     keep_single : bool, default=False
-        Whether distances in single precision, between more than 5,000 rows, are returned so; they
-        then take half of the memory.
+        Whether distances between more than 5,000 rows stay in single precision if they are given
+        so; this halves the memory.
 
     Returns
     -------
     ndarray of shape (n, n), or csr_array of shape (n, n)
         Exactly symmetric, with zeros on the diagonal: rounding errors are averaged in a copy. `D`
-        itself if nothing had to be changed. In a neighbor graph a pair that is stored once is
-        stored twice, and distances of 0 are kept.
+        itself if nothing had to be changed. A pair of a neighbor graph that is stored in one
+        direction is stored in both, and stored distances of 0 are kept.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def n_rows_of_condensed(length: int) -> int:
 
 
 class _Scan(NamedTuple):
-    """What one pass over a square matrix finds."""
+    """Extreme values of a square matrix, found in one pass."""
 
     largest: float
     least: float
@@ -181,14 +181,14 @@ def _check_entries(D: NDArray[np.floating], scan: _Scan) -> None:
         raise InvalidDataError(
             f"distances must be symmetric, but the entry of row {row}, column {column} is "
             f"{D[row, column]:g}, and that of row {column}, column {row} {D[column, row]:g}; "
-            "(D + D.T) / 2 makes them so, if that is meant"
+            "if either may be wrong, use their mean, (D + D.T) / 2"
         )
     if scan.on_diagonal > DIAGONAL_TOLERANCE * max(scan.above, scan.below):
         row = int(np.argmax(np.abs(np.diagonal(D))))
         raise InvalidDataError(
             f"the diagonal of distances must be 0, but that of row {row} is {D[row, row]:g}; is "
-            "this an affinity (similarity) matrix? Subtract it from its largest entry, or use "
-            "what takes affinities: SpectralClustering, E2CP('precomputed')"
+            "this an affinity (similarity) matrix? Subtract it from its largest entry, or use an "
+            "estimator that takes affinities: SpectralClustering, E2CP('precomputed')"
         )
 
 

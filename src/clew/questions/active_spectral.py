@@ -27,7 +27,7 @@ SCALE_NEIGHBOR = 7
 
 
 class ActiveSpectral(PairStrategy):
-    """Clusters spectrally, and asks where the row with the most uncertain group belongs.
+    """Spectral clustering; asks to which group the row with the most uncertain group belongs.
 
     Answered rows form certain sets: rows joined by must-links. The probability that another row
     belongs to each set falls with its distance from the set in the spectral embedding. The row
@@ -138,7 +138,7 @@ class ActiveSpectral(PairStrategy):
         for row in open_rows[np.argsort(-uncertainty, kind="stable")]:
             for k in np.argsort(-probability[row], kind="stable"):
                 yield np.array([[row, other] for other in sets[k]])
-        # Sets that nothing separates yet, and rows about which nobody knew.
+        # Then pairs of sets that may still be one, and rows whose answers were all don't-know.
         i, j = np.triu_indices(self.n_samples_, 1)
         yield np.column_stack([i, j])
 

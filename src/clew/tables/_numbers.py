@@ -27,7 +27,7 @@ def written_numbers(column: pd.Series, decimal: str) -> tuple[pd.Series | None, 
     -------
     numbers : Series of float or None
         None if a value is something else, or if the column is not text. Percent signs are removed
-        like all others, and values are not divided by 100.
+        like other signs; values are not divided by 100.
     note : str
         An example of a value and its number.
     """

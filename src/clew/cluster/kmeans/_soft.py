@@ -221,7 +221,7 @@ def _joined_centers(
 ) -> NDArray[np.float64] | None:
     """Return the means of at most `n_groups` must-link components; None without must-links.
 
-    Of more components, large ones far from each other are chosen.
+    If there are more components, large ones far from each other are chosen.
     """
     component = known.select(pairs=known.pair_weights > 0).closure().component
     size = np.bincount(component)
@@ -237,7 +237,7 @@ def _joined_centers(
 def _large_and_far(
     center: NDArray[np.float64], size: NDArray[np.int64], n: int
 ) -> NDArray[np.int64]:
-    """Choose `n` centers by weighted farthest-first traversal, from the largest on."""
+    """Choose `n` centers by weighted farthest-first traversal, starting with the largest."""
     chosen = [int(size.argmax())]
     least = np.full(len(center), np.inf)
     while len(chosen) < n:

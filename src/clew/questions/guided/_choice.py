@@ -17,19 +17,20 @@ __all__ = ["Candidates"]
 SIZE_POWER = 0.1
 #: Weight of a typical row, among rows of the same core.
 TYPICAL_WEIGHT = 0.02
-#: At most so many questions of a batch are about one group; one about each pair of groups.
+#: Maximum number of questions of a batch within one group; between two groups it is one.
 MOST_WITHIN = 2
-#: Pairs that are ranked at first.
+#: Number of pairs that are ranked at first.
 N_RANKED = 2000
 #: Value of pairs that cannot be asked.
 NOT_ASKED = -1.0
+#: Range to which the probability of a wrong answer is clipped.
 RATES = (0.01, 0.4)
 
 Pair = tuple[int, int]
 
 
 class Candidates:
-    """All pairs by the information in their answers, for one state of what is known.
+    """All pairs, ranked by the information in their answers, given the answers so far.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ class Candidates:
         Returns
         -------
         list of pairs
-            The most informative first. While there are such, no row is in two questions, and no two
-            questions are about the same two cores.
+            The most informative first. As long as such pairs are left, no row is in two questions,
+            and no two questions are about the same two cores.
         """
         taken = list(pending)
         wanted = n + len(taken)
@@ -102,7 +103,7 @@ class Candidates:
         return taken[wanted - n :]
 
     def _fill(self, taken: list[Pair], wanted: int) -> None:
-        """Add pairs that share a core with others of the batch: first those of other rows."""
+        """Add pairs that share cores with others of the batch, those with new rows first."""
         ranked = self._ranked(N_RANKED + wanted * len(self._value))
         used = {row for pair in taken for row in pair}
         left = []
@@ -118,7 +119,7 @@ class Candidates:
         taken += [pair for pair in left if frozenset(pair) not in known][: wanted - len(taken)]
 
     def _ranked(self, n: int) -> list[Pair]:
-        """Return at least `n` pairs by decreasing value, if so many were not asked."""
+        """Return at least `n` pairs by decreasing value, or all that were not asked."""
         flat = self._value.ravel()
         at = np.flatnonzero(flat > max(_lower_bound(flat, n), NOT_ASKED))
         at = at[np.lexsort((at, -flat[at]))]
@@ -141,7 +142,7 @@ class Candidates:
 
 
 def _lower_bound(flat: Singles, n: int) -> float:
-    """Return a value that at least `n` entries reach, and not many more, from a sample of them."""
+    """Estimate from a sample a value that at least `n` entries exceed, and not many more."""
     if flat.size <= 16 * n:
         return NOT_ASKED
     step = max(1, flat.size // 200_000)

@@ -59,7 +59,7 @@ class OrdinalEmbedding(LearnedSpace):
         about three rows follow: ``log(1 + d²)``, as in t-STE, or d. "cv" compares both.
     features : {"ridge"} or None, default=None
         None learns from answers alone. "ridge" adds a ridge regression of the positions on `X`, so
-        rows with like features are near each other where answers do not say otherwise, and new rows
+        rows with similar features are near each other unless answers contradict that, and new rows
         have positions too.
     annotators : bool, default=True
         Whether each annotator has a slope: how closely the answers follow the distances.
@@ -69,7 +69,7 @@ class OrdinalEmbedding(LearnedSpace):
     lapse : float, default=0.05
         Share of answers that are random.
     max_iter : int, default=150
-        Maximum number of iterations; half as many once slopes are known.
+        Maximum number of iterations; half as many after the slopes have been estimated.
     random_state : int, RandomState or None, default=None
         Seed of the start, the folds, and the pivots of the features' kernel.
 
@@ -82,8 +82,8 @@ class OrdinalEmbedding(LearnedSpace):
     response_ : {"tste", "distance"}
         Form of the response.
     cv_scores_ : dict of (response, n_components) to float
-        Mean log-likelihood of a held-out answer for all that was compared; empty if both parameters
-        are given, or there are fewer than 10 answers.
+        Mean log-likelihood of a held-out answer for each combination that was compared; empty if
+        both parameters are given, or there are fewer than 10 answers.
     annotators_ : tuple of str
         Names of the annotators.
     annotator_slopes_ : ndarray of shape (n_annotators,)

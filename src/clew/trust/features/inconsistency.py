@@ -16,7 +16,7 @@ from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 __all__ = ["constraint_inconsistency"]
 
 ROWS_PER_BLOCK = 256
-#: Answers with which one is compared in a tree, on the average: of larger leaves a sample.
+#: Average number of answers with which one is compared in a tree; larger leaves are sampled.
 MAX_COMPARED = 100
 
 
@@ -61,8 +61,8 @@ def constraint_inconsistency(
     Notes
     -----
     Time O(T·n·√d·log n + T·n·l) and memory O(T·n) for n answers, T trees, d features and leaves
-    of l answers of one kind, at most 100 on the average: of larger leaves, a random sample of the
-    answers is compared, the same one for all, and sums are scaled. The answer itself takes part in
+    of l answers of one kind, at most 100 on average: if leaves are larger, each answer is compared
+    with the same random sample of answers, and sums are scaled. The answer itself takes part in
     the training, as in the paper; the out-of-bag vote (`out_of_bag_vote`) avoids that and finds
     more of the wrong answers.
 
@@ -135,7 +135,7 @@ def _inconsistency(
 def _sample(
     forest: Forest, leaf: NDArray[np.int32], random: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Choose the answers that all are compared with: all, unless leaves are very large."""
+    """Choose the answers that each is compared with: all answers, unless leaves are very large."""
     n_trees, n = leaf.shape
     size = np.bincount((leaf + forest.trees.offset[:-1, None]).ravel())
     mean_size = float((size.astype(np.float64) ** 2).sum() / (n_trees * n))

@@ -19,7 +19,7 @@ __all__ = ["MAX_WIDTH", "FeatureSpace", "Metric", "principal_axes"]
 Floats = NDArray[np.float64]
 Metric = Literal["euclidean", "cosine"]
 
-#: Wider features are replaced by so many principal components.
+#: Features of more than `MAX_WIDTH` columns are replaced by `N_COMPONENTS` principal components.
 MAX_WIDTH: Final = 256
 N_COMPONENTS: Final = 100
 #: Extra columns and power iterations of the randomized decomposition.
@@ -66,8 +66,8 @@ class FeatureSpace(NamedTuple):
 
         Notes
         -----
-        Sparse features are never made dense where they are wide: means are subtracted within the
-        products. Time O(nnz·r) and memory O((n + d)·r) for r components.
+        Wide sparse features are never made dense: means are subtracted within the products. Time
+        O(nnz·r) and memory O((n + d)·r) for r components.
         """
         is_wide = X.shape[1] > MAX_WIDTH
         if issparse(X) and not is_wide:

@@ -36,7 +36,7 @@ class GaussianMixture(Clusterer):
     """Fit Gaussians with full covariances by expectation maximization, started from k-means.
 
     scikit-learn's class of this name starts from its own `KMeans`, which sets the number of BLAS
-    threads of the whole process, and warns where it has not converged; the likelihood is the same.
+    threads of the whole process, and warns if it has not converged; the likelihood is the same.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class GaussianMixture(Clusterer):
 def _fitted(
     X: NDArray[np.float64], memberships: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Estimate Gaussians and memberships in turn; return the likelihood and the joint logs."""
+    """Estimate Gaussians and memberships in turn; return log-likelihood and log joint densities."""
     before = -np.inf
     for _ in range(MAX_ITER):
         joint = _log_joint(X, _components(X, memberships))

@@ -22,8 +22,8 @@ __all__ = ["HeldOutNumbers", "NumberScores", "clusterings_in_spaces", "highest"]
 
 Floats = NDArray[np.float64]
 
-#: Among asked answers, numbers are near ties if their log-likelihoods differ by less than this many
-#: standard errors; then the smallest is chosen.
+#: Two numbers of groups are nearly tied if their log-likelihoods differ by less than this many
+#: standard errors, computed from answers to asked questions; then the smaller one is chosen.
 NEAR_TIE = 0.75
 
 
@@ -33,7 +33,7 @@ def highest(scores: Mapping[int, float]) -> int:
 
 
 class NumberScores:
-    """Held-out log-likelihoods by number of groups, in all and of each asked answer."""
+    """Held-out log-likelihoods by number of groups: totals, and of each answer that was asked."""
 
     def __init__(self, folds: Sequence[Fold]) -> None:
         self._folds = folds
