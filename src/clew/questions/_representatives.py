@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import one_blas_thread
 from clew.cluster._kmeans import kmeans
+from clew.kernels.consensus import alternate_medoids
 from clew.questions._known import KnownPairs
 
 __all__ = ["Representatives"]
 
 MAX_ITER = 10
+N_STARTS = 5
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+#: Takes the data, a number and a seed; returns rows and groups.
+Choose = Callable[[Floats, int, int], tuple[Integers, Integers]]
 
 
 class Representatives(NamedTuple):
@@ -42,7 +51,7 @@ class Representatives(NamedTuple):
         X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
             Features or distances.
         metric : {"euclidean", "precomputed"}
-            What `X` is. Of distances, random rows are taken; each row follows the nearest.
+            What `X` is. Of distances, k-medoids up to 5,000 rows, and random rows of more.
         n : int
             Their number; if all rows, each stands for itself.
         seed : int
@@ -56,22 +65,14 @@ class Representatives(NamedTuple):
         if n == len(X):
             every = np.arange(n)
             return cls(every, every, np.ones(n, np.int64))
-        rows = np.sort(np.random.RandomState(seed).choice(len(X), n, replace=False))
+        choose: Choose = _centers
         if metric == "precomputed":
-            number = X[:, rows].argmin(axis=1)
-            number[rows] = np.arange(n)
-            return cls(rows.astype(np.int64), number, np.bincount(number, minlength=n))
-        with one_blas_thread():
-            run = kmeans(X, n, n_init=1, random_state=seed, init=X[rows], max_iter=MAX_ITER)
-        from_center = ((X - run.centers[run.labels]) ** 2).sum(axis=1)
-        order = np.lexsort((from_center, run.labels))
-        labels, first = np.unique(run.labels[order], return_index=True)
-        nearest = order[first]
-        by_row = np.argsort(nearest)
-        number = np.empty(n, np.int64)
-        number[labels[by_row]] = np.arange(len(labels))
-        groups = number[run.labels]
-        return cls(nearest[by_row], groups, np.bincount(groups, minlength=len(labels)))
+            choose = _medoids if len(X) <= ALL_PAIRS_ROWS else _random_rows
+        rows, labels = choose(X, n, seed)
+        used, number = np.unique(labels, return_inverse=True)
+        order = np.argsort(rows[used])
+        number = np.argsort(order)[number]
+        return cls(rows[used][order], number, np.bincount(number))
 
     def data(self, X: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
         """Return the features of the representatives, or the distances between them."""
@@ -84,3 +85,37 @@ class Representatives(NamedTuple):
     def known(self) -> KnownPairs:
         """Return what no answers imply about pairs of representatives."""
         return KnownPairs(len(self.rows), self.number)
+
+
+def _centers(X: Floats, n: int, seed: int) -> tuple[Integers, Integers]:
+    """Return the rows nearest to the centers of k-means, and the groups."""
+    starts = np.random.RandomState(seed).choice(len(X), n, replace=False)
+    with one_blas_thread():
+        run = kmeans(X, n, n_init=1, random_state=seed, init=X[starts], max_iter=MAX_ITER)
+    from_center = ((X - run.centers[run.labels]) ** 2).sum(axis=1)
+    order = np.lexsort((from_center, run.labels))
+    labels, first = np.unique(run.labels[order], return_index=True)
+    rows = np.zeros(n, np.int64)
+    rows[labels] = order[first]
+    return rows, run.labels
+
+
+def _medoids(D: Floats, n: int, seed: int) -> tuple[Integers, Integers]:
+    """Return the medoids with the smallest sum of distances, of several starts, and the groups."""
+    D = np.ascontiguousarray(D)
+    random, every, lowest = np.random.RandomState(seed), np.arange(len(D)), np.inf
+    for _ in range(N_STARTS):
+        medoids = random.choice(len(D), n, replace=False).astype(np.int64)
+        labels = alternate_medoids(D, medoids, 2 * MAX_ITER)
+        total = D[every, medoids[labels]].sum()
+        if total < lowest:
+            lowest, best = total, (medoids, labels.astype(np.int64))
+    return best
+
+
+def _random_rows(D: Floats, n: int, seed: int) -> tuple[Integers, Integers]:
+    """Return random rows, and for each row the nearest of them."""
+    rows = np.random.RandomState(seed).choice(len(D), n, replace=False).astype(np.int64)
+    labels = D[:, rows].argmin(axis=1)
+    labels[rows] = np.arange(n)
+    return rows, labels

@@ -43,7 +43,7 @@ class COBRA(PairStrategy):
     Notes
     -----
     Super-instances are the groups of k-means, and their representatives the rows nearest to the
-    means; for distances, those of random rows. When all representatives are compared, `ask`
+    means; for distances, those of k-medoids. When all representatives are compared, `ask`
     returns nothing. Probabilities given to `start` are not used.
 
     A question takes at most O(m²) for m super-instances; memory 2·m² bytes.
