@@ -107,6 +107,18 @@ def test_what_pandas_writes_is_read(read, index, tmp_path):
     assert found.frame.shape == (5, 3)
 
 
+def test_an_index_beside_a_column_of_ids_is_left_out(read, tmp_path):
+    frame = pd.DataFrame({"id": list("vwxyz"), "a": np.arange(5.0)})
+    frame.to_csv(tmp_path / "p.csv")
+    found = read_table(tmp_path / "p.csv")
+    assert (found.ids, list(found.frame)) == (list("vwxyz"), ["a"])
+    assert "the first column, without a name, counts the rows and is left out" in found.notes
+    frame.index = [7, 3, 5, 1, 0]
+    frame.to_csv(tmp_path / "p.csv")
+    with pytest.raises(FileFormatError, match=r"position 0 .* has no name"):
+        read_table(tmp_path / "p.csv")
+
+
 def test_line_by_which_excel_knows_the_separator(read):
     table = read("sep=;\r\nid;a\r\nx;1\r\ny;2\r\n")
     assert (table.ids, table.frame["a"].tolist(), table.lines) == (["x", "y"], [1, 2], [3, 4])

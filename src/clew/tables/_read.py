@@ -23,6 +23,7 @@ GZIP_MARK = b"\x1f\x8b"
 PARQUET_MARK = b"PAR1"
 #: Name under which pandas saves an index that has none.
 PANDAS_INDEX = "__index_level_0__"
+COUNTS_ROWS = "the first column, without a name, counts the rows and is left out"
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,9 @@ def _from_text(text: TextTable, wanted: Columns) -> Table:
     if at > 0 and not text.names[at] and text.frame([at], []).isna().all(axis=None):
         wanted = replace(wanted, drop=(*wanted.drop, str(at)))
         notes.append("the last column, without a name, is empty and is left out")
+    if _is_index_beside_ids(text, wanted):
+        wanted = replace(wanted, drop=(*wanted.drop, "0"))
+        notes.append(COUNTS_ROWS)
     id_at, kept = _chosen(text.names, wanted)
     frame = text.frame(kept, [] if id_at is None else [id_at])
     for column in kept:
@@ -182,6 +186,15 @@ def _from_text(text: TextTable, wanted: Columns) -> Table:
             frame[column] = numbers
             notes.append(f"column {text.names[column]!r}: {note}")
     return _table(frame, text.names, id_at, kept, text.lines, notes)
+
+
+def _is_index_beside_ids(text: TextTable, wanted: Columns) -> bool:
+    """Whether pandas wrote its index in front of a table that has a column of ids."""
+    has_ids = wanted.id_column is not None or "id" in map(str.lower, text.names)
+    if not has_ids or text.names[0] or wanted.columns is not None:
+        return False
+    first = text.frame([], [0])[0]
+    return first.tolist() == [str(row) for row in range(len(first))]
 
 
 def _from_frame(frame: pd.DataFrame, wanted: Columns) -> Table:
@@ -249,8 +262,7 @@ def _table(
     ids = ["" if none else str(one).strip() for one, none in zip(column, gone, strict=True)]
     if not names[id_at]:
         if ids == [str(row) for row in range(len(ids))]:
-            note = "the first column, without a name, counts the rows and is left out"
-            return Table(features, None, None, lines, (*notes, note))
+            return Table(features, None, None, lines, (*notes, COUNTS_ROWS))
         notes = [*notes, "the first column, without a name, is taken for the ids"]
     check_ids(ids, lines)
     return Table(features, ids, names[id_at], lines, tuple(notes))
