@@ -11,7 +11,6 @@ import pytest
 from clew.cli import _progress
 from clew.cli._compilation import PARTS, compile_kernels
 from clew.cli._progress import Words
-from clew.cli.cluster import METHODS
 
 PCK = ("cluster", "X.npy", "-k", "3", "--method", "pckmeans", "-o", "g.csv")
 
@@ -54,13 +53,6 @@ def test_compilation_is_announced_once(X, tmp_path):
     ]  # fmt: skip
     assert said[0].count("compiling, once per installation") == 1
     assert "compiling" not in said[1]
-
-
-def test_every_method_with_kernels_is_compiled():
-    compiled = {method for part in PARTS for method in part}
-    # Guided clustering and E2CP are compiled in parts; spectral clustering has no kernel.
-    assert set(METHODS) - compiled == {"guided", "e2cp", "spectral"}
-    assert compiled - set(METHODS) == {"groups", "diffusion"}
 
 
 @pytest.mark.slow

@@ -1,4 +1,7 @@
-"""Compiles the kernels of all methods, so that no later run has to."""
+"""Compiles all kernels, so that no later run has to.
+
+A new kernel needs a line in `PARTS`: a small fit that calls it. tests/house fails without it.
+"""
 
 from __future__ import annotations
 
@@ -7,60 +10,135 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from typing import Any, NamedTuple
 
-__all__ = ["compile_kernels"]
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 
-#: Methods that share kernels are compiled in one process; the longest work comes first.
-PARTS = (
-    ("clustrf", "coprf"),
-    ("copkmeans", "pckmeans", "mpckmeans"),
-    ("groups",),
-    ("itml", "sklr", "diffusion"),
-    ("dcrc",),
-    ("linkage",),
+from clew.answers import DIFFERENT
+from clew.cli._models import build_model
+from clew.cluster import (
+    HACC,
+    CorrelationClustering,
+    GuidedClustering,
+    PCKMeans,
+    consensus_probabilities,
 )
+from clew.constraints import Constraints
+from clew.graphs import local_scale_graph
+from clew.similarity import E2CP, ClustRF, DominantNeighbors, OrdinalEmbedding
+from clew.similarity.graphs import Propagation
+from clew.trust import constraint_inconsistency
+
+__all__ = ["PARTS", "Problem", "compile_kernels", "run_part"]
+
 N_ROWS, N_GROUPS = 150, 3
 
 
+class Problem(NamedTuple):
+    """A few rows, and answers about them."""
+
+    X: NDArray[np.float64]
+    right: Constraints
+    """Pairs, all of them right."""
+    apart: Constraints
+    """Cannot-links, all of them right, many for each row."""
+    pairs: Constraints
+    """Pairs, some of them wrong."""
+    mixed: Constraints
+    """Answers of all kinds."""
+
+    @classmethod
+    def small(cls) -> Problem:
+        """Draw the problem that is used to compile."""
+        y = np.arange(N_ROWS) % N_GROUPS
+        X = np.random.RandomState(0).normal(size=(N_ROWS, 4)) + 4 * y[:, None]
+        pairs = Constraints.from_labels(y, N_ROWS, error=0.1, random_state=0)
+        triples = Constraints.from_labels(y, n_triplets=20, n_odd_one_out=20, random_state=0)
+        right = Constraints.from_labels(y, N_ROWS, random_state=0)
+        many = Constraints.from_labels(y, 4 * N_ROWS, random_state=0)
+        apart = many.select(pairs=many.pair_answers == DIFFERENT)
+        return cls(X, right, apart, pairs, pairs + triples)
+
+
+def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
+    """Return a fit by a method of ``clew cluster``, to some answers of the problem."""
+
+    def fit(problem: Problem) -> object:
+        model = build_model(name, N_GROUPS, n_trees=20)
+        return model.fit(problem.X, constraints=getattr(problem, answers, None))
+
+    return fit
+
+
+#: Small fits that call every kernel between them. Those of one part share kernels, and run in one
+#: process; the parts that take longest come first.
+PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
+    (
+        _method("clustrf", "none"),
+        _method("coprf"),
+        lambda p: ClustRF(20).fit(p.X).kneighbors_graph(20),
+        lambda p: ClustRF(20).fit(p.X).apply(p.X),
+        lambda p: constraint_inconsistency(p.X, p.pairs, n_trees=20),
+    ),
+    (
+        _method("copkmeans", "right"),
+        _method("copkmeans", "apart"),
+        _method("pckmeans"),
+        _method("mpckmeans"),
+        # Two rows that differ, in three groups, one of which becomes empty.
+        lambda p: PCKMeans(N_GROUPS).fit(p.X[:2].repeat(N_ROWS // 2, 0), constraints=p.pairs),
+    ),
+    (
+        # The steps of guided clustering, without its forests.
+        lambda p: _guided().fit(p.X, constraints=p.mixed),
+        lambda p: _guided(scale="anchors", n_anchors=50).fit(p.X, constraints=p.mixed),
+        lambda p: Propagation(local_scale_graph(p.X, 10)).fast_affinity(p.pairs),
+    ),
+    (
+        _method("itml"),
+        _method("sklr", "mixed"),
+        lambda p: E2CP(form="sparse").fit(p.X, constraints=p.pairs),
+    ),
+    (_method("dcrc", "mixed"),),
+    (
+        _method("linkage", "right"),
+        lambda p: HACC(N_GROUPS, n_runs=2).fit(p.X, constraints=p.right),
+        lambda p: consensus_probabilities(p.X, N_GROUPS, n_runs=2, method="kmedoids"),
+    ),
+    (lambda p: CorrelationClustering().fit(p.X, constraints=p.apart),),
+    (lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),),
+    (lambda p: DominantNeighbors().fit(p.X),),
+)
+
+
+def _guided(**parameters: Any) -> GuidedClustering:
+    pool = [("k-means", KMeans(N_GROUPS))]
+    return GuidedClustering(N_GROUPS, pool=pool, random_state=0, **parameters)
+
+
 def compile_kernels(advance: Callable[[int, int], None]) -> None:
-    """Fit every method to a small problem, several at once in separate processes.
+    """Run all fits, several at once in separate processes.
 
     Parameters
     ----------
     advance : callable
         Called after each part with the number of parts done and of all.
     """
-    n_workers = min(os.cpu_count() or 1, len(PARTS))
+    n_parts = len(PARTS)
+    n_workers = min(os.cpu_count() or 1, n_parts)
     with ProcessPoolExecutor(n_workers, mp_context=get_context("spawn")) as pool:
-        for done, part in enumerate(as_completed(pool.submit(_fit, p) for p in PARTS), start=1):
+        parts = [pool.submit(run_part, at) for at in range(n_parts)]
+        for done, part in enumerate(as_completed(parts), start=1):
             part.result()
-            advance(done, len(PARTS))
+            advance(done, n_parts)
 
 
-def _fit(methods: tuple[str, ...]) -> None:
-    """Fit some methods, each to answers of kinds that it takes."""
-    import numpy as np
-    from sklearn.cluster import KMeans
-
-    from clew.cli._models import build_model
-    from clew.cluster import GuidedClustering
-    from clew.constraints import Constraints
-    from clew.similarity import E2CP
-
-    y = np.arange(N_ROWS) % N_GROUPS
-    X = np.random.RandomState(0).normal(size=(N_ROWS, 4)) + 4 * y[:, None]
-    right = Constraints.from_labels(y, N_ROWS, random_state=0)
-    pairs = Constraints.from_labels(y, N_ROWS, error=0.1, random_state=0)
-    triples = Constraints.from_labels(y, n_triplets=20, n_odd_one_out=20, random_state=0)
-    answers = {"clustrf": None, "copkmeans": right, "linkage": right}
-    answers |= dict.fromkeys(("groups", "dcrc", "sklr"), pairs + triples)
-    made = {
-        # The steps of guided clustering, without its forests.
-        "groups": GuidedClustering(N_GROUPS, pool=[("kmeans", KMeans(N_GROUPS))], random_state=0),
-        "diffusion": E2CP(form="sparse"),
-    }
-    for method in methods:
-        model = made.get(method) or build_model(method, N_GROUPS, n_trees=20)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X, constraints=answers.get(method, pairs))
+def run_part(at: int) -> None:
+    """Run the fits of one part."""
+    problem = Problem.small()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for fit in PARTS[at]:
+            fit(problem)

@@ -1,0 +1,41 @@
+"""`clew compile` compiles every kernel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+#: Runs what `clew compile` runs, and prints the kernels that were not called. A kernel that another
+#: one calls is loaded with it.
+PROGRAM = """
+import importlib, pkgutil
+from numba.core.dispatcher import Dispatcher
+import clew.kernels
+from clew.cli._compilation import PARTS, run_part
+
+for at in range(len(PARTS)):
+    run_part(at)
+kernels = {}
+for found in pkgutil.walk_packages(clew.kernels.__path__, "clew.kernels."):
+    for name, member in vars(importlib.import_module(found.name)).items():
+        if isinstance(member, Dispatcher):
+            kernels[member.py_func.__module__ + "." + member.py_func.__name__] = member
+called, new = set(), [name for name, member in kernels.items() if member.signatures]
+while new:
+    function = kernels[name := new.pop()].py_func
+    called.add(name)
+    for inner in map(function.__globals__.get, function.__code__.co_names):
+        if isinstance(inner, Dispatcher):
+            other = inner.py_func.__module__ + "." + inner.py_func.__name__
+            new += [other] if other not in called else []
+print(*sorted(kernels.keys() - called), sep="\\n")
+"""
+
+
+def test_every_kernel_is_compiled() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    missing = done.stdout.split()
+    assert not missing, "add a fit that calls them to PARTS of clew/cli/_compilation.py"
