@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import KMeans
 
 from clew.answers import DIFFERENT
@@ -27,19 +28,29 @@ from clew.cluster import (
 )
 from clew.constraints import Constraints
 from clew.graphs import local_scale_graph
-from clew.similarity import E2CP, ClustRF, DominantNeighbors, OrdinalEmbedding
+from clew.oracles import SimulatedOracle
+from clew.questions import ExpectedChange, Guided, Strategy
+from clew.similarity import (
+    E2CP,
+    ClustRF,
+    DistLQP,
+    DominantNeighbors,
+    OrdinalEmbedding,
+    ShortestPaths,
+)
 from clew.similarity.graphs import Propagation
 from clew.trust import constraint_inconsistency
 
 __all__ = ["PARTS", "Problem", "compile_kernels", "run_part"]
 
-N_ROWS, N_GROUPS = 150, 3
+N_ROWS, N_GROUPS, N_ASKED = 150, 3, 5
 
 
 class Problem(NamedTuple):
     """A few rows, and answers about them."""
 
     X: NDArray[np.float64]
+    y: NDArray[np.int64]
     right: Constraints
     """Pairs, all of them right."""
     apart: Constraints
@@ -59,7 +70,7 @@ class Problem(NamedTuple):
         right = Constraints.from_labels(y, N_ROWS, random_state=0)
         many = Constraints.from_labels(y, 4 * N_ROWS, random_state=0)
         apart = many.select(pairs=many.pair_answers == DIFFERENT)
-        return cls(X, right, apart, pairs, pairs + triples)
+        return cls(X, y, right, apart, pairs, pairs + triples)
 
 
 def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
@@ -107,6 +118,11 @@ PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
         lambda p: HACC(N_GROUPS, n_runs=2).fit(p.X, constraints=p.right),
         lambda p: consensus_probabilities(p.X, N_GROUPS, n_runs=2, method="kmedoids"),
     ),
+    (lambda p: _asked(Guided(random_state=0), p), lambda p: _asked(ExpectedChange(N_GROUPS), p)),
+    (
+        lambda p: DistLQP().fit(squareform(pdist(p.X)), constraints=p.pairs),
+        lambda p: ShortestPaths().fit(squareform(pdist(p.X)), constraints=p.pairs),
+    ),
     (lambda p: CorrelationClustering().fit(p.X, constraints=p.apart),),
     (lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),),
     (lambda p: DominantNeighbors().fit(p.X),),
@@ -116,6 +132,15 @@ PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
 def _guided(**parameters: Any) -> GuidedClustering:
     pool = [("k-means", KMeans(N_GROUPS))]
     return GuidedClustering(N_GROUPS, pool=pool, random_state=0, **parameters)
+
+
+def _asked(strategy: Strategy, problem: Problem) -> NDArray[np.int64]:
+    """Ask and answer questions; some are about a group of several rows then."""
+    strategy.start(problem.X)
+    oracle = SimulatedOracle(problem.y, origin="asked", random_state=0)
+    for _ in range(N_ASKED):
+        strategy.tell(oracle.answer_all(strategy.ask(2)))
+    return strategy.labels()
 
 
 def compile_kernels(advance: Callable[[int, int], None]) -> None:
