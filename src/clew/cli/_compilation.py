@@ -20,10 +20,13 @@ from sklearn.cluster import KMeans
 from clew.answers import DIFFERENT
 from clew.cli._models import build_model
 from clew.cluster import (
+    CLARANS,
     HACC,
     CorrelationClustering,
+    FastPAM,
     GuidedClustering,
     PCKMeans,
+    Subclustering,
     consensus_probabilities,
 )
 from clew.constraints import Constraints
@@ -86,6 +89,8 @@ def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
 #: Small fits that call every kernel between them. Those of one part share kernels, and run in one
 #: process; the parts that take longest come first.
 PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
+    (lambda p: _asked(Guided(random_state=0), p),),
+    (lambda p: _asked(ExpectedChange(N_GROUPS), p),),
     (
         _method("clustrf", "none"),
         _method("coprf"),
@@ -118,10 +123,16 @@ PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
         lambda p: HACC(N_GROUPS, n_runs=2).fit(p.X, constraints=p.right),
         lambda p: consensus_probabilities(p.X, N_GROUPS, n_runs=2, method="kmedoids"),
     ),
-    (lambda p: _asked(Guided(random_state=0), p), lambda p: _asked(ExpectedChange(N_GROUPS), p)),
     (
         lambda p: DistLQP().fit(squareform(pdist(p.X)), constraints=p.pairs),
         lambda p: ShortestPaths().fit(squareform(pdist(p.X)), constraints=p.pairs),
+    ),
+    (
+        lambda p: Subclustering(N_GROUPS, size=5).fit(p.X),
+        lambda p: Subclustering(N_GROUPS, size=5, swaps="best").fit(p.X),
+        lambda p: FastPAM(N_GROUPS).fit(p.X),
+        lambda p: FastPAM(N_GROUPS, swaps="best").fit(p.X),
+        lambda p: CLARANS(N_GROUPS).fit(p.X),
     ),
     (lambda p: CorrelationClustering().fit(p.X, constraints=p.apart),),
     (lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),),
