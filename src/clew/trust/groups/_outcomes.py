@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew._parallel import blocks
 from clew._validation import check_rectangular
 from clew.answers import CODES, DONT_KNOW, KINDS, Kind
 from clew.constraints import AnswerTable, Constraints, Support, check_constraints
@@ -25,14 +26,19 @@ __all__ = [
     "answer_likelihoods",
     "answered_rows",
     "as_outcome_probabilities",
+    "blocks_of_questions",
     "co_membership",
     "informative_tables",
     "outcome_probabilities",
+    "outcomes_of_rows",
     "some_names",
 ]
 
 #: Groups of rows, (m,), -1 for none; or probabilities of groups, (m, n_groups).
 Memberships = NDArray[np.int64] | NDArray[np.float64]
+
+#: Memberships of the rows of questions are gathered for so many entries at once.
+MAX_ENTRIES = 500_000
 
 ALL_KINDS: Final = Support(pairs=True, triplets=True, odd_one_out=True, dont_know=True)
 
@@ -116,6 +122,37 @@ def outcome_probabilities(kind: Kind, of_rows: Sequence[Memberships]) -> NDArray
     """Return the probabilities of the outcomes, (m, n_outcomes); see `co_membership`."""
     # Rounding may make some slightly negative.
     return np.maximum(co_membership(of_rows) @ OUTCOMES[kind].T, 0.0)
+
+
+def blocks_of_questions(n_questions: int, memberships: Memberships) -> list[tuple[int, int]]:
+    """Cut questions into blocks for which the memberships of their rows are gathered at once."""
+    n_groups = memberships.shape[1] if memberships.ndim == 2 else 1
+    return blocks(n_questions, max(MAX_ENTRIES // n_groups, 1))
+
+
+def outcomes_of_rows(
+    kind: Kind, memberships: Memberships, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the probabilities of the outcomes of questions, by the rows of each.
+
+    Parameters
+    ----------
+    kind : {"pair", "triplet", "odd_one_out"}
+        Kind of the questions.
+    memberships : ndarray of shape (n_places,) or (n_places, n_groups)
+        Groups, or probabilities of groups.
+    rows : ndarray of shape (m, 2) or (m, 3), int64
+        Places of the rows of each question in `memberships`.
+
+    Returns
+    -------
+    ndarray of shape (m, n_outcomes)
+    """
+    found = np.empty((len(rows), len(OUTCOMES[kind])))
+    for start, end in blocks_of_questions(len(rows), memberships):
+        of_rows = [memberships[of_position] for of_position in rows[start:end].T]
+        found[start:end] = outcome_probabilities(kind, of_rows)
+    return found
 
 
 class _Matrices(Protocol):

@@ -21,7 +21,7 @@ from clew.trust.groups._outcomes import (
     answered_rows,
     as_outcome_probabilities,
     informative_tables,
-    outcome_probabilities,
+    outcomes_of_rows,
     some_names,
 )
 from clew.trust.groups._shrinkage import (
@@ -357,4 +357,4 @@ class ConfusionMatrices(Estimator):
 
 
 def _outcomes(table: AnswerTable, q: Memberships) -> NDArray[np.float64]:
-    return outcome_probabilities(table.kind, [q[rows] for rows in table.rows.T])
+    return outcomes_of_rows(table.kind, q, table.rows)

@@ -21,6 +21,7 @@ from clew.trust.groups._outcomes import (
     Memberships,
     answer_likelihoods,
     answered_rows,
+    blocks_of_questions,
     outcome_probabilities,
 )
 from clew.trust.groups.confusion import ConfusionMatrices
@@ -180,8 +181,8 @@ def answer_posterior(
     `DCRC` takes answers as hard (`epsilon` 0), memberships are not such products, and an answer may
     still support itself.
 
-    Time and memory O(A·K) for A answers and K groups, O(A) for labels; "belief_propagation" takes
-    some tens of iterations of that time.
+    Time O(A·K) for A answers and K groups, O(A) for labels; "belief_propagation" takes some tens of
+    iterations of that time. Memory O(A) beside the memberships: answers are judged in blocks.
 
     Examples
     --------
@@ -252,7 +253,25 @@ def _judged(
     *,
     is_forced: bool,
 ) -> Judged:
-    """Apply Bayes' rule to the outcomes for which each answer is wrong."""
+    """Apply Bayes' rule to the outcomes for which each answer is wrong, in blocks of answers."""
+    parts = [
+        _judged_block(table.take(block), q, likelihoods[block], inference, is_forced=is_forced)
+        for start, end in blocks_of_questions(len(table), q)
+        for block in [np.arange(start, end)]
+    ]
+    if not parts:
+        return Judged(np.empty(0), np.empty(0, np.int64))
+    return Judged(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _judged_block(
+    table: AnswerTable,
+    q: Memberships,
+    likelihoods: Floats,
+    inference: Inference | None,
+    *,
+    is_forced: bool,
+) -> Judged:
     of_rows = [q[rows] for rows in table.rows.T]
     if inference is not None and q.ndim == 2:
         probabilities = [of.astype(np.float64, copy=False) for of in of_rows]

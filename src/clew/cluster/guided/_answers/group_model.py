@@ -10,7 +10,7 @@ from clew.cluster.guided._refinement.refinement import TiedRows
 from clew.constraints import Constraints
 from clew.kernels.belief_propagation import propagate_beliefs, update_all_messages
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import OUTCOMES, answer_likelihoods, outcome_probabilities
+from clew.trust.groups._outcomes import OUTCOMES, answer_likelihoods, outcomes_of_rows
 from clew.trust.groups._shrinkage import expected_counts
 
 __all__ = ["groups_of_answers"]
@@ -104,9 +104,7 @@ def _expected(
     }
     total = 0.0
     for table, ends in zip(tied.tables, tied.ends, strict=True):
-        outcomes = outcome_probabilities(
-            table.kind, [cavities[of_position] for of_position in ends]
-        )
+        outcomes = outcomes_of_rows(table.kind, cavities, ends.T)
         joint = outcomes * answer_likelihoods(confusion, table, known)
         whole = np.maximum(joint.sum(axis=1), 1e-300)
         total += float(table.weights @ np.log(whole))
