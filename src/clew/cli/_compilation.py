@@ -32,7 +32,7 @@ from clew.cluster import (
 from clew.constraints import Constraints
 from clew.graphs import local_scale_graph
 from clew.oracles import SimulatedOracle
-from clew.questions import ExpectedChange, Guided, Strategy
+from clew.questions import ExpectedChange, Guided, Margin, Strategy
 from clew.similarity import (
     E2CP,
     ClustRF,
@@ -91,6 +91,7 @@ def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
 PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
     (lambda p: _asked(Guided(random_state=0), p),),
     (lambda p: _asked(ExpectedChange(N_GROUPS), p),),
+    (lambda p: _asked(Margin(random_state=0), p),),
     (
         _method("clustrf", "none"),
         _method("coprf"),
