@@ -88,7 +88,8 @@ def guarded_fit(fit: F) -> F:
                 self.__dict__.clear()
             for name in self.__dict__.keys() - before.keys():
                 del self.__dict__[name]
-            # After `partial_fit` nothing is missing for a moment: another thread may read it.
+            # Old attributes are never missing, even for a moment, as another thread may read them
+            # while `partial_fit` fails.
             self.__dict__.update(before)
             raise
 

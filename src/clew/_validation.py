@@ -150,7 +150,8 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> N
 def seems_distances(X: Any) -> bool:
     """Whether a matrix is square, symmetric and 0 or more, with zeros on its diagonal.
 
-    All of it up to rounding. Matrices of zeros, of fewer than three rows, and sparse ones are not.
+    Rounding errors are tolerated. False for zeros only, for fewer than three rows, and for sparse
+    matrices.
     """
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[0] != X.shape[1] or len(X) < 3:
         return False
@@ -185,8 +186,8 @@ def warn_of_distances(estimator: BaseEstimator, X: Any) -> None:
 def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
     """Call scikit-learn's `validate_data`, which also stores number and names of the columns.
 
-    It replaces the warning filters of the whole process while it converts arrays. A lock keeps two
-    threads from doing so at once: the filters of one of them could stay.
+    `validate_data` replaces the warning filters of the whole process while it converts arrays. A
+    lock keeps two threads from doing so at once, which could leave the filters of one in place.
 
     Returns
     -------

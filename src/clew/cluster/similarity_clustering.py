@@ -98,11 +98,11 @@ class SimilarityClustering(ConstrainedClusterer):
     Answers have an effect through the similarity only, so groups may violate them.
 
     If `SpectralClustering` has ``n_neighbors="auto"`` and there are answers, several graphs are
-    tried: the usual one, those of 10 and 20 neighbors, and that of a tenth of the rows (of 50
-    neighbors above 5,000 rows). Another graph replaces the usual one if the log-likelihood of the
-    answers (`clew.metrics.answer_log_likelihood`) is higher by more than 1. An alternative of the
-    similarity, which `COPRF` has, replaces it if the log-likelihood is higher by more than 4. The
-    graph of `E2CP` and of other similarities that are graphs is used as it is.
+    tried: the usual one, those with 10 and 20 neighbors, and that with a tenth of the rows as
+    neighbors (with 50 neighbors above 5,000 rows). Another graph replaces the usual one if the
+    log-likelihood of the answers (`clew.metrics.answer_log_likelihood`) is higher by more than 1.
+    `COPRF` offers an alternative similarity, which is used if the log-likelihood is higher by more
+    than 4. The graph of `E2CP` and of other similarities that are graphs is used as it is.
 
     Up to 5,000 rows the clusterer gets the dense affinity. Above, `SpectralClustering` gets a
     sparse graph of the nearest rows, and no dense matrix is made.

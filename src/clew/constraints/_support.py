@@ -23,9 +23,9 @@ class Support(NamedTuple):
     pairs : bool, default=False
         Must-links and cannot-links.
     triplets : bool, default=False
-        Triplets, of any answer.
+        Triplets, whatever the answer.
     odd_one_out : bool, default=False
-        Odd-one-out answers, of any answer.
+        Odd-one-out answers, "none differs" and don't-know among them.
     dont_know : bool, default=False
         Don't-knows about pairs; most methods accept and ignore them.
     """

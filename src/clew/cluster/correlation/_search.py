@@ -34,11 +34,12 @@ ROUNDS, SWEEPS = 20, 20
 FEW_GROUPS, LARGE_GROUP = 64, 8
 #: If answers name fewer than this many rows a group, `n_clusters` does not bind these rows.
 FEW_EACH = 3
-#: Annealing needs at most so many rows, and at least so many asked pairs a row on the average.
+#: Annealing is used for at most this number of rows, and at least this mean number of asked pairs
+#: per row.
 ANNEALED_ROWS, LEAST_DEGREE = 20_000, 3
-#: Numbers of groups to anneal with, three times each; if the number is given, how many times.
+#: Numbers of groups to anneal with, three times each; number of times if the number is given.
 FEW, RESTARTS = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25), 20
-#: Least adjusted Rand index of the best partition and of another start's.
+#: Least adjusted Rand index between the best partition and the most similar one of another start.
 LEAST_AGREEMENT = 0.3
 TEMPERATURES = np.geomspace(4.0, 0.3, 60)
 
@@ -61,7 +62,7 @@ class Evidence(NamedTuple):
     no_prior: float
     """Prior log-odds of a pair that was not asked."""
     attraction: float = 1.0
-    """Weight of the prior by which large groups attract, 0 or 1."""
+    """Weight of the prior by which large groups attract rows, 0 or 1."""
 
     @property
     def scoring(self) -> Scoring:
@@ -214,7 +215,7 @@ def greedy_merges(
         groups,
         scores,
     )
-    # A group was merged into one that was merged later: the last one first.
+    # From the last merge to the first, because a group may be merged after others joined it.
     for kept, ended in groups[:n_merges][::-1].tolist():
         into[ended] = into[kept]
     return _relabeled(into[labels]), Merges(groups[:n_merges], scores[:n_merges])
@@ -293,7 +294,7 @@ def _spanning_tree(
         Parents.
     """
     n = len(labels)
-    # The larger the evidence the shorter, and positive, because sparse zeros are no edges.
+    # Larger evidence is a shorter edge. Lengths are positive, because sparse zeros are no edges.
     length = 1.0 + strength.max(initial=0.0) - strength
     tree = minimum_spanning_tree(csr_array(coo_array((length, (first, second)), shape=(n, n))))
     part = connected_components(tree, directed=False)[1]

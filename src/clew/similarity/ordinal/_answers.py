@@ -34,8 +34,8 @@ class DistinctAnswers(NamedTuple):
     """Answers of one kind; equal ones are merged."""
 
     rows: Integers
-    """(m, 2) or (m, 3). Triplet: the head, the nearer and the farther row. Odd-one-out: the two
-    others, the smaller first, and the odd one. Pair: the smaller row first."""
+    """(m, 2) or (m, 3). Triplet: the first row of the question, the nearer and the farther row.
+    Odd-one-out: the two others, the smaller first, and the odd one. Pair: the smaller row first."""
     is_same: NDArray[np.bool_]
     """Of pairs, whether the answer is "same"; True for the other kinds. (m,)"""
     annotators: Integers
@@ -189,7 +189,7 @@ def _merged(
 
 
 def _balanced(pairs: DistinctAnswers) -> tuple[DistinctAnswers, float]:
-    """Weight pairs so that both answers count alike, and return the log-odds that this adds."""
+    """Give "same" and "different" equal total weight; also return the log-odds that this adds."""
     total = float(pairs.weights.sum())
     if total == 0:
         return pairs, 0.0

@@ -64,7 +64,7 @@ def validated_rows(kind: str, rows: Any, n_samples: int) -> tuple[Kind, Integers
     Raises
     ------
     InvalidConstraintsError
-        If the kind is unknown, or rows are no integers, out of range, or of the wrong shape.
+        If the kind is unknown, or rows are not integers, out of range, or of the wrong shape.
     """
     known, array = as_kind(kind), np.asarray(rows)
     if array.size == 0:

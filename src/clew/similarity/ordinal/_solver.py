@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 #: Prior variances of the part of a row's position that its features explain, and of the rest.
 FEATURE_VARIANCE, REST_VARIANCE = 1.0, 0.1
-#: Share of the start that is left for the rest where features explain a part.
+#: Factor of the starting positions in the part of the weights that features do not explain.
 REST_OF_START = 0.5
 #: Ridge of the regression of the start on features.
 START_RIDGE = 0.1
@@ -111,7 +111,7 @@ def fit_positions(
     features : ndarray of shape (n_rows, n_features) or None
         Features that explain a part of the positions.
     settings : Settings
-        Everything else.
+        Parameters of the solver.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def _by_blocks(
 
 
 def _block(answers: OrdinalAnswers, at: int, n_blocks: int) -> OrdinalAnswers:
-    """Return the same share of every kind."""
+    """Return one block, which has the same share of the answers of every kind."""
     tables = []
     for table in answers.tables:
         edges = np.linspace(0, len(table.rows), n_blocks + 1).astype(int)

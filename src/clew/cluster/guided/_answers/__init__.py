@@ -1,1 +1,1 @@
-"""Groups from answers alone: in spaces of answers, by belief propagation, and identities."""
+"""Groups from answers alone: in embeddings of answers, by belief propagation, as identities."""

@@ -1,1 +1,1 @@
-"""What members read: features or coordinates of distances, and views of them."""
+"""The features that members are fitted to, given or computed from distances, in several views."""
