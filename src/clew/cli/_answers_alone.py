@@ -1,4 +1,4 @@
-"""Rows without a file of their own, as answers name them."""
+"""The rows to group where no file holds them: those that the answers name."""
 
 from __future__ import annotations
 

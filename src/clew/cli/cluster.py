@@ -50,7 +50,7 @@ METHODS_OF = {
     "save": ("guided",),
 }
 METHOD_HELP = """\
-guided joins many clusterings, weighted by how well they predict held-out answers. coprf and e2cp
+guided combines clusterings, weighted by how well they predict held-out answers. coprf and e2cp
 learn a similarity from features and answers. pckmeans and mpckmeans are k-means with a penalty for
 each violated answer. copkmeans and linkage satisfy all answers. sklr learns a kernel and itml a
 metric, for k-means. dcrc fits a discriminative model. clustrf and spectral take no answers. Only
@@ -99,8 +99,8 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     "--report",
     type=OUTPUT,
     metavar="REPORT.html",
-    help="Where to write a page to read: the groups by their most typical rows, which rows are "
-    "together, doubtful rows and answers with reasons.",
+    help="Where to write a report as a web page: the groups with their most typical rows, which "
+    "rows are together, and doubtful rows and answers with reasons.",
 )
 @click.option(
     "--save",
@@ -162,9 +162,9 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Group the rows of a file.
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
-    a table may hold numbers, categories, dates and free text, with gaps. With --distances the file
-    holds distances between the rows. Without a file, answers alone group the rows that they
-    name. Writes a table with id, cluster, confidence, doubtful,
+    a table may hold numbers, categories, dates and free text; values may be missing. With
+    --distances the file holds distances between the rows. Without a file, the rows that answers
+    name are grouped by the answers alone. Writes a table with id, cluster, confidence, doubtful,
     doubt_reason and n_answers.
 
     \b

@@ -27,11 +27,11 @@ def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
     Returns
     -------
     int
-        Violated are: a must-link between groups; a cannot-link within a group; "a is more like b"
-        where a shares a group with c and not with b; an odd-one-out answer where another row, or
-        none, differs; "none differs" where two of the rows are apart. An answer to a question that
-        the groups leave open, such as a triplet within one group, is not violated, and don't-know
-        never is.
+        These answers are violated: a must-link between groups; a cannot-link within a group; "a is
+        more like b" if a shares a group with c and not with b; an odd-one-out answer if another
+        row, or none, is in a different group; "none differs" if two of the rows are in different
+        groups. An answer to a question that the groups do not decide, such as a triplet within one
+        group, is not violated, and don't-know never is.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def violations(
     pairs = TRUTH["pair"](groups, constraints.pairs)
     triplets = TRUTH["triplet"](groups, constraints.triplets)
     odd = TRUTH["odd_one_out"](groups, constraints.odd_one_out)
-    # Rows of three groups leave open which is odd, but violate "none differs".
+    # Rows of three groups do not decide which is odd, but violate "none differs".
     some_differ = (odd == DONT_KNOW) & (constraints.odd_one_out_answers == NONE_DIFFERS)
     return (
         _differ(pairs, constraints.pair_answers),

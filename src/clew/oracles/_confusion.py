@@ -34,7 +34,8 @@ def from_rates(
     Raises
     ------
     InvalidParameterError
-        If a probability, or the sum of both, is outside [0, 1], or the number is wrong.
+        If a probability, or the sum of both, is outside [0, 1], or there are not as many
+        probabilities as annotators.
     """
     wrong = _as_rates(error, "error", n_annotators)
     unknown = _as_rates(dont_know, "dont_know", n_annotators)

@@ -63,7 +63,7 @@ class SpectralLearning(BuiltOnSimilarity):
 
     See Also
     --------
-    LinkedAffinity : The same for all affinities, for clusterers that need these.
+    LinkedAffinity : Sets answered pairs in the full affinity, for clusterers that need it.
     E2CP : Propagates answers to the pairs around them.
 
     Notes

@@ -32,7 +32,7 @@ def out_of_bag_vote(
         The answers. Only pairs are used. The bootstrap draws answers in proportion to their
         weights; those of weight 0 are ignored.
     n_trees : int, default=500
-        Size of the forest, which is that of `constraint_inconsistency`.
+        Size of the forest. With the same seed, `constraint_inconsistency` grows the same forest.
     random_state : int, RandomState or None, default=None
         Seed of the forest.
     n_jobs : int or None, default=None
@@ -81,7 +81,7 @@ def out_of_bag_vote(
     share, n_votes = np.zeros(len(answers.rows)), np.zeros(len(answers.rows), np.int64)
     buffers = np.empty((2, forest.largest_tree))
     add_votes(forest.trees, forest.leaf, forest.draws, answers.is_same, *buffers, share, n_votes)
-    # One vote of the prior: an answer that every tree drew has no other.
+    # The prior is added as one vote, because an answer that every tree drew has no other vote.
     prior = np.average(answers.is_same, weights=answers.weight)
     vote[answers.position] = np.clip((share + prior) / (n_votes + 1), 1e-3, 1 - 1e-3)
     return vote
