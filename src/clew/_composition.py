@@ -15,7 +15,7 @@ from clew._parallel import Progress
 from clew._validation import check_data
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
-from clew.graphs import check_n_neighbors, largest_stored, nearest_graph
+from clew.graphs import check_distances, check_n_neighbors, largest_stored, nearest_graph
 
 __all__ = [
     "FittedSimilarity",
@@ -30,6 +30,7 @@ __all__ = [
     "reweighted",
     "seeded_part",
     "support_of",
+    "takes_distances",
 ]
 
 
@@ -108,6 +109,15 @@ def input_tags_of(part: Any) -> InputTags:
     return get_tags(part).input_tags if isinstance(part, BaseEstimator) else InputTags()
 
 
+def takes_distances(part: Any) -> bool:
+    """Whether an estimator, or a part of it, has the metric "precomputed"."""
+    if not isinstance(part, BaseEstimator):
+        return False
+    parameters = part.get_params()
+    metrics = [value for name, value in parameters.items() if name.split("__")[-1] == "metric"]
+    return any(isinstance(value, str) and value == "precomputed" for value in metrics)
+
+
 def reweighted(known: Constraints, similarity: Any) -> Constraints:
     """Return the answers with the weights that a fitted similarity gave them, if it gave any."""
     weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
@@ -132,6 +142,8 @@ def check_rows(owner: BaseEstimator, X: Any, part: Any, *, reset: bool = True) -
     -------
     ndarray or csr_array, float64
     """
+    if takes_distances(part) and reset:
+        return check_distances(X, estimator=owner)
     return check_data(
         owner,
         X,

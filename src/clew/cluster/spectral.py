@@ -14,7 +14,13 @@ from sklearn.utils import Tags
 from clew._estimators import Clusterer, guarded_fit
 from clew._limits import EIGENVECTOR_ROWS
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed, check_data, check_n_clusters, check_parameters
+from clew._validation import (
+    Allowed,
+    check_data,
+    check_n_clusters,
+    check_parameters,
+    warn_of_distances,
+)
 from clew.cluster._kmeans import kmeans
 from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.exceptions import InvalidDataError, InvalidParameterError
@@ -148,6 +154,8 @@ class SpectralClustering(Clusterer):
         )  # fmt: skip
         if is_precomputed:
             check_affinity(checked)
+        else:
+            warn_of_distances(self, checked)
         check_n_clusters(self, checked.shape[0])
         graph = self._graph(checked)
         seed_of_eigenvectors, seed_of_kmeans = derived_seeds(self.random_state, 2)

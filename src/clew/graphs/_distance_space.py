@@ -7,6 +7,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._parallel import blocks
+
 __all__ = ["DistanceSpace"]
 
 Floats = NDArray[np.float64]
@@ -14,6 +16,7 @@ Floats = NDArray[np.float64]
 #: Rows whose distances among themselves give the axes.
 N_LANDMARKS = 2_000
 N_COMPONENTS = 100
+ROWS_PER_BLOCK = 2048
 #: Directions with a smaller share of the largest eigenvalue are rounding errors.
 LEAST_SHARE = 1e-10
 
@@ -28,7 +31,7 @@ class DistanceSpace(NamedTuple):
     """(n_landmarks, n_components)"""
 
     @classmethod
-    def fit(cls, distances: Floats, seed: int = 0) -> Self:
+    def fit(cls, distances: NDArray[np.floating], seed: int = 0) -> Self:
         """Find coordinates whose distances are near the given ones.
 
         Parameters
@@ -56,7 +59,8 @@ class DistanceSpace(NamedTuple):
         chosen = np.random.RandomState(seed).choice(n, n_landmarks, replace=False)
         landmarks = np.sort(chosen).astype(np.int64)
         scale = float(distances.max()) or 1.0  # squares of very large distances would overflow
-        squared = (distances[np.ix_(landmarks, landmarks)] / scale) ** 2
+        near = distances[np.ix_(landmarks, landmarks)].astype(np.float64)
+        squared = (near / scale) ** 2
         mean = squared.mean(axis=0)
         products = -0.5 * (squared - mean - mean[:, None] + mean.mean())
         value, vectors = np.linalg.eigh(products)
@@ -66,7 +70,7 @@ class DistanceSpace(NamedTuple):
         axes = kept[1] / np.sqrt(np.maximum(kept[0], np.finfo(float).tiny)) / scale
         return cls(landmarks, mean * scale**2, axes if value[-1] > 0 else np.zeros_like(axes))
 
-    def transform(self, distances: Floats) -> Floats:
+    def transform(self, distances: NDArray[np.floating]) -> Floats:
         """Map rows to coordinates.
 
         Parameters
@@ -79,5 +83,10 @@ class DistanceSpace(NamedTuple):
         ndarray of shape (n_rows, n_components)
         """
         scale = float(np.sqrt(self.mean_squares.max())) or 1.0
-        squared = (distances[:, self.landmarks] / scale) ** 2
-        return -0.5 * ((squared - self.mean_squares / scale**2) @ (self.axes * scale**2))
+        axes = self.axes * scale**2
+        positions = np.empty((len(distances), axes.shape[1]))
+        for start, stop in blocks(len(distances), ROWS_PER_BLOCK):
+            near = distances[start:stop, self.landmarks].astype(np.float64, copy=False)
+            squared = (near / scale) ** 2
+            positions[start:stop] = -0.5 * ((squared - self.mean_squares / scale**2) @ axes)
+        return positions

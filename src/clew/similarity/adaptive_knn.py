@@ -152,6 +152,8 @@ class AdaptiveKNN(Transformer):
             self._units = Units.around_median(rows)
         elif self.metric == "cosine":
             self._units = Units(0.0, 1.0)
+        elif self.metric == "precomputed":
+            self._units = Units(0.0, float(rows.max()) or 1.0)
         else:  # not centered, so that sparse features stay sparse
             self._units = Units(0.0, float(abs(rows).max()) or 1.0)
         self._rows = self._inside(rows)
@@ -204,6 +206,8 @@ class AdaptiveKNN(Transformer):
         n_candidates = min(n_candidates, n - 1)
         search = NeighborSearch(self._rows, is_distance=self.metric == "precomputed")
         distance, column = search.nearest_others(n_candidates)
+        if self.metric == "precomputed":
+            distance = self._units.scale(distance)
         value = _affinity(distance, self._scale[:, None], self._scale[column])
         indptr = np.arange(0, value.size + 1, n_candidates)
         return largest_stored(
@@ -230,9 +234,9 @@ class AdaptiveKNN(Transformer):
     def _checked(self, X: Any, *, reset: bool = True) -> Any:
         """Validate features, which may be sparse, or distances."""
         if self.metric == "precomputed":
-            return (
-                check_distances(X, estimator=self) if reset else check_distances_to_fitted(self, X)
-            )
+            if reset:
+                return check_distances(X, estimator=self, keep_single=True)
+            return check_distances_to_fitted(self, X)
         checked = check_data(
             self, X, reset=reset, accept_sparse="csr", dtype=np.float64,
             ensure_min_samples=2 if reset else 1,
@@ -247,7 +251,9 @@ class AdaptiveKNN(Transformer):
         return checked
 
     def _inside(self, rows: Any) -> Any:
-        """Convert validated rows to the units of the computations."""
+        """Convert validated rows to the units of the computations; distances stay as they are."""
+        if self.metric == "precomputed":  # in blocks where they are read, without a copy
+            return rows
         if self.metric == "cosine":
             return normalize(rows / (float(abs(rows).max()) or 1.0))  # squares must not overflow
         if isinstance(rows, np.ndarray):
@@ -260,7 +266,9 @@ class AdaptiveKNN(Transformer):
         affinity = np.empty((rows.shape[0], len(self._scale)), np.float32)
         for start, stop in blocks(rows.shape[0], ROWS_PER_BLOCK):
             block = rows[start:stop]
-            if self.metric != "precomputed":
+            if self.metric == "precomputed":
+                block = self._units.scale(block)
+            else:
                 block = euclidean_distances(block, self._rows)
             affinity[start:stop] = _affinity(block, scale[start:stop, None], self._scale)
         return affinity
@@ -271,7 +279,7 @@ class AdaptiveKNN(Transformer):
             return self._local.of(rows)
         scale = np.empty(len(rows))
         for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
-            nearest = np.sort(rows[start:stop], axis=1)
+            nearest = np.sort(self._units.scale(rows[start:stop]), axis=1)
             scale[start:stop] = local_scales(
                 nearest, nearest > 0, self.scale_neighbors, uses_mean=True
             )

@@ -47,7 +47,7 @@ def checked_arguments(
     """
     check_parameters(model, model._allowed)
     features = None if X is None else checked_features(model, X)
-    if model.scale == "anchors" and (features is None or model.metric == "precomputed"):
+    if model.scale == "anchors" and features is None:
         raise InvalidArgumentError(
             "GuidedClustering(scale='anchors') needs features: anchors are means of rows"
         )
@@ -69,7 +69,7 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
     """Validate features, dense or sparse, or distances; not `reset`: of further rows."""
     if model.metric == "precomputed":
         if reset:
-            return check_distances(X, estimator=model)
+            return check_distances(X, estimator=model, keep_single=True)
         return check_distances_to_fitted(model, X)
     checked = check_data(
         model, X, reset=reset, accept_sparse="csr", dtype=np.float64,
@@ -121,9 +121,12 @@ def check_same_rows(model: Any, X: ArrayLike | None) -> None:
     if X is None:
         return
     prepared, n_samples = model._fitted.prepared, model.result_.constraints.n_samples
-    rows = checked_features(model, X, reset=False)
+    is_precomputed = model.metric == "precomputed"
+    rows = check_distances(X) if is_precomputed else checked_features(model, X, reset=False)
     if prepared is None:
         is_same = model._fitted.anchored is not None and rows.shape[0] == n_samples
+    elif is_precomputed:
+        is_same = np.array_equal(rows, prepared.views.distances)
     else:
         is_same = np.array_equal(prepared.space.transform(rows), prepared.views.X)
     if not is_same:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
@@ -396,9 +397,16 @@ class GuidedClustering(FittedGroups):
                 X = None if prepared is None else prepared.views.X
                 spaces = spaces_worth_fitting(X, answers, seeds[3])
             count = self._counter(known.n_samples, len(answers.folds), callback)
+            members = partial(
+                members_of,
+                self.pool,
+                n_samples=known.n_samples,
+                seed=seeds[2],
+                has_distances=self.metric == "precomputed",
+            )
             chosen = choose_groups(
                 self.n_clusters,
-                lambda n_clusters: members_of(self.pool, n_clusters, known.n_samples, seeds[2]),
+                members,
                 prepared,
                 spaces,
                 answers,
@@ -421,8 +429,6 @@ class GuidedClustering(FittedGroups):
         return {name: getattr(self, name) for name in PARAMETERS}
 
     def _takes_anchors(self, n_samples: int) -> bool:
-        if self.metric == "precomputed":
-            return False
         return self.scale == "anchors" or (self.scale == "auto" and n_samples > ANCHOR_ROWS)
 
     def _fit_on_anchors(

@@ -2,13 +2,25 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import squareform
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from clew import Constraints
-from clew.cluster import GuidedClustering
-from clew.exceptions import InvalidArgumentError, InvalidDataError
-from clew.graphs import DistanceSpace
+from clew.cluster import ConstrainedLinkage, GuidedClustering
+from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._members.members import default_members
+from clew.cluster.guided._numbers.rows import n_different_rows
+from clew.exceptions import (
+    DistancesAsFeaturesWarning,
+    InvalidArgumentError,
+    InvalidDataError,
+    InvalidParameterError,
+)
+from clew.graphs import DistanceSpace, nearest_graph
+from clew.similarity import AdaptiveKNN
 
 X, Y = load_iris(return_X_y=True)
 D = pairwise_distances(X)
@@ -32,7 +44,7 @@ def test_units_do_not_matter(factor):
 
 
 def test_many_rows_by_landmarks(monkeypatch):
-    monkeypatch.setattr("clew.cluster.guided._features.distance_space.N_LANDMARKS", 40)
+    monkeypatch.setattr("clew.graphs._distance_space.N_LANDMARKS", 40)
     space = DistanceSpace.fit(D)
     assert len(space.landmarks) == 40
     assert np.allclose(pairwise_distances(space.transform(D)), D, atol=1e-6)
@@ -77,6 +89,73 @@ def test_what_is_not_a_distance_matrix_is_refused(bad, message):
         GuidedClustering(3, metric="precomputed").fit(bad)
 
 
-def test_anchors_need_features():
-    with pytest.raises(InvalidArgumentError, match="anchors are means"):
-        GuidedClustering(3, metric="precomputed", scale="anchors").fit(D)
+def test_condensed_distances_give_the_same_groups():
+    exact = (D + D.T) / 2
+    square = GuidedClustering(3, metric="precomputed", random_state=0).fit(exact)
+    condensed = GuidedClustering(3, metric="precomputed", random_state=0).fit(squareform(exact))
+    assert np.array_equal(square.labels_, condensed.labels_)
+    assert condensed.n_features_in_ == 150
+
+
+def test_features_that_look_like_distances_raise_a_warning():
+    with pytest.warns(DistancesAsFeaturesWarning, match="metric='precomputed'"):
+        GuidedClustering(3, random_state=0).fit(D)
+
+
+class TestWhatMembersRead:
+    VIEWS = Prepared.of(D, "precomputed", "auto", (0, 0), None).views
+
+    def test_neighbors_are_those_of_the_distances(self):
+        expected = nearest_graph(AdaptiveKNN(metric="precomputed").fit(D).affinity_matrix_, 10)
+        assert abs(self.VIEWS.read("neighbors", 10) - expected).max() < 1e-6
+
+    def test_ward_cuts_the_tree_of_the_distances(self):
+        (member,) = (
+            one for one in default_members(3, 150, has_distances=True) if one.name == "ward"
+        )
+        expected = AgglomerativeClustering(3).fit_predict(X)
+        assert adjusted_rand_score(member.partition(self.VIEWS), expected) == 1
+
+    def test_copies_of_a_row_are_one(self):
+        rows = np.repeat([0, 70, 140], 20)
+        views = Views(X[rows], 0, distances=D[np.ix_(rows, rows)])
+        assert n_different_rows(views.X, 10, views.distances) == 3
+        assert n_different_rows(views.X, 2, views.distances) == 2
+
+    def test_a_pool_of_ones_own_may_read_distances(self, answers):
+        pool = [
+            ("linkage", ConstrainedLinkage(3, metric="precomputed")),
+            ("k-means", KMeans(3, n_init=1)),
+        ]
+        model = GuidedClustering(3, pool=pool, metric="precomputed", random_state=0)
+        known = Constraints.from_labels(Y, 40, random_state=0)
+        assert model.fit(D, constraints=known).weights_["linkage"] >= 0
+        with pytest.raises(InvalidParameterError, match="a member of the pool takes distances"):
+            model.set_params(metric="euclidean").fit(X, constraints=known)
+
+
+class TestAnchors:
+    def test_anchors_are_means_of_coordinates(self, answers):
+        model = GuidedClustering(
+            3, metric="precomputed", scale="anchors", n_anchors=60, random_state=0
+        ).fit(D.astype(np.float32), constraints=answers)
+        assert adjusted_rand_score(Y, model.labels_) > 0.6
+        assert adjusted_rand_score(model.predict(D), model.labels_) > 0.8
+
+    def test_they_are_used_past_20_000_rows(self):
+        model = GuidedClustering(3, metric="precomputed")
+        assert model._takes_anchors(20_001)
+        assert not model._takes_anchors(20_000)
+
+    def test_they_need_features_or_distances(self, answers):
+        with pytest.raises(InvalidArgumentError, match="anchors are means"):
+            GuidedClustering(3, scale="anchors").fit(constraints=answers)
+
+
+def test_further_answers_are_followed(answers):
+    model = GuidedClustering(3, metric="precomputed", random_state=0).fit(D, constraints=answers)
+    more = Constraints.from_labels(Y, 15, random_state=5)
+    model.partial_fit(D, constraints=more)
+    assert len(model.result_.constraints) == 165
+    with pytest.raises(InvalidDataError, match="other rows"):
+        model.partial_fit(D[::-1, ::-1], constraints=more)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clew._parallel import blocks, in_threads
 from clew.cluster.guided._features.feature_space import FeatureSpace
+from clew.graphs import DistanceSpace
 from clew.kernels.means import add_groups
 from clew.kernels.nearest_anchors import nearest_by_products
 
@@ -157,7 +158,7 @@ def link_rows(rows: Rows, anchors: Rows) -> Links:
 
 
 def link_all(
-    X: Any, space: FeatureSpace, anchors: Rows, n_jobs: int | None, verbose: int = 0
+    X: Any, space: FeatureSpace | DistanceSpace, anchors: Rows, n_jobs: int | None, verbose: int = 0
 ) -> Links:
     """Link all rows to anchors, one block after the other.
 

@@ -34,7 +34,7 @@ from clew.cluster.guided._result.result import Result
 from clew.cluster.guided._result.tree import tree_of_positions
 from clew.constraints import Constraints
 from clew.exceptions import FewerGroupsWarning
-from clew.graphs import largest_stored
+from clew.graphs import DistanceSpace, largest_stored
 from clew.metrics import n_violated
 
 __all__ = ["Anchored", "fit_on_anchors"]
@@ -54,7 +54,7 @@ class Anchored(NamedTuple):
 
     model: Any
     """`GuidedClustering`, fitted to the anchors."""
-    space: FeatureSpace
+    space: FeatureSpace | DistanceSpace
     anchors: NDArray[np.float32]
     """Anchors in the columns of `space`."""
     memberships: Memberships
@@ -145,7 +145,7 @@ def fit_on_anchors(
     model : GuidedClustering
         Its parameters are read; a copy of it is fitted to the anchors.
     X : ndarray or csr_array of shape (n_samples, n_features)
-        Features.
+        Features, or distances between all pairs of rows if the model's metric is "precomputed".
     known : Constraints
         All answers.
     seeds : sequence of int
@@ -168,7 +168,11 @@ def fit_on_anchors(
     of_space, of_anchors, of_folds, of_moved, of_members = seeds
     n_jobs = model.n_jobs
     sample = sampled(X, of_space)
-    space = FeatureSpace.fit(sample, model.metric, model.standardize, of_space)
+    space: FeatureSpace | DistanceSpace
+    if model.metric == "precomputed":
+        space = DistanceSpace.fit(X, of_space)
+    else:
+        space = FeatureSpace.fit(sample, model.metric, model.standardize, of_space)
     rows = _columns(sample, space, n_jobs)
     anchors = choose_anchors(rows, model.n_anchors, of_anchors, n_jobs)
     del sample, rows
@@ -187,7 +191,9 @@ def fit_on_anchors(
     return Anchored(fitted, space, anchors, found.anchors, links, result)
 
 
-def _columns(X: Any, space: FeatureSpace, n_jobs: int | None) -> NDArray[np.float32]:
+def _columns(
+    X: Any, space: FeatureSpace | DistanceSpace, n_jobs: int | None
+) -> NDArray[np.float32]:
     """Map rows to the columns of the space, in single precision."""
     parts = in_threads(
         lambda part: space.transform(X[slice(*part)]).astype(np.float32),

@@ -10,7 +10,11 @@ from scipy.sparse import csr_array
 
 from clew.cluster.guided._features.feature_space import FeatureSpace, Metric
 from clew.cluster.guided._features.views import Views
-from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.cluster.guided._refinement.smoothers import (
+    NeighborSmoother,
+    RidgeSmoother,
+    Smoother,
+)
 from clew.graphs import DistanceSpace
 
 __all__ = ["Prepared"]
@@ -55,11 +59,13 @@ class Prepared(NamedTuple):
         Prepared
         """
         space: Any
+        distances = None
         if metric == "precomputed":
-            space = DistanceSpace.fit(cast(NDArray[np.float64], X), seeds[0])
+            distances = cast(NDArray[np.floating], X)
+            space = DistanceSpace.fit(distances, seeds[0])
         else:
             space = FeatureSpace.fit(X, metric, standardize, seeds[0])
-        views = Views(space.transform(X), seeds[0], n_jobs)
+        views = Views(space.transform(X), seeds[0], n_jobs, distances)
         graph = views.read("neighbors", N_NEIGHBORS)
         return cls(space, views, graph, RidgeSmoother(views.X, seeds[1]))
 

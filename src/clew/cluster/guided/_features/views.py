@@ -22,6 +22,7 @@ __all__ = ["CONSTRAINED_VIEWS", "VIEWS", "Views"]
 
 View = Literal[
     "features",
+    "distances",
     "components",
     "neighbors",
     "trees",
@@ -49,24 +50,35 @@ class Views:
         Seed of the forests.
     n_jobs : int or None, default=None
         Threads.
+    distances : ndarray of shape (n_samples, n_samples), default=None
+        Distances between all pairs of rows, if they are given; `X` are coordinates then.
 
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features)
         Features.
+    distances : ndarray of shape (n_samples, n_samples) or None
+        Given distances.
     answers : Constraints or None
         What the constrained views follow, read as pairs.
 
     Notes
     -----
-    "components" are the first ten principal components, "neighbors" is `AdaptiveKNN`, "trees" is
-    `ClustRF`, "forest" is `COPRF` without answers. "constrained forest" is `COPRF` with answers,
+    "components" are the first ten principal components, "neighbors" is `AdaptiveKNN` (of given
+    distances, if there are any), "trees" is `ClustRF`, "forest" is `COPRF` without answers.
+    "constrained forest" is `COPRF` with answers,
     and "constrained trees" is the same forest without its Euclidean part. Up to 5,000 rows graphs
     are read off the dense affinity matrix.
     """
 
-    def __init__(self, X: NDArray[np.float64], seed: int, n_jobs: int | None = None) -> None:
-        self.X = X
+    def __init__(
+        self,
+        X: NDArray[np.float64],
+        seed: int,
+        n_jobs: int | None = None,
+        distances: NDArray[np.floating] | None = None,
+    ) -> None:
+        self.X, self.distances = X, distances
         self._seed, self._n_jobs = seed, n_jobs
         self.answers: Constraints | None = None
         self._made: dict[object, Any] = {}
@@ -101,9 +113,14 @@ class Views:
         -------
         Views
         """
-        constrained = Views(self.X, self._seed, self._n_jobs)
+        constrained = Views(self.X, self._seed, self._n_jobs, self.distances)
         constrained.answers, constrained._parent = answers, self
         return constrained
+
+    def of_rows(self, rows: NDArray[np.int64], seed: int) -> Views:
+        """Return unconstrained views of some of the rows."""
+        distances = None if self.distances is None else self.distances[np.ix_(rows, rows)]
+        return Views(self.X[rows], seed, distances=distances)
 
     def read(
         self,
@@ -116,7 +133,7 @@ class Views:
         Parameters
         ----------
         view : str
-            One of `VIEWS`.
+            One of `VIEWS`, or "distances".
         n_neighbors : int, "auto" or "paper", default=None
             Neighbors of each row in a graph.
         alpha : float, default=None
@@ -132,7 +149,7 @@ class Views:
             If the view does not exist, is constrained but there are no answers, or is a graph and
             `n_neighbors` is missing.
         """
-        if view not in VIEWS:
+        if view not in (*VIEWS, "distances"):
             raise InvalidParameterError(f"view must be one of {', '.join(VIEWS)}; got {view!r}")
         if self.answers is None and (view in CONSTRAINED_VIEWS or alpha is not None):
             raise InvalidParameterError(f"{view!r} needs answers: use `constrained_by(answers)`")
@@ -143,6 +160,8 @@ class Views:
             return self._parent.read(view, n_neighbors)
         if view == "features":
             return self.X
+        if view == "distances":
+            return self._given_distances
         if view == "components":
             return self.once(view, self._components)
         if n_neighbors is None:
@@ -154,6 +173,15 @@ class Views:
     def _pairs(self) -> Constraints:
         assert self.answers is not None
         return self.answers.as_pairs()
+
+    @property
+    def _given_distances(self) -> NDArray[np.floating]:
+        if self.distances is None:
+            raise InvalidParameterError(
+                "a member of the pool takes distances, but features are given: use "
+                "GuidedClustering(metric='precomputed'), or give that member another metric"
+            )
+        return self.distances
 
     def _propagation(self, view: View, n_neighbors: Any, alpha: float) -> Propagation:
         """Return what propagates answers over a graph; kept where the graph follows none."""
@@ -203,6 +231,8 @@ class Views:
         return self.once(("similarity", view), lambda: self._fit(view))
 
     def _fit(self, view: View) -> Any:
+        if view == "neighbors" and self.distances is not None:
+            return AdaptiveKNN(metric="precomputed").fit(self.distances)
         if view == "neighbors":
             return AdaptiveKNN().fit(self.X)
         if view == "trees":

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import AgglomerativeClustering
 
+from clew._composition import takes_distances
 from clew._limits import MANY_ROWS
 from clew._warnings import silenced
 from clew.cluster.guided._features.views import CONSTRAINED_VIEWS, View, Views
 from clew.cluster.guided._members.mixture import GaussianMixture
 from clew.cluster.guided._members.routing import check_routing, fitted_labels, supports_of
+from clew.cluster.guided._members.ward import WardOfDistances
 from clew.cluster.kernel.kernel_kmeans import KernelKMeans
 from clew.cluster.similarity_clustering import SimilarityClustering
 from clew.cluster.spectral import SpectralClustering
@@ -105,7 +107,9 @@ class Member(NamedTuple):
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
-def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Member]:
+def default_members(
+    n_clusters: int, n_samples: int, seed: int = 0, *, has_distances: bool = False
+) -> list[Member]:
     """Return the default pool.
 
     Parameters
@@ -117,6 +121,8 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
         than 2,500 rows only k-means and Ward's linkage are returned.
     seed : int, default=0
         Seed of the estimators.
+    has_distances : bool, default=False
+        Whether distances are given, which Ward's linkage then reads.
 
     Returns
     -------
@@ -128,6 +134,8 @@ def default_members(n_clusters: int, n_samples: int, seed: int = 0) -> list[Memb
     itml = SimilarityClustering(ITML(), kmeans, random_state=seed)
 
     ward = Member("ward", AgglomerativeClustering(n_clusters))
+    if has_distances:
+        ward = Member("ward", WardOfDistances(n_clusters), "distances")
     if n_clusters > MANY_GROUPS and n_samples > LEAST_OF_MANY:
         return [Member("k-means", kmeans), ward]
     members = [
@@ -157,14 +165,16 @@ def is_default(pool: Any) -> bool:
     return isinstance(pool, str) and pool == "default"
 
 
-def members_of(pool: Any, n_clusters: int, n_samples: int, seed: int) -> list[Member]:
+def members_of(
+    pool: Any, n_clusters: int, n_samples: int, seed: int, *, has_distances: bool = False
+) -> list[Member]:
     """Return the members of the default pool, or of a user's own.
 
     Parameters
     ----------
     pool : "default" or sequence of (str, estimator)
         The parameter of `GuidedClustering`.
-    n_clusters, n_samples, seed
+    n_clusters, n_samples, seed, has_distances
         See `default_members`.
 
     Returns
@@ -172,7 +182,7 @@ def members_of(pool: Any, n_clusters: int, n_samples: int, seed: int) -> list[Me
     list of Member
     """
     if is_default(pool):
-        return default_members(n_clusters, n_samples, seed)
+        return default_members(n_clusters, n_samples, seed, has_distances=has_distances)
     return checked_members(pool, seed)
 
 
@@ -218,7 +228,10 @@ def checked_members(pool: Any, seed: int = 0) -> list[Member]:
                 "fit_predict"
             )
         check_routing(name, estimator)
-    return [Member(name, _seeded(estimator, seed)) for name, estimator in given]
+    return [
+        Member(name, _seeded(part, seed), view="distances" if takes_distances(part) else "features")
+        for name, part in given
+    ]
 
 
 def _seeded(estimator: Any, seed: int) -> Any:

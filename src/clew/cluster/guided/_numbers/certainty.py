@@ -43,7 +43,8 @@ def certainty_of_groups(unconstrained: UnconstrainedNumbers, n_clusters: int, se
     X = unconstrained.sampled_features
     if len(X) < LEAST_ROWS:
         return 1.0
-    is_whole = len(X) == len(unconstrained.views.X)
+    # Data without groups are drawn as coordinates, and have to be compared with such.
+    is_whole = len(X) == len(unconstrained.views.X) and unconstrained.views.distances is None
     own = unconstrained.silhouette(n_clusters) if is_whole else _silhouette(X, n_clusters, seed)
     centered = X - X.mean(axis=0)
     components, size, _ = svd(centered, full_matrices=False, check_finite=False)

@@ -95,9 +95,9 @@ def choose_n_clusters(
     if len(views.X) > MANY_ROWS:
         spaces = None
         rows = sampled_rows(folds, len(views.X), seed)
-        views = Views(views.X[rows], seed)
+        views = views.of_rows(rows, seed)
         folds = [Fold(*(part.subset(rows) for part in fold)) for fold in folds]
-    n_different = n_different_rows(views.X, numbers[-1])
+    n_different = n_different_rows(views.X, numbers[-1], views.distances)
     if n_different < FEWEST:
         return NumberOfGroups(1, CERTAINTY[0])
     numbers = [k for k in numbers if k <= n_different]
@@ -180,7 +180,8 @@ def best_log_likelihood(views: Views, folds: Sequence[Fold], seed: int) -> float
     """
     if len(views.X) > MANY_ROWS:
         return held_out_log_likelihood_of_one_group(folds)[0]
-    numbers = [k for k in first_tried(len(views.X)) if k <= n_different_rows(views.X, MOST)]
+    n_different = n_different_rows(views.X, MOST, views.distances)
+    numbers = [k for k in first_tried(len(views.X)) if k <= n_different]
     if not numbers:
         return -np.inf
     held_out = HeldOutNumbers(UnconstrainedNumbers(views, numbers[-1], seed), folds)

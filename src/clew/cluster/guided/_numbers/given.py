@@ -73,7 +73,7 @@ def number_of_groups(
                 NoGroupsWarning,
             )
         return chosen
-    n_different = n_different_rows(views.X, given)
+    n_different = n_different_rows(views.X, given, views.distances)
     if n_different == given:
         return NumberOfGroups(given)
     warn(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,11 @@ __all__ = ["n_different_rows", "sampled_rows"]
 Floats = NDArray[np.float64]
 
 
-def n_different_rows(X: Floats, at_most: int) -> int:
-    """Count distinct rows, up to `at_most`."""
+def n_different_rows(X: Floats, at_most: int, distances: NDArray[np.floating] | None = None) -> int:
+    """Count distinct rows, up to `at_most`; of given distances, those with none at distance 0."""
+    if distances is not None:
+        is_first = (not (row[:at] == 0).any() for at, row in enumerate(distances))
+        return sum(1 for _ in islice(filter(None, is_first), at_most))
     n_rows = max(SAMPLE_ROWS, at_most)
     while True:
         n_different = len(np.unique(X[:n_rows], axis=0))

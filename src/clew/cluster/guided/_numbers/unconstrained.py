@@ -17,6 +17,7 @@ from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._ensemble.answer_errors import weighted_folds
 from clew.cluster.guided._ensemble.ensemble import Clustering, Fold, Labels
 from clew.cluster.guided._features.views import Views
+from clew.cluster.guided._members.ward import ward_of_distances
 from clew.cluster.spectral import spectral_embedding
 
 __all__ = ["SAMPLE_ROWS", "UnconstrainedNumbers"]
@@ -95,10 +96,14 @@ class UnconstrainedNumbers:
         rows = np.arange(n)
         if n > SAMPLE_ROWS:
             rows = np.random.RandomState(self._seed).choice(n, SAMPLE_ROWS, replace=False)
+        if self.views.distances is not None:
+            return rows, np.asarray(self.views.distances[np.ix_(rows, rows)], dtype=np.float64)
         return rows, pairwise_distances(self.views.X[rows])
 
     @cached_property
     def _tree(self) -> Floats:
+        if self.views.distances is not None:
+            return ward_of_distances(self.views.distances)
         return np.asarray(ward(self.views.X))
 
     def _ward(self, n_clusters: int) -> Labels:

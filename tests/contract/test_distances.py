@@ -1,0 +1,126 @@
+"""Which estimators take distances between all pairs of rows, and what the others do with them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from tests.contract.methods import FAST_POOL, GUIDED, UNGUIDED, result
+
+from clew import Constraints
+from clew.cluster import (
+    HACC,
+    ConstrainedLinkage,
+    COPKMeans,
+    GuidedClustering,
+    KMedoids,
+    SimilarityClustering,
+    SpectralClustering,
+)
+from clew.exceptions import DistancesAsFeaturesWarning, InvalidDataError
+from clew.similarity import (
+    E2CP,
+    AdaptiveKNN,
+    ConsensusKNN,
+    DominantNeighbors,
+    LinkedAffinity,
+    SpectralLearning,
+)
+
+X, y = make_blobs(36, 3, centers=3, random_state=0)
+D = squareform(pdist(X))
+ANSWERS = Constraints.from_labels(y, 30, random_state=0)
+
+BASE = AdaptiveKNN(metric="precomputed")
+#: Every class that takes distances: alone, or through the similarity that it is made of.
+OF_DISTANCES = [
+    AdaptiveKNN(metric="precomputed"),
+    COPKMeans(3, metric="precomputed", random_state=0),
+    ConstrainedLinkage(3, metric="precomputed"),
+    GuidedClustering(3, metric="precomputed", pool=FAST_POOL, random_state=0),
+    HACC(3, metric="precomputed"),
+    KMedoids(3, metric="precomputed", random_state=0),
+    ConsensusKNN(BASE),
+    DominantNeighbors(BASE),
+    E2CP(BASE),
+    LinkedAffinity(BASE),
+    SpectralLearning(BASE),
+    SimilarityClustering(E2CP(BASE), SpectralClustering(3), random_state=0),
+]
+NAMES = [type(model).__name__ for model in OF_DISTANCES]
+#: Answers alone are enough for these, and they take features beside them.
+of_distances = pytest.mark.parametrize("model", OF_DISTANCES, ids=NAMES)
+
+
+def fitted(model, distances):
+    model = clone(model)
+    takes_answers = hasattr(model, "supports") and model.supports.pairs
+    return model.fit(distances, **({"constraints": ANSWERS} if takes_answers else {}))
+
+
+@of_distances
+def test_condensed_distances_give_the_same(model):
+    square, condensed = fitted(model, D), fitted(model, squareform(D))
+    assert np.array_equal(result(square), result(condensed))
+    assert square.n_features_in_ == condensed.n_features_in_ == len(D)
+
+
+@of_distances
+def test_rounding_and_memory_maps_are_taken_and_not_changed(model, tmp_path):
+    noise = 1 + 1e-7 * np.random.RandomState(0).normal(size=D.shape)
+    np.save(tmp_path / "D.npy", (D * noise).astype(np.float32))
+    mapped = np.load(tmp_path / "D.npy", mmap_mode="r")
+    found, expected = result(fitted(model, mapped)), result(fitted(model, D))
+    assert np.mean(~np.isclose(found, expected, rtol=1e-3, atol=1e-4)) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (D[:, :5], "square"),
+        (np.triu(D), "upper triangle"),
+        (D + np.diag(np.ones(36)), "diagonal"),
+        (-D, "Negative values"),
+        (np.where(D > 3, np.nan, D), "NaN"),
+        (squareform(D)[1:], "not the condensed distances"),
+    ],
+    ids=["shape", "triangle", "diagonal", "negative", "missing", "condensed"],
+)
+@of_distances
+def test_what_is_no_distance_matrix_is_refused(model, bad, words):
+    with pytest.raises(InvalidDataError, match=words):
+        fitted(model, bad)
+
+
+@pytest.mark.parametrize("model", [one for one, _ in GUIDED] + UNGUIDED, ids=str)
+def test_distances_given_as_features_raise_a_warning(model):
+    square = squareform(pdist(make_blobs(40, 3, centers=2, random_state=0)[0]))
+    if type(model).__name__ == "OrdinalEmbedding" and model.features is None:
+        pytest.skip("it takes no features")
+    known = Constraints.from_labels(np.repeat([0, 1], 20), 20, n_triplets=20, random_state=0)
+    supports = getattr(model, "supports", None)
+    given = {}
+    if supports is not None and (supports.pairs or supports.triplets):
+        kept = known if supports.triplets and supports.pairs else None
+        part = {"pairs": 20} if supports.pairs else {"n_triplets": 20}
+        kept = kept or Constraints.from_labels(
+            np.repeat([0, 1], 20), part.get("pairs", 0), n_triplets=part.get("n_triplets", 0),
+            random_state=0,
+        )  # fmt: skip
+        given = {"constraints": kept}
+    with pytest.warns(DistancesAsFeaturesWarning, match="square and symmetric"):
+        clone(model).fit(square, **given)
+
+
+def test_the_table_in_the_readme_says_who_takes_distances():
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", text, re.MULTILINE)
+    alone = set(NAMES[: NAMES.index("ConsensusKNN")])
+    assert {name for name, inputs in rows if "distances" in inputs} == alone
+    through = {name for name, inputs in rows if "as its similarity" in inputs}
+    assert through == set(NAMES) - alone
