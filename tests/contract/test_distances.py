@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from tests.contract.methods import FAST_POOL, GUIDED, UNGUIDED, result
+from tests.contract.methods import GUIDED, UNGUIDED, result
 
 from clew import Constraints
 from clew.cluster import (
@@ -18,6 +18,7 @@ from clew.cluster import (
     ConstrainedLinkage,
     COPKMeans,
     GuidedClustering,
+    KernelKMeans,
     KMedoids,
     SimilarityClustering,
     SpectralClustering,
@@ -27,8 +28,10 @@ from clew.similarity import (
     E2CP,
     AdaptiveKNN,
     ConsensusKNN,
+    DistLQP,
     DominantNeighbors,
     LinkedAffinity,
+    ShortestPaths,
     SpectralLearning,
 )
 
@@ -37,13 +40,17 @@ D = squareform(pdist(X))
 ANSWERS = Constraints.from_labels(y, 30, random_state=0)
 
 BASE = AdaptiveKNN(metric="precomputed")
+#: A member that takes no time.
+POOL = [("k-means", KernelKMeans(3, n_init=1, random_state=0))]
 #: Every class that takes distances: alone, or through the similarity that it is made of.
 OF_DISTANCES = [
     AdaptiveKNN(metric="precomputed"),
     COPKMeans(3, metric="precomputed", random_state=0),
     ConstrainedLinkage(3, metric="precomputed"),
-    GuidedClustering(3, metric="precomputed", pool=FAST_POOL, random_state=0),
-    HACC(3, metric="precomputed"),
+    GuidedClustering(3, metric="precomputed", pool=POOL, random_state=0),
+    HACC(3, affinity="precomputed"),
+    DistLQP(5),
+    ShortestPaths(),
     KMedoids(3, metric="precomputed", random_state=0),
     ConsensusKNN(BASE),
     DominantNeighbors(BASE),
@@ -53,7 +60,6 @@ OF_DISTANCES = [
     SimilarityClustering(E2CP(BASE), SpectralClustering(3), random_state=0),
 ]
 NAMES = [type(model).__name__ for model in OF_DISTANCES]
-#: Answers alone are enough for these, and they take features beside them.
 of_distances = pytest.mark.parametrize("model", OF_DISTANCES, ids=NAMES)
 
 
@@ -97,24 +103,19 @@ def test_what_is_no_distance_matrix_is_refused(model, bad, words):
         fitted(model, bad)
 
 
+TWO, OF_TWO = make_blobs(40, 3, centers=2, random_state=0)
+
+
 @pytest.mark.parametrize("model", [one for one, _ in GUIDED] + UNGUIDED, ids=str)
 def test_distances_given_as_features_raise_a_warning(model):
-    square = squareform(pdist(make_blobs(40, 3, centers=2, random_state=0)[0]))
     if type(model).__name__ == "OrdinalEmbedding" and model.features is None:
         pytest.skip("it takes no features")
-    known = Constraints.from_labels(np.repeat([0, 1], 20), 20, n_triplets=20, random_state=0)
-    supports = getattr(model, "supports", None)
-    given = {}
+    supports, given = getattr(model, "supports", None), {}
     if supports is not None and (supports.pairs or supports.triplets):
-        kept = known if supports.triplets and supports.pairs else None
-        part = {"pairs": 20} if supports.pairs else {"n_triplets": 20}
-        kept = kept or Constraints.from_labels(
-            np.repeat([0, 1], 20), part.get("pairs", 0), n_triplets=part.get("n_triplets", 0),
-            random_state=0,
-        )  # fmt: skip
-        given = {"constraints": kept}
+        numbers = {"n_pairs": 20 * supports.pairs, "n_triplets": 20 * supports.triplets}
+        given = {"constraints": Constraints.from_labels(OF_TWO, **numbers, random_state=0)}
     with pytest.warns(DistancesAsFeaturesWarning, match="square and symmetric"):
-        clone(model).fit(square, **given)
+        clone(model).fit(squareform(pdist(TWO)), **given)
 
 
 def test_the_table_in_the_readme_says_who_takes_distances():

@@ -22,6 +22,7 @@ from clew.cluster.guided._result.probabilities import most_probable_groups
 from clew.cluster.guided._result.regime import Regime
 from clew.cluster.guided._result.summary import summary
 from clew.exceptions import InvalidArgumentError
+from clew.graphs import check_triangles
 from clew.trust import AnswerDoubts, ConfusionMatrices
 
 __all__ = ["FittedGroups"]
@@ -148,4 +149,8 @@ class FittedGroups(ConstrainedClusterer):
             Print it to read it.
         """
         check_is_fitted(self, "labels_")
-        return summary(self.result_, is_number_given=self.n_clusters is not None)
+        text = summary(self.result_, is_number_given=self.n_clusters is not None)
+        prepared = self._fitted.prepared
+        if prepared is None or prepared.views.distances is None:
+            return text
+        return f"{text}\nDistances: {check_triangles(prepared.views.distances)}."

@@ -74,8 +74,9 @@ class GuidedClustering(FittedGroups):
         member honors pairs only. Rows labeled -1 count as one group.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
         Distance between rows. "cosine" compares rows scaled to length 1: use it for texts and
-        embeddings. "precomputed": `X` are the distances of all pairs of rows, and `predict` takes
-        the distances of new rows to the fitted ones.
+        embeddings. "precomputed": `X` are the distances of all pairs of rows, square or condensed
+        as SciPy's ``pdist`` returns them, and `predict` takes the distances of new rows to the
+        fitted ones.
     standardize : bool or "auto", default="auto"
         Whether to divide each feature by its standard deviation. "auto" does so if the largest
         standard deviation is more than five times the median, because units then differ; never
@@ -183,8 +184,10 @@ class GuidedClustering(FittedGroups):
     clustering predicts held-out answers clearly better, so that random answers do little harm.
     Without answers it is the result.
 
-    Distances become coordinates, at most 100, by classical multidimensional scaling (Torgerson);
-    past 2,000 rows by distances to as many landmarks (de Silva and Tenenbaum).
+    With distances, neighbors, Ward's linkage and silhouettes are computed from them. Members that
+    need vectors read coordinates, at most 100, by classical multidimensional scaling (Torgerson);
+    past 2,000 rows by distances to as many landmarks (de Silva and Tenenbaum). Anchors are means of
+    coordinates. A member of a pool of your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense.

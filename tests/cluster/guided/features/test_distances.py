@@ -71,6 +71,7 @@ def test_it_is_as_good_as_on_the_features(answers):
     assert adjusted_rand_score(Y, by_distances.labels_) > best - 0.05
     assert adjusted_rand_score(by_distances.predict(D), by_distances.labels_) > 0.9
     assert by_distances.n_features_in_ == 150
+    assert by_distances.summary().endswith("Distances: the triangle inequality holds.")
 
 
 @pytest.mark.parametrize(

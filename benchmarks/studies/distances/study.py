@@ -1,0 +1,106 @@
+"""The study: the same answers on features, and on the Euclidean distances of these features."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from benchmarks.study.engine import Study, Task
+from benchmarks.study.fits import run_method
+from benchmarks.study.log import seed_of
+from benchmarks.study.methods import Answers, Method
+from benchmarks.study.problems import Floats, Ints, Problem, load
+from clew import Constraints
+from clew.metrics import adjusted_rand_score
+
+#: Sets of the thesis on distances, the smallest last, and a set that has distances alone.
+SETS = (
+    "leaf_flavia", "lost_faces", "pubfig_900_60", "apfaces_900", "olivetti_64x64", "uci_leaf",
+)  # fmt: skip
+OF_DISTANCES = "apfaces_900"
+ERRORS = (0.0, 0.15)
+#: Numbers of answers, as a multiple of the number of rows.
+AMOUNTS = {"N/2": 0.5, "2N": 2.0}
+
+PAIRS: Answers = "as_pairs"
+ON_FEATURES = Method("features", "GuidedClustering on features", "guided")
+ON_DISTANCES = Method(
+    "distances", "GuidedClustering on distances", "guided on distances", input="distances"
+)
+E2CP = Method("e2cp", "E2CP", "spectral", "E2CP on distances", PAIRS, "distances")
+LINKAGE = Method(
+    "linkage", "constrained linkage", "linkage of distances", "", PAIRS, input="distances"
+)
+WARD = Method("ward", "Ward", "Ward of distances", "", "nothing", "distances")
+METHODS = (ON_DISTANCES, ON_FEATURES, E2CP, LINKAGE, WARD)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Number of answers, and share of wrong ones."""
+
+    amount: str  # One of `AMOUNTS`; none without answers
+    error: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.amount}, {100 * self.error:g} % wrong" if self.amount else "no answers"
+
+
+NO_ANSWERS = Cell("")
+CELLS = tuple(Cell(*of) for of in product(AMOUNTS, ERRORS))
+
+
+def problem(name: str) -> Problem:
+    """Load a set, with standardized features."""
+    return load(name, None if name == OF_DISTANCES else "standard")
+
+
+@lru_cache(maxsize=1)
+def permuted(name: str, trial: int) -> tuple[Floats | None, Floats, Ints]:
+    """Return features, if there are any, distances and classes, in the order of a trial."""
+    of = problem(name)
+    order = np.random.RandomState(seed_of("rows", name, trial)).permutation(len(of.y))
+    if of.distances is not None:
+        return None, of.distances[np.ix_(order, order)], of.y[order]
+    X = of.X[order]
+    return X, squareform(pdist(X)), of.y[order]
+
+
+@dataclass(frozen=True)
+class DistancesStudy(Study):
+    """The study of distances."""
+
+    n_trials: int = 3
+    sets: tuple[str, ...] = SETS
+    stem: str = "distances"
+    no_answers = NO_ANSWERS
+    problem = staticmethod(problem)
+
+    def points(self, name: str) -> list[tuple[Method, Cell]]:
+        has_features = problem(name).distances is None
+        return [
+            (method, cell)
+            for cell in CELLS
+            for method in METHODS
+            if has_features or method.input == "distances"
+        ]
+
+    def measure(self, task: Task) -> dict[str, Any]:
+        """Score the groups of a method: "ari". Nothing is scored if it refuses the answers."""
+        name, method, cell, trial = task
+        X, D, y = permuted(name, trial)
+        known = None if cell == NO_ANSWERS else _answers(y, cell, seed_of("answers", name, trial))
+        n_clusters, data = len(np.unique(y)), D if method.input == "distances" else X
+        found = run_method(method, data, known, (n_clusters,), seed_of("fit", name, trial))
+        if not found.labels:
+            return found.notes
+        return {"ari": float(adjusted_rand_score(y, found.labels[n_clusters]))} | found.notes
+
+
+def _answers(y: Ints, cell: Cell, seed: int) -> Constraints:
+    n_pairs = round(AMOUNTS[cell.amount] * len(y))
+    return Constraints.from_labels(y, n_pairs=n_pairs, error=cell.error, random_state=seed)
