@@ -39,7 +39,7 @@ def misspelled(word):
 
 
 def edit_distance(a, b):
-    """Count the insertions, deletions and changes that turn one word into the other."""
+    """Count insertions, deletions and changes from one word to the other."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         last, row[0] = row[0], i
