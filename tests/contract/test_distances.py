@@ -14,14 +14,18 @@ from tests.contract.methods import GUIDED, UNGUIDED, result
 
 from clew import Constraints
 from clew.cluster import (
+    CLARANS,
     HACC,
     ConstrainedLinkage,
     COPKMeans,
+    DistanceClustering,
+    FastPAM,
     GuidedClustering,
     KernelKMeans,
     KMedoids,
     SimilarityClustering,
     SpectralClustering,
+    Subclustering,
 )
 from clew.exceptions import DistancesAsFeaturesWarning, InvalidDataError
 from clew.similarity import (
@@ -51,7 +55,11 @@ OF_DISTANCES = [
     HACC(3, affinity="precomputed"),
     DistLQP(5),
     ShortestPaths(),
+    CLARANS(3, metric="precomputed", random_state=0),
+    DistanceClustering(COPKMeans(3, metric="precomputed", random_state=0)),
+    FastPAM(3, metric="precomputed", random_state=0),
     KMedoids(3, metric="precomputed", random_state=0),
+    Subclustering(3, size=5, metric="precomputed", random_state=0),
     ConsensusKNN(BASE),
     DominantNeighbors(BASE),
     E2CP(BASE),
