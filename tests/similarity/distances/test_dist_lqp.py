@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, squareform
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from tests.reference.dist_lqp import shortest_paths
 
 from clew import Constraints
 from clew.cluster import SimilarityClustering, SpectralClustering
@@ -173,8 +176,6 @@ def test_bad_parameters_and_new_rows_are_refused():
 
 
 def test_shortest_paths_are_those_of_the_definition():
-    from tests.reference.dist_lqp import shortest_paths
-
     model = ShortestPaths().fit(D, constraints=ANSWERS)
     learned = model.dense_distances()
     slow = shortest_paths(D, ANSWERS.must_link.tolist(), ANSWERS.cannot_link.tolist())
@@ -184,3 +185,34 @@ def test_shortest_paths_are_those_of_the_definition():
     assert (new <= D[:3] + 1e-12).all()
     must = ANSWERS.must_link
     np.testing.assert_allclose(new[:, must[:, 0]], new[:, must[:, 1]], atol=1e-9)
+
+
+def test_fits_at_once_in_threads_are_those_of_one_thread():
+    learned = fitted().dense_distances()
+    with ThreadPoolExecutor(2) as pool:
+        for other in pool.map(lambda _: fitted().dense_distances(), range(4)):
+            np.testing.assert_array_equal(other, learned)
+
+
+def test_progress_is_reported_and_an_interrupted_fit_leaves_nothing():
+    calls = []
+    DistLQP(8, max_iter=90).fit(D, constraints=ANSWERS, callback=lambda *n: calls.append(n))
+    assert calls
+    assert {n for _, n in calls} == {90}
+
+    def give_up(done, n):
+        raise RuntimeError("enough")
+
+    model = DistLQP(8)
+    with pytest.raises(RuntimeError, match="enough"):
+        model.fit(D, constraints=ANSWERS, callback=give_up)
+    assert not hasattr(model, "distances_")
+
+
+@pytest.mark.slow
+def test_the_sizes_of_the_thesis():
+    points, truth = make_blobs(1000, 10, centers=20, cluster_std=4, random_state=0)
+    known = Constraints.from_labels(truth, 5000, random_state=0)
+    model = DistLQP().fit(cdist(points, points, "cityblock"), constraints=known)
+    assert model.gap_ <= 1e-3 * model.objective_
+    assert model.distances_.nnz < 1000 * 999 // 2
