@@ -1,0 +1,183 @@
+"""The work of ``clew subclusters``: read, fit, write, summarize."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from clew.cli._features import Standardize, features_for
+from clew.cli._inputs import Items
+from clew.cli._outputs import check_writable, csv_text, print_or_keep, write_or_keep
+from clew.cli._progress import Words, counted
+from clew.cli._rows import read_rows
+from clew.cli._subclusters_report import subclusters_page
+from clew.cluster import Subclustering
+from clew.exceptions import ClewWarning, DistancesAsFeaturesWarning, InvalidParameterError
+from clew.tables._delimited import Format
+from clew.tables._read import Columns
+
+__all__ = ["SubclusterJob", "run"]
+
+HEADER = ("cluster", "position", "id", "confidence")
+#: Numbers of channels of gray and of RGB images.
+CHANNELS = (1, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class SubclusterJob:
+    """The options; the help of the command describes them."""
+
+    items: Path
+    n_clusters: int
+    size: int
+    output: Path | None
+    report: Path | None
+    images: tuple[int, int] | None
+    candidates: int | None
+    overlap: str
+    distances: bool | None
+    ids: Path | None
+    id_column: str | None
+    columns: list[str] | None
+    drop: list[str] | None
+    sep: str | None
+    decimal: str | None
+    header: bool | None
+    encoding: str | None
+    standardize: str
+    seed: int
+    jobs: int
+    quiet: bool
+    verbose: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Make a job of the options by name."""
+        return cls(**{field.name: options[field.name] for field in fields(cls)})
+
+    @property
+    def format(self) -> Format:
+        """How a delimited table is read."""
+        return Format(self.sep, self.decimal, self.header, self.encoding)
+
+    @property
+    def columns_wanted(self) -> Columns:
+        """Which columns of a table are used."""
+        return Columns(self.id_column, self.columns, self.drop or ())
+
+    @property
+    def standardizes(self) -> Standardize:
+        """Whether features are standardized, as estimators take it."""
+        return "auto" if self.standardize == "auto" else self.standardize == "yes"
+
+
+def run(job: SubclusterJob) -> dict[str, Any]:
+    """Find subclusters of the rows of a file.
+
+    Returns
+    -------
+    dict
+        The summary that ``--json`` prints.
+
+    Raises
+    ------
+    ClewError, OSError
+        If an input or a parameter is invalid, or a file cannot be written.
+    """
+    start = time.perf_counter()
+    words = Words(quiet=job.quiet, verbose=job.verbose)
+    for path in (job.output, job.report):
+        if path is not None:
+            check_writable(path)
+    items = read_rows(job, words)
+    for note in items.notes:
+        words.say(note)
+    _check_sizes(job, items)
+    model = _fitted(job, items, words)
+    summary = {
+        "rows": items.X.shape[0],
+        "subclusters": job.n_clusters,
+        "size": job.size,
+        "overlap": model.overlap_,
+        "separation": round(model.separation_, 4),
+        "mean_confidence": round(float(model.confidence_.mean()), 4),
+        "output": None if job.output is None else str(job.output),
+        "report": None if job.report is None else str(job.report),
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+    _write(job, items, model, summary)
+    words.say(
+        f"{counted(job.n_clusters, 'subcluster')} of {counted(job.size, 'row')}; mean confidence "
+        f"{summary['mean_confidence']:.2f}; {summary['seconds']:.1f} s"
+    )
+    return summary
+
+
+def _check_sizes(job: SubclusterJob, items: Items) -> None:
+    """Check the numbers of rows and pixels."""
+    n = items.X.shape[0]
+    if job.n_clusters * job.size > n:
+        raise InvalidParameterError(
+            f"--n-clusters {job.n_clusters} with -n {job.size} needs {job.n_clusters * job.size} "
+            f"rows; {job.items} has only {n}"
+        )
+    if job.images is not None:
+        height, width = job.images
+        sizes = [channels * height * width for channels in CHANNELS]
+        if items.X.shape[1] not in sizes:
+            raise InvalidParameterError(
+                f"--images {height}x{width} needs {sizes[0]} features, or {sizes[1]} for RGB; "
+                f"{job.items} has {items.X.shape[1]}"
+            )
+
+
+def _fitted(job: SubclusterJob, items: Items, words: Words) -> Subclustering:
+    model = Subclustering(
+        job.n_clusters,
+        size=job.size,
+        candidates=job.candidates or "auto",
+        overlap=job.overlap,  # type: ignore[arg-type]
+        metric="precomputed" if items.is_distances else "euclidean",
+        n_jobs=job.jobs,
+        random_state=job.seed,
+    )
+    X: Any = items.X
+    if not items.is_distances:
+        features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
+        X = features.X
+        words.say(features.note)
+    with warnings.catch_warnings(record=True) as warned, words.bar("Finding subclusters"):
+        warnings.simplefilter("always", ClewWarning)
+        warnings.simplefilter("ignore", DistancesAsFeaturesWarning)  # has been asked about
+        model.fit(X)
+    for warning in warned:
+        words.say(str(warning.message))
+    return model
+
+
+def _write(
+    job: SubclusterJob, items: Items, model: Subclustering, summary: Mapping[str, Any]
+) -> None:
+    """Write all files, or none; print the subclusters if no file is named for them."""
+    rows = [
+        (cluster, position, items.ids[row], float(model.confidence_[cluster, position]))
+        for cluster, members in enumerate(model.exemplars_.tolist())
+        for position, row in enumerate(members)
+    ]
+    text = csv_text(HEADER, rows)
+    files: dict[Path, str | bytes] = {}
+    if job.output is not None:
+        files[job.output] = text
+    if job.report is not None:
+        files[job.report] = subclusters_page(job.items.name, items, model, job.images, summary)
+    if job.output is not None:
+        write_or_keep(files, last_resort=text)
+        return
+    try:
+        write_or_keep(files)
+    finally:
+        print_or_keep(text, "subclusters.csv")
