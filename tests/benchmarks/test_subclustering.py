@@ -21,7 +21,7 @@ X, y = make_blobs(120, 5, centers=4, cluster_std=0.5, random_state=0)
 NAME = "olivetti_64x64"
 
 
-@pytest.mark.parametrize("method", (*m.OURS, *m.OTHERS), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", [*m.OURS, *m.OTHERS], ids=lambda method: method.name)
 def test_every_method_finds_clear_groups(method):
     found = method.find(X, 4, 5, 0)
     assert found.shape == (4, 5)
@@ -40,5 +40,5 @@ def test_report(tmp_path, monkeypatch):
     assert results.values(NAME, s.Cell(5), m.AUTO, "sjc").tolist() == [1.0]
     assert results.values(s.MEDOIDS, s.Cell(1, 0, 2), m.MEDOID_METHODS[2], "jcc").iloc[0] > 0.5
     text = fill(results, SubclusteringReport, page)
-    assert "| **1.000** |" in text
-    assert (tmp_path / "test_figure_4.png").exists() is False or "figure_4" in text
+    assert "1.000" in text
+    assert (tmp_path / "test_figure_4.png").exists()

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from clew.cli._group_traits import cell
 from clew.cli._inputs import Items
 from clew.cli._progress import counted
-from clew.cli.report import Section, definitions, facts, render_page, table
-from clew.cli.report._png import data_uri
+from clew.cli.report import Section, data_uri, definitions, facts, render_page, table
 from clew.cluster import Subclustering
 
 __all__ = ["subclusters_page"]
