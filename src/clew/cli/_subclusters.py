@@ -60,6 +60,11 @@ class SubclusterJob:
         return cls(**{field.name: options[field.name] for field in fields(cls)})
 
     @property
+    def answers_alone(self) -> bool:
+        """Subclusters are of rows, never of answers alone."""
+        return False
+
+    @property
     def format(self) -> Format:
         """How a delimited table is read."""
         return Format(self.sep, self.decimal, self.header, self.encoding)

@@ -148,7 +148,7 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         ctx.get_parameter_source("standardize") is ParameterSource.COMMANDLINE
     ):
         raise click.UsageError("--standardize has no effect with --distances; leave it out")
-    seen = {}
+    seen: dict[Path, str] = {}
     for name in ("items", "ids", "output", "report"):
         path = options[name]
         if path is None or str(path) == "-":
