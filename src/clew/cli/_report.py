@@ -154,8 +154,8 @@ def _result(found: Findings) -> str:
 def _groups(found: Findings, shown: _Shown, order: list[NDArray[np.int64]]) -> str:
     largest = sorted(range(len(order)), key=lambda group: (-len(order[group]), group))
     chosen = sorted(largest[:MOST_GROUPS])
-    html = "<p>Each group with its most typical rows: the most certain ones, of equally certain "
-    html += "rows those nearest to the center of the group. The file of groups has all rows.</p>"
+    html = "<p>Each group with its most typical rows: the most certain ones and, among equally "
+    html += "certain rows, those nearest to the center. The file of groups has all rows.</p>"
     if len(chosen) < len(order):
         html += f"<p>The {len(chosen)} largest of {len(order):,} groups are shown.</p>"
     return html + "".join(_group(found, shown, group, order[group]) for group in chosen)

@@ -15,6 +15,7 @@ from clew._random import RandomState
 from clew._validation import Allowed
 from clew.cluster._kmeans import kmeans
 from clew.cluster.spectral import spectral_embedding
+from clew.graphs import local_gaussian
 from clew.questions._pair_order import all_distances
 from clew.questions._strategy import PairStrategy
 
@@ -95,7 +96,7 @@ class ActiveSpectral(PairStrategy):
         n = len(D)
         order = np.sort(D, axis=1)
         scale = np.maximum(order[:, min(SCALE_NEIGHBOR, n - 1)], np.finfo(float).tiny)
-        affinity = np.exp(-((D / scale[:, None]) * (D / scale)))
+        affinity = local_gaussian(D, scale[:, None], scale)
         is_near = order[:, [min(N_NEIGHBORS, n - 1)]] >= D
         self._graph = np.where(is_near | is_near.T, affinity, 0.0)
         np.fill_diagonal(self._graph, 0)

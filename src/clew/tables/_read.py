@@ -71,7 +71,7 @@ def read_table(
     header: bool | None = None,
     encoding: str | None = None,
 ) -> Table:
-    r"""Read a table from CSV, TSV or Parquet; compressed by gzip, too.
+    r"""Read a table from CSV, TSV or Parquet, which may be compressed by gzip.
 
     Parameters
     ----------

@@ -40,7 +40,8 @@ __all__ = ["Choice", "choose_groups"]
 
 Floats = NDArray[np.float64]
 
-#: Answers to the same question are held out if pairs were asked this often on the average.
+#: If pairs were asked at least this often on average, the answers to each question are split into
+#: training and held-out ones.
 LEAST_REPEATS = 1.3
 #: Least lead in held-out log-likelihood.
 LEAST_LEAD = 4.0
@@ -59,8 +60,8 @@ _UNEXPLAINED = (
 )
 
 
-class Kept(NamedTuple):
-    """What later answers leave as it is."""
+class FittedParts(NamedTuple):
+    """Parts of a fit that `partial_fit` uses again when answers are added."""
 
     chosen: NumberOfGroups
     members: FittedMembers
@@ -75,8 +76,8 @@ class Choice(NamedTuple):
     n_clusters_probabilities: Mapping[int, float]
     tree: Callable[[], Floats]
     """Computes the hierarchy of the rows."""
-    kept: Kept | None = None
-    """Of a consensus; None for correlation clustering."""
+    kept: FittedParts | None = None
+    """Parts of the consensus; None for correlation clustering."""
 
 
 def choose_groups(
@@ -88,7 +89,7 @@ def choose_groups(
     given: Constraints,
     seeds: Sequence[int],
     step: Step,
-    kept: Kept | None = None,
+    kept: FittedParts | None = None,
 ) -> Choice:
     """Find groups by a consensus, or by correlation clustering if groups are many and small.
 
@@ -111,9 +112,9 @@ def choose_groups(
         Seeds of the choice of a number, and of all consensus clusterings.
     step : callable
         Called after each fit.
-    kept : Kept, default=None
-        Of an earlier choice: neither a number of groups nor a method is then chosen, and no member
-        is fitted.
+    kept : FittedParts, default=None
+        Parts of an earlier choice. If given, its number of groups and its method are used, and no
+        member is fitted.
 
     Returns
     -------
@@ -141,11 +142,11 @@ def choose_groups(
             identities = identities_of(X, known, seeds[1])
             return _of_identities(given, identities, _REPEATED.format(n_repeats, lead))
 
-    def consensus(number: int | None) -> tuple[Kept, Solution]:
+    def consensus(number: int | None) -> tuple[FittedParts, Solution]:
         chosen = number_of_groups(number, prepared, spaces, folds, seeds[0], step)
         given = (prepared, spaces, answers, chosen.n_clusters, seeds[1], step)
         fitted = fit_members(members_of(chosen.n_clusters), *given)
-        return Kept(chosen, fitted, spaces), finish(fitted, *given)
+        return FittedParts(chosen, fitted, spaces), finish(fitted, *given)
 
     if kept is not None:
         spaces = None if kept.spaces is None else kept.spaces.judged_by(folds)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.cluster.guided._anchors.fit import Anchored
-from clew.cluster.guided._choice import Kept
+from clew.cluster.guided._choice import FittedParts
 from clew.cluster.guided._ensemble.folds import used_folds
 from clew.cluster.guided._features.prepared import Prepared
 from clew.constraints import Constraints
@@ -49,7 +49,7 @@ class FittedState(NamedTuple):
     prepared: Prepared | None = None
     """What depends on features only; None without features, and with anchors."""
     anchored: Anchored | None = None
-    kept: Kept | None = None
+    kept: FittedParts | None = None
     """Fitted members; None if there are none."""
     known: Constraints | None = None
     """The informative answers that they were fitted to."""

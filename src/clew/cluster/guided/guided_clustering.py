@@ -24,7 +24,7 @@ from clew.cluster.guided._checks import (
     checked_arguments,
     checked_features,
 )
-from clew.cluster.guided._choice import Kept, choose_groups
+from clew.cluster.guided._choice import FittedParts, choose_groups
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
 from clew.cluster.guided._ensemble.folds import split_answers
@@ -383,7 +383,7 @@ class GuidedClustering(FittedGroups):
         known: Constraints,
         prepared: Prepared | None,
         seeds: list[int],
-        kept: Kept | None,
+        kept: FittedParts | None,
         callback: Progress | None,
     ) -> Self:
         """Find groups; `kept` has members to use as they are."""

@@ -1,4 +1,4 @@
-"""Answers about pairs, each with what was expected before it was given."""
+"""Answers about pairs, each with the log-odds that the model had before the answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AskedPairs(NamedTuple):
 
     @classmethod
     def none(cls, n_features: int) -> AskedPairs:
-        """Return an empty one."""
+        """Return no answers."""
         return cls(
             np.empty((0, 2), np.int64),
             np.empty(0, np.bool_),

@@ -20,7 +20,7 @@ from clew.constraints import Constraints
 
 __all__ = ["REFINED", "ClusteredRows", "cluster_rows"]
 
-#: Rounds of the refinement that is compared; the one that follows all answers has more.
+#: Rounds of refinement by training answers, to compare clusterings; the final one has more.
 N_TRIED_ROUNDS: Final = 2
 #: Added to the names of clusterings that were refined by answers.
 REFINED = ", refined"
@@ -67,7 +67,7 @@ def cluster_rows(
     Parameters
     ----------
     starts : mapping of str to Memberships
-        Clusterings of the anchors that did not see the held-out answers. The first is preferred:
+        Clusterings of the anchors, fitted without the held-out answers. The first is preferred:
         another one needs a held-out log-likelihood that is larger by 1.
     links : Links
         Anchors of all rows.
@@ -78,9 +78,9 @@ def cluster_rows(
     n_jobs : int or None, default=None
         Threads.
     is_trusted : bool, default=False
-        Whether the first start follows answers because they predict others. It is then refined
-        unless that lowers the held-out log-likelihood by 1. Otherwise, and for other starts,
-        refinement has to raise it by 1.
+        Whether answers helped to predict others in the fit to anchors. The first start is then
+        refined unless that lowers the held-out log-likelihood by 1. Otherwise, and for other
+        starts, refinement has to raise it by 1.
 
     Returns
     -------

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 N_INIT = 5
-#: For more groups of more rows, those members that cut a graph take minutes each.
+#: With more groups and more rows than these, each member that cuts a graph takes minutes.
 MANY_GROUPS, LEAST_OF_MANY = 50, 2_500
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
