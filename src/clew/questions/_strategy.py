@@ -16,9 +16,9 @@ from clew.answers import Answer, Question
 from clew.constraints import Support
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.graphs import check_distances
-from clew.kernels.disjoint_sets import find_root
+from clew.questions._batch import Batch
 from clew.questions._known import KnownPairs
-from clew.questions._log import AnswerLog, Retraction, key_of
+from clew.questions._log import AnswerLog, Retraction
 
 __all__ = ["PairStrategy", "Strategy"]
 
@@ -266,48 +266,6 @@ class PairStrategy(Strategy):
 
         Pairs that are not open are left out by the caller.
         """
-
-
-class Batch:
-    """Pairs that are asked at the same time.
-
-    Parameters
-    ----------
-    known : KnownPairs
-        What earlier answers imply.
-    pending : sequence of Question
-        Questions that are asked already.
-    """
-
-    def __init__(self, known: KnownPairs, pending: Sequence[Question]) -> None:
-        self._known = known
-        self._taken = {key_of(question) for question in pending}
-        self._parent = np.arange(known.closure.n_components)
-        self._n_free = known.closure.n_components - 1
-        for question in pending:
-            first, *others = question.rows
-            for other in others:
-                self._join(*known.closure.component[[first, other]])
-
-    def accept(self, i: int, j: int) -> bool:
-        """Add an unknown pair if it was not asked and closes no cycle; return whether it does."""
-        a, b = self._known.closure.component[[i, j]]
-        if find_root(self._parent, a) == find_root(self._parent, b):
-            return False
-        key = ("pair", (min(i, j), max(i, j)))
-        if key in self._known.asked or key in self._taken:
-            return False
-        self._join(a, b)
-        return True
-
-    def is_full(self) -> bool:
-        """Return whether every further pair would close a cycle."""
-        return self._n_free == 0
-
-    def _join(self, a: int, b: int) -> None:
-        a, b = find_root(self._parent, a), find_root(self._parent, b)
-        self._n_free -= int(a != b)
-        self._parent[b] = a
 
 
 def in_order_of_rows(labels: NDArray[np.integer]) -> NDArray[np.int64]:

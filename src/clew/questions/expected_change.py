@@ -13,11 +13,12 @@ from clew._random import RandomState
 from clew._validation import Allowed
 from clew.answers import Answer, Question
 from clew.exceptions import InvalidParameterError
+from clew.questions._batch import Batch
 from clew.questions._changes import Changes
 from clew.questions._known import KnownPairs
 from clew.questions._pair_order import PairOrder, pair_probabilities
 from clew.questions._representatives import Representatives
-from clew.questions._strategy import Batch, Strategy
+from clew.questions._strategy import Strategy
 
 __all__ = ["ExpectedChange"]
 

@@ -14,9 +14,10 @@ from clew._warnings import silenced
 from clew.answers import Question
 from clew.cluster import ConstrainedLinkage
 from clew.kernels.soft_evidence import improve_groups, sums_by_group
+from clew.questions._batch import Batch
 from clew.questions._known import KnownPairs, Pair
 from clew.questions._pair_order import all_distances, pair_probabilities
-from clew.questions._strategy import Batch, Strategy
+from clew.questions._strategy import Strategy
 
 __all__ = ["Margin"]
 

@@ -60,12 +60,25 @@ def edges_in_order(distances_from: DistancesFrom, n_rows: int) -> Edges:
         keys[start:stop] <<= np.uint64(32)
         keys[start:stop] |= rows[i + 1 :] | np.uint64(i << 16)
     keys.sort()
-    first, second = np.empty(len(keys), np.uint16), np.empty(len(keys), np.uint16)
-    for start in range(0, len(keys), KEYS_PER_BLOCK):
+    pairs = _lower_halves(keys)
+    first, second = np.empty(len(pairs), np.uint16), np.empty(len(pairs), np.uint16)
+    for start in range(0, len(pairs), KEYS_PER_BLOCK):
         block = slice(start, start + KEYS_PER_BLOCK)
-        first[block] = (keys[block] >> np.uint64(16)) & np.uint64(0xFFFF)
-        second[block] = keys[block] & np.uint64(0xFFFF)
+        first[block] = pairs[block] >> np.uint32(16)
+        second[block] = pairs[block] & np.uint32(0xFFFF)
     return Edges(first, second, n_rows)
+
+
+def _lower_halves(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return the lower 32 bits of all keys, in the first half of their memory; frees the other."""
+    n = len(keys)
+    halves = keys.view(np.uint32)
+    for start in range(0, n, KEYS_PER_BLOCK):
+        block = slice(start, min(start + KEYS_PER_BLOCK, n))
+        halves[block] = keys[block] & np.uint64(0xFFFFFFFF)
+    del halves
+    keys.resize((n + 1) // 2, refcheck=False)
+    return keys.view(np.uint32)[:n]
 
 
 def given(D: NDArray[np.float64]) -> DistancesFrom:
