@@ -143,7 +143,9 @@ def test_contradictions_raise_no_error(strategy):
     one = ran(started(strategy), 4)
     pairs = [((0, 1), 1), ((1, 2), 1), ((0, 2), 0), ((0, 1), 0), ((2, 3), 1), ((0, 3), 0)]
     one.tell(Answer(Question("pair", rows), value, annotator="b") for rows, value in pairs)
-    assert isinstance(one, CHECKS_ANSWERS) or implied(one, one.ask(3)) == []
+    # (0, 1) has as many votes for as against: it is not known. Other pairs are as first answered.
+    asked = np.array([question.rows for question in one.ask(3)])
+    assert isinstance(one, CHECKS_ANSWERS) or one.known.is_unknown(asked).all()
     assert len(one.labels()) == N
 
 

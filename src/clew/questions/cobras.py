@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +18,8 @@ from clew.questions._strategy import PairStrategy
 __all__ = ["COBRAS"]
 
 Integers = NDArray[np.int64]
+#: Takes two rows; returns 1 for the same, -1 for different, 0 if that is not known.
+Relation = Callable[[int, int], int]
 
 
 class COBRAS(PairStrategy):
@@ -96,11 +98,21 @@ class COBRAS(PairStrategy):
 
         `parts` becomes the super-instances, and `cluster` the group of each representative.
         """
+        component, is_apart = self.known.closure.component, self.known.apart()
+        asked = {rows for kind, rows in self.known.asked if kind == "pair"}
+
+        def relation(i: int, j: int) -> int:
+            """Return 1 for the same, -1 for different or if nobody knew, 0 if not asked."""
+            if component[i] == component[j]:
+                return 1
+            is_asked = (min(i, j), max(i, j)) in asked
+            return -1 if is_asked or is_apart[component[i], component[j]] else 0
+
         while True:
             largest = max(range(len(parts)), key=lambda k: (len(parts[k]), -k))
             if len(parts[largest]) == 1:
                 return
-            level = self._split_level(parts[largest])
+            level = self._split_level(parts[largest], relation)
             if isinstance(level, tuple):
                 yield level
                 return
@@ -110,27 +122,27 @@ class COBRAS(PairStrategy):
             parts += new
             fresh = max(cluster.values(), default=-1) + 1
             cluster.update({self._center(rows): fresh + k for k, rows in enumerate(new)})
-            questions = list(self._merge(cluster))
+            questions = list(self._merge(cluster, relation))
             yield from questions
             if questions:
                 return
 
-    def _split_level(self, rows: Integers) -> int | tuple[int, int]:
+    def _split_level(self, rows: Integers, relation: Relation) -> int | tuple[int, int]:
         """Return how often to halve a super-instance, or the pair that has to be asked first."""
         level = 0
         while len(rows) > 1:
             halves = self._split(rows, 2)
             pair = (self._center(halves[0]), self._center(halves[1]))
-            relation = self._relation(*pair)
-            if relation == 0:
+            known = relation(*pair)
+            if known == 0:
                 return pair
-            if relation == 1:
+            if known == 1:
                 break
             level += 1
             rows = halves[self._seed % 2]
         return max(level, 1)
 
-    def _merge(self, cluster: dict[int, int]) -> Iterator[tuple[int, int]]:
+    def _merge(self, cluster: dict[int, int], relation: Relation) -> Iterator[tuple[int, int]]:
         """Merge the nearest groups while answers are known; return pairs that are not."""
         rows = np.array(list(cluster))
         i, j = np.triu_indices(len(rows), 1)
@@ -139,25 +151,16 @@ class COBRAS(PairStrategy):
             a, b = int(rows[i[k]]), int(rows[j[k]])
             if cluster[a] == cluster[b]:
                 continue
-            relation = self._relation(a, b)
-            if relation == 1:
+            known = relation(a, b)
+            if known == 1:
                 gone = cluster[b]
                 cluster.update({r: cluster[a] for r, c in cluster.items() if c == gone})
-            elif relation == 0 and not self._are_apart(cluster, a, b):
+            elif known == 0 and not any(
+                relation(r, s) < 0
+                for r in rows[[cluster[x] == cluster[a] for x in rows]].tolist()
+                for s in rows[[cluster[x] == cluster[b] for x in rows]].tolist()
+            ):
                 yield a, b
-
-    def _are_apart(self, cluster: dict[int, int], a: int, b: int) -> bool:
-        """Return whether some rows of the groups of two representatives are known to differ."""
-        sides = [np.array([r for r, c in cluster.items() if c == cluster[x]]) for x in (a, b)]
-        first, second = (x.ravel() for x in np.meshgrid(*sides))
-        return bool(np.any(self.known.closure.is_different(first, second)))
-
-    def _relation(self, i: int, j: int) -> int:
-        """Return 1 for the same, -1 for different or if nobody knew, 0 if it was not asked."""
-        if self.known.closure.is_same(i, j):
-            return 1
-        is_asked = ("pair", (min(i, j), max(i, j))) in self.known.asked
-        return -1 if is_asked or self.known.closure.is_different(i, j) else 0
 
     def _center(self, rows: Integers) -> int:
         """Return the representative of a super-instance: the row nearest to the mean."""
