@@ -105,7 +105,9 @@ class GuidedClustering(FittedGroups):
         Number of groups, given or chosen.
     n_clusters_probabilities_ : dict of int to float
         Probabilities of the numbers of groups that were tried, by held-out answers alone. If none
-        stands out, answers do not determine the number. Empty if the number was given, there are no
+        stands out, answers do not determine the number: features then choose it, and it need not
+        be the most probable. The smallest of several numbers that asked answers predict nearly
+        equally well counts as much as the best of them. Empty if the number was given, there are no
         answers, or correlation clustering found it.
     regime_ : Regime
         What decided the groups, a string: "features", "answers", "both" or "identities", many small

@@ -72,6 +72,18 @@ def test_the_smallest_number_is_chosen_unless_asked_answers_clearly_prefer_anoth
     assert scores.smallest_near_best(tried) == chosen
 
 
+@pytest.mark.parametrize(("near_tie", "most_probable"), [(0.0, 3), (1e6, 2)])
+def test_the_number_that_answers_choose_is_the_most_probable(
+    views, near_tie, most_probable, monkeypatch
+):
+    monkeypatch.setattr("clew.cluster.guided._numbers.held_out.NEAR_TIE", near_tie)
+    known = Constraints.from_labels(Y, 100, error=0.1, random_state=0).with_origin("asked")
+    found = choose_n_clusters(views, folds_of(known), 0).probabilities
+    assert sum(found.values()) == pytest.approx(1)
+    assert max(found, key=found.get) == most_probable
+    assert found[3] == max(found.values())  # the smaller one counts as much as the best one
+
+
 def test_few_or_random_answers_do_not_change_it(views):
     for n_answers in (1, 3):
         known = Constraints.from_labels(Y, n_answers, random_state=0)

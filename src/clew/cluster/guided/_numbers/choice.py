@@ -73,7 +73,8 @@ def choose_n_clusters(
     those costs asked answers (`origin`) nothing, so that numbers which are too large come near the
     largest log-likelihood. Therefore the smallest number is chosen whose log-likelihood is within
     .75 standard errors of the largest. The standard error is that of the difference, summed over
-    asked answers only: without these, the largest is chosen.
+    asked answers only: without these, the largest is chosen. In `probabilities` the chosen number
+    has the largest log-likelihood.
 
     If there are more than 5,000 rows, 5,000 take part: those that random answers name, then any.
     All spectral clusterings of a graph share their eigenvectors. k-means starts at the rows that QR
@@ -113,9 +114,10 @@ def choose_n_clusters(
         numbers = first_tried(len(views.X), len(views.X) - 1)
     scores = held_out.scores
     by_answers = best_number(held_out.log_likelihood, numbers, step, scores.smallest_near_best)
-    lead = scores.largest - held_out.log_likelihood(by_features.n_clusters)
+    largest = scores.largest
+    lead = largest - held_out.log_likelihood(by_features.n_clusters)
     chosen = NumberOfGroups(by_answers) if lead >= LEAST_LEAD else by_features
-    return chosen._replace(log_likelihoods=scores.log_likelihoods)
+    return chosen._replace(log_likelihoods=scores.log_likelihoods | {by_answers: largest})
 
 
 def _by_features(
@@ -157,7 +159,7 @@ def number_in_spaces(spaces: Spaces, folds: Sequence[Fold], step: Step = no_step
         return scores.add(n_clusters, clusterings_in_spaces(spaces, n_clusters, len(folds)))
 
     best = best_number(log_likelihood, numbers, step, scores.smallest_near_best)
-    return NumberOfGroups(best, 1.0, scores.log_likelihoods)
+    return NumberOfGroups(best, 1.0, scores.log_likelihoods | {best: scores.largest})
 
 
 def best_log_likelihood(views: Views, folds: Sequence[Fold], seed: int) -> float:

@@ -25,7 +25,9 @@ class NumberOfGroups(NamedTuple):
     certainty: float = 1.0
     """1, or in [0.05, 0.5] if neither features nor answers show groups."""
     log_likelihoods: Mapping[int, float] = NOT_TRIED
-    """Held-out log-likelihood of each number that was tried; empty without answers."""
+    """Held-out log-likelihood of each number that was tried; empty without answers. That of the
+    number which answers choose is the largest, even if the rule for asked answers preferred it to a
+    larger number of slightly higher log-likelihood."""
 
     @property
     def probabilities(self) -> dict[int, float]:
