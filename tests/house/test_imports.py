@@ -64,6 +64,7 @@ SHARED_HELPERS = {
         "clew.similarity.ordinal",
         "clew.cluster",
     ),
+    "clew.constraints._header": ("clew.cli",),
     "clew.constraints._meanings": (
         "clew.metrics",
         "clew.oracles",
