@@ -33,7 +33,7 @@ SIMILARITIES["ordinal, features"] = lambda t: similarity.OrdinalEmbedding(featur
 
 #: Groups of sets without classes.
 N_GROUPS = 8
-#: A fifth of the questions is held out, of which at most so many answers are scored.
+#: One of `N_FOLDS` parts of the questions is held out; at most `MAX_HELD` answers are scored.
 N_FOLDS, MAX_HELD = 5, 5000
 N_TREES = 300
 Amount = int | str  # Answers for the fit; or "1/4", "4/5" or "all" of them

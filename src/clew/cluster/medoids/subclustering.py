@@ -48,9 +48,10 @@ from clew.kernels.subclusters import swap_best, swap_eagerly
 __all__ = ["Subclustering"]
 
 Index = NDArray[np.int64]
-#: Candidates that "auto" draws for each subcluster, and in all within these limits.
+#: Least and largest number of candidates that "auto" draws for each subcluster, and the total that
+#: it draws within these limits.
 LEAST_PER_CLUSTER, MOST_PER_CLUSTER, WANTED_CANDIDATES = 10, 25, 4_000
-#: A setting replaces one that is preferred to it if the mean silhouette is higher by more.
+#: A setting replaces an earlier one if its mean silhouette is higher by more than this.
 PREFERENCE = 0.02
 
 
@@ -191,8 +192,8 @@ class Subclustering(Clusterer):
     several centers. With "both", the weight of shared neighborhoods is 1, and the pair costs of
     "penalty" at 0.3 λ, times 0.3 / n, are added.
 
-    A subcluster is not smaller if its group is: it then has rows of other groups, and a low
-    `confidence_`. Equal rows count as different rows at distance 0.
+    A subcluster has `size` rows even if its group has fewer: it then has rows of other groups, and
+    a low `confidence_`. Equal rows count as different rows at distance 0.
 
     With R candidates, N rows and d features: time O(R·N·d) to find nearest rows, O(R²) for tables,
     and O(R) for each center that a start looks at. Memory O(R² + N·d); no table of R × N.
@@ -374,7 +375,7 @@ class Subclustering(Clusterer):
         self.candidates_ = candidates.rows
         self.confidence_ = confidences(distances, self.exemplars_, self.scale_)
         self.labels_ = np.full(distances.n_samples, -1, np.int64)
-        # A row of two subclusters is counted to the one in which it is more likely.
+        # A row of two subclusters gets the label of the one where its confidence is higher.
         order = np.argsort(self.confidence_.ravel(), kind="stable")
         owner = np.repeat(np.arange(self.n_clusters), self.size)
         self.labels_[self.exemplars_.ravel()[order]] = owner[order]
