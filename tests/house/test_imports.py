@@ -65,6 +65,7 @@ SHARED_HELPERS = {
         "clew.cluster",
     ),
     "clew.constraints._header": ("clew.cli",),
+    "clew.constraints._text_files": ("clew.cli",),
     "clew.constraints._meanings": (
         "clew.metrics",
         "clew.oracles",

@@ -1,4 +1,4 @@
-"""Most central of three, and ratings: how much is lost where they are converted."""
+"""Most central of three, and ratings: how much is lost if they are converted to other answers."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ class AnswerPosterior(NamedTuple):
     weight: NDArray[np.float64]
     """Weight of each answer, ``1 - p_wrong``, (n_pairs,); 0 for a don't-know or weight 0."""
     error_rate: float
-    """Estimated share of wrong answers; NaN where nobody answered."""
+    """Estimated share of wrong answers; NaN if there are no answers."""
 
 
 def answer_evidence(

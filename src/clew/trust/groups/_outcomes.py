@@ -37,7 +37,7 @@ __all__ = [
 #: Groups of rows, (m,), -1 for none; or probabilities of groups, (m, n_groups).
 Memberships = NDArray[np.int64] | NDArray[np.float64]
 
-#: Memberships of the rows of questions are gathered for so many entries at once.
+#: Number of membership entries of the rows of questions that are gathered at once.
 MAX_ENTRIES = 500_000
 
 ALL_KINDS: Final = Support(pairs=True, triplets=True, odd_one_out=True, dont_know=True)
