@@ -34,13 +34,10 @@ class DistlqpReport:
     def _table(self, cell: s.Cell, methods: Any, field: str, sets: Any = None) -> Table:
         names = [name for name in self.study.found_sets if sets is None or name in sets]
         rows = [
-            [m.label, *(self.results.score(name, self._at(m, cell), m, field) for name in names)]
+            [m.label, *(self.results.score(name, cell, m, field) for name in names)]
             for m in methods
         ]
         return Table([f"{cell.name}, {field.upper()}", *names], rows, is_marked=True)
-
-    def _at(self, method: s.Method, cell: s.Cell) -> s.Cell:
-        return cell if method.uses_answers else s.NO_ANSWERS
 
     def tables(self) -> Iterator[Table]:
         for field in ("jcc", "ari"):
@@ -50,7 +47,7 @@ class DistlqpReport:
     def table_2_2(self) -> Table:
         rows = []
         for m in s.METHODS:
-            of = self.results.score(s.VIDEO, self._at(m, s.TRACKS), m, "accuracy")
+            of = self.results.score(s.VIDEO, s.TRACKS, m, "accuracy")
             paper = PUBLISHED.get(m, ("", ""))
             rows.append([m.label, of, *(f"{x:.3f}" if x != "" else "" for x in paper)])
         header = ["accuracy", s.VIDEO, "BF0502-1 (thesis)", "BF0502-2 (thesis)"]
@@ -65,8 +62,7 @@ class DistlqpReport:
         rows = []
         for m in s.METHODS:
             found = [
-                self.results.values(name, self._at(m, cell), m, "seconds")
-                for name in self.study.found_sets
+                self.results.values(name, cell, m, "seconds") for name in self.study.found_sets
             ]
             texts = [f"{of.astype(float).mean():.1f}" if len(of) else "–" for of in found]
             rows.append([m.label, *texts])
