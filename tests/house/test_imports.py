@@ -66,6 +66,7 @@ SHARED_HELPERS = {
     ),
     "clew.constraints._header": ("clew.cli",),
     "clew.constraints._text_files": ("clew.cli",),
+    "clew.constraints._validation": ("clew.cli",),
     "clew.constraints._meanings": (
         "clew.metrics",
         "clew.oracles",
