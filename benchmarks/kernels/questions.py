@@ -32,16 +32,16 @@ def start(problem: Problem, **options: Any) -> Callable[[], Any]:
     return lambda: started(problem, **options).ask()
 
 
-def _case(label: str, n: int, n_answers: int, work: Any, n_jobs: int, **more: Any) -> Case:
+def _case(label: str, n: int, n_answers: int, work: Any, **more: Any) -> Case:
     problem = Problem("mixture", n, 30, max(2, n // 17), n_answers=n_answers)
-    return Case(label, problem, Run("clew", work, {"n_jobs": n_jobs}, 5), **more)
+    return Case(label, problem, Run("clew", work, {}, 5), **more)
 
 
 SIZES = (250, 1042, 2000)
 AT_MOST = {1042: 0.1, 2000: 1.0}
 QUESTIONS = tuple(
     _case(
-        "a question", n, n_answers, ask, 1,
+        "a question", n, n_answers, ask,
         peers=(Run("thesis", THESIS_SECONDS),) if n == 1042 else (),  # type: ignore[arg-type]
         goals={"ours.cpu_s": AT_MOST[n]} if n in AT_MOST else {},
     )
@@ -49,13 +49,11 @@ QUESTIONS = tuple(
 )  # fmt: skip
 STARTS = tuple(
     _case(
-        "start and a question", n, 500, start, 1, measures_growth=True,
+        "start and a question", n, 500, start, measures_growth=True,
         goals={"ours.growth_mib": 9 * n**2 / 2**20},
     )
     for n in SIZES[1:]
 )  # fmt: skip
-THREADS = tuple(_case("a question", n, 500, ask, n_jobs) for n in SIZES[1:] for n_jobs in (1, 2))
-
 COLUMNS = {
     "what": "label", "data": "problem.data", "size": "problem.size",
     "groups": "problem.n_clusters", "answers": "problem.answers", "s": "ours.cpu_s",
@@ -68,9 +66,5 @@ PAGE = Page(
             QUESTIONS, quick=slice(2),
         ),
         "starts": Table(COLUMNS | {"MiB": "ours.growth_mib"}, STARTS, quick=slice(0)),
-        "threads": Table(
-            {"size": "problem.size", "threads": "options.n_jobs", "wall s": "ours.wall_s"},
-            THREADS, clock="wall_s", quick=slice(0),
-        ),
     },
 )  # fmt: skip
