@@ -51,6 +51,8 @@ Index = NDArray[np.int64]
 #: Least and largest number of candidates that "auto" draws for each subcluster, and the total that
 #: it draws within these limits.
 LEAST_PER_CLUSTER, MOST_PER_CLUSTER, WANTED_CANDIDATES = 10, 25, 4_000
+#: λ of confidences, as a multiple of the typical distance.
+CONFIDENCE_SCALE = 0.3
 #: A setting replaces an earlier one if its mean silhouette is higher by more than this.
 PREFERENCE = 0.02
 
@@ -133,7 +135,9 @@ class Subclustering(Clusterer):
     labels_ : ndarray of shape (n_samples,), int64
         Subcluster of each row; -1 for all rows outside.
     confidence_ : ndarray of shape (n_clusters, size)
-        Probability that an exemplar belongs to its center rather than to another one.
+        Probability that an exemplar belongs to its center rather than to another one:
+        proportional to ``exp(-distance / λ)`` for each center, where λ is 0.3 times the median
+        distance of a candidate from the farthest row of its subcluster.
     cost_ : float
         The cost of the best start, under `overlap_` and `scale_`; see Notes.
     separation_ : float
@@ -373,7 +377,8 @@ class Subclustering(Clusterer):
         self.separation_, self.overlap_ = best.separation, best.setting.overlap
         self.scale_ = best.setting.scale * candidates.typical
         self.candidates_ = candidates.rows
-        self.confidence_ = confidences(distances, self.exemplars_, self.scale_)
+        unit = CONFIDENCE_SCALE * candidates.typical
+        self.confidence_ = confidences(distances, self.exemplars_, unit)
         self.labels_ = np.full(distances.n_samples, -1, np.int64)
         # A row of two subclusters gets the label of the one where its confidence is higher.
         order = np.argsort(self.confidence_.ravel(), kind="stable")
