@@ -106,7 +106,9 @@ def test_guided_estimates_the_share_of_wrong_answers_by_annotator(run, X, here):
     rates = summary["annotators"]
     assert rates["careful"] < 0.1 < 0.2 < rates["hasty"] < 0.45
     assert f"{low:.0%} to {high:.0%} with 95% confidence" in done.stderr
-    assert f"of hasty {rates['hasty']:.0%}, careful {rates['careful']:.0%}" in done.stderr
+    assert (
+        f"by annotator: hasty {rates['hasty']:.0%}, careful {rates['careful']:.0%}" in done.stderr
+    )
 
 
 def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):

@@ -37,7 +37,7 @@ from clew.cluster.guided._refinement.refinement import (
 )
 from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._result.result import result_of
-from clew.cluster.guided._solution import answers_in_refinement
+from clew.cluster.guided._solution import answers_in_refinement, least_groups
 from clew.constraints import Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 
@@ -152,7 +152,7 @@ def solved(
     clusterings = steps.member_clusterings(members, unconstrained, views, weighted)
     if spaces is not None:
         clusterings += members_of_answers(spaces, answers, k, seed)
-    n_groups = 0 if spaces is None else k
+    n_groups = least_groups(spaces, answers, k, have_features=True)
     first = consensus_of(of.scored(clusterings, weighted, n_groups), answers, k, seed)
     chosen = {name: [smoothers[name]] * (len(answers.folds) + 1) for name in of.smoothers}
     more = answers_in_refinement(spaces, first, answers)
