@@ -11,7 +11,7 @@ from benchmarks.studies.people.baselines import held_out_scores
 from benchmarks.study.problems import Floats, Ints
 from clew import Constraints
 from clew.constraints._folds import fold_numbers
-from clew.similarity.ordinal._answers import OrdinalAnswers
+from clew.similarity.ordinal._answers import OrdinalAnswers, definite
 from clew.similarity.ordinal._model import PAIR_OF_ANSWER
 from clew.similarity.ordinal._response import Response, squared_distances
 
@@ -31,7 +31,7 @@ N_FOLDS = 5
 
 def as_triplets(known: Constraints) -> Ints:
     """Return rows (a, b, c) for each "a is more like b than like c"; two for an odd one."""
-    answers = OrdinalAnswers.of(known, by_annotator=False)
+    answers = OrdinalAnswers.of(definite(known), by_annotator=False)
     one, other, odd = answers.odd_one_out.rows.T
     rows = [np.stack(three, axis=1) for three in ((one, other, odd), (other, one, odd))]
     weights = [answers.triplet.weights, *[answers.odd_one_out.weights] * 2]
