@@ -76,7 +76,7 @@ class DistancesStudy(Study):
 
     n_trials: int = 3
     sets: tuple[str, ...] = SETS
-    stem: str = "distances"
+    stem: str = "guided_distances"
     no_answers = NO_ANSWERS
     problem = staticmethod(problem)
 

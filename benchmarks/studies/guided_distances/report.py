@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from benchmarks.studies.distances import study as s
+from benchmarks.studies.guided_distances import study as s
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
 from benchmarks.study.report import Table
@@ -81,5 +81,5 @@ class DistancesReport:
         return Table(["set", *(m.label for m in BOTH)], rows)
 
 
-QUICK = s.DistancesStudy(1, ("uci_leaf",), "distances_quick", True)
+QUICK = s.DistancesStudy(1, ("uci_leaf",), "guided_distances_quick", True)
 command = study_command(s.DistancesStudy(), DistancesReport, __file__, QUICK, "One trial, one set")

@@ -1,1 +1,0 @@
-"""Guided clustering of distances and of features: ``python -m benchmarks.studies distances``."""
