@@ -1,1 +1,1 @@
-"""Guided clustering of distances and of features: ``python -m benchmarks.studies guided_distances``."""
+"""Guided clustering on distances: ``python -m benchmarks.studies guided_distances``."""
