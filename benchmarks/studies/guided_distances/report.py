@@ -46,7 +46,8 @@ class DistancesReport:
         least = min(known, key=lambda name: known[name])
         return (
             f"Distances less features, over all sets: {self._gap(list(known))}. Within the goal on "
-            f"{len(within)} of {len(known)} sets; the least difference is {gaps[least]}, on {least}."
+            f"{len(within)} of {len(known)} sets; the least difference is {gaps[least]}, on "
+            f"{least}."
         )
 
     def by_set(self) -> Table:
