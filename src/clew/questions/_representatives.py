@@ -89,9 +89,11 @@ class Representatives(NamedTuple):
 
 def _centers(X: Floats, n: int, seed: int) -> tuple[Integers, Integers]:
     """Return the rows nearest to the centers of k-means, and the groups."""
-    starts = np.random.RandomState(seed).choice(len(X), n, replace=False)
+    start, n_starts = None, N_STARTS
+    if len(X) > ALL_PAIRS_ROWS:  # k-means++ would take longer than k-means
+        start, n_starts = X[np.random.RandomState(seed).choice(len(X), n, replace=False)], 1
     with one_blas_thread():
-        run = kmeans(X, n, n_init=1, random_state=seed, init=X[starts], max_iter=MAX_ITER)
+        run = kmeans(X, n, n_init=n_starts, random_state=seed, init=start, max_iter=MAX_ITER)
     from_center = ((X - run.centers[run.labels]) ** 2).sum(axis=1)
     order = np.lexsort((from_center, run.labels))
     labels, first = np.unique(run.labels[order], return_index=True)

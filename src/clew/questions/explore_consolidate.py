@@ -57,7 +57,7 @@ class ExploreConsolidate(PairStrategy):
     >>> X = [[0.0], [0.1], [5.0], [5.1]]
     >>> strategy = ExploreConsolidate(2, random_state=0).start(X)
     >>> strategy.ask()
-    [Question(kind='pair', rows=(0, 2))]
+    [Question(kind='pair', rows=(3, 1))]
     """
 
     _allowed: ClassVar[dict[str, Any]] = {
