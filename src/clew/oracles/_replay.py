@@ -72,7 +72,17 @@ class ReplayOracle:
                 self._recorded.setdefault(_key(question), []).append(answer)
 
     def knows(self, question: Question) -> bool:
-        """Return whether people were asked a question."""
+        """Return whether people were asked a question.
+
+        Parameters
+        ----------
+        question : Question
+            The question; the order of its rows does not matter, but for the first of a triplet.
+
+        Returns
+        -------
+        bool
+        """
         return _key(question) in self._recorded
 
     def answer(self, question: Question, annotator: str | None = None) -> Answer:
@@ -114,7 +124,19 @@ class ReplayOracle:
     def answer_all(
         self, questions: Iterable[Question], annotator: str | None = None
     ) -> list[Answer]:
-        """Answer several questions in order; see `answer`."""
+        """Answer several questions in order; see `answer`.
+
+        Parameters
+        ----------
+        questions : iterable of Question
+            The questions.
+        annotator : str or None, default=None
+            Name of the annotator. None: any who answered each.
+
+        Returns
+        -------
+        list of Answer
+        """
         return [self.answer(question, annotator) for question in questions]
 
 
