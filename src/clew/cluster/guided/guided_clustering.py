@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
@@ -11,11 +10,10 @@ from sklearn.utils import Tags
 
 from clew._estimators import guarded_fit
 from clew._limits import ANCHOR_ROWS
-from clew._parallel import Progress, ProgressReport, one_library_thread
+from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
 from clew.cluster.guided._anchors.fit import fit_on_anchors
-from clew.cluster.guided._answers.answers_alone import spaces_worth_fitting
 from clew.cluster.guided._checks import (
     check_n_anchors,
     check_pool,
@@ -24,28 +22,18 @@ from clew.cluster.guided._checks import (
     checked_arguments,
     checked_features,
 )
-from clew.cluster.guided._choice import FittedParts, choose_groups
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
-from clew.cluster.guided._ensemble.folds import split_answers
-from clew.cluster.guided._ensemble.progress import Counter
 from clew.cluster.guided._features.feature_space import Metric
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._fitted import FittedGroups
-from clew.cluster.guided._members.members import is_default, members_of
-from clew.cluster.guided._numbers.search import max_steps
+from clew.cluster.guided._fitting import fit_to_rows, parameters_of
 from clew.cluster.guided._result.guided_result import GuidedResult
-from clew.cluster.guided._solution import max_fits
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError
 
 __all__ = ["GuidedClustering"]
-
-#: Parameters that `partial_fit` cannot change.
-PARAMETERS = (
-    "n_clusters", "pool", "metric", "standardize", "scale", "n_anchors", "random_state"
-)  # fmt: skip
 
 
 class GuidedClustering(FittedGroups):
@@ -193,8 +181,6 @@ class GuidedClustering(FittedGroups):
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense.
-
-    `partial_fit` adds answers to a fitted model in a small part of the time of `fit`.
 
     On one core, 600 rows of 64 features take about 2 s, 2,000 rows 6 s, 20,000 rows 2 min and
     1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
@@ -377,64 +363,23 @@ class GuidedClustering(FittedGroups):
                 )
             features = checked_features(self, X, reset=False)
             return self._fit_on_anchors(features, known, fitted.seeds, callback)
-        kept = fitted.kept if is_kept else None
-        return self._fit_to(known, fitted.prepared, fitted.seeds, kept, callback)
+        last = fitted if is_kept else None
+        return self._fit_to(known, fitted.prepared, fitted.seeds, last, callback)
 
     def _fit_to(
         self,
         known: Constraints,
         prepared: Prepared | None,
         seeds: list[int],
-        kept: FittedParts | None,
+        last: FittedState | None,
         callback: Progress | None,
     ) -> Self:
-        """Find groups; `kept` has members to use as they are."""
-        informative = informative_answers(known)
+        """Find groups; `last` has members to use as they are."""
         with one_library_thread():
-            answers = split_answers(informative, seeds[1])
-            if prepared is None and not answers.folds:
-                raise InvalidArgumentError(
-                    "GuidedClustering without X needs answers that put two rows together or "
-                    "apart; there is no answer of this kind with a positive weight"
-                )
-            spaces = None
-            if kept is None and is_default(self.pool):
-                X = None if prepared is None else prepared.views.X
-                spaces = spaces_worth_fitting(X, answers, seeds[3])
-            count = self._counter(known.n_samples, len(answers.folds), callback)
-            members = partial(
-                members_of,
-                self.pool,
-                n_samples=known.n_samples,
-                seed=seeds[2],
-                has_distances=self.metric == "precomputed",
-            )
-            chosen = choose_groups(
-                self.n_clusters,
-                members,
-                prepared,
-                spaces,
-                answers,
-                known,
-                seeds[2:],
-                count.step,
-                kept,
-            )
-        fitted_to = self._fitted.known if kept else informative
-        self._fitted = FittedState(
-            self._parameters(), seeds, Tree(chosen.tree), prepared, None, chosen.kept, fitted_to
-        )
-        self.result_ = GuidedResult.of(
-            chosen.result, known, chosen.regime, chosen.n_clusters_probabilities
-        )
-        count.end()
+            found = fit_to_rows(self, known, prepared, seeds, last, callback)
+        self._fitted, self.result_ = found.state, found.result
+        found.progress.end()
         return self
-
-    def _parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in PARAMETERS}
-
-    def _takes_anchors(self, n_samples: int) -> bool:
-        return self.scale == "anchors" or (self.scale == "auto" and n_samples > ANCHOR_ROWS)
 
     def _fit_on_anchors(
         self, features: Any, known: Constraints, seeds: list[int], callback: Progress | None
@@ -444,19 +389,12 @@ class GuidedClustering(FittedGroups):
         with one_library_thread():
             found = fit_on_anchors(self, features, known, seeds, callback)
         self._fitted = FittedState(
-            self._parameters(), seeds, Tree(found.tree), anchored=found, known=known
+            parameters_of(self), seeds, Tree(found.tree), anchored=found, known=known
         )
         self.result_ = GuidedResult.of(
             found.result, known, found.regime, found.model.n_clusters_probabilities_
         )
         return self
 
-    def _counter(self, n_samples: int, n_folds: int, callback: Progress | None) -> Counter:
-        """Return a counter of the fits that may be made."""
-        members = members_of(self.pool, 1, n_samples, 0)
-        n_steps = max_fits(members, n_folds, are_default=is_default(self.pool))
-        n_steps += 0 if self.n_clusters else max_steps(n_samples, n_folds)
-        report = ProgressReport(
-            n_steps, verbose=self.verbose, what="clusterings", callback=callback
-        )
-        return Counter(n_steps, report)
+    def _takes_anchors(self, n_samples: int) -> bool:
+        return self.scale == "anchors" or (self.scale == "auto" and n_samples > ANCHOR_ROWS)
