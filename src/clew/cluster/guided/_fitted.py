@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,14 +46,17 @@ class FittedGroups(ConstrainedClusterer):
     weights_: dict[str, float]
     regime_: Regime
     n_clusters_probabilities_: dict[int, float]
+    n_violated_: int
     result_: GuidedResult
     _fitted: FittedState
 
-    def __getattr__(self, name: str) -> Any:
-        """Read a fitted attribute from `result_`."""
-        if name in FITTED and "result_" in self.__dict__:
-            return getattr(self.__dict__["result_"], name[:-1])
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # with this method mypy would accept misspelled attributes, too
+
+        def __getattr__(self, name: str) -> Any:
+            """Read a fitted attribute from `result_`."""
+            if name in FITTED and "result_" in self.__dict__:
+                return getattr(self.__dict__["result_"], name[:-1])
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def tree_(self) -> NDArray[np.float64]:
