@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from clew import Answer, Question
+from clew.exceptions import ClewError
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
@@ -122,3 +123,38 @@ def test_one_row_far_away_is_no_obstacle():
     strategy = Guided(random_state=0).start(far)
     assert len(strategy.ask(3)) == 3
     assert len(strategy.labels()) == len(far)
+
+
+def test_readings_agree_with_the_truth_once_it_is_known():
+    strategy = ran(Guided(random_state=0).start(X), 2 * len(y), SimulatedOracle(y, random_state=0))
+    i, j = np.triu_indices(len(y), 1)
+    p = strategy.probabilities(np.stack((i, j), axis=1))
+    assert np.array_equal(p, strategy.probabilities()[i, j])
+    assert np.mean((p > 0.5) == (y[i] == y[j])) > 0.99
+    assert strategy.expected_jaccard() > 0.8
+    assert strategy.error_rate() < 0.03
+    assert K <= strategy.n_cores() <= 2 * K < Guided(random_state=0).start(X).n_cores()
+
+
+def test_wrong_answers_are_the_most_doubtful():
+    oracle = SimulatedOracle(y, error=0.1, random_state=1)
+    strategy = ran(Guided(random_state=0).start(X), 4 * len(y), oracle)
+    dont_know = Answer(Question("pair", (0, 1)), "dont_know")
+    strategy.tell([dont_know] * 3)
+    doubts = strategy.answer_doubts()
+    assert len(doubts) == len(strategy.answers)
+    assert (doubts[-3:] == 0).all()
+    wrong = np.array(
+        [(y[a.question.rows[0]] == y[a.question.rows[1]]) != a.value for a in strategy.answers[:-3]]
+    )
+    assert doubts[:-3][wrong].mean() > 0.5 > 0.1 > doubts[:-3][~wrong].mean()
+
+
+@pytest.mark.parametrize("pairs", [[[0, 60]], [[-1, 2]], [[0.5, 1]], [[0, 1, 2]], [0, 1]])
+def test_pairs_must_be_row_numbers(pairs):
+    with pytest.raises(ClewError, match="pairs must"):
+        Guided(random_state=0).start(X).probabilities(pairs)
+
+
+def test_an_empty_list_of_pairs_has_no_probabilities():
+    assert Guided(random_state=0).start(X).probabilities([]).shape == (0,)

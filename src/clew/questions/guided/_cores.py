@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.questions.guided._posterior import Singles
 
-__all__ = ["CORE", "core_features", "cores"]
+__all__ = ["CORE", "core_features", "cores", "count_cores"]
 
 Ints = NDArray[np.int64]
 
@@ -41,3 +41,26 @@ def core_features(
     mean = np.append(features[between].mean(axis=(0, 1), dtype=np.float64), ratio[between].mean())
     i, j = first[nearest[0]], second[nearest[1]]
     return np.asarray((1 - top_share) * mean + top_share * np.append(features[i, j], ratio[i, j]))
+
+
+def count_cores(same: Singles) -> int:
+    """Count disjoint cores: the largest that is left, over and over, until no row is left.
+
+    Parameters
+    ----------
+    same : ndarray of shape (n_rows, n_rows), float32
+        Probability that a pair is of one group; 1 on the diagonal.
+
+    Returns
+    -------
+    int
+    """
+    near = same > CORE
+    left = np.ones(len(same), np.bool_)
+    count = 0
+    for i in np.argsort(-near.sum(axis=1), kind="stable"):
+        if left[i]:
+            left &= ~near[i]
+            left[i] = False
+            count += 1
+    return count

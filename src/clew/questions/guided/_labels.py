@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from clew.kernels.partitions.labels import best_partition
 
-__all__ = ["JaccardLabels", "cut_at"]
+__all__ = ["JaccardLabels", "cut_at", "expected_jaccard"]
 
 MAX_ITER = 30
 #: Another start has to be better by this much, so that labels do not change without a reason.
@@ -52,9 +52,9 @@ class JaccardLabels(NamedTuple):
         others, other_value = best_partition(same, start, threshold, MAX_ITER)
         if other_value > value + LEAST_GAIN:
             labels = others
-        first = _expected_jaccard(same, labels)
+        first = _clipped(expected_jaccard(same, labels))
         labels, _ = best_partition(same, labels, first / (1 + first), MAX_ITER)
-        return JaccardLabels(labels, _expected_jaccard(same, labels))
+        return JaccardLabels(labels, _clipped(expected_jaccard(same, labels)))
 
 
 def cut_at(
@@ -89,9 +89,27 @@ def cut_at(
     return fcluster(tree, n_clusters, "maxclust").astype(np.int64) - 1
 
 
-def _expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
+def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
+    """Return the ratio of the expected pairs that are rightly joined to those that either joins.
+
+    Parameters
+    ----------
+    same : ndarray of shape (n_rows, n_rows), float32
+        Probability that a pair is of one group; 1 on the diagonal.
+    labels : ndarray of shape (n_rows,), int64
+        Groups.
+
+    Returns
+    -------
+    float
+        Within 0 and 1; 1 if nothing is joined and nothing should be.
+    """
     n = len(same)
     within = labels[:, None] == labels[None, :]
     found, n_within = float(same[within].sum()) - n, float(within.sum()) - n
-    union = max(n_within + float(same.sum()) - n - found, 1e-9)
-    return float(np.clip(found / union, LOWEST, HIGHEST))
+    union = n_within + float(same.sum(dtype=np.float64)) - n - found
+    return min(max(found / union, 0.0), 1.0) if union > 1e-9 else 1.0
+
+
+def _clipped(jaccard: float) -> float:
+    return min(max(jaccard, LOWEST), HIGHEST)

@@ -13,12 +13,11 @@ from clew._random import RandomState
 from clew._validation import Allowed
 from clew.answers import SAME, Answer, Question
 from clew.cluster.guided._features.feature_space import FeatureSpace
-from clew.constraints._meanings import IMPLIED_PAIRS
 from clew.graphs import DistanceSpace
-from clew.questions._strategy import Strategy
 from clew.questions.guided._choice import Candidates
 from clew.questions.guided._labels import cut_at
-from clew.questions.guided._model import Model, PairAnswer, start_model
+from clew.questions.guided._model import PairAnswer, start_model
+from clew.questions.guided._readings import Readings, implied
 
 __all__ = ["Guided"]
 
@@ -28,7 +27,7 @@ UPDATE_SHARE, UPDATE_BOUNDS = 0.01, (1, 20)
 N_STATES, MOST_ENTRIES = 16, 2e7
 
 
-class Guided(Strategy):
+class Guided(Readings):
     """Asks about the pairs whose answers are the most informative, and allows for wrong answers.
 
     Sixteen partitions of the rows are sampled and moved on as answers arrive. They give each pair a
@@ -100,8 +99,6 @@ class Guided(Strategy):
         "update_every": Allowed(kind=int, low=1, none=True),
     }
 
-    _states: list[tuple[list[Answer], Model]]
-    _codes: dict[str, int]
     _waiting: list[Answer]
     _candidates: Candidates | None
 
@@ -120,19 +117,6 @@ class Guided(Strategy):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def error_rates(self) -> dict[str, float]:
-        """Return the estimated share of wrong answers of each annotator.
-
-        Returns
-        -------
-        dict of str to float
-            For the annotators of the answers that the model knows; it is updated after every
-            `update_every` answers.
-        """
-        self._started()
-        known = self._states[-1][1].rate.by_annotator
-        return {name: known[code] for name, code in self._codes.items() if code in known}
-
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
         if self.metric == "precomputed":
             distances = (X + X.T) / 2
@@ -148,7 +132,7 @@ class Guided(Strategy):
 
     def _forget(self) -> None:
         self._codes, self._waiting, self._candidates = {}, [], None
-        self._given: list[Answer] = []
+        self._given = []
 
     def _learn(self, answers: Sequence[Answer]) -> None:
         for answer in answers:
@@ -176,7 +160,7 @@ class Guided(Strategy):
             rows, code = answer.question.rows, self._codes[answer.annotator]
             found += [
                 PairAnswer(rows[i], rows[j], said == SAME, answer.weight, code)
-                for i, j, said in _implied(answer)
+                for i, j, said in implied(answer)
             ]
         return found
 
@@ -195,7 +179,7 @@ class Guided(Strategy):
         taken = np.eye(self.n_samples_, dtype=np.bool_)
         for answer in self._given:
             rows = answer.question.rows
-            for i, j, _ in _implied(answer):
+            for i, j, _ in implied(answer):
                 taken[rows[i], rows[j]] = taken[rows[j], rows[i]] = True
         return taken
 
@@ -204,11 +188,3 @@ class Guided(Strategy):
         if self.n_clusters is None:
             return model.labels
         return cut_at(model.same.labels, model.labels, self.n_clusters)
-
-
-def _implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:
-    """Return two positions among the rows, and what the answer says of that pair."""
-    kind = answer.question.kind
-    if kind == "pair":
-        return ((0, 1, answer.value),)
-    return IMPLIED_PAIRS[kind].get(answer.value, ())
