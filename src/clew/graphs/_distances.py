@@ -118,7 +118,7 @@ def n_rows_of_condensed(length: int) -> int:
     Raises
     ------
     InvalidDataError
-        If there is none.
+        If there is no such n.
     """
     n = (1 + math.isqrt(1 + 8 * length)) // 2
     if n * (n - 1) // 2 != length or n < 2:

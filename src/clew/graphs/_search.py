@@ -41,7 +41,7 @@ class NeighborSearch:
         self._tree: KDTree | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # The tree counts its searches, so a search would change what is pickled.
+        # scikit-learn's tree counts its searches, and a search would change the pickled estimator.
         return {**self.__dict__, "_tree": None}
 
     def nearest(self, rows: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 __all__ = ["TriangleCheck", "check_triangles"]
 
-#: Rows whose triangles are checked, and the rounding that they are allowed.
+#: Number of rows whose triangles are checked, and the relative rounding error that is allowed.
 TRIANGLE_ROWS, TRIANGLE_TOLERANCE = 120, 1e-6
 
 
 class TriangleCheck(NamedTuple):
-    """How many sampled distances are longer than the way by a third row."""
+    """How many sampled distances are longer than the path over a third row."""
 
     n_violated: int
     n_checked: int

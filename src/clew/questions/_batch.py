@@ -1,4 +1,4 @@
-"""Questions that are asked at the same time: no answers to some imply the answer to another one."""
+"""Questions that are asked at the same time, none of which the answers to the others can imply."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Batch:
     known : KnownPairs
         What earlier answers imply.
     pending : sequence of Question
-        Questions that are asked already.
+        Questions that other people are answering.
     """
 
     def __init__(self, known: KnownPairs, pending: Sequence[Question]) -> None:
@@ -36,7 +36,7 @@ class Batch:
                 self._join(*known.closure.component[[first, other]])
 
     def accept(self, i: int, j: int) -> bool:
-        """Add an unknown pair if it was not asked and closes no cycle; return whether it does."""
+        """Add a pair that is unknown, not asked, and closes no cycle; return whether it was."""
         a, b = self._known.closure.component[[i, j]]
         if find_root(self._parent, a) == find_root(self._parent, b):
             return False

@@ -1,4 +1,4 @@
-"""The expected change of HACC's groups by the answer to each possible question, best first."""
+"""The expected change of HACC's groups by the answer to each possible question."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 Pairs = tuple[NDArray[np.float32], Integers, Integers]
 
 N_SLOTS = 32
-#: Number of blocks whose change is computed at once: at first, and at most.
+#: Number of blocks whose change is computed at once: the first number, and the largest.
 FIRST_BLOCKS, MOST_BLOCKS = 32, 512
 
 
@@ -163,7 +163,7 @@ class Changes:
         return free_joins(self._tree, group, piece, is_apart, *pairs)
 
     def _blocked_joins(self, piece_of: Integers, links: Integers, pairs: Pairs) -> Candidates:
-        """List the pairs of nodes on which a must-link breaks up groups."""
+        """List the pairs of nodes whose must-link breaks up groups."""
         group = self._answers.group[links]
         links = links[group[:, 0] != group[:, 1]]
         tops = piece_of[links]
@@ -208,13 +208,13 @@ class Changes:
         return min(int(effective_n_jobs(self._n_jobs)), n_blocks)
 
     def _local_agreements(self) -> NDArray[np.float64]:
-        """Return the agreements if only the groups of the pair changed, and no others followed."""
+        """Return the agreements if only the groups of the pair change, and no other merges."""
         tree, answers = self._tree, self._answers
         a, b = tree.size[self._nodes].T
         size = np.bincount(answers.group, tree.size[: len(tree.items)]).astype(np.int64)
         in_a, in_b = size[self._group_of_row[self._rows]].T
         present = tree.n_same[answers.n_present]
-        # A blocked must-link joins two nodes, and leaves the rest of their groups behind.
+        # A blocked must-link joins two nodes; the rest of their two groups stays apart.
         is_free = self._is_join & (self._merges < 0)
         a, b = np.where(is_free, in_a, a), np.where(is_free, in_b, b)
         kept = present - np.where(self._is_join, a * (in_a - a) + b * (in_b - b), a * b)

@@ -23,7 +23,7 @@ class KnownPairs:
 
     If a pair was answered several times, the answer with the larger total weight counts. Pairs are
     taken in the order in which they were first answered: one that contradicts what earlier ones
-    imply is set aside.
+    imply is left out.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class KnownPairs:
                 before = self.votes.get(pair, 0.0)
                 self.votes[pair] = before + vote
                 has_changed |= before != 0 and np.sign(before) != np.sign(before + vote)
-                # A pair whose votes were equal is new, but not the last one in the order.
+                # A pair whose votes were equal before is new, but keeps its place in the order.
                 has_changed |= before == 0 and pair in self._links
                 if before == 0:
                     new.append(pair)

@@ -15,7 +15,7 @@ Key = tuple[str, tuple[int, ...]]
 
 
 def key_of(question: Question) -> Key:
-    """Return the same key for questions that ask the same.
+    """Return a key that is equal for equivalent questions.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class AnswerLog:
         Parameters
         ----------
         n : int
-            Their number; all of them if there are fewer.
+            Number of answers; all of them if there are fewer.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Neighborhoods: groups of rows that are known to be the same, each known to differ from others."""
+"""Neighborhoods: sets of rows known to be the same, each known to differ from the others."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_ITER = 10
 
 
 class Neighborhoods:
-    """The neighborhoods of Explore and Consolidate, found again from the answers so far.
+    """The neighborhoods of Explore and Consolidate, replayed from the answers so far.
 
     Explore takes the row that is farthest from all rows seen, and compares it with each
     neighborhood, the nearest first; if it is in none, it begins one. When there are `n_clusters`,
-    Consolidate compares the other rows in an order of its own; then the last neighborhood left
-    needs no question.
+    Consolidate compares the other rows in the order of `next_row`; a row that differs from all
+    neighborhoods but one is in that one, without a question.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class Neighborhoods:
     first : int
         Row of the first neighborhood.
     next_row : callable
-        Takes the distance of each row to the nearest row seen (-1 for rows seen), and returns the
-        row that is consolidated next.
+        Maps the distance of each row to the nearest row seen (-1 for rows seen) to the row that is
+        consolidated next.
     nearest_by : {"mean", "min"}
         Distance of a row to a neighborhood in Consolidate.
     """
@@ -54,9 +54,9 @@ class Neighborhoods:
         self._from_seen[first] = -1
 
     def questions(self) -> Iterator[tuple[int, int]]:
-        """Return the pairs that decide where rows belong, as they come up.
+        """Yield the pairs that decide where rows belong, in the order of the search.
 
-        The answer to none of them is known; a row with such a question is left out for now.
+        None of their answers is known; a row with such a question is skipped for now.
         """
         while (self._from_seen >= 0).any():
             is_exploring = len(self._rows) < self._n_clusters
@@ -76,7 +76,7 @@ class Neighborhoods:
 
         Notes
         -----
-        Where neighborhoods are missing, rows far from all others are medoids.
+        If there are fewer neighborhoods than groups, rows far from all others are medoids, too.
         """
         for _ in self.questions():
             pass

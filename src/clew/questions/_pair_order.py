@@ -26,8 +26,8 @@ from clew.graphs import check_dense_size, check_square
 __all__ = ["PairOrder", "all_distances", "in_blocks", "pair_probabilities"]
 
 N_RUNS = 100
-#: Without a number of groups, the clusterings have from `MANY_A_GROUP` to `FEW_A_GROUP` rows in a
-#: group on the average.
+#: If the number of groups is unknown, those of the clusterings have from `MANY_A_GROUP` to
+#: `FEW_A_GROUP` rows on average.
 MANY_A_GROUP, FEW_A_GROUP, N_NUMBERS = 40, 6, 8
 #: Candidates that are compared with the answers at once.
 PAIRS_PER_BLOCK = 4096
@@ -51,7 +51,7 @@ def pair_probabilities(
     n_clusters : int or None
         Number of groups of the clusterings; None for numbers between n/40 and n/6.
     probabilities : array-like of shape (n_samples, n_samples) or None
-        Given ones.
+        Given probabilities.
     seed : int
         Seed of the clusterings.
 
@@ -62,7 +62,7 @@ def pair_probabilities(
     Raises
     ------
     InvalidDataError
-        If given ones are of another shape, not symmetric, or outside [0, 1].
+        If given probabilities are of another shape, not symmetric, or outside [0, 1].
     """
     n = len(X)
     if probabilities is not None:
@@ -83,7 +83,7 @@ def pair_probabilities(
 
 
 def _numbers_of_groups(n: int) -> list[int]:
-    """Return numbers of groups in equal ratios, for data whose number is unknown."""
+    """Return numbers of groups in equal ratios, for data whose number of groups is unknown."""
     low, high = max(3, n // MANY_A_GROUP), max(6, n // FEW_A_GROUP)
     numbers = np.geomspace(low, high, N_NUMBERS).round().astype(int)
     return [int(number) for number in np.minimum(numbers, n)]
@@ -99,7 +99,7 @@ class PairOrder(NamedTuple):
     edges : Edges
         Pairs by ``1 - probabilities`` plus a thousandth of the relative distance.
     n_probable : int
-        Number of pairs that are the same with a probability above one half: the first ones.
+        Number of pairs with a probability above one half; they come first.
     """
 
     probabilities: NDArray[np.float32]

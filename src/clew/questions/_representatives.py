@@ -1,4 +1,4 @@
-"""Rows that stand for others, so that pairs of them can be compared."""
+"""Representative rows, few enough that all pairs of them can be compared."""
 
 from __future__ import annotations
 
@@ -44,16 +44,17 @@ class Representatives(NamedTuple):
 
     @classmethod
     def of(cls, X: NDArray[np.float64], metric: str, n: int, seed: int) -> Self:
-        """Choose representatives: of features the rows nearest to k-means centers.
+        """Choose representatives; for features, the rows nearest to k-means centers.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
             Features or distances.
         metric : {"euclidean", "precomputed"}
-            What `X` is. Of distances, k-medoids up to 5,000 rows, and random rows of more.
+            What `X` is. For distances, representatives are medoids up to 5,000 rows, and random
+            rows above.
         n : int
-            Their number; if all rows, each stands for itself.
+            Number of representatives. If it is the number of rows, each row represents itself.
         seed : int
             Seed of the choice.
 
@@ -83,7 +84,7 @@ class Representatives(NamedTuple):
         )
 
     def known(self) -> KnownPairs:
-        """Return what no answers imply about pairs of representatives."""
+        """Return `KnownPairs` of the representatives without any answers."""
         return KnownPairs(len(self.rows), self.number)
 
 
@@ -103,7 +104,7 @@ def _centers(X: Floats, n: int, seed: int) -> tuple[Integers, Integers]:
 
 
 def _medoids(D: Floats, n: int, seed: int) -> tuple[Integers, Integers]:
-    """Return the medoids with the smallest sum of distances, of several starts, and the groups."""
+    """Return the medoids of the best of several starts, and the groups."""
     D = np.ascontiguousarray(D)
     random, every, lowest = np.random.RandomState(seed), np.arange(len(D)), np.inf
     for _ in range(N_STARTS):

@@ -26,10 +26,10 @@ __all__ = ["PairStrategy", "Strategy"]
 class Strategy(Estimator, ABC):
     """Base of all strategies: the log of answers, what they imply, and the order of the calls.
 
-    ``strategy.start(X)``, then ``ask`` and ``tell`` in turn; ``labels`` at any time. The state is
-    a function of the parameters, the data and the answers that were not taken back, in their
-    order: the same state asks the same questions. So `ask` changes nothing, and two calls of it
-    return the same; questions that are with other people are passed as `pending`.
+    Call ``start(X)`` first, then ``ask`` and ``tell`` in turn, and ``labels`` at any time. The
+    state is a function of the parameters, the data, and the answers that were not taken back, in
+    their order: equal states ask the same questions. `ask` does not change the state, so two calls
+    return the same questions; those that other people are answering are passed as `pending`.
 
     A subclass writes `_prepare`, `_choose` and `_group`, and `_forget` and `_learn` if it keeps a
     state of its own beside `known`. `_learn` gets the answers in their order but in portions that
@@ -43,7 +43,7 @@ class Strategy(Estimator, ABC):
         Number of rows.
     """
 
-    #: All kinds of answers may be given; how they are used is up to the strategy.
+    #: Answers of all kinds may be given; each strategy decides how to use them.
     supports: ClassVar[Support] = Support(
         pairs=True, triplets=True, odd_one_out=True, dont_know=True
     )
@@ -224,25 +224,25 @@ class Strategy(Estimator, ABC):
 
     @abstractmethod
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
-        """Compute what no answer changes."""
+        """Compute what does not depend on answers."""
 
     @abstractmethod
     def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
-        """Return at most `n` questions; changes nothing that a later call reads."""
+        """Return at most `n` questions, without changing the state."""
 
     @abstractmethod
     def _group(self) -> NDArray[np.integer]:
         """Return a group for each row."""
 
     def _forget(self) -> None:
-        """Set the strategy's own state to that without answers; `known` is empty then."""
+        """Reset the strategy's own state to that without answers; `known` is empty then."""
 
     def _learn(self, answers: Sequence[Answer]) -> None:
         """Add answers, in their order, to the strategy's own state; `known` holds them already."""
 
 
 class PairStrategy(Strategy):
-    """A strategy that ranks pairs; the best open ones are asked about.
+    """A strategy that ranks pairs, and asks about the best open ones.
 
     A pair is open if it was not asked about and the answers do not imply whether it is the same.
     The pairs of a batch, with the pending ones, form no cycle among must-link components, so no

@@ -1,4 +1,4 @@
-"""ActiveSpectral: spectral clustering; the most uncertain row is compared with certain groups."""
+"""ActiveSpectral: spectral clustering that asks to which group the most uncertain row belongs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ActiveSpectral(PairStrategy):
     References
     ----------
     C. Xiong, D. Johnson and J. J. Corso, "Spectral active clustering via purification of the
-    k-nearest neighbor graph", ECDM 2012; the same, "Active clustering with model-based uncertainty
+    k-nearest neighbor graph", ECDM 2012, and "Active clustering with model-based uncertainty
     reduction", IEEE TPAMI 2017.
 
     Examples
@@ -121,7 +121,7 @@ class ActiveSpectral(PairStrategy):
         with one_blas_thread():
             embedding = self._embedding()
             run = kmeans(embedding, self.n_clusters, n_init=5, random_state=self._seed)
-        # Certain sets stay together, in the group of most of their rows.
+        # The rows of a certain set stay together, in the group of most of them.
         component = self.known.closure.component
         counts = np.zeros((component.max() + 1, self.n_clusters))
         np.add.at(counts, (component, run.labels), 1)
@@ -139,7 +139,7 @@ class ActiveSpectral(PairStrategy):
         for row in open_rows[np.argsort(-uncertainty, kind="stable")]:
             for k in np.argsort(-probability[row], kind="stable"):
                 yield np.array([[row, other] for other in sets[k]])
-        # Then pairs of sets that may still be one, and rows whose answers were all don't-know.
+        # Then pairs of sets that may be the same, and rows whose answers were all don't-know.
         i, j = np.triu_indices(self.n_samples_, 1)
         yield np.column_stack([i, j])
 

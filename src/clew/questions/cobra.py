@@ -22,9 +22,9 @@ __all__ = ["COBRA"]
 class COBRA(PairStrategy):
     """Divides rows into small groups (super-instances), and asks which of them are the same.
 
-    The two groups with the nearest representatives are compared, unless earlier answers imply
-    the answer, until all are. It needs no number of groups, and few questions: the groups of
-    rows are never better than the super-instances.
+    Pairs of super-instances are compared by their representatives, the nearest pair first, unless
+    earlier answers imply the answer. It needs no number of groups and few questions, but rows of
+    one super-instance are never separated.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""COBRAS: super-instances that are split further where answers ask for it, and merged again."""
+"""COBRAS: super-instances that are split according to answers, and merged again."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Relation = Callable[[int, int], int]
 class COBRAS(PairStrategy):
     """Splits the largest super-instance, and asks which of the parts belong together.
 
-    All rows are one super-instance at first. The largest is split in two again and again, until
-    the representatives of two halves are the same: that level of splitting is applied to it. Then
-    the nearest groups of super-instances are compared and merged, as in `COBRA`, and the next one
-    is split. It needs no number of groups.
+    All rows are one super-instance at first. To find how far to split the largest one, it is halved
+    until the representatives of two halves are the same; it is then split into as many parts. The
+    nearest groups of super-instances are compared and merged, as in `COBRA`, and the next one is
+    split. It needs no number of groups.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class COBRAS(PairStrategy):
 
     Notes
     -----
-    Distances are turned into principal coordinates. The present splits and merges are found again
-    from the answers for each question; splits are computed once. Probabilities given to `start`
-    are not used.
+    Distances are turned into principal coordinates. For each question, splits and merges are
+    replayed from the answers; each split is computed once. Probabilities given to `start` are not
+    used.
 
     References
     ----------
@@ -128,7 +128,7 @@ class COBRAS(PairStrategy):
                 return
 
     def _split_level(self, rows: Integers, relation: Relation) -> int | tuple[int, int]:
-        """Return how often to halve a super-instance, or the pair that has to be asked first."""
+        """Return how often to halve a super-instance, or the pair whose answer is needed first."""
         level = 0
         while len(rows) > 1:
             halves = self._split(rows, 2)

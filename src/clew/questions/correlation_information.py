@@ -19,11 +19,11 @@ __all__ = ["CorrelationInformation"]
 Floats = NDArray[np.float64]
 
 LEAST_PROBABILITY = 0.03
-#: Prior log-odds are those of many dependent pairs: they count as this share.
+#: Factor of prior log-odds, because those of many pairs are dependent.
 WEIGHT_OF_PRIOR = 0.25
-#: Sweeps of the mean field, and the share of the old memberships that each keeps.
+#: Sweeps of the mean field, and the weight of the old memberships in each.
 N_SWEEPS, DAMPING = 20, 0.5
-#: Rounds in which the memberships of a pair follow its answer.
+#: Rounds in which the memberships of the two rows of a pair are updated by its answer.
 N_ROUNDS = 3
 
 
@@ -58,7 +58,7 @@ class CorrelationInformation(PairStrategy):
     The similarity of a pair is the log-odds of an answer if the answers imply one, and otherwise a
     quarter of the log-odds of its probability. Only pairs that the answers do not imply are asked
     about. The published gain computes the whole mean field again after each possible answer; here
-    only the memberships of the two rows follow it.
+    only the memberships of the two rows are updated.
 
     A question takes O(n²·n_clusters); memory 18·n² bytes.
 

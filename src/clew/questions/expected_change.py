@@ -46,8 +46,9 @@ class ExpectedChange(Strategy):
         thesis. A cannot-link then only undoes the merge that it forbids, and a must-link joins the
         two groups, or the two nodes if cannot-links separate the groups. Only for comparisons.
     n_representatives : int or None, default=None
-        Number of representative rows that are asked about and clustered; every other row follows
-        its representative. None: all rows up to 5,000, and 2,000 representatives of more.
+        Number of representative rows that are asked about and clustered; every other row gets the
+        group of its representative. None: all rows up to 5,000 rows, and 2,000 representatives
+        above.
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The questions do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -76,8 +77,8 @@ class ExpectedChange(Strategy):
     probability exceeds the best expected change so far. A replay begins at the first merge that
     differs, and skips components that stay the same.
 
-    A question takes O(n²) and the replays, of which there are O(n) or, with many cannot-links,
-    O(m) for m answers. Memory 9·n² bytes for n rows or representatives.
+    A question takes O(n²) time and O(n) replays; with many cannot-links, O(m) replays for m
+    answers. Memory 9·n² bytes for n rows or representatives.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""ExploreConsolidate: one row of each group first, then every other row against these."""
+"""ExploreConsolidate: finds one row of each group, then compares every other row with these."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ __all__ = ["ExploreConsolidate"]
 class ExploreConsolidate(PairStrategy):
     """Finds a row of each group by farthest-first search, then compares the others with these.
 
-    Explore takes the row that is farthest from all rows seen, and asks whether it is the same as
-    a row of each neighborhood found, the nearest first; if it is in none, it begins a new one.
-    When there are `n_clusters` neighborhoods, Consolidate does the same with the other rows in
-    random order; a row that is in none of the others is in the last one without a question.
+    Neighborhoods are sets of rows of one group, according to answers. Explore takes the row that is
+    farthest from all rows seen, and compares it with a row of each neighborhood, the nearest first;
+    a row that is in none begins a new one. When there are `n_clusters` neighborhoods, Consolidate
+    compares the other rows, in random order; a row that differs from all neighborhoods but one is
+    in that one, without a question.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Margin: answers as evidence; the row whose group is least sure is asked about."""
+"""Margin: answers as evidence, and questions about the row whose group is least certain."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = ["Margin"]
 #: Prior probabilities are clipped to between this and 1 - this.
 LEAST_PROBABILITY = 0.03
 LEAST_GAIN = 1e-6
-#: Kinds of questions, in turn: the smallest margin twice, the least supported row twice, and the
-#: two nearest groups once.
+#: Kinds of questions, in turn: about the row with the smallest margin (twice), about the row with
+#: the least evidence (twice), and about the two nearest groups.
 TURNS = ("margin", "margin", "support", "support", "groups")
 
 
-#: Rows and other rows, the best first; one of each is asked about.
+#: Proposed first rows and proposed second rows of a pair, the best first.
 Proposals = Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 class Scores(NamedTuple):
-    """What speaks for each row in each group; groups are numbered without gaps."""
+    """Evidence for each row in each group; groups are numbered without gaps."""
 
     labels: NDArray[np.int64]
     total: NDArray[np.float64]
@@ -44,17 +44,17 @@ class Scores(NamedTuple):
 
 
 class Margin(Strategy):
-    """Weighs answers as evidence, and asks about the row whose group is least sure.
+    """Uses answers as evidence, and asks about the row whose group is least certain.
 
-    Each answer adds ``log((1 - error) / error)`` of log-odds to its pair, positive or negative;
-    the log-odds of other pairs come from their probability. Groups maximize the mean prior
-    log-odds plus the evidence of each row with its group. It needs no number of groups, and
-    wrong answers are outvoted: other pairs of the same two groups are asked, never a pair twice.
+    Each answer adds ``log((1 - error) / error)`` of log-odds to its pair, positive or negative; the
+    log-odds of other pairs come from their probability. Each row is put into the group with the
+    largest mean prior log-odds plus evidence. It needs no number of groups. Wrong answers are
+    outvoted, because other pairs of the same two groups are asked about; no pair is asked twice.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups, used for the probabilities and the first groups only. None: not known.
+        Number of groups, used for the probabilities and the first groups only; None if unknown.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
     error : float, default=0.05
@@ -73,8 +73,8 @@ class Margin(Strategy):
     about rows with the least evidence for their group, and one about the nearest two groups
     without evidence that they differ. So pairs may be asked whose answer follows from others.
 
-    If nobody errs it levels off below a perfect grouping. A question takes O(n²) steps; memory
-    12·n² bytes.
+    Even with right answers only, its groups do not become perfect. A question takes O(n²) steps;
+    memory 12·n² bytes.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Margin(Strategy):
         return chosen or self._any_pair(batch)
 
     def _next_pair(self, proposals: Proposals, found: Scores, batch: Batch) -> Pair | None:
-        """Return the best pair of the first proposed rows that have one that was not asked."""
+        """Return the best pair, not asked before, of the first proposal that has one."""
         sure = found.total[np.arange(len(found.labels)), found.labels]
         for rows, others in proposals:
             value = self._probabilities[np.ix_(rows, others)] + 0.02 * (
@@ -172,7 +172,7 @@ class Margin(Strategy):
         return None
 
     def _by_margin(self, found: Scores) -> Proposals:
-        """Propose rows by their margin, with the one of its two groups that has less evidence."""
+        """Propose rows by margin, each with the less supported one of its two best groups."""
         labels, total, evidence = found
         if total.shape[1] < 2:
             return

@@ -1,4 +1,4 @@
-"""MinMax: as ExploreConsolidate, but the most uncertain row is consolidated next."""
+"""MinMax: ExploreConsolidate with the most uncertain row consolidated next."""
 
 from __future__ import annotations
 

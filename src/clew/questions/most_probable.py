@@ -19,10 +19,10 @@ __all__ = ["MostProbable"]
 class MostProbable(PairStrategy):
     """Asks about the pair that is most probably the same, of those that answers do not imply.
 
-    Each "same" joins two groups of rows, and each "different" separates them: few answers imply
-    many pairs. Without wrong answers it needs fewer questions to a nearly perfect grouping than
-    `Uncertain` and `ExpectedChange`, which are better at the beginning. One wrong answer is final.
-    Groups are those of `clew.cluster.HACC`.
+    Each "same" joins two groups of rows, and each "different" separates two: few answers imply many
+    pairs. If no answer is wrong, it reaches a nearly perfect grouping with fewer questions than
+    `Uncertain` and `ExpectedChange`, which are better at the beginning. A wrong answer is never
+    corrected. Groups are those of `clew.cluster.HACC`.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ N_DRAWN_BLOCKS = 4
 class RandomPairs(PairStrategy):
     """Asks about pairs drawn uniformly from those that the answers do not imply.
 
-    The baseline that every other strategy must beat. Groups are those of `clew.cluster.HACC`.
+    The baseline for all other strategies. Groups are those of `clew.cluster.HACC`.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ class RandomPairs(PairStrategy):
         random = np.random.RandomState(self._seed)
         for _ in range(N_DRAWN_BLOCKS):
             yield np.column_stack(pair_from_rank(random.randint(n_pairs, size=PAIRS_PER_BLOCK)))
-        # All pairs in a fixed order that needs no memory: equal steps around a circle.
+        # Enumerate all pairs in a fixed order that needs no memory: numbers modulo the number of
+        # pairs, in equal steps.
         offset, step = random.randint(n_pairs), random.randint(n_pairs) + 1
         while gcd(step, n_pairs) > 1:
             step += 1

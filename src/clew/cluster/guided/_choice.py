@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 #: If pairs were asked at least this often on average, the answers to each question are split into
 #: training and held-out ones.
 LEAST_REPEATS = 1.3
-#: Least lead in held-out log-likelihood.
+#: Correlation clustering must exceed the consensus by this much in held-out log-likelihood.
 LEAST_LEAD = 4.0
 
 #: Why groups are those of correlation clustering.
@@ -69,7 +69,7 @@ class FittedParts(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The result, and how it came about."""
+    """The result of a fit, and the parts that it was made from."""
 
     result: Result
     regime: Regime
@@ -182,7 +182,7 @@ def choose_groups(
 
 
 def _lead_over_one_group(found: Solution, answers: Answers) -> float:
-    """Return how much better the result predicts held-out answers than no groups at all."""
+    """Return the held-out log-likelihood of the result, minus that of one group of all rows."""
     ensemble = found.last.ensemble
     none, n_held = held_out_log_likelihood_of_one_group(answers.folds)
     return n_held * max(ensemble.scores[name] for name in ensemble.names) - none

@@ -17,7 +17,7 @@ from clew.constraints import Constraints
 
 __all__ = ["FittedState", "Tree", "n_changed"]
 
-#: Members are fitted again if more than this share of their answers were added or removed.
+#: Members are fitted again if more than this share of answers was added or removed since.
 REFIT_SHARE = 0.2
 
 
@@ -47,7 +47,7 @@ class FittedState(NamedTuple):
     seeds: list[int]
     tree: Tree
     prepared: Prepared | None = None
-    """What depends on features only; None without features, and with anchors."""
+    """Parts that depend on features only; None without features, and with anchors."""
     anchored: Anchored | None = None
     kept: FittedParts | None = None
     """Fitted members; None if there are none."""

@@ -1,4 +1,4 @@
-"""What a fitted model of guided clustering does: attributes, prediction, explanation, summary."""
+"""The methods of a fitted model of guided clustering: prediction, explanation, summary."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class FittedGroups(ConstrainedClusterer):
         )
 
     def _neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
-        """Return a graph with the neighbors of some fitted rows at least."""
+        """Return a neighbor graph in which at least the given fitted rows have their neighbors."""
         fitted, n = self._fitted, self.result_.constraints.n_samples
         if fitted.anchored is not None:
             return fitted.anchored.neighbors(rows)

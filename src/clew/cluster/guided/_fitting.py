@@ -32,13 +32,13 @@ PARAMETERS = (
 
 
 class RowFit(NamedTuple):
-    """What one fit found."""
+    """The result of one fit."""
 
     result: GuidedResult
     state: FittedState
-    """What `partial_fit` uses again."""
+    """Parts that `partial_fit` uses again."""
     progress: Counter
-    """The caller ends it, when the results are in place."""
+    """Progress; the caller ends it when the results are stored."""
 
 
 def fit_to_rows(
@@ -54,11 +54,11 @@ def fit_to_rows(
     Parameters
     ----------
     model : GuidedClustering
-        Whose parameters are used; it is not changed.
+        The model with the parameters; it is not changed.
     known : Constraints
         All answers.
     prepared : Prepared or None
-        What does not depend on answers; None without features.
+        Parts that do not depend on answers; None without features.
     seeds : list of 4 int
         Seeds of the features, the folds, the members and the consensus.
     last : FittedState or None

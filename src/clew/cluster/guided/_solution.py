@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Solution(NamedTuple):
-    """Groups, and where they come from."""
+    """Groups of a given number, and the clusterings that they come from."""
 
     first: Consensus
     """Consensus before the refinement."""
@@ -248,18 +248,18 @@ def least_groups(
 
 
 class Additions(NamedTuple):
-    """What answers add to the refinement."""
+    """Additions to the refinement that depend on answers alone."""
 
     smoothers: Mapping[str, Sequence[Smoother]]
     """For each fold, and for all answers."""
     again: Mapping[str, float]
-    """Members that take part again, and their log prior weights."""
+    """Members of the first consensus that also join the second, and their log prior weights."""
     space: Space
     """The space whose clustering has the largest weight."""
 
 
 def answers_in_refinement(spaces: Spaces | None, first: Consensus, answers: Answers) -> Additions:
-    """Return what answers add to the refinement.
+    """Return the smoothers and members that answers alone add to the refinement.
 
     Parameters
     ----------

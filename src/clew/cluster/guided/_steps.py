@@ -40,12 +40,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-#: Weights of the smoother against the answers.
+#: Strengths of the smoother relative to the answers.
 STRENGTHS = (1.0, 3.0)
 #: Largest number of clusterings in the second consensus: two smoothers times two strengths, and
 #: three that are not refined; and five that follow answers alone.
 MAX_REFINED, MAX_REFINED_BY_ANSWERS = 7, 5
-#: Log prior weight of the unconstrained consensus among them.
+#: Log prior weight of the unconstrained consensus in the second consensus.
 UNCONSTRAINED_PRIOR = 0.5
 
 
@@ -94,7 +94,7 @@ def member_clusterings(
     views : Views
         Unconstrained views.
     answers : Answers
-        What the constrained members follow.
+        Answers that the constrained members follow.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def refinements(
     baseline : Consensus or None
         Consensus of the unconstrained members.
     answers : Answers
-        What the refined groups follow.
+        Answers that the refined groups follow.
     smoothers : mapping of str to sequence of Smoother
         For each fold, and for all answers; each is used at every strength but `SHARES`, which is
         used at strength 1 only.

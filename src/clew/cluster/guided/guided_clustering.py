@@ -52,10 +52,10 @@ class GuidedClustering(FittedGroups):
     ----------
     n_clusters : int or None, default=None
         Number of groups. None chooses it: the number with the largest silhouette, unless another
-        one predicts held-out answers clearly better. Features choose from 2 to half of the rows and
-        100 at most, answers up to the number of rows. If neither features nor answers show groups,
-        it is 2 (1 if all rows are equal), and probabilities are low. A pool of your own needs a
-        number.
+        one predicts held-out answers clearly better. By silhouettes, from 2 to half of the rows, at
+        most 100, are considered; by answers, up to the number of rows. If neither features nor
+        answers show groups, it is 2 (1 if all rows are equal), and probabilities are low. A pool of
+        your own needs a number.
     pool : "default" or list of (str, estimator), default="default"
         The members: names, and clusterers of features from scikit-learn or clew. Members that
         honor answers get them; triplets and odd-one-out answers are converted to pairs where a
@@ -93,16 +93,17 @@ class GuidedClustering(FittedGroups):
         Number of groups, given or chosen.
     n_clusters_probabilities_ : dict of int to float
         Probabilities of the numbers of groups that were tried, by held-out answers alone. If none
-        stands out, answers do not determine the number: features then choose it, and it need not
-        be the most probable. The smallest of several numbers that asked answers predict nearly
-        equally well counts as much as the best of them. Empty if the number was given, there are no
-        answers, or correlation clustering found it.
+        is clearly the most probable, the number is chosen by silhouettes, and may be another one.
+        If several numbers predict answers to asked questions nearly equally well, the smallest gets
+        the probability of the best. Empty if the number was given, there are no answers, or
+        correlation clustering found it.
     regime_ : Regime
         What decided the groups, a string: "features", "answers", "both" or "identities", many small
-        groups by `CorrelationClustering`. ``regime_.reason`` tells why.
+        groups by `CorrelationClustering`. ``regime_.reason`` has the reason.
     tree_ : ndarray of shape (n_samples - 1, 4)
         Hierarchy of the rows, as `scipy.cluster.hierarchy.linkage` returns it; computed when first
-        read. Cut into `n_clusters_` groups it gives `labels_`; `fcluster` cuts it elsewhere.
+        read. Cut into `n_clusters_` groups it returns `labels_`; `scipy.cluster.hierarchy.fcluster`
+        cuts it into other numbers of groups.
     error_rate_ : float
         Estimated share of wrong answers, in [0, 1]. Answers about three rows count as the pairs
         that they imply. NaN without answers.
@@ -304,11 +305,11 @@ class GuidedClustering(FittedGroups):
     ) -> Self:
         """Follow further answers about the fitted rows.
 
-        What does not depend on answers is kept. The members of the pool, and the number of groups,
-        are kept too until answers have changed by a fifth: they are then weighed by all answers,
-        and their consensus is refined, which takes a small part of the time of `fit`. Answers that
-        came after the members were fitted count as held out in the folds of their questions. When
-        members are fitted again, the result is that of `fit` with all answers.
+        Parts that do not depend on answers are kept. The members of the pool, and the number of
+        groups, are kept too until answers have changed by a fifth: they are then weighed by all
+        answers, and their consensus is refined, which takes a small part of the time of `fit`.
+        Answers that came after the members were fitted count as held out in the folds of their
+        questions. When members are fitted again, the result is that of `fit` with all answers.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ from clew.kernels.medoids import Assignment
 
 __all__ = ["TOLERANCE", "MedoidRun", "MedoidsClusterer", "best_run", "empty_assignment"]
 
-#: Swaps lower the sum of distances by more than this share of it.
+#: A swap is made if it lowers the sum of distances by more than this share.
 TOLERANCE = 1e-9
 
 

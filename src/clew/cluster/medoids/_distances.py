@@ -70,7 +70,8 @@ class RowDistances:
             self.scaled = self.units.scale(np.asarray(rows, np.float64))
             self._squares = np.einsum("ij,ij->i", self.scaled, self.scaled)
         elif self.metric == "seuclidean":
-            # From all rows: a block of rows has another variance.
+            # Computed from all rows here, because SciPy would use the variance of each block of
+            # rows.
             self.params.setdefault("V", np.var(rows, axis=0, ddof=1))
         elif self.metric == "mahalanobis":
             self.params.setdefault("VI", np.linalg.inv(np.atleast_2d(np.cov(rows.T))))

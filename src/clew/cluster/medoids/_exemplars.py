@@ -13,9 +13,9 @@ __all__ = ["compact_exemplars", "compact_rows", "confidences", "nearest_exemplar
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Number of nearest rows to choose from, as a multiple of the size; number of rounds of choosing.
+#: Number of nearest rows to choose from, as a multiple of `size`, and number of rounds of choosing.
 SHORTLIST, N_ROUNDS = 3, 3
-#: Factor by which the list of nearest rows grows where it does not fill a subcluster.
+#: Factor by which the list of nearest rows grows if it has too few rows for a subcluster.
 GROWTH = 4
 ROWS_PER_BLOCK = 256
 

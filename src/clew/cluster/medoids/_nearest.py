@@ -15,7 +15,7 @@ Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
 #: Lists in a task, and rows in a block of distances.
 LISTS_PER_TASK, ROWS_PER_BLOCK = 256, 2048
-#: Squared distances in single precision are right to this share of the squared length of a row.
+#: Error of squared distances in single precision, as a share of the squared length of a row.
 SINGLE_PRECISION = 2e-5
 
 

@@ -16,7 +16,7 @@ Overlap = Literal["shared", "penalty", "both", "rule"]
 SCALES: dict[Overlap, float] = {"shared": 1.0, "penalty": 0.3, "both": 1.0, "rule": 0.3}
 #: Penalty for two subclusters that share rows.
 OVERLAP_PENALTY = 20.0
-#: Probabilities and shares nearer to 1 than this count as this near.
+#: Probabilities and shares are clipped to 1 minus this, so that logarithms are finite.
 LEAST_GAP, LEAST_UNSHARED = 1e-12, 0.01
 #: Weights of shared neighborhoods and of the dispersion, beside distances.
 SHARED_WEIGHT, DISPERSION_WEIGHT = 2.0, 0.5
@@ -43,7 +43,7 @@ class Costs(NamedTuple):
 
 
 def settings(overlap: str, scale: float | str) -> list[Setting]:
-    """Return the settings to try: one, or with "auto" all but the rule, the preferred one first."""
+    """Return the settings to try: one, or for "auto" all but "rule", the preferred one first."""
     tried: tuple[Overlap, ...] = ("shared", "penalty", "both")
     chosen = tried if overlap == "auto" else tuple(o for o in SCALES if o == overlap)
     return [Setting(o, SCALES[o] if isinstance(scale, str) else float(scale)) for o in chosen]
@@ -55,7 +55,7 @@ def shared_costs(
     scale: float,
     beside: NDArray[np.float32] | None = None,
 ) -> Costs:
-    """Return costs by distances within subclusters, and shared neighborhoods between them.
+    """Return costs from distances within subclusters and from shared neighborhoods between them.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from clew.exceptions import InvalidParameterError
 __all__ = ["SwapRun", "checked_init", "first_centers", "swapped"]
 
 Index = NDArray[np.int64]
-#: Swaps lower the cost by more than this share of the mean cost of a center.
+#: A swap is made if it lowers the cost by more than this share of the mean cost of a center.
 TOLERANCE = 1e-9
 #: Largest number of swaps of a start, for each center.
 SWAPS_PER_CLUSTER = 1_000

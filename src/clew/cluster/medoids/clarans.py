@@ -79,7 +79,7 @@ class CLARANS(MedoidsClusterer):
 
     See Also
     --------
-    KMedoids : Finds lower costs in less time; use it unless you compare.
+    KMedoids : Finds lower costs in less time; prefer it, except in comparisons.
 
     Notes
     -----
@@ -130,7 +130,7 @@ class CLARANS(MedoidsClusterer):
         limit = by_default if self.max_neighbors == "auto" else self.max_neighbors
         medoids = random.choice(n, k, replace=False).astype(np.int64)
         near = distances.between(medoids)
-        # Distances are at most a few units, and only compared with this where there is one medoid.
+        # Stands for the distance to the second nearest medoid if there is only one.
         far = 1e6
         found = empty_assignment(n)
         assign(near, np.arange(k), far, found)

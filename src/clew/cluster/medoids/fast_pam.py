@@ -94,9 +94,9 @@ class FastPAM(MedoidsClusterer):
 
     Notes
     -----
-    Time O(R·N) for a pass over R candidates and N rows, and memory 4·R·N bytes. The thesis holds
-    two tables of the nearest medoids of R × N entries; here, following Schubert and Rousseeuw, the
-    nearest two medoids of each row suffice, at the same time for a pass.
+    Time O(R·N) for a pass over R candidates and N rows, and memory 4·R·N bytes. The thesis stores
+    two tables of R × N nearest medoids. Here, as in Schubert and Rousseeuw, the two nearest medoids
+    of each row suffice, and a pass takes the same time.
 
     References
     ----------

@@ -25,8 +25,8 @@ SAMPLE_SIZE, SAMPLE_SIZE_PER_GROUP = 2_000, 40
 class KMedoids(MedoidsClusterer):
     """K-medoids: rows as centers, with the lowest sum of distances from rows to their centers.
 
-    Needs no vectors: any distances will do, and a few far rows move no center. Needs the package
-    `kmedoids` (``pip install clew[medoids]``).
+    It works with any distances and is robust to outliers. It needs the package `kmedoids` (``pip
+    install clew[medoids]``).
 
     Parameters
     ----------
@@ -38,11 +38,12 @@ class KMedoids(MedoidsClusterer):
     metric_params : dict, default=None
         Further arguments of the metric, such as ``{"p": 3}`` for "minkowski".
     init : {"random", "build"}, default="random"
-        First medoids of a start: random rows, or those of PAM's slower BUILD, which depends on no
-        seed.
+        First medoids of a start: random rows, or those of PAM's BUILD step, which is slower and the
+        same for all seeds.
     sample_size : int, "auto" or None, default="auto"
         Number of rows in the sample that each start searches. None searches all rows. "auto"
-        searches all up to 20,000 rows, and 2,000 or 40 for each group above, whichever is more.
+        searches all rows up to 20,000; above, a sample of 2,000 rows or of 40 for each group,
+        whichever is more.
     n_init : int, default=5
         Number of starts, each from a sample of its own; the one with the lowest sum of distances
         from all rows is kept.
@@ -193,8 +194,8 @@ class KMedoids(MedoidsClusterer):
         package = _imported()
         if self.init == "build":
             first = package.pam_build(table, self.n_clusters).medoids
-        # Without a seed of its own it goes through rows in their order; with one thread the
-        # result does not depend on the machine.
+        # Without a seed it visits rows in their order; with one thread the result does not depend
+        # on the machine.
         found = package.fasterpam(table, first.astype(np.uintp), self.max_iter, n_cpu=1)
         medoids = found.medoids.astype(np.int64)
         return MedoidRun(medoids, float(found.loss), int(found.n_iter), int(found.n_swap))

@@ -1,4 +1,4 @@
-"""Pure examples of groups that are known: of a clustering, or of classes."""
+"""Pure examples of known groups: those of a clustering, or classes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["purest_examples"]
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Rows of a group that may become its center, and nearest rows of each that are looked at.
+#: Number of rows of a group that may become its center, and of nearest rows that are read for each.
 MAX_CENTERS, MAX_NEIGHBORHOOD = 100, 100
 #: Rows to choose examples from, as a multiple of their number.
 SHORTLIST = 3
-#: Confidences below this count as this, so that the logarithm is finite.
+#: Confidences are clipped to at least this, so that the logarithm is finite.
 LEAST_CONFIDENCE = 0.01
 
 

@@ -96,10 +96,10 @@ class Subclustering(Clusterer):
         What keeps two subclusters from showing the same group. "shared": a cost for the rows that
         the wider neighborhoods of two centers share. "penalty": the cost of the thesis, which is
         high for near centers, and a penalty for two subclusters with a common row. "both": the sum
-        of these. "rule": the cost of the thesis and its rule, that no swap may raise the number of
-        subclusters with which a center's subcluster has common rows. "auto" tries the first three,
-        and takes "shared" unless another one's exemplars have a mean silhouette that is higher by
-        more than 0.02.
+        of these. "rule": the cost of the thesis and its rule: no swap may raise the number of
+        subclusters that share rows with that of a center. "auto" tries the first three, and takes
+        "shared" unless another one's exemplars have a mean silhouette that is higher by more than
+        0.02.
     scale : float or "auto", default="auto"
         λ in ``P = exp(-distance / λ)``, the probability that two rows are of the same group, as a
         multiple of the median distance of a candidate from the farthest row of its subcluster.
@@ -347,7 +347,7 @@ class Subclustering(Clusterer):
         best = best_start(lambda first: swapped(costs, first, swap), starts, lambda run: run.cost)
         assert best is not None  # there is a start, and none fails
         choose = compact_exemplars if self.members == "compact" else nearest_exemplars
-        centers = candidates.rows[np.sort(best.centers)]  # starts that end alike are numbered alike
+        centers = candidates.rows[np.sort(best.centers)]  # so that equal results have equal labels
         exemplars = choose(distances, centers, self.size, self.n_jobs)
         return _Tried(exemplars, best, setting, separation(distances, exemplars))
 

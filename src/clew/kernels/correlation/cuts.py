@@ -1,4 +1,4 @@
-"""Cuts of a tree: sums over the pairs that each of its edges separates."""
+"""Sums over the pairs of nodes that each edge of a tree separates."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["Heap", "pop", "push", "with_room"]
 
 
 class Heap(NamedTuple):
-    """Scores and edges; the caller counts the entries."""
+    """Scores and edges; the number of entries is kept by the caller."""
 
     scores: NDArray[np.float64]
     edges: NDArray[np.int64]

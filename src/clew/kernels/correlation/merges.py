@@ -1,4 +1,4 @@
-"""Greedy merges: the two groups of largest score become one, again and again."""
+"""Greedy merges: the two groups with the largest score are merged, again and again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 class Edges(NamedTuple):
-    """Every two groups with asked pairs between them, once; arrays of shape (n_edges,)."""
+    """One edge for every two groups with asked pairs between them; arrays of shape (n_edges,)."""
 
     first: Ints
     second: Ints
@@ -45,7 +45,7 @@ class Graph(NamedTuple):
     follow: Ints
     """Next half-edge of the same group, or -1."""
     degree: Ints
-    """Number of half-edges of each group, at least."""
+    """Lower bound on the number of half-edges of each group."""
     is_live: NDArray[np.bool_]
     """False for edges of groups that were merged."""
     keys: Ints
@@ -104,7 +104,7 @@ def merge_groups(
     Parameters
     ----------
     edges : Edges (INOUT)
-        Every two groups with asked pairs between them once.
+        One edge for every two groups with asked pairs between them.
     sizes : ndarray of shape (n_groups,), float64 (INOUT)
         Number of rows of each group.
     scoring : Scoring
@@ -151,7 +151,7 @@ def merge_groups(
             continue
         i, j = edges.first[edge], edges.second[edge]
         now = edge_score(edges, scoring, edge, sizes[i], sizes[j])
-        if now != largest:  # a group has grown since
+        if now != largest:  # the score is old: a group has grown
             latest[edge] = now
             push(heap, size, now, edge)
             size += 1
@@ -221,7 +221,7 @@ def add_edge(edges: Edges, kept: int, ended: int) -> None:
 def fill_table(
     keys: Ints, values: Ints, edges: Edges, is_live: NDArray[np.bool_], without: int, n: int
 ) -> int:
-    """Make the table anew, without removed entries and without one edge; return its size."""
+    """Rebuild the table without removed entries and without one edge; return its size."""
     keys[:] = EMPTY
     n_used = 0
     for edge in range(len(is_live)):

@@ -28,7 +28,7 @@ class Pairs(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over the pairs of one row, by group."""
+    """Sums over the asked pairs of one row, by group."""
 
     evidence: Floats
     prior: Floats
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
     """Maximum of their prior."""
     n_asked: Floats
     groups: Ints
-    """Groups that a move compares; the caller counts them."""
+    """Groups that a move compares; their number is kept by the caller."""
 
 
 @kernel
@@ -81,7 +81,8 @@ def clear(sums: Sums, group: int) -> None:
 def row_score(scoring: Scoring, sums: Sums, group: int, n_others: float, is_fixed: bool) -> float:
     """Compute the score of a row and the `n_others` other rows of a group.
 
-    If the number of groups is fixed, a row cannot be alone: what all groups add is left out.
+    If the number of groups is fixed, a row cannot be alone: terms that are equal for all groups are
+    left out.
     """
     evidence, prior, top = sums.evidence[group], sums.prior[group], sums.top[group]
     n_asked = sums.n_asked[group]

@@ -14,10 +14,9 @@ class Scoring(NamedTuple):
     """Weights in the score of two groups.
 
     The score of groups of a and b rows is a sum over the pairs of rows between them: the evidence
-    of each asked pair, and `unasked` for each other pair. To this is added `attraction` times
-    ``log((a + b - 1)! / ((a - 1)! (b - 1)!))``, and the prior, which is `mean_share` of the mean
-    and the rest of the maximum of the prior log-odds of the asked pairs, or `no_prior` if there are
-    none.
+    of each asked pair, and `unasked` for each other pair. Two terms are added: `attraction` times
+    ``log((a + b - 1)! / ((a - 1)! (b - 1)!))``, and the prior, ``mean_share * mean + (1 -
+    mean_share) * max`` of the prior log-odds of the asked pairs, or `no_prior` if there are none.
     """
 
     mean_share: float

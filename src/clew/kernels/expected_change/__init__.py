@@ -1,1 +1,1 @@
-"""How one more answer changes the clustering of constrained Kruskal."""
+"""Changes of a clustering (HACC, by constrained Kruskal) after one more answer."""

@@ -1,4 +1,4 @@
-"""Pairs of rows whose answers change the groups alike, each with its extreme probability."""
+"""Blocks of pairs whose answers change the groups in the same way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Candidates", "blocked_joins", "free_joins", "splits"]
 
 
 class Candidates(NamedTuple):
-    """Blocks of pairs of rows; an answer to any pair of a block changes the groups alike."""
+    """Blocks of pairs: an answer to any pair of a block changes the groups in the same way."""
 
     nodes: NDArray[np.int64]
     """The two nodes whose rows are the pairs, (n, 2)."""
@@ -35,7 +35,7 @@ def extreme_pair(
 ) -> tuple[float, int, int]:
     """Find the pair with the largest (sign 1) or smallest (-1) probability between two ranges.
 
-    `ranges` has the start and stop of each in `rows`. NaN is no probability.
+    `ranges` has the start and stop of each in `rows`. NaN entries are skipped.
     """
     best, i, j = -np.inf, -1, -1
     for p in range(ranges[0], ranges[1]):
@@ -83,7 +83,8 @@ def splits(
 ) -> Candidates:  # fmt: skip
     """List cannot-links within present groups: one block for each merge.
 
-    A cannot-link between two rows forbids the merge that joins them, whichever rows they are.
+    All cannot-links between rows that the same merge joins forbid that merge, so these pairs are
+    one block.
 
     Parameters
     ----------
@@ -118,8 +119,8 @@ def free_joins(
 ) -> Candidates:  # fmt: skip
     """List must-links between groups that no cannot-link separates: one block for each two pieces.
 
-    A must-link lowers the number of groups by one, so that the merges end one earlier: its blocks
-    are pairs of groups of the cut with one group more, the pieces.
+    A must-link joins two groups, so one merge fewer is needed. Its blocks are therefore pairs of
+    groups in the cut with one group more; these groups are the pieces.
 
     Parameters
     ----------
@@ -158,8 +159,9 @@ def blocked_joins(
     """List must-links between two pieces that cannot-links separate.
 
     The later of two nodes with cannot-links between them is split into its two children, until no
-    cannot-link is left between the two nodes: that merge is the first one which a must-link
-    between their rows forbids. What is left are items, which are known to differ.
+    cannot-link is left between the two nodes: the merge that was undone last is the first one that
+    a must-link between their rows forbids. Pairs of single items with a cannot-link are left out:
+    they are known to differ.
 
     Parameters
     ----------

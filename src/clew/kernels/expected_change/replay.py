@@ -1,8 +1,9 @@
 """The merges of constrained Kruskal after one more answer, replayed where they differ.
 
 Components that differ from the tree are *dirty*. The nodes of the tree that hold the same items at
-the same time are *affected*. All other components are the same in both, so that edges between
-them need no look, and the number of groups is that of the tree + dirty - affected.
+the same time are *affected*. All other components are the same in both, so edges between them are
+skipped, and the number of groups is that of the tree, plus the number of dirty ones, minus the
+number of affected ones.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ __all__ = ["changed_agreements"]
 
 @bare_kernel
 def follow_tree(tree: Tree, answers: Answers, s: Scratch, merge: int) -> bool:
-    """Note that the tree merges two nodes here; return False if no slot is left.
+    """Follow a merge of two nodes in the tree; return False if no slot is left.
 
-    If one of them was the same in the replay until now, it is a dirty component from now on.
+    A node that was the same in the replay becomes a dirty component: it was not merged there.
     """
     n = s.component.shape[0]
     a, b = tree.children[merge, 0], tree.children[merge, 1]
@@ -53,7 +54,7 @@ def follow_tree(tree: Tree, answers: Answers, s: Scratch, merge: int) -> bool:
 
 @bare_kernel
 def last_edge(tree: Tree, answers: Answers, s: Scratch) -> int:
-    """Return the edge after which the wanted number of groups is left, as far as is known."""
+    """Return the edge after which the wanted number of groups is left, if nothing else changes."""
     wanted = answers.n_groups - s.counts[DIRTY] + s.counts[AFFECTED]
     return tree.reached[max(0, min(wanted, s.component.shape[0]))]
 

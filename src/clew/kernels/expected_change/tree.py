@@ -24,7 +24,7 @@ class Tree(NamedTuple):
     children: NDArray[np.int64]
     """(n_merges, 2); merge m makes node ``n_items + m``."""
     times: NDArray[np.int64]
-    """Position of the edge of each merge, (n_merges + 1,); the last one is behind all edges."""
+    """Position of the edge of each merge, (n_merges + 1,); at the end the number of edges."""
     parent: NDArray[np.int64]
     """(n_nodes,); -1 for roots."""
     size: NDArray[np.int64]
@@ -34,7 +34,7 @@ class Tree(NamedTuple):
     start: NDArray[np.int64]
     """Position in `items` of the first item of each node, (n_nodes,)."""
     stop: NDArray[np.int64]
-    """Position behind the last one, (n_nodes,)."""
+    """Position after its last item, (n_nodes,)."""
     reached: NDArray[np.int64]
     """Position of the edge after which k groups are left, (n_items + 1,); -1 for ``n_items``, and
     the last edge for numbers that are not reached."""
@@ -52,7 +52,7 @@ def grow_tree(
     edge_of_merge: NDArray[np.int64],
     item_sizes: NDArray[np.int64],
 ) -> Tree:
-    """Compute what the replay of merges needs.
+    """Compute the fields of `Tree` from the merges.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One step of one sampled partition: splits, rows, whole groups."""
+"""One step of a sampled partition: splits of groups, moves of rows, merges of groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def advance(
     n_tries: int,
     state: NDArray[np.uint64],
 ) -> None:
-    """Fill the tables from the labels, and draw splits, the group of each row, and merges."""
+    """Draw splits of groups, the group of each row, and merges; the tables are computed first."""
     fill_tables(groups, log_odds)
     draw_splits(groups, log_odds, answered, scoring, n_tries, state)
     draw_rows(groups, log_odds, answered, scoring, state)

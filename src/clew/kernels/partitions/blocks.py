@@ -71,7 +71,7 @@ def _add_group(total: Floats, top: Floats, evidence: Floats, a: int, b: int) -> 
 
 @kernel
 def _apply(groups: Groups, into: NDArray[np.int64]) -> None:
-    """Label the rows by the groups that their groups joined, numbered from 0."""
+    """Relabel the rows after the merges; groups are numbered from 0."""
     number = np.full(len(into), -1)
     count = 0
     for i in range(len(groups.label)):

@@ -1,4 +1,4 @@
-"""Greedy merges of single rows while the log-odds of two groups are positive."""
+"""Greedy merges, from single rows on, while the log-odds that two groups are one are positive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE = -1e300
 
 @kernel
 def greedy_merges(log_odds: NDArray[np.float32], top_share: float) -> Ints:
-    """Merge the two groups with the largest log-odds until none is above 0; return the labels."""
+    """Merge the groups with the largest log-odds while these are positive; return the labels."""
     n = len(log_odds)
     mean, top = log_odds.astype(np.float64), log_odds.astype(np.float64)
     size = np.ones(n)
@@ -49,7 +49,7 @@ def greedy_merges(log_odds: NDArray[np.float32], top_share: float) -> Ints:
 def _find_best(
     mean: Floats, top: Floats, size: Floats, top_share: float, a: int, best: Ints, most: Floats
 ) -> None:
-    """Find the group with the largest log-odds of being one with group a."""
+    """Find the group with the largest log-odds of being the same as group a."""
     most[a] = NONE
     for b in range(len(size)):
         if b != a and size[b] > 0:

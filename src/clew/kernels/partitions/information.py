@@ -11,7 +11,7 @@ __all__ = ["question_values"]
 
 Singles = NDArray[np.float32]
 
-#: Log-odds from features break ties: near pairs first.
+#: Weight of the log-odds from features, which break ties: near pairs come first.
 TIE_BREAK = 1e-4
 
 
@@ -32,7 +32,7 @@ def question_values(
     same : ndarray of shape (n_rows, n_rows), float32
         Probability that a pair is of one group.
     log_odds : ndarray of shape (n_rows, n_rows), float32
-        From features.
+        Log-odds from features that a pair is of one group.
     taken : ndarray of shape (n_rows, n_rows), bool
         Pairs that were asked.
     weight : ndarray of shape (n_rows,), float32

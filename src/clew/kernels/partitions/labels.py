@@ -1,4 +1,4 @@
-"""One partition from the probabilities of all pairs: local moves and greedy merges."""
+"""One partition from the probabilities of all pairs, by moves of rows and greedy merges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["best_partition"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Smaller gains are rounding.
+#: Smaller gains are rounding errors.
 LEAST_GAIN = 1e-3
 
 
@@ -92,7 +92,7 @@ def _move_rows(same: NDArray[np.float32], label: Ints, threshold: float) -> int:
 
 @kernel
 def _merge(same: NDArray[np.float32], label: Ints, threshold: float) -> int:
-    """Merge the two groups that gain most, while any do; return the number of merges."""
+    """Make the merge with the largest gain until none is positive; return the number of merges."""
     n = len(label)
     count = _renumber(label)
     gain = np.zeros((count, count))

@@ -1,7 +1,7 @@
 """Probabilities that pairs of rows are in one group, averaged over the next move of each row.
 
-In one sampled partition, two rows are in one group or not. Averaging the exact probabilities of the
-moves that could follow it estimates the probability with less variance.
+In one sampled partition, two rows either are in one group or are not: 1 or 0. Averaging the exact
+probabilities of its possible next moves instead gives an estimate with less variance.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class BlockScoring(NamedTuple):
 def row_probabilities(groups: Groups, answered: Answered, scoring: Scoring) -> Singles:
     """Compute the probability of each group for each row, if all other rows stay in theirs.
 
-    Returns an array of shape (n_groups, n_rows). The rest to 1 is the probability of a new group.
+    Returns an array of shape (n_groups, n_rows). A column sums to 1 minus the probability of a new
+    group.
     """
     n, k = len(groups.label), groups.count[0]
     probability = np.zeros((k, n), np.float32)
@@ -80,7 +81,7 @@ def group_probabilities(groups: Groups, answered: Answered, scoring: Scoring) ->
 
 @kernel
 def block_probabilities(groups: Groups, answered: Answered, scoring: BlockScoring) -> Singles:
-    """Compute the same with the logistic regression that is fitted to answers.
+    """Compute the probability that two groups are one, by the regression fitted to answers.
 
     The tables of `groups` hold its log-odds.
     """

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
 State = NDArray[np.uint64]
 
-#: Sweeps that assign the rows of a group to one of two seeds.
+#: Number of sweeps that assign the rows of a group to one of two seeds.
 SWEEPS = 3
 
 
@@ -28,7 +28,7 @@ class Sides(NamedTuple):
     rows: Ints
     position: Ints
     side: Ints
-    """Of each row in `rows`: 0, 1 or `NONE`."""
+    """Side of each row in `rows`: 0, 1 or `NONE`."""
     count: Ints
     """(2,)"""
     total: Singles
@@ -106,7 +106,7 @@ def _propose(
 
 @kernel
 def _seeds(sides: Sides, answered: Answered, state: State) -> tuple[int, int]:
-    """Draw two places: half the time a pair with an answer "different", if there is one."""
+    """Draw two seeds; with probability ½ a pair with an answer "different", if there is one."""
     m = len(sides.rows)
     first, second, seen = NONE, NONE, 0
     if random_unit(state) < 0.5:

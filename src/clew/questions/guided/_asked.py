@@ -28,7 +28,7 @@ class AskedPairs(NamedTuple):
     log_sizes: Floats
     """Log sizes of the smaller and the larger core, (n_answers, 2)."""
     offsets: Floats
-    """Log-odds that the partitions gave, minus those of the features."""
+    """Log-odds from the sampled partitions, minus those from the features."""
     log_odds: Floats
     """Log-odds that the pair is of one group, before the answer."""
 

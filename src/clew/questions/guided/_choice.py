@@ -1,4 +1,4 @@
-"""Which pairs to ask: those whose answers are expected to be most informative."""
+"""The choice of pairs: those whose answers are expected to be most informative."""
 
 from __future__ import annotations
 

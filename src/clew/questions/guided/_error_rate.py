@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 #: Beta prior of the share of wrong answers.
 PRIOR = (1.5, 15.0)
 RATES = np.concatenate(([0.002, 0.005], np.arange(0.01, 0.4, 0.01)))
-#: Predictions may be too sure or not sure enough, and too high or too low: P(same) is
+#: Predictions are recalibrated, because they may be overconfident or biased: P(same) is
 #: ``sigmoid(slope * logit + intercept)``.
 SLOPES = np.array([0.5, 0.7, 0.85, 1.0, 1.2, 1.5])
 INTERCEPTS = np.array([-0.8, -0.4, 0.0, 0.4, 0.8])
@@ -34,7 +34,7 @@ class ErrorRate(NamedTuple):
 
     mean: float
     probabilities: Floats
-    """Of the rates in `RATES`."""
+    """Posterior probability of each rate in `RATES`."""
     by_annotator: dict[int, float]
 
     def of_answers(self, annotators: NDArray[np.int64], bounds: tuple[float, float]) -> Floats:
@@ -43,7 +43,7 @@ class ErrorRate(NamedTuple):
         return np.asarray(np.clip(rates, *bounds))
 
     def factors(self, n: int, bounds: tuple[float, float], seed: int) -> Floats:
-        """Draw `n` rates from the posterior; return their log-odds relative to those of the mean.
+        """Draw `n` rates from the posterior; return their log-odds, divided by those of the mean.
 
         One rate is drawn from each of `n` equal parts of the posterior, in random order.
         """
@@ -56,7 +56,7 @@ class ErrorRate(NamedTuple):
         return np.asarray(logit(drawn) / logit(np.clip(self.mean, *bounds)))
 
 
-#: Before any answer.
+#: The rate before any answer.
 START_RATE = ErrorRate(PRIOR[0] / sum(PRIOR), np.empty(0), {})
 
 

@@ -1,4 +1,4 @@
-"""What `Guided` knows at one time: weights, sampled partitions, labels, and the error rate."""
+"""The state of `Guided`: weights, sampled partitions, labels, and the error rate."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ __all__ = ["Model", "PairAnswer", "Pairs", "start_model"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Coordinates that the ratio within groups reads.
+#: Number of coordinates from which the ratio within groups is computed.
 N_DIMENSIONS = 30
-#: Steps before the first question, half of them before the ratio is fitted to their labels.
+#: Steps of sampling before the first question; after half of them the ratio within groups is
+#: fitted.
 BURN_IN = 8
-#: Rows in a group of the first covariance within groups, on the average.
+#: Average number of rows in the groups of the first covariance within groups.
 ROWS_A_GROUP = 8
 #: The ratio is refitted after answers of this share of the rows, and at least so many.
 RATIO_SHARE, RATIO_FEWEST = 0.25, 20
@@ -46,7 +47,7 @@ RATES = (0.005, 0.45)
 FIT_RATES = (0.01, 0.4)
 PROBABILITIES = (0.03, 0.97)
 OFFSET_LIMIT = 8.0
-#: Predictions are not surer than this when the error rate is estimated.
+#: Predictions are clipped to at most this probability when the error rate is estimated.
 SUREST = 0.002
 
 
@@ -61,7 +62,7 @@ class PairAnswer(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """What no answer changes."""
+    """Data of all pairs that no answer changes."""
 
     features: Singles
     """(n_rows, n_rows, n_features)"""
@@ -70,7 +71,7 @@ class Pairs(NamedTuple):
 
 
 class Model(NamedTuple):
-    """One state; `learned` returns the next one."""
+    """The state after some answers; `learned` returns the next one."""
 
     pairs: Pairs
     asked: AskedPairs
@@ -120,7 +121,7 @@ class Model(NamedTuple):
         return model._replace(views=views).stepped()
 
     def stepped(self) -> Model:
-        """Move the sampled partitions on, and read labels and probabilities off them."""
+        """Continue the sampling of partitions, and compute labels and probabilities from them."""
         n = len(self.labels)
         evidence = self.asked.evidence(n, self.rate.of_answers(self.asked.annotators, RATES))
         seed = (self.pairs.seed + 7919 * len(self.asked.same)) % 2**32
@@ -132,7 +133,7 @@ class Model(NamedTuple):
         return self._replace(posterior=posterior, same=same, found=found)
 
     def _expected(self, answers: Sequence[PairAnswer]) -> AskedPairs:
-        """Pair answers with what is known before them."""
+        """Combine each answer with the features and the log-odds that were known before it."""
         features = np.empty((len(answers), N_FEATURES + 1))
         log_sizes = np.empty((len(answers), 2))
         for row, answer in enumerate(answers):
@@ -161,7 +162,7 @@ class Model(NamedTuple):
         return np.where(asked.same, 1 - same, same)
 
     def _surely_one(self) -> Ints:
-        """Join the rows that were said to be the same, and are in one group."""
+        """Return the components of rows with an answer "same" that are in one group, too."""
         i, j = self.asked.rows.T
         used = self.asked.same & (self.labels[i] == self.labels[j])
         n = len(self.labels)

@@ -1,4 +1,4 @@
-"""What distances tell about a pair of rows, on scales that do not depend on units or density."""
+"""Features of pairs of rows, computed from distances; they do not depend on units or density."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ START_WEIGHTS = np.array([-2.6, -0.25, -0.25, 0.4, 0.55, -0.35, -0.1])
 
 #: The local scale of a row is the distance to this neighbor.
 SCALE_NEIGHBOR = 7
-#: Least local scale, relative to the largest distance: equal rows have none of their own.
+#: Least local scale, relative to the largest distance: that of rows with many copies would be 0.
 LEAST_SCALE = 1e-9
 #: Neighbors of a row in the graph of the diffusion, and its steps (a power of 2).
 GRAPH_NEIGHBORS = 12
 DIFFUSION_STEPS = 8
 #: Runs of k-means, with numbers of groups between n/40 and n/6.
 N_RUNS = 60
-#: Dimensions that k-means sees.
+#: Number of dimensions that k-means uses.
 N_DIMENSIONS = 20
 
 
@@ -47,7 +47,7 @@ def pair_features(distances: Floats, coordinates: Floats, random_state: int) -> 
     Returns
     -------
     ndarray of shape (n_samples, n_samples, 7), float32
-        Zero on the diagonal but for the intercept.
+        On the diagonal all are 0 except the intercept.
 
     Notes
     -----

@@ -16,7 +16,7 @@ __all__ = ["PairLogOdds", "robust_logistic"]
 
 Floats = NDArray[np.float64]
 
-#: Start weights are multiplied by this; the ratio within groups starts with its own weight.
+#: Factor of the start weights of features, and the start weight of the ratio within groups.
 START_FACTOR = 2.0
 RATIO_WEIGHT = 0.15
 #: Prior standard deviations of the weights.
@@ -47,14 +47,14 @@ BLOCK_PRECISION = (
 class PairLogOdds(NamedTuple):
     """Two sets of weights: of pairs in a partition, and of questions about two groups.
 
-    The second is fitted to the answers as they are; the first to what the answers add to the
-    probability that the partitions gave before.
+    The second is fitted to the answers alone. The first is fitted to the answers with the log-odds
+    from the partitions as offset.
     """
 
     weights: Floats = START
-    """Of the features, and of the ratio within groups."""
+    """Weights of the features, and of the ratio within groups."""
     block_weights: Floats = BLOCK_START
-    """The same, then of the log sizes of the smaller and the larger group."""
+    """The same, then the weights of the log sizes of the smaller and the larger group."""
 
     def views(self, features: Singles, ratio: Singles) -> Views:
         """Compute the log-odds of all pairs; zero on the diagonal.
@@ -128,9 +128,9 @@ def robust_logistic(
     prior_mean: Floats,
     precision: Floats,
 ) -> Floats:
-    """Fit a logistic regression with a Gaussian prior, in which a share of answers is wrong.
+    """Fit a logistic regression with a Gaussian prior to answers of which a share is wrong.
 
-    Each Newton step takes an answer as right with its posterior probability.
+    In each Newton step the target of an answer is its posterior probability of being right.
     """
     weights = start.copy()
     for _ in range(NEWTON_STEPS):

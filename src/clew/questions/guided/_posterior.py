@@ -1,4 +1,4 @@
-"""A posterior over partitions: a few sampled ones, moved on after each batch of answers."""
+"""A posterior over partitions: a few samples, continued after each batch of answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Singles = NDArray[np.float32]
 N_PARTITIONS = 16
 #: Probabilities are averaged over the partitions after this many batches.
 N_KEPT = 2
-#: Proposed splits of each group in a step.
+#: Number of proposed splits of each group in a step.
 N_TRIES = 2
 #: Weight of the nearest pair in the log-odds of two sets of rows: in partitions, in questions.
 TOP_SHARE = 0.65
@@ -44,7 +44,7 @@ class SameProbabilities(NamedTuple):
     labels: Singles
     """For the labels, (n_rows, n_rows), 1 on the diagonal."""
     questions: Singles
-    """For choosing questions: two groups are one with a probability fitted to the answers."""
+    """For choosing questions; the probability that two groups are one is fitted to the answers."""
 
 
 class Views(NamedTuple):
@@ -139,7 +139,7 @@ class Posterior(NamedTuple):
 def _add_probabilities(
     groups: Groups, views: Views, answered: Answered, total: SameProbabilities
 ) -> None:
-    fill_tables(groups, views.pairs)  # again, because sums change by rounding while rows move
+    fill_tables(groups, views.pairs)  # computed again: rounding errors add up while rows move
     of_rows = row_probabilities(groups, answered, SCORING)
     of_groups = group_probabilities(groups, answered, SCORING)
     fill_tables(groups, views.blocks)

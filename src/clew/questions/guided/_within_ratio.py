@@ -1,4 +1,4 @@
-"""Log-likelihood ratio of a pair of rows: differences within groups against those between.
+"""Log-likelihood ratio of a pair of rows: within one group against between two groups.
 
 A linear discriminant model with Gaussian groups (as PLDA for faces and voices), with the heavier
 tails of Student's distribution.
@@ -20,12 +20,12 @@ Singles = NDArray[np.float32]
 TAIL = 10.0
 #: Ratios are clipped to this range, in nats.
 LIMIT = 6.0
-#: Fewer differences within groups teach nothing.
+#: Least number of differences within groups from which the covariance is estimated.
 FEWEST = 5
 
 
 class WithinRatio(NamedTuple):
-    """The ratio of all pairs, refitted as groups become known; never changed."""
+    """The ratio of all pairs; `refitted` returns a new one for new groups."""
 
     coordinates: Floats
     """(n_rows, n_dimensions)"""
@@ -51,7 +51,7 @@ class WithinRatio(NamedTuple):
         Returns
         -------
         WithinRatio
-            The same if the groups hold too few differences.
+            The same object if there are too few differences within groups.
         """
         points = self.coordinates
         n_dimensions = points.shape[1]

@@ -35,8 +35,8 @@ Metric = Literal["precomputed", "euclidean"]
 METRICS = Allowed(names=("precomputed", "euclidean"))
 #: Changes below this share of the largest distance are rounding errors.
 LEAST_CHANGE = 1e-6
-#: Neighbors that make the local scales of affinities, and the nearest rows of which those of the
-#: largest affinity are kept; as in `AdaptiveKNN`.
+#: Number of neighbors in local scales; candidates for each kept neighbor, and their least number,
+#: because the nearest rows need not have the largest affinities. As in `AdaptiveKNN`.
 SCALE_NEIGHBORS, CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 20, 3, 50
 
 
@@ -232,14 +232,16 @@ class LearnedDistances(ConstrainedTransformer):
         return largest_stored(self._graph_of_affinities(n_neighbors), n_neighbors)
 
     def _graph_of_affinities(self, n_neighbors: int | None) -> csr_array:
-        """Return affinities of the nearest rows and of all learned distances; None is all known."""
+        """Return affinities of nearest rows (None: all known ones) and of learned distances."""
         n = self._given.n_samples
         wanted = max(CANDIDATES_PER_NEIGHBOR * (n_neighbors or n), FEWEST_CANDIDATES)
         nearest, learned = self._given.nearest(min(wanted, n - 1)), self.distances_.tocoo()
         row = np.repeat(np.arange(n), np.diff(nearest.indptr))
         keys = np.concatenate([learned.row * n + learned.col, row * n + nearest.indices])
         distance = np.concatenate([learned.data / self._given.unit, nearest.distance])
-        keys, first = np.unique(keys, return_index=True)  # learned ones come first
+        keys, first = np.unique(
+            keys, return_index=True
+        )  # keeps learned distances, which come first
         row, column = np.divmod(keys, n)
         distance = distance[first]
         scale = _local_scales(row, distance, n)

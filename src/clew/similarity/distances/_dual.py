@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 SWEEPS_OF_ACTIVE = 10
 #: Full sweeps between two computations of the duality gap.
 SWEEPS_PER_CHECK = 3
-#: An objective below this share of ``Σ w d²`` counts as 0: the gap is relative to no less.
+#: Lower limit of the objective to which the gap is relative, as a share of ``Σ w d²``.
 LEAST_SHARE = 1e-9
 
 
@@ -108,7 +108,7 @@ class _State:
         """Minimize the part of the Lagrangian with distances of weight 0.
 
         It is linear between the bounds. Distances above all targets and bounds can be ignored:
-        shortening all that are longer keeps the triangle inequalities, and raises no cost.
+        shortening them to the largest of these keeps the triangle inequalities, and raises no cost.
         """
         bounds = self.problem.bounds
         at = np.flatnonzero(self.is_free)

@@ -1,4 +1,4 @@
-"""Given distances behind one interface: a matrix, a neighbor graph, or those of features."""
+"""One interface to distances: a matrix, a neighbor graph, or those of features."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Neighbors(NamedTuple):
 
 
 class GivenDistances(Protocol):
-    """What is read from given distances, in units of the largest one."""
+    """Interface to given distances, in units of the largest one."""
 
     n_samples: int
     unit: float

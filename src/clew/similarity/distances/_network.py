@@ -1,4 +1,4 @@
-"""The quadratic program of DistLQP, made of given distances and answers."""
+"""The quadratic program of DistLQP, built from given distances and answers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ __all__ = ["Settings", "build", "extended"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Weight of an unknown distance, which has the largest distance as its target: it should follow the
-#: known ones.
+#: Weight of an unknown distance, whose target is the largest distance; small, so that known
+#: distances determine it.
 UNKNOWN_WEIGHT = 0.1
-#: Relative changes are those of no smaller distance, as a share of the largest.
+#: Relative changes are divided by the distance, or by this share of the largest one if that is
+#: larger.
 LEAST_DISTANCE = 0.02
 ROWS_PER_BLOCK = 256
 

@@ -14,7 +14,7 @@ from clew.similarity.distances._given import Neighbors
 __all__ = ["Sampled", "sampled_triangles", "symmetric_neighbors"]
 
 Ints = NDArray[np.int64]
-#: The three rows of a triangle are sorted as one number below 2⁶³.
+#: Up to this, the three rows of a triangle fit in one integer of 64 bits.
 MAX_ROWS = 2_000_000
 
 

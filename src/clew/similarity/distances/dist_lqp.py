@@ -23,7 +23,7 @@ from clew.similarity.distances._triangles import Sampled
 __all__ = ["DistLQP"]
 
 Floats = NDArray[np.float64]
-#: A triangle inequality is violated by more than rounding errors of this share of a distance.
+#: Violations of a triangle inequality by less than this share of a distance are rounding errors.
 ROUNDING = 1e-9
 
 
@@ -48,11 +48,11 @@ class DistLQP(LearnedDistances):
     alpha : float, default=4.0
         The largest distance, divided by the lower bound; at least 1.
     lambda_must, lambda_cannot : float, default=10.0, 1.0
-        Slack penalty of an answer of weight 1, for each share of the largest distance by which its
-        bound is missed.
+        Slack penalty of an answer of weight 1, if its bound is missed by the largest distance;
+        proportional to the slack.
     changes : {"relative", "absolute"}, default="relative"
-        What the objective squares: changes relative to the given distance, so that small distances
-        stay small, or changes as they are, as in the paper.
+        Changes whose squares are minimized: "relative" to the given distance, so that small
+        distances stay small, or "absolute" ones, as in the paper.
     link_weight : float, default=0.0
         Weight of the squared change of an answered pair's distance, which is 1 for other pairs.
         The paper has 0: then the given distance of an answered pair is ignored.

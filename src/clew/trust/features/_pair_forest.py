@@ -1,4 +1,4 @@
-"""The answered pairs: their features, their closeness, and a forest that learns the answers."""
+"""The answered pairs: their features, their closeness, and a forest that predicts the answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.graphs import LocalScales, scaled_squares
 
 __all__ = ["PairAnswers", "closeness", "grow_pair_forest", "pair_features"]
 
-#: Least squared distance, in units of the local scales.
+#: Lower limit of squared distances, in units of the local scales.
 NEAREST = 1e-6
 
 
@@ -28,11 +28,11 @@ class PairAnswers(NamedTuple):
     is_same: NDArray[np.uint8]
     """The answers, 1 or 0, (n,)."""
     weight: NDArray[np.float64]
-    """How much each counts, (n,)."""
+    """Weight of each answer, (n,)."""
 
     @classmethod
     def of(cls, constraints: Constraints) -> PairAnswers:
-        """Select them from all answers."""
+        """Select these answers from all."""
         position = np.flatnonzero(~constraints.is_dont_know & (constraints.pair_weights > 0))
         return cls(
             position,
@@ -115,7 +115,7 @@ def grow_pair_forest(
     """
     Z = pair_features(X, answers.rows)
     edges = bin_edges(Z)
-    # The number of answers, where each counts by its weight over the largest weight.
+    # Effective number of answers: the sum of weights over the largest weight.
     n_draws = max(1, round(float(answers.weight.sum() / answers.weight.max())))
     return grow_forest(
         bin_columns(Z, edges),

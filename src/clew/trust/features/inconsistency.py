@@ -16,7 +16,8 @@ from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 __all__ = ["constraint_inconsistency"]
 
 ROWS_PER_BLOCK = 256
-#: Average number of answers with which one is compared in a tree; larger leaves are sampled.
+#: Average number of answers that an answer is compared with in a tree; if leaves are larger,
+#: answers are sampled.
 MAX_COMPARED = 100
 
 
@@ -39,7 +40,7 @@ def constraint_inconsistency(
         Features. Their units do not matter.
     constraints : Constraints
         The answers. Only pairs are used. The bootstrap draws answers in proportion to their
-        weights, and these weigh them in the sums and in the median; those of weight 0 are ignored.
+        weights, which also count in the sums and in the median; answers of weight 0 are ignored.
     n_trees : int, default=500
         Size of the forest.
     random_state : int, RandomState or None, default=None

@@ -32,7 +32,7 @@ __all__ = [
 
 #: Rounds of EM, and the least probability that is divided by.
 MAX_ROUNDS, TINY = 30, 1e-300
-#: Don't-know, or "none differs", is taken as not offered (forced choice) where its share is lower.
+#: Don't-know, or "none differs", is taken as not offered (forced choice) if its share is lower.
 RARE = 0.01
 
 Floats = NDArray[np.float64]
@@ -87,10 +87,10 @@ def prior_matrix(kind: Kind, error: float, weights: Floats) -> Floats:
     Returns
     -------
     ndarray of shape (n_outcomes, n_labels)
-        `uniform_matrix`; but of questions about three rows, "none differs" and don't-know are
-        taken as not offered where they are (nearly) never given: their columns are dropped, and
-        rows are normalized again. So under forced choice an open question has each answer with the
-        same probability.
+        `uniform_matrix`. For questions about three rows, "none differs" and don't-know are taken as
+        not offered if they are (nearly) never given: their probabilities are nearly 0, and the
+        other labels share the rest. Under forced choice the answers to an open question are thus
+        equally probable.
     """
     matrix, is_unused = uniform_matrix(kind, error), _is_unused(kind, weights)
     if kind == "pair" or not is_unused.any():
@@ -162,7 +162,7 @@ def shrink(
     counts : ndarray of shape (n_annotators, n_outcomes, n_labels)
         See `expected_counts`.
     prior : Prior
-        What is expected.
+        The prior.
     pooled : ndarray of shape (n_outcomes, n_labels), default=None
         The pooled matrix. None: computed from the counts of all annotators, of which none counts
         for more than ``prior.pooling`` answers.
@@ -195,7 +195,7 @@ def fit_by_em(
     probabilities : dict of str to ndarray of shape (m, n_outcomes)
         For each kind the prior probabilities of the outcomes, found without these answers.
     prior : Prior
-        What is expected of annotators.
+        The prior of annotators' matrices.
     n_annotators : int
         Number of annotators.
 

@@ -1,4 +1,4 @@
-"""How likely each answer is wrong, given groups and all other answers."""
+"""The probability that each answer is wrong, given groups and all other answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WORDS: Final[Mapping[Kind, Mapping[int, str]]] = {
 }
 #: An answer whose probability of being wrong is at least this is doubtful.
 DOUBT: Final = 0.5
-#: Choice is taken as forced if the probability of don't-know for open questions is lower.
+#: Answers are taken as forced choices if the probability of don't-know for open questions is lower.
 MAX_DONT_KNOW: Final = 0.05
 #: Smaller probabilities are replaced by this in logarithms and divisors.
 TINY = 1e-300
@@ -174,12 +174,12 @@ def answer_posterior(
 
     Notes
     -----
-    Memberships are products of messages, one of each answer. Without the message of an answer they
-    are the cavity distributions of its rows. In mean field the message follows from the memberships
-    of the other rows; in belief propagation from their cavity distributions, which are found by
-    iterative proportional fitting. Both give the exact cavities if inference has converged. If
-    `DCRC` takes answers as hard (`epsilon` 0), memberships are not such products, and an answer may
-    still support itself.
+    Memberships are products of messages, one from each answer. Dividing out the message of an
+    answer gives the cavity distributions of its rows. In mean field the message follows from the
+    memberships of the other rows; in belief propagation from their cavity distributions, which are
+    found by iterative proportional fitting. Both give the exact cavities if inference has
+    converged. If `DCRC` takes answers as hard (`epsilon` 0), memberships are not such products, and
+    an answer may still support itself.
 
     Time O(A·K) for A answers and K groups, O(A) for labels; "belief_propagation" takes some tens of
     iterations of that time. Memory O(A) beside the memberships: answers are judged in blocks.

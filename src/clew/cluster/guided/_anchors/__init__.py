@@ -1,1 +1,1 @@
-"""Fits of many rows: members see anchors, means of near rows, and all answers refine all rows."""
+"""Fits to many rows: members read anchors (means of near rows); all answers refine all rows."""

@@ -111,7 +111,7 @@ def nearest_anchors(rows: Rows, anchors: Rows, n_nearest: int) -> NDArray[np.int
     anchors : ndarray of shape (n_anchors, n_columns), float32
         Anchors.
     n_nearest : int
-        How many of them, at most `n_anchors`.
+        Number of anchors of each row, at most `n_anchors`.
 
     Returns
     -------

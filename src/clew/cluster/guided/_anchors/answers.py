@@ -1,4 +1,4 @@
-"""Answers in a fit to anchors: held out, moved to anchors, and as ties between answered rows."""
+"""Answers in a fit to anchors: held out, moved to anchors, and ties between answered rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HeldOutMemberships(NamedTuple):
     memberships: Memberships
 
     def held_out_association(self, pairs: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-        """Return the probabilities that the rows of pairs share a group, those of all folds."""
+        """Return the probabilities that the rows of pairs share a group, all folds concatenated."""
         return np.concatenate([self.memberships.shared(of_fold)[:, 1] for of_fold in pairs])
 
 
@@ -79,7 +79,8 @@ class AnsweredRows:
         key = both[:, 0] * memberships.n_clusters + labels[both[:, 1]]
         each, count = np.unique(key, return_counts=True)
         row, group = np.divmod(each, memberships.n_clusters)
-        order = np.lexsort((group, count))  # the largest count of a row comes last
+        # The group with the largest count is written last, and stays.
+        order = np.lexsort((group, count))
         found[row[order]] = group[order]
         return found
 

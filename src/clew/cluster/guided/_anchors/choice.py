@@ -78,9 +78,9 @@ def cluster_rows(
     n_jobs : int or None, default=None
         Threads.
     is_trusted : bool, default=False
-        Whether answers helped to predict others in the fit to anchors. The first start is then
-        refined unless that lowers the held-out log-likelihood by 1. Otherwise, and for other
-        starts, refinement has to raise it by 1.
+        Whether, in the fit to anchors, following answers raised the held-out log-likelihood. The
+        first start is then refined unless that lowers the held-out log-likelihood by 1. Otherwise,
+        and for other starts, refinement has to raise it by 1.
 
     Returns
     -------

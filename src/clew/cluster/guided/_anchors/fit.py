@@ -43,14 +43,14 @@ __all__ = ["Anchored", "fit_on_anchors"]
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
 #: Names of clusterings of all rows in `scores_` and `weights_`.
 BY_ANCHORS, BY_WARD = f"{ROWS_BY}anchors", f"{ROWS_BY}Ward on anchors"
-#: Fewer anchors are repeated for the members, as few rows have few groups.
+#: If there are fewer anchors, they are repeated, because members find few groups in few rows.
 LEAST_ANCHORS = 100
 #: Neighbors of a row in an explanation, and rows whose neighbors are found at once.
 N_NEIGHBORS, EXPLAINED_ROWS = 10, 2_048
 
 
 class Anchored(NamedTuple):
-    """A fit on anchors: what predicts the groups of any rows, and what the fit found."""
+    """A fit on anchors: the result, and what predicts the groups of new rows."""
 
     model: Any
     """`GuidedClustering`, fitted to the anchors."""
@@ -101,7 +101,7 @@ class Anchored(NamedTuple):
         )
 
     def tree(self) -> NDArray[np.float64]:
-        """Return a hierarchy of the rows, each at the place of its nearest anchor."""
+        """Return a hierarchy of the rows, each at the position of its nearest anchor."""
         positions = self.anchors[self.links.nearest[:, 0]].astype(np.float64)
         return tree_of_positions(self.result.labels, positions)
 
@@ -217,7 +217,7 @@ def _reduce_groups(model: Any, n_anchors: int) -> None:
 def _fit_members(
     model: Any, anchors: NDArray[np.float32], moved: Constraints, callback: Any
 ) -> None:
-    """Fit the model; few anchors are repeated, as their rows are: few rows have few groups."""
+    """Fit the model; few anchors are repeated, because members find few groups in few rows."""
     n_times = -(-LEAST_ANCHORS // len(anchors))
     rows = np.tile(anchors.astype(np.float64), (n_times, 1))
     known = Constraints(len(rows)).with_tables(moved.tables, moved.annotators)

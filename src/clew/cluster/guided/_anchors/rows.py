@@ -1,4 +1,4 @@
-"""Memberships of rows in a few candidate groups, from those of anchors and back."""
+"""Memberships of rows in a few candidate groups, computed from those of anchors, and conversely."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Memberships(NamedTuple):
     """Candidate groups and their probabilities, the most probable groups of each row or anchor."""
 
     groups: NDArray[np.int32]
-    """Groups, (n_rows, n_candidates); -1 after the last."""
+    """Groups, (n_rows, n_candidates); rows with fewer candidates end in -1."""
     shares: NDArray[np.float32]
     """Their probabilities; each row sums to 1."""
     n_clusters: int

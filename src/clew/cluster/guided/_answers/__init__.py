@@ -1,1 +1,1 @@
-"""Groups from answers alone: in embeddings of answers, by belief propagation, as identities."""
+"""Groups from answers alone: by embeddings, by belief propagation, by correlation clustering."""

@@ -45,9 +45,9 @@ Floats = NDArray[np.float64]
 #: Largest number of members that follow answers alone: two in each of three spaces, and two more.
 MAX_MEMBERS = 8
 ALONE, CORRELATION = "groups of answers", "correlation clustering"
-#: Answers alone can form groups if rows take part in so many different questions on the average.
+#: Answers alone can form groups if there are this many different questions for each row on average.
 LEAST_DEGREE = 3.0
-#: Fewer answers about three rows cannot show that a space explains them better than groups.
+#: With fewer answers about three rows, spaces are not compared with groups.
 FEWEST_ANSWERS = 10
 #: A space must raise the held-out log-likelihood of answers about three rows by this much over
 #: the best partition.
@@ -59,7 +59,7 @@ TODAY = "groups of features and answers"
 
 
 def are_answers_dense(known: Constraints) -> bool:
-    """Whether answers are many enough to form groups without features."""
+    """Whether there are enough answers to form groups without features."""
     pairs, *three = known.tables
     is_definite = (pairs.answers >= 0) & (pairs.weights > 0)
     n_asked = 2 * len(np.unique(np.sort(pairs.rows[is_definite], axis=1), axis=0))
@@ -92,7 +92,7 @@ def spaces_worth_fitting(X: Floats | None, answers: Answers, seed: int) -> Space
 
 
 def are_pairs_foremost(known: Constraints) -> bool:
-    """Whether most definite answers are about pairs."""
+    """Whether most answers other than don't-know are about pairs."""
     n_pairs, *n_three = (float(table.weights[table.answers >= 0].sum()) for table in known.tables)
     return n_pairs > sum(n_three)
 
@@ -100,7 +100,7 @@ def are_pairs_foremost(known: Constraints) -> bool:
 def members_of_answers(
     spaces: Spaces, answers: Answers, n_clusters: int, seed: int
 ) -> list[Clustering]:
-    """Return the clusterings that follow answers alone, or foremost.
+    """Return the clusterings that follow answers alone, or mainly.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def blended_with_spaces(
     n_clusters: int,
     seed: int,
 ) -> tuple[Consensus, float, Space] | None:
-    """Give groups in spaces a share of the result, if spaces explain answers clearly better.
+    """Blend groups in spaces into the result, if spaces explain answers clearly better.
 
     Answers about three rows are often graded: their probabilities follow from distances, and
     groups explain them badly.
@@ -229,7 +229,7 @@ def _best_of(ensemble: Ensemble, folds: Sequence[Fold]) -> float:
 
 
 def _space_weights(scores: dict[Space, SpaceScore], n_held: float) -> dict[Space, float]:
-    """Weigh spaces by accuracy: likelihood would choose the response, not the geometry."""
+    """Weigh spaces by accuracy; likelihoods depend on the response model, too."""
     best = max(score.accuracy for score in scores.values())
     error = np.sqrt(0.25 / n_held)
     weights = {
@@ -247,7 +247,7 @@ def _share(
     n_clusters: int,
     seed: int,
 ) -> float:
-    """Compare groups in the best space with today's by what they keep of the space."""
+    """Compute the weight of groups in spaces, by how much of the best space they keep."""
     lead = 0.0
     for at, fold in enumerate(folds):
         own = spaces.kmeans(best, n_clusters, seed, at)

@@ -41,7 +41,7 @@ def groups_of_answers(
     seed : int
         Seed of the random starts.
     start : ndarray of shape (n_samples,), default=None
-        Groups to start from, too.
+        Groups for one more start.
 
     Returns
     -------

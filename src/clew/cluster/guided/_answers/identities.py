@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 SMALL_GROUP = 5.0
 #: Larger tables of rows by groups are sparse.
 MAX_DENSE_ENTRIES = 50_000_000
-#: Range to which the probability that the partition is wrong about an asked pair is clipped.
+#: Limits of the probability that the partition is wrong about an asked pair.
 LEAST_ERROR, MOST_ERROR = 0.005, 0.2
 
 

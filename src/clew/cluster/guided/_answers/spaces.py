@@ -25,7 +25,7 @@ __all__ = ["SPACES", "Space", "SpaceScore", "Spaces", "about_three_rows"]
 
 Floats = NDArray[np.float64]
 
-#: Slopes of a space are divided by the one of these that explains held-out answers best.
+#: Temperatures: slopes of a space are divided by the one that explains held-out answers best.
 TEMPERATURES = (1.0, 1.4, 2.0, 3.0, 5.0, 10.0)
 N_INIT = 5
 N_NEIGHBORS = 10
@@ -40,7 +40,7 @@ class Space(NamedTuple):
     features: Literal["ridge"] | None = None
 
 
-#: What is compared; all but the last join the pool.
+#: Spaces that are compared; all but the last join the pool.
 SPACES = (
     Space("space of 8 components", "tste", 8),
     Space("space of 4 components", "distance", 4),

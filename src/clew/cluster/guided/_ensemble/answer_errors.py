@@ -33,7 +33,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-#: The error rate in the confusion matrix of a single annotator is held in this range.
+#: The error rate in the confusion matrix of a single annotator is clipped to this range.
 MIN_RATE, MAX_RATE = 0.02, 0.4
 #: Number of answers that the prior, and the pooled matrix, count for.
 STRENGTH = 20.0
@@ -130,7 +130,7 @@ def weighted_by(known: Constraints, weights: Mapping[str, float]) -> Constraints
 
 
 def informative_answers(known: Constraints) -> Constraints:
-    """Leave out answers of weight 0, and annotators who gave no others."""
+    """Leave out answers of weight 0, and annotators all of whose answers have weight 0."""
     informative = of_some_weight(known)
     codes = np.unique(np.concatenate([table.annotators for table in informative.tables]))
     tables = tuple(
@@ -283,7 +283,7 @@ def outcomes_of_pairs(kind: Kind, together: Sequence[Floats]) -> Floats:
     Returns
     -------
     ndarray of shape (m, n_outcomes)
-        As if the three were independent, without those outcomes that contradict themselves.
+        The three probabilities are taken as independent; contradictory outcomes are left out.
     """
     if kind == "pair":
         return np.column_stack([together[0], 1 - together[0]])

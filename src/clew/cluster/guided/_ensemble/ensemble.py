@@ -33,8 +33,8 @@ Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Weights = dict[str, float]
 
-#: Factor of the held-out log-likelihood in the weights. Members' errors are correlated: the full
-#: log-likelihood would leave all weight to one of them.
+#: Factor of the held-out log-likelihood in the weights: with the full log-likelihood one member
+#: would get all the weight, although errors of members are correlated.
 TEMPER = 0.25
 #: Members below this share of the largest weight get weight 0.
 LEAST_WEIGHT = 0.02
@@ -94,7 +94,7 @@ class Ensemble(NamedTuple):
         Parameters
         ----------
         clusterings : sequence of Clustering
-            What to fit.
+            The clusterings to fit.
         folds : sequence of Fold
             Answers. Without folds, the prior weights are the weights.
         step : callable

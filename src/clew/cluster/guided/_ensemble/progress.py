@@ -1,4 +1,4 @@
-"""Progress of a fit, counted over all of its parts."""
+"""Progress of a fit: one count for all of its parts."""
 
 from __future__ import annotations
 

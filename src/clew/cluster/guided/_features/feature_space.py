@@ -29,7 +29,7 @@ LEAST_SHARE = 1e-10
 
 
 class FeatureSpace(NamedTuple):
-    """Map features to what members read; fitted by `fit`, applied by `transform`."""
+    """Map features to the columns that members read; fitted by `fit`, applied by `transform`."""
 
     units: Units
     metric: Metric

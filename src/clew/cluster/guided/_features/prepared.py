@@ -1,4 +1,4 @@
-"""What depends on features only: views, the neighbor graph and the smoothers."""
+"""Parts of a fit that depend on features only: views, the neighbor graph and the smoothers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_NEIGHBORS = 10
 
 
 class Prepared(NamedTuple):
-    """Features as members read them, and what smooths groups over them."""
+    """Features as members read them, and the smoothers of groups."""
 
     space: Any
     """`FeatureSpace` or `DistanceSpace`."""

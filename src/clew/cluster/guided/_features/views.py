@@ -1,4 +1,4 @@
-"""Views: what members read, features and similarity graphs, each computed once."""
+"""Views: the features and similarity graphs that members read, each computed once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MAX_COMPONENTS = 10
 
 
 class Views:
-    """Features, and the graphs that similarities make of them and of answers.
+    """Features, and graphs of similarities that are computed from them and from answers.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Views:
     distances : ndarray of shape (n_samples, n_samples) or None
         Given distances.
     answers : Constraints or None
-        What the constrained views follow, read as pairs.
+        Answers that the constrained views follow, converted to pairs.
 
     Notes
     -----
@@ -86,11 +86,11 @@ class Views:
         self._parent: Views | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was made of features and seed is made again when it is next read.
+        # Caches are not pickled: they are computed again from features and seed.
         return {**self.__dict__, "_made": {}, "_gaussian": None}
 
     def once(self, key: object, make: Callable[[], Any]) -> Any:
-        """Return what `make` returned for this key when it was first asked for."""
+        """Call `make` at the first call with this key, and return the same result at later ones."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -184,7 +184,7 @@ class Views:
         return self.distances
 
     def _propagation(self, view: View, n_neighbors: Any, alpha: float) -> Propagation:
-        """Return what propagates answers over a graph; kept where the graph follows none."""
+        """Return the propagation of answers over a graph; cached for unconstrained graphs."""
         if self._parent is not None and view not in CONSTRAINED_VIEWS:
             return self._parent._propagation(view, n_neighbors, alpha)
         graph = self.read(view, n_neighbors)
@@ -204,7 +204,7 @@ class Views:
         return graph
 
     def _graph_of_forest(self, view: View, n_neighbors: int) -> Any:
-        """Mix the affinities of a forest's trees, which may have a graph too, with the Gaussian."""
+        """Mix the affinities of a forest's trees, dense or a sparse graph, with the Gaussian."""
         trees = self._similarity(view).remixed(0.0)
         affinity = trees.affinity_matrix_
         if view == "constrained forest":

@@ -36,7 +36,7 @@ N_INIT = 5
 MANY_GROUPS, LEAST_OF_MANY = 50, 2_500
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 
-#: Names of the refinement's clusterings, which stand beside the members in `scores_`.
+#: Names of the clusterings of the refinement, which are in `scores_` like members.
 STEADY, AGAIN = "E2CP on constrained forest", ", again"
 REFINED_BY = "refined by "
 #: The smoother that predicts the groups' shares for every row.
@@ -55,14 +55,14 @@ def is_of_second(name: str) -> bool:
 
 
 class Member(NamedTuple):
-    """A base clustering: an estimator, and what it reads."""
+    """A base clustering: an estimator, and the view that it is fitted to."""
 
     name: str
     """Its key in `scores_` and `weights_`."""
     estimator: Any
     """A clusterer; its parts with `supports` get the answers in the kinds that they honor."""
     view: View = "features"
-    """What it reads, see `Views`."""
+    """The view that it is fitted to, see `Views`."""
     n_neighbors: int | Literal["auto", "paper"] | None = None
     """Neighbors in the graph that it reads; None for features."""
     alpha: float | None = None
@@ -97,7 +97,8 @@ class Member(NamedTuple):
             Whatever the estimator raises, with a note that names the member.
         """
         rows = views.read(self.view, self.n_neighbors, self.alpha)
-        # Held-out answers judge the result, and `consensus` warns of too few groups.
+        # No warnings here: held-out answers score the result, and `consensus` warns of too few
+        # groups.
         with silenced():
             try:
                 labels = fitted_labels(clone(self.estimator), rows, views.answers)

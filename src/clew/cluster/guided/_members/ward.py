@@ -24,7 +24,7 @@ def ward_of_distances(D: NDArray[np.floating]) -> NDArray[np.float64]:
     ----------
     D : ndarray of shape (n_samples, n_samples)
         Distances, as `clew.graphs.check_distances` returns them. They need not be Euclidean: Lance
-        and Williams' formula is applied to their squares all the same.
+        and Williams' formula is applied to their squares in any case.
 
     Returns
     -------
@@ -65,7 +65,7 @@ class WardOfDistances(Clusterer):
         self
         """
         tree = ward_of_distances(np.asarray(X))
-        # Equal heights could not be cut apart.
+        # Equal heights are made different, so that the tree can be cut between them.
         tree[:, 2] += STEP * max(float(tree[-1, 2]), STEP) * np.arange(len(tree))
         self.labels_ = np.asarray(fcluster(tree, self.n_clusters, "maxclust"), np.int64) - 1
         return self

@@ -69,16 +69,16 @@ def choose_n_clusters(
     the largest held-out log-likelihood is chosen if it exceeds that of the first number by 4.
     Answers are weighted by annotator, judged by all clusterings that saw no answers.
 
-    A strategy asks where groups meet, and hardly about rows that are surely together. Splitting
-    those costs asked answers (`origin`) nothing, so that numbers which are too large come near the
-    largest log-likelihood. Therefore the smallest number is chosen whose log-likelihood is within
-    .75 standard errors of the largest. The standard error is that of the difference, summed over
-    asked answers only: without these, the largest is chosen. In `probabilities` the chosen number
-    has the largest log-likelihood.
+    A strategy asks about pairs at borders of groups, and hardly about rows that are surely
+    together. Splitting such rows hardly lowers the likelihood of asked answers (`origin`), so
+    numbers of groups that are too large come near the largest log-likelihood. Therefore the
+    smallest number is chosen whose log-likelihood is within .75 standard errors of the largest. The
+    standard error is that of the difference, summed over asked answers only: without these, the
+    largest is chosen. In `probabilities` the chosen number has the largest log-likelihood.
 
-    If there are more than 5,000 rows, 5,000 take part: those that random answers name, then any.
-    All spectral clusterings of a graph share their eigenvectors. k-means starts at the rows that QR
-    with pivoting puts first, which is as good as several random starts.
+    If there are more than 5,000 rows, 5,000 take part: those in answers to random questions first,
+    then random ones. All spectral clusterings of a graph share their eigenvectors. k-means starts
+    at the rows that QR with pivoting puts first, which is as good as several random starts.
 
     Time O(n²) for n rows; silhouettes of data without groups are computed of 1,000 rows at most.
 

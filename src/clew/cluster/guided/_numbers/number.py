@@ -1,4 +1,4 @@
-"""A number of groups, and how far features and answers support it."""
+"""A number of groups, and how certain features and answers make it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ NOT_TRIED: Mapping[int, float] = {}
 
 
 class NumberOfGroups(NamedTuple):
-    """A number of groups, and how far data support it."""
+    """A number of groups, and how certain it is."""
 
     n_clusters: int
     certainty: float = 1.0
     """1, or in [0.05, 0.5] if neither features nor answers show groups."""
     log_likelihoods: Mapping[int, float] = NOT_TRIED
-    """Held-out log-likelihood of each number that was tried; empty without answers. That of the
-    number which answers choose is the largest, even if the rule for asked answers preferred it to a
-    larger number of slightly higher log-likelihood."""
+    """Held-out log-likelihood of each number that was tried; empty without answers. If the rule for
+    asked answers preferred a number to a larger one with a slightly higher log-likelihood, it gets
+    that higher value."""
 
     @property
     def probabilities(self) -> dict[int, float]:

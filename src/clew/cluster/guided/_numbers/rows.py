@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def n_different_rows(X: Floats, at_most: int, distances: NDArray[np.floating] | None = None) -> int:
-    """Count distinct rows, up to `at_most`; of given distances, those with none at distance 0."""
+    """Count distinct rows, up to `at_most`; by given distances, rows at distance 0 are equal."""
     if distances is not None:
         is_first = (not (row[:at] == 0).any() for at, row in enumerate(distances))
         return sum(1 for _ in islice(filter(None, is_first), at_most))

@@ -71,7 +71,7 @@ class UnconstrainedNumbers:
         return float(max(found))
 
     def keep_judges(self) -> None:
-        """Let the clusterings so far, and no later ones, judge annotators."""
+        """Use the clusterings so far, and no later ones, to weigh annotators."""
         self._judges = list(self._labels)
 
     def weighted(self, folds: Sequence[Fold]) -> list[Fold]:

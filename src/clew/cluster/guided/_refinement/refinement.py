@@ -31,7 +31,7 @@ DAMPING, SWEEP_TOL, TOL = 0.3, 0.01, 0.01
 
 
 class TiedRows:
-    """Answers of all kinds as ties between rows, and how likely each is by what its rows are.
+    """Answers of all kinds as ties between rows, with their likelihoods for groups of the rows.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def refine(
     Raises
     ------
     InvalidDataError
-        If `labels` are not that.
+        If `labels` are not such groups.
 
     Notes
     -----
@@ -133,7 +133,7 @@ def _ties(
         for position in range(size):
             one, other, by_one, by_other = OTHERS[position]
             is_pair = size == 2
-            rest = 6 - by_one - by_other  # of columns 1, 2 and 3 the one that is left
+            rest = 6 - by_one - by_other  # the one of columns 1, 2 and 3 that is not used
             parts.append(
                 np.column_stack([
                     of_kind.rows[:, position],

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 #: Rows in the sample whose median distance sets the kernel width.
 SAMPLE_ROWS = 1_000
-#: Squared kernel width, as a multiple of the median squared distance; ridge for each row.
+#: Squared kernel width, as a multiple of the median squared distance; and ridge, for each row.
 WIDTH, RIDGE = 0.5, 0.003
 #: Least value of 1 minus a row's leverage.
 LEAST_LEFT_OUT = 1e-3
@@ -78,7 +78,7 @@ class NeighborSmoother:
 
 
 class ShareSmoother:
-    """The share of each group among all rows: for answers where no feature helps."""
+    """The share of each group among all rows, for answers without features."""
 
     def smooth(self, memberships: Floats) -> Floats:
         """Return the mean memberships, the same for each row, (n_samples, n_groups)."""

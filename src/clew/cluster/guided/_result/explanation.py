@@ -58,7 +58,7 @@ class Explanation(NamedTuple):
     imply that neighbors are the same, except for one pair of different rows if the two rows are
     apart; empty if there is none."""
     parted_at: int
-    """Position in `chain` of the row after which rows differ; -1 if none do."""
+    """Position in `chain` of the row that differs from the next one; -1 if there is none."""
     neighbors: tuple[list[int], list[int]]
     """Nearest rows of each, nearest first."""
     neighbors_in_own: tuple[int, int]

@@ -19,8 +19,8 @@ __all__ = ["GuidedResult"]
 class GuidedResult(Result):
     """The fitted attributes of `GuidedClustering`, without the underscore.
 
-    All of one fit: `GuidedClustering.partial_fit` makes another object, and leaves this one as it
-    is. Its arrays cannot be written to.
+    All fields are of the same fit: `GuidedClustering.partial_fit` makes another object, and does
+    not change this one. Its arrays are read-only.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class GuidedResult(Result):
         regime: Regime,
         n_clusters_probabilities: Mapping[int, float],
     ) -> Self:
-        """Make arrays read-only, and collect what belongs to the same fit.
+        """Collect the results of one fit, and make arrays read-only.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ def regime_of(
     share_of_answers: float,
     share_of_spaces: float,
 ) -> Regime:
-    """Say what decided the groups.
+    """Return what decided the groups.
 
     Parameters
     ----------

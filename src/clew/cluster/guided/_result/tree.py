@@ -18,9 +18,9 @@ __all__ = ["tree_of_evidence", "tree_of_positions"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-#: Average number of rows in the parts into which k-means divides large groups.
+#: k-means divides large groups into parts of this many rows on average.
 PART_SIZE = 2_000
-#: Equal heights are made to differ by this share of the largest height.
+#: Equal heights are separated by this share of the largest height.
 STEP = 1e-12
 
 
@@ -57,7 +57,7 @@ def tree_of_positions(labels: Integers, positions: Floats) -> Floats:
 
 
 def tree_of_evidence(labels: Integers, log_odds: csr_array) -> Floats:
-    """Join rows by single linkage, the most probable matches first, but all within groups first.
+    """Join rows by single linkage, first within groups, and the most probable matches first.
 
     Parameters
     ----------
