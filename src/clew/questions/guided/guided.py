@@ -23,24 +23,25 @@ __all__ = ["Guided"]
 
 #: Answers between two updates of the model: this share of the rows, within these bounds.
 UPDATE_SHARE, UPDATE_BOUNDS = 0.01, (1, 20)
-#: States that are kept, so that an answer can be taken back without replaying all others.
+#: Number of states that are kept, so that an answer can be taken back without replaying all others.
 N_STATES, MOST_ENTRIES = 16, 2e7
 
 
 class Guided(Readings):
     """Asks about the pairs whose answers are the most informative, and allows for wrong answers.
 
-    Sixteen partitions of the rows are sampled and moved on as answers arrive. They give each pair a
-    probability of being of one group, and the mutual information of an answer and the truth says
-    which pair to ask. What features say of a pair is learned from the answers. So is the share of
-    wrong answers, of each annotator: an answer that contradicts others is checked by questions
-    about other pairs of the same groups. The number of groups need not be given.
+    Sixteen partitions of the rows are sampled, and sampled on as answers arrive. Their average is
+    the probability that a pair is of one group; the pair asked next is the one whose answer has the
+    most mutual information with the truth. The weights of features are learned from the answers,
+    and so is the share of wrong answers of each annotator: an answer that contradicts others is
+    checked by questions about other pairs of the same groups. The number of groups need not be
+    given.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
         Number of groups that `labels` returns. None: as many as the answers and features support.
-        It changes no question.
+        Questions do not depend on it.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
     update_every : int or None, default=None
@@ -57,14 +58,14 @@ class Guided(Readings):
 
     Notes
     -----
-    The log-odds that two sets of rows are one group are
-    ``0.35 * mean(W) + 0.65 * max(W) + sum(E)`` over the pairs between them. W are log-odds from
-    distances: a linear function of seven features of a pair (scaled distance, rank, co-association
-    of k-means, diffusion, the smallest joint nodes of Ward and average linkage) and of the
-    log-likelihood ratio of the pair under Gaussian groups (as in PLDA). E is the evidence of
-    answers, ``log((1 - e) / e)`` for an error rate e. Partitions are moved by Gibbs sampling of
-    rows and of whole groups, and by splits. The probability of a pair is averaged over what one
-    move could change. The labels have the best expected Jaccard index of pairs.
+    The log-odds that two sets of rows are one group are ``0.35 * mean(W) + 0.65 * max(W) + sum(E)``
+    over the pairs between them. W are log-odds from distances: a linear function of seven features
+    of a pair (scaled distance, rank, co-association of k-means, diffusion, the smallest joint nodes
+    of Ward and average linkage) and of the log-likelihood ratio of the pair under Gaussian groups
+    (as in PLDA). E is the evidence of answers, ``log((1 - e) / e)`` for an error rate e. Partitions
+    are moved by Gibbs sampling of rows and of whole groups, and by splits. The probability of a
+    pair is averaged over the possible next moves. The labels have the best expected Jaccard index
+    of pairs.
 
     Answers about three rows count as the pairs that they imply; the strategy itself asks about
     pairs. Unlike other strategies, it may ask about a pair whose answer follows from others, where
