@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from clew import cluster as cluster
     from clew import datasets as datasets
     from clew import exceptions as exceptions
+    from clew import items as items
     from clew import metrics as metrics
     from clew import oracles as oracles
     from clew import questions as questions
@@ -24,7 +25,10 @@ __version__ = version("clew")
 
 #: Imported when they are first used: together they take several times as long as ``import clew``.
 _SUBPACKAGES = frozenset(
-    {"cluster", "datasets", "metrics", "oracles", "questions", "similarity", "tables", "trust"}
+    {
+        *("cluster", "datasets", "items", "metrics", "oracles", "questions", "similarity"),
+        *("tables", "trust"),
+    }
 )
 
 

@@ -30,6 +30,7 @@ MODULES = (
     "clew.oracles",
     "clew.metrics",
     "clew.datasets",
+    "clew.items",
     "clew.tables",
     "clew.exceptions",
 )

@@ -20,6 +20,8 @@ HEAVY = (
     "matplotlib",
     "pandas",
     "pyarrow",
+    "PIL",
+    "skimage",
 )
 MODULES = ("clew", "clew.cluster", "clew.datasets, clew.metrics, clew.oracles")
 
@@ -51,7 +53,8 @@ def test_import_needs_no_extra(module: str) -> None:
 
 
 SUBPACKAGES = (
-    "cluster", "datasets", "metrics", "oracles", "questions", "similarity", "tables", "trust",
+    "cluster", "datasets", "items", "metrics", "oracles", "questions", "similarity", "tables",
+    "trust",
 )  # fmt: skip
 
 

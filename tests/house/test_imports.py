@@ -30,7 +30,7 @@ FLOORS = (
     "cli",
 )
 # These know answers and constraints only; the loop and its clients use them.
-SIDE_ROOMS = frozenset({"store", "oracles", "datasets", "tables"})
+SIDE_ROOMS = frozenset({"store", "oracles", "datasets", "tables", "items"})
 SIDE_ROOM_USERS = frozenset({"session", "web", "cli"})
 CELLAR = frozenset(
     {

@@ -157,7 +157,8 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
         if "standardize" in model.get_params(deep=False):
             model.set_params(standardize=features.standardize)
-        words.say(features.note)
+        if items.folder is None:
+            words.say(features.note)
         X = features.X
     words.detail(f"grouping by {job.method}, seed {job.seed}")
     with warnings.catch_warnings(record=True) as warned:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Advance", "Words", "counted"]
+__all__ = ["Advance", "Words", "counted", "printable"]
 
 #: Called with the number of finished steps and of all steps.
 Advance = Callable[[int, int], None]
@@ -25,6 +25,11 @@ COMPILING = (
 def counted(n: int, noun: str) -> str:
     """Return a number with its noun: "1 row", "1,797 rows"."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that a terminal would obey, such as escape sequences."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 class Words:

@@ -4,59 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Protocol
 
 import click
 import pandas as pd
 
 from clew.cli._answers_alone import rows_of_answers
+from clew.cli._collections import images_of, seems_texts, texts_of
 from clew.cli._distances import read_distances, read_ids
-from clew.cli._features import Standardize
-from clew.cli._inputs import STDIN, Items, read_items
+from clew.cli._inputs import STDIN, Items, Source, read_items
 from clew.cli._progress import Words, counted
 from clew.exceptions import InvalidDataError
-from clew.tables._delimited import Format
-from clew.tables._read import Columns
 
-__all__ = ["Source", "read_rows"]
+__all__ = ["read_rows"]
 
 LOOK = "is square and symmetric, with zeros on its diagonal"
 
 
-class Source(Protocol):
-    """The options that say what to read."""
-
-    @property
-    def items(self) -> Path:
-        """The file of rows."""
-
-    @property
-    def answers_alone(self) -> bool:
-        """Whether it holds answers, and the rows are those that they name."""
-
-    @property
-    def distances(self) -> bool | None:
-        """Whether it holds distances; None if that was not said."""
-
-    @property
-    def ids(self) -> Path | None:
-        """A file of ids."""
-
-    @property
-    def format(self) -> Format:
-        """How a delimited table is read."""
-
-    @property
-    def columns_wanted(self) -> Columns:
-        """Which columns of a table are used."""
-
-    @property
-    def standardizes(self) -> Standardize:
-        """Whether features are standardized."""
-
-
 def read_rows(job: Source, words: Words) -> Items:
-    """Read features or distances.
+    """Read features or distances from a file, or images from a folder.
 
     If a file that seems to hold distances is not said to, the person is asked; without a terminal
     to ask on it is refused.
@@ -70,8 +35,12 @@ def read_rows(job: Source, words: Words) -> Items:
     """
     if job.answers_alone:
         return _of_answers(job.items, job.ids)
+    if job.items.is_dir():
+        return images_of(job, words)
     if job.distances:
         return read_distances(job.items, job.format, job.columns_wanted, job.ids)
+    if seems_texts(job):
+        return texts_of(job)
     items = read_items(job.items, job.format, job.columns_wanted, job.standardizes)
     if items.seems_distances and job.distances is None and _are_distances(job.items, words):
         return read_distances(job.items, job.format, job.columns_wanted, job.ids)

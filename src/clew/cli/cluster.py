@@ -60,8 +60,8 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 @click.command()
 @click.argument(
     "items",
-    metavar="[X.csv|X.parquet|X.npy|X.npz|-]",
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    metavar="[FOLDER|X.csv|X.txt|X.parquet|X.npy|X.npz|-]",
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
     required=False,
 )
 @click.option(
@@ -73,6 +73,8 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 @click.option(
     "-c",
     "--constraints",
+    "--answers",
+    "constraints",
     type=INPUT,
     metavar="ANSWERS.csv|ANSWERS.jsonl",
     help="Answers: a table with the columns kind,id_i,id_j,id_k,answer,annotator,weight, or with "
@@ -159,18 +161,19 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 @click.option("-v", "--verbose", is_flag=True, help="Print each step.")
 @click.pass_context
 def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
-    """Group the rows of a file.
+    """Group the rows of a file, or the images of a folder.
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
     a table may hold numbers, categories, dates and free text; values may be missing. With
-    --distances the file holds distances between the rows. Without a file, the rows that answers
-    name are grouped by the answers alone. Writes a table with id, cluster, confidence, doubtful,
-    doubt_reason and n_answers.
+    --distances the file holds distances between the rows. A .txt file that is no table holds one
+    text a line. Without a file, the rows that answers name are grouped by the answers alone.
+    Writes a table with id, cluster, confidence, doubtful, doubt_reason and n_answers.
 
     \b
     clew cluster X.csv -o clusters.csv
     clew cluster X.csv --constraints answers.csv --n-clusters 10 -o clusters.csv
     clew cluster X.csv --constraints answers.csv -o clusters.csv --report report.html
+    clew cluster photos --answers answers.jsonl -o clusters.csv --report report.html
     clew cluster D.npy --distances --ids ids.txt -o clusters.csv
     clew cluster --constraints answers.csv -o clusters.csv
     """  # noqa: D301 - click's mark for lines to keep

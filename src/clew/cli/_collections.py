@@ -1,0 +1,111 @@
+"""The rows to group, given as a folder of images or as a file with one text a line."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from clew.cli._inputs import STDIN, Items, Source
+from clew.cli._progress import Words, counted, printable
+from clew.exceptions import FileFormatError
+from clew.items import read_images, read_texts
+from clew.tables._delimited import SEPARATORS, Format
+from clew.tables._read import Columns
+
+__all__ = ["images_of", "seems_texts", "texts_of"]
+
+#: Files that cannot be read and are named; the others are counted.
+MOST_NAMED = 20
+#: Lines from which it is recognized whether a file is a table, and the share of them that agree.
+N_SAMPLED, MOST_LINES = 100, 0.9
+
+
+def images_of(job: Source, words: Words) -> Items:
+    """Return the images of a folder with default features.
+
+    Raises
+    ------
+    FileFormatError
+        If an option is given that has no effect on images.
+    InvalidDataError
+        If fewer than two can be read.
+    MissingDependencyError, OSError
+        As `clew.items.read_images`.
+    """
+    folder = job.items
+    if job.distances:
+        raise FileFormatError(f"{folder} is a folder of images, not a file of distances")
+    if job.ids is not None:
+        raise FileFormatError(f"{folder}: images are named by their paths; leave --ids out")
+    if (job.format, job.columns_wanted) != (Format(), Columns()):
+        raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
+    with words.bar("Reading images") as advance:
+        images = read_images(folder, n_jobs=job.jobs, callback=advance)
+    n, n_features = images.X.shape
+    features = counted(n_features, "feature")
+    notes = [f"{folder}: {n:,} images; {features} of shapes, colors and texture"]
+    if images.left_out:
+        notes.append(
+            f"{counted(len(images.left_out), 'file')} cannot be read and "
+            f"{'is' if len(images.left_out) == 1 else 'are'} left out:"
+        )
+        named = images.left_out[:MOST_NAMED]
+        notes += [f"  {printable(name)}: {printable(reason)}" for name, reason in named]
+        if len(named) < len(images.left_out):
+            notes.append(f"  and {len(images.left_out) - len(named):,} more")
+    frame = pd.DataFrame(index=range(n))
+    items = Items(
+        images.X, images.ids, True, frame, (), notes, is_scaled=job.standardizes is not True
+    )
+    return items._replace(folder=folder)
+
+
+def texts_of(job: Source) -> Items:
+    """Return the lines of a file as texts, with TF-IDF.
+
+    Raises
+    ------
+    ClewError, OSError
+        As `clew.items.read_texts`.
+    """
+    path = job.items
+    texts = read_texts(path, job.format.encoding)
+    n, n_words = texts.X.shape
+    notes = [f"{path}: {n:,} texts, one a line; TF-IDF of {counted(n_words, 'word')}"]
+    if texts.n_repeated:
+        notes.append(f"  {counted(texts.n_repeated, 'line')} left out that repeat others")
+    frame = pd.DataFrame(index=range(n))
+    items = Items(texts.X, texts.ids, True, frame, (), notes, is_scaled=False)
+    return items._replace(texts=texts.texts)
+
+
+def seems_texts(job: Source) -> bool:
+    """Whether a file ending in ".txt" holds one text a line, and is no table.
+
+    Whoever names columns, or says how fields are separated, has a table.
+    """
+    path, form = job.items, job.format
+    is_asked_for = form != Format(encoding=form.encoding) or job.columns_wanted != Columns()
+    if path == STDIN or path.suffix.lower() != ".txt" or is_asked_for:
+        return False
+    with path.open("rb") as file:
+        sample = file.read(1 << 20)
+    text = sample.decode(form.encoding or "utf-8", "replace")
+    lines = [line for line in text.splitlines() if line.strip()][:N_SAMPLED]
+    if any(_splits(lines, sep) for sep in SEPARATORS):
+        return False
+    # The first line may be a header.
+    return not lines[1:] or not all(_is_number(word) for line in lines[1:] for word in line.split())
+
+
+def _splits(lines: list[str], sep: str) -> bool:
+    """Whether a separator splits nearly all lines into as many fields as the first."""
+    widths = [line.count(sep) for line in lines]
+    return bool(widths) and widths[0] > 0 and widths.count(widths[0]) >= MOST_LINES * len(lines)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.replace(",", "."))
+    except ValueError:
+        return False
+    return True

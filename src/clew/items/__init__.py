@@ -1,0 +1,16 @@
+"""Items that are no rows of numbers: folders of images and lines of text, with their features."""
+
+from clew.items._descriptors import image_features
+from clew.items._open import open_image
+from clew.items.images import Images, LeftOut, read_images
+from clew.items.texts import Texts, read_texts
+
+__all__ = [
+    "Images",
+    "LeftOut",
+    "Texts",
+    "image_features",
+    "open_image",
+    "read_images",
+    "read_texts",
+]

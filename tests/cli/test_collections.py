@@ -1,0 +1,96 @@
+"""``clew cluster`` on folders of images and on files of texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from types import SimpleNamespace
+
+import pytest
+from PIL import Image
+
+from clew.cli._collections import seems_texts
+from clew.cli._progress import printable
+from clew.tables._delimited import Format
+from clew.tables._read import Columns
+
+
+@pytest.fixture
+def photos(here):
+    (here / "photos" / "sea").mkdir(parents=True)
+    for at in range(8):
+        name = f"sea/{at}.jpg" if at % 2 else f"{at}.png"
+        Image.new("RGB", (40, 30), ("firebrick", "navy")[at % 2]).save(here / "photos" / name)
+    (here / "photos" / "broken\x1b[31m.png").touch()
+    return here / "photos"
+
+
+def labels(text):
+    return {row["id"]: row["cluster"] for row in csv.DictReader(io.StringIO(text))}
+
+
+def test_folder_of_images(run, photos):
+    done = run(photos, "-k", 2, "--method", "linkage", fast=False)
+    assert done.exit_code == 0, done.output
+    found = labels(done.stdout)
+    assert list(found) == sorted(found)
+    assert {found[name] for name in found if name.startswith("sea/")} == {"1"}
+    assert {found[name] for name in found if not name.startswith("sea/")} == {"0"}
+    assert "8 images" in done.stderr
+    assert "1 file cannot be read and is left out" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        (("--distances",), "not a file of distances"),
+        (("--columns", "a"), "not in images"),
+        (("--ids", "ids.txt"), "leave --ids out"),
+    ],
+)
+def test_options_without_effect_on_images_are_refused(run, photos, here, option, word):
+    (here / "ids.txt").write_text("a\nb\n")
+    done = run(photos, "-k", 2, *option, "--method", "linkage", fast=False)
+    assert done.exit_code == 1
+    assert word in done.stderr
+
+
+def test_file_of_texts(run, here):
+    (here / "birds.txt").write_text("brown wren\nsmall wren, brown\nblue car\nfast car, blue\n")
+    done = run("birds.txt", "-k", 2, "--method", "linkage", fast=False)
+    assert done.exit_code == 0, done.output
+    assert labels(done.stdout) == {
+        "brown wren": "0", "small wren, brown": "0", "blue car": "1", "fast car, blue": "1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a small bird\na large bird\n", True),
+        ("wren\nrobin\n", True),
+        ("Yes, a bird.\nNo, no, no.\nWell\n", True),
+        ("1 2 3\n4 5 6\n", False),
+        ("a b\n1 2\n3 4\n", False),
+        ("id;weight\nwren;3\nrobin;4\n", False),
+        ("id\tnote\nwren\tsmall, brown\n", False),
+        ("1\n2\n3\n", False),
+    ],
+)
+def test_texts_are_told_from_tables(here, text, expected):
+    (here / "x.txt").write_text(text)
+
+    def source(**given):
+        return SimpleNamespace(
+            **{"items": here / "x.txt", "format": Format(), "columns_wanted": Columns()} | given
+        )
+
+    assert seems_texts(source()) is expected
+    assert not seems_texts(source(format=Format(sep=";")))
+    assert not seems_texts(source(columns_wanted=Columns(id_column="id")))
+
+
+def test_printable():
+    assert printable("ü ok") == "ü ok"
+    assert printable("a\x1b[2Jb\n") == "a\\x1b[2Jb\\n"
