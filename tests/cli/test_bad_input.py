@@ -203,7 +203,7 @@ def test_misuse(run, X, wrong):
 
 def test_missing_file(run, here):
     assert_refused(run("nowhere.npy", "-k", 2), "nowhere.npy", "does not exist", status=2)
-    assert_refused(run(here, "-k", 2), "is a directory", status=2)
+    assert_refused(run(here, "-k", 2), "has no images")
 
 
 def test_answers_are_never_written_over(run, X, answers):
