@@ -21,14 +21,14 @@ def mixed(n=14, *, cap=np.inf, seed=0):
     factor = np.select([kind == 0, kind == 1, kind == 3, kind == 5], [2.0, 1.0, -1.0, -1.0], 1.0)
     bound = np.where(kind < 2, 0.0, np.where(factor > 0, 0.5, 1 / 20))
     rows[bound > 0, 2:] = rows[bound > 0, :2]
-    give = np.where(kind >= 4, 0.5, 0.0)
+    slack = np.where(kind >= 4, 0.5, 0.0)
     high = np.full(n, cap)
     low = np.where(kind == 1, -high, 0.0)
-    return Limits(rows, factor, bound, give, low, high)
+    return Limits(rows, factor, bound, slack, low, high)
 
 
 def one(rows, factor, inverse_bound=0.0, **more):
-    values = {"factor": factor, "inverse_bound": inverse_bound, "give": 0.0, "low": 0.0}
+    values = {"factor": factor, "inverse_bound": inverse_bound, "slack": 0.0, "low": 0.0}
     values |= {"high": np.inf} | more
     return Limits(np.array([rows]), **{name: np.array([value]) for name, value in values.items()})
 
@@ -66,7 +66,7 @@ def test_after_one_projection_the_bound_is_met(factor, bound) -> None:
 def test_a_soft_bound_is_that_of_the_paper(factor, gamma) -> None:
     # Davis et al., algorithm 1: the step alpha, and the moved bound.
     bound = 0.3 if factor > 0 else 30.0
-    limits = one((0, 1, 0, 1), factor, 1 / bound, give=1 / gamma)
+    limits = one((0, 1, 0, 1), factor, 1 / bound, slack=1 / gamma)
     A, multiplier = swept(limits)
     c = X[0] - X[1]
     p = c @ c

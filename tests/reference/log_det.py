@@ -19,7 +19,7 @@ def bound_of(limits, at, multiplier):
     if not limits.inverse_bound[at]:
         return 0.0
     factor = limits.factor[at]
-    return factor / (limits.inverse_bound[at] - factor * limits.give[at] * multiplier)
+    return factor / (limits.inverse_bound[at] - factor * limits.slack[at] * multiplier)
 
 
 def excess(limits, at, multiplier, X, A):
@@ -59,9 +59,9 @@ def range_of_steps(limits, at, old, C, inverse):
     """Return the range of steps that keep the matrix positive definite and the bound positive."""
     values = np.linalg.eigvals(np.linalg.inv(inverse) @ C).real
     ends = [-1 / value for value in values if abs(value) > 1e-9]
-    if limits.give[at]:
+    if limits.slack[at]:
         factor = limits.factor[at]
-        ends.append((limits.inverse_bound[at] / (factor * limits.give[at])) - old)
+        ends.append((limits.inverse_bound[at] / (factor * limits.slack[at])) - old)
     low = max([end for end in ends if end < 0], default=-1e6)
     high = min([end for end in ends if end > 0], default=1e6)
     return low * (1 - 1e-9), high * (1 - 1e-9)

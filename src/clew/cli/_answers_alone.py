@@ -1,4 +1,4 @@
-"""The rows to group where no file holds them: those that the answers name."""
+"""The rows that answers name, which are grouped if there is no file of rows."""
 
 from __future__ import annotations
 

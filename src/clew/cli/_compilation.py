@@ -86,7 +86,7 @@ def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
     return fit
 
 
-#: Small fits that call every kernel between them. Those of one part share kernels, and run in one
+#: Small fits that together call every kernel. The fits of a part share kernels and run in one
 #: process; the parts that take longest come first.
 PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
     (lambda p: _asked(Guided(random_state=0), p),),

@@ -87,7 +87,7 @@ def _values(
 
 def describe_group(traits: Sequence[Trait], group: int, most: int = 3) -> str:
     """Name what sets a group apart, the largest difference first; empty if nothing does."""
-    # A category that is rare in the group follows from one that is frequent in it.
+    # A rare category is left out: a frequent one of the same column says the same.
     sizes: list[float] = [
         float(abs(one.differences[group]) if one.category is None else one.differences[group])
         for one in traits

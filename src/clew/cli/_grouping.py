@@ -105,7 +105,7 @@ def _items(job: Job, words: Words) -> Items:
 
 
 def _check_answers_alone(job: Job) -> None:
-    """Refuse rows without features where nothing else can group them."""
+    """Refuse rows without features if there are no answers that could group them."""
     if job.constraints is None:
         raise InvalidDataError(
             f"{job.items}: no column can be used as a feature; rows without features can be "
@@ -165,7 +165,7 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
         warnings.simplefilter("always", ClewWarning)
         _fit(job, X, known, words, model)
     for warning in warned:
-        if warning.category is not DistancesAsFeaturesWarning:  # `read_rows` asked
+        if warning.category is not DistancesAsFeaturesWarning:  # `read_rows` has asked
             words.say(str(warning.message))
     return model, X
 

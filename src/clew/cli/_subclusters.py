@@ -61,7 +61,7 @@ class SubclusterJob:
 
     @property
     def answers_alone(self) -> bool:
-        """Subclusters are of rows, never of answers alone."""
+        """Always false: subclusters need a file of rows."""
         return False
 
     @property
@@ -157,7 +157,7 @@ def _fitted(job: SubclusterJob, items: Items, words: Words) -> Subclustering:
         words.say(features.note)
     with warnings.catch_warnings(record=True) as warned, words.bar("Finding subclusters"):
         warnings.simplefilter("always", ClewWarning)
-        warnings.simplefilter("ignore", DistancesAsFeaturesWarning)  # has been asked about
+        warnings.simplefilter("ignore", DistancesAsFeaturesWarning)  # `read_rows` has asked
         model.fit(X)
     for warning in warned:
         words.say(str(warning.message))

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Seeds(Protocol):
-    """What k-means++ needs of a kind of centers.
+    """Interface of a kind of centers for k-means++.
 
     Several centers are one array, with an entry along the first axis for each center: features for
     means, row numbers for medoids.
@@ -41,7 +41,7 @@ class Seeds(Protocol):
 
 
 class Centers(Seeds, Protocol):
-    """What k-means needs of a kind of centers."""
+    """Interface of a kind of centers for k-means."""
 
     def row_costs(self, rows: NDArray[np.int64], centers: NDArray[Any]) -> NDArray[np.float64]:
         """Return the cost of some rows at each center, (n_rows, n_centers)."""

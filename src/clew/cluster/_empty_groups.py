@@ -1,4 +1,4 @@
-"""Fill empty groups: the one loop that every method here uses, with the method's own choice."""
+"""Filling of empty groups: one loop for all methods; each chooses the row to move."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ N_NEIGHBORS = 20
 #: Numbers of neighbors that are tried if there are answers to choose by.
 GRAPHS_TRIED: tuple[int | Literal["paper"], ...] = (10, 20, "paper")
 SPARSE_GRAPHS_TRIED = (10, 20, 50)
-#: Another graph replaces the usual one if its log-likelihood is higher by more than this: with few
-#: answers small differences are noise.
+#: Another graph replaces the usual one if its log-likelihood is higher by more than this; with few
+#: answers, small differences are random.
 PREFERENCE = 1.0
 #: An alternative replaces the similarity if its log-likelihood is higher by more than this. On 18
 #: data sets such alternatives were rarely worse, and often much better.

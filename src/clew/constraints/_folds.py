@@ -24,9 +24,9 @@ def held_out_folds(
 ) -> Iterator[tuple[Constraints, Constraints]]:
     """Split answers into folds, and yield the training and the held-out answers of each.
 
-    The fold of a question is a hash of its rows, its kind and the seed. All answers to one
-    question share a fold, so no held-out question was seen in training, and further answers leave
-    the folds of the others as they are.
+    The fold of a question is a hash of its rows, its kind and the seed. All answers to one question
+    share a fold, so no held-out question was seen in training, and adding answers does not change
+    the folds of the others.
 
     Parameters
     ----------

@@ -152,7 +152,8 @@ def _with_errors(
     n_unknown = min(round(dont_know * known.size), known.size - n_wrong)
     wrong, unknown = known[:n_wrong], known[n_wrong : n_wrong + n_unknown]
     codes = np.array([code for code in ANSWER_WORDS[kind].values() if code != DONT_KNOW])
-    # Adding 1 to n - 1, modulo n, to the position of the true answer yields another one.
+    # Adding a number from 1 to n - 1, modulo n, to the position of the true answer yields a wrong
+    # one.
     position = np.argmax(truth[wrong, None] == codes, axis=1)
     step = random.randint(1, codes.size, size=n_wrong)
     answers[wrong] = codes[(position + step) % codes.size]

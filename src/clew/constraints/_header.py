@@ -37,6 +37,11 @@ class Header(NamedTuple):
     has_rows: bool
     """Whether rows are given by number."""
 
+    @property
+    def row_columns(self) -> list[tuple[str, str, str]]:
+        """The columns that name rows: those of numbers, those of ids, or both."""
+        return [BY_ROW] * self.has_rows + [BY_ID] * self.has_ids
+
 
 def read_header(columns: Iterable[object], ids: RowIds | None) -> Header:
     """Interpret the names of the columns of a table of answers.

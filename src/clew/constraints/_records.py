@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -160,44 +160,44 @@ class RecordReader:
         fields: Mapping[str, Sequence[object]],
         where: Where,
     ) -> AnswerTable:
-        if kind == MOST_CENTRAL:
-            return triplets_of_most_central(
-                self._table_of("odd_one_out", fields, where, as_most_central)
-            )
-        return self._table_of(kind, fields, where, partial(code_of_word, kind))
-
-    def _table_of(
-        self,
-        kind: Kind,
-        fields: Mapping[str, Sequence[object]],
-        where: Where,
-        code_of: Callable[[object], int],
-    ) -> AnswerTable:
-        rows = self._rows(kind, fields, where)
+        """Read records of one kind."""
+        asked: Kind = "odd_one_out" if kind == MOST_CENTRAL else kind
+        code_of = as_most_central if kind == MOST_CENTRAL else partial(code_of_word, kind)
+        rows = self._rows(N_ROWS[asked], fields, where)
         none = [None] * len(rows)
         codes = converted(fields["answer"], code_of, where)
         weights = converted(fields.get("weight", none), parse_weight, where)
         names = converted(fields.get("annotator", none), parse_annotator, where)
         origins = converted(fields.get("origin", none), parse_origin, where)
         annotators = [self._annotators.setdefault(name, len(self._annotators)) for name in names]
-        return AnswerTable(
-            kind,
+        table = AnswerTable(
+            asked,
             rows,
             np.array(codes, dtype=np.int64),
             np.array(weights, dtype=np.float64),
             np.array(annotators, dtype=np.int64),
             np.array(origins, dtype=np.int8),
-        ).with_sorted_pairs()
+        )
+        return triplets_of_most_central(table) if kind != asked else table.with_sorted_pairs()
 
     def _rows(
-        self, kind: Kind, fields: Mapping[str, Sequence[object]], where: Where
+        self, n_rows: int, fields: Mapping[str, Sequence[object]], where: Where
     ) -> NDArray[np.int64]:
-        """Read the rows of each record; check numbers against ids where the table has both."""
-        found = [
-            self._rows_from(kind, names, fields, where)
-            for is_there, names in ((self._header.has_rows, BY_ROW), (self._header.has_ids, BY_ID))
-            if is_there
-        ]
+        """Read the rows of each record, by number, by id, or by both, which then have to agree."""
+        none = [None] * len(fields["kind"])
+        found = []
+        for names in self._header.row_columns:
+            columns = []
+            for position, name in enumerate(names):
+                values, place = fields.get(name, none), _in_column(where, name)
+                if position >= n_rows:
+                    converted(values, check_missing, place)
+                elif names == BY_ROW or self._ids is None:
+                    columns.append(parse_rows(values, place))
+                else:
+                    converted(values, check_given, place)
+                    columns.append(self._ids.rows_of(values, place))
+            found.append(as_rows(np.stack(columns, axis=1), self._n_samples, where))
         if len(found) == 2 and self._ids is not None and (found[0] != found[1]).any():
             at, position = (int(axis[0]) for axis in np.nonzero(found[0] != found[1]))
             row, name = int(found[0][at, position]), BY_ID[position]
@@ -207,31 +207,6 @@ class RecordReader:
                 "remove the columns of one kind"
             )
         return found[0]
-
-    def _rows_from(
-        self,
-        kind: Kind,
-        names: tuple[str, ...],
-        fields: Mapping[str, Sequence[object]],
-        where: Where,
-    ) -> NDArray[np.int64]:
-        """Read the rows of each record from the columns `names`."""
-        given = [fields.get(name, [None] * len(fields["kind"])) for name in names]
-        n_rows = N_ROWS[kind]
-        if n_rows == 2:
-            converted(given[2], check_missing, _in_column(where, names[2]))
-        columns = [
-            self._column(name, values, _in_column(where, name))
-            for name, values in zip(names[:n_rows], given[:n_rows], strict=True)
-        ]
-        return as_rows(np.stack(columns, axis=1), self._n_samples, where)
-
-    def _column(self, name: str, values: Sequence[object], where: Where) -> NDArray[np.int64]:
-        """Read one row of each record."""
-        if name in BY_ID and self._ids is not None:
-            converted(values, check_given, where)
-            return self._ids.rows_of(values, where)
-        return parse_rows(values, where)
 
 
 def _in_column(where: Where, name: str) -> Where:

@@ -30,9 +30,9 @@ class Limits(NamedTuple):
         Factor of the first distance.
     inverse_bound : ndarray of shape (n,), float64
         1 / bound, or 0.
-    give : ndarray of shape (n,), float64
-        Slack of a bound, which moves with λ: it is ``1 / (inverse_bound - factor·give·λ)``. With 0
-        the bound is hard.
+    slack : ndarray of shape (n,), float64
+        Slack of a bound: at the multiplier λ the bound is ``1 / (inverse_bound - factor·slack·λ)``.
+        0 makes it hard.
     low, high : ndarray of shape (n,), float64
         Range of λ.
     """
@@ -40,7 +40,7 @@ class Limits(NamedTuple):
     rows: NDArray[np.int64]
     factor: NDArray[np.float64]
     inverse_bound: NDArray[np.float64]
-    give: NDArray[np.float64]
+    slack: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
@@ -74,8 +74,8 @@ def best_step(
         return (factor * near - far) / (2.0 * factor * area) if area > 0.0 else 0.0
     if near <= 0.0:
         return 0.0
-    inverse = limits.inverse_bound[at] - factor * limits.give[at] * multiplier
-    return factor * (inverse - 1.0 / near) / (1.0 + limits.give[at])
+    inverse = limits.inverse_bound[at] - factor * limits.slack[at] * multiplier
+    return factor * (inverse - 1.0 / near) / (1.0 + limits.slack[at])
 
 
 @kernel
@@ -118,7 +118,7 @@ def excess(limits: Limits, at: int, multiplier: float, near: float, far: float) 
     if limits.inverse_bound[at] == 0.0:
         total = factor * near + far
         return (factor * near - far) / total if total > 0.0 else 0.0
-    inverse = limits.inverse_bound[at] - factor * limits.give[at] * multiplier
+    inverse = limits.inverse_bound[at] - factor * limits.slack[at] * multiplier
     return factor * (near * inverse - 1.0)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a k-means iteration that are not matrix products: argmin, and sums by group."""
+"""The parts of a k-means iteration besides matrix products: cheapest groups, sums by group."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def _buffers(
 
 @kernel
 def _losses(a: Assignment, loss: NDArray[np.float64]) -> None:
-    """Sum for each medoid what the cost grows by if it is removed."""
+    """Compute for each medoid how much the cost grows if it is removed."""
     loss[:] = 0.0
     for row in range(len(a.nearest)):
         loss[a.nearest[row]] += a.apart_second[row] - a.apart[row]

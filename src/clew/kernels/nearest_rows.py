@@ -1,4 +1,4 @@
-"""The nearest rows of each of some rows, kept while blocks of distances pass by."""
+"""Lists of the nearest rows of some rows, updated by one block of distances after the other."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def squared_distance(space: NDArray[np.float64], i: int, j: int) -> float:
 
 
 @bare_kernel
-def add_pull(
+def add_gradient(
     space: NDArray[np.float64], i: int, j: int, slope: float, gradient: NDArray[np.float64]
 ) -> None:
     """Add the gradient of ``slope`` times the squared distance of two rows."""
@@ -111,7 +111,7 @@ def comparison_loss(
         for option in range(n_options):
             residual = (1.0 if option == 0 else 0.0) - probability[option] / total
             i, j = rows[at, options[option, 0]], rows[at, options[option, 1]]
-            add_pull(space, i, j, outer * residual * derivative[option], gradient)
+            add_gradient(space, i, j, outer * residual * derivative[option], gradient)
     return loss
 
 
@@ -160,5 +160,5 @@ def pair_loss(
         p = lapse / 2 + (1.0 - lapse) * chosen
         loss -= weight[at] * np.log(p)
         outer = weight[at] * slope[at] * (1.0 - lapse) * small / (1.0 + small) ** 2 / p
-        add_pull(space, i, j, sign * outer, gradient)
+        add_gradient(space, i, j, sign * outer, gradient)
     return loss

@@ -12,7 +12,7 @@ __all__ = ["subclustering_jaccard"]
 
 
 def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
-    """Subclustering Jaccard's coefficient (SJC): how many classes are shown, and how purely.
+    """Subclustering Jaccard's coefficient (SJC): the share of classes shown, weighted by purity.
 
     Each class is matched with the subcluster that holds most of its rows. If these are more than
     half of the subcluster's rows, the class scores the share of the subcluster's pairs of rows in

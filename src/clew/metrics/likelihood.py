@@ -140,7 +140,7 @@ def symmetrized_counts(kind: Kind, counts: Floats) -> Floats:
     Returns
     -------
     ndarray of shape (..., n_outcomes, n_answers)
-        Swapping two rows of any question changes nothing.
+        They do not depend on the order in which questions name their rows.
     """
     n = N_POSITIONS[kind]
     if n == 0:

@@ -13,7 +13,7 @@ __all__ = ["Asker", "ask_oracle"]
 
 
 class Asker(Protocol):
-    """What asks: a strategy of `clew.questions`."""
+    """Interface of the side that asks: a strategy of `clew.questions`."""
 
     def ask(self, n: int = 1) -> list[Question]:
         """Return the next questions."""
@@ -30,7 +30,7 @@ def ask_oracle(strategy: Asker, oracle: Oracle, n_answers: int, *, batch: int = 
     Parameters
     ----------
     strategy : Strategy
-        Has been started; answers that it already has are kept.
+        A started strategy; answers that it already has are kept.
     oracle : Oracle
         Answers.
     n_answers : int
@@ -41,8 +41,8 @@ def ask_oracle(strategy: Asker, oracle: Oracle, n_answers: int, *, batch: int = 
     Yields
     ------
     int
-        Number of answers of this loop so far, don't-knows not counted: the strategy may be looked
-        at, for example its `labels()`.
+        Number of answers of this loop so far, don't-knows not counted. The strategy can be read at
+        this point, for example its `labels()`.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def ask_oracle(strategy: Asker, oracle: Oracle, n_answers: int, *, batch: int = 
 
     Notes
     -----
-    Don't-knows are told, so that their questions are not asked again. It ends early if the
-    strategy has no more questions.
+    Don't-knows are passed to the strategy, too, so that it does not ask these questions again. It
+    ends early if the strategy has no more questions.
 
     Examples
     --------

@@ -17,7 +17,7 @@ Key = tuple[str, tuple[int, ...]]
 
 
 class ReplayOracle:
-    """Answers questions that people were asked by what they said, and others by don't-know.
+    """Answers questions with recorded answers of people, and others with don't-know.
 
     Parameters
     ----------

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import gcd
-from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from clew._random import RandomState
-from clew._validation import Allowed
 from clew.constraints._sampling import pair_from_rank
-from clew.questions._pair_order import PAIRS_PER_BLOCK, PairOrder, pair_probabilities
+from clew.questions._grouped_by_hacc import GroupedByHACC
+from clew.questions._pair_order import PAIRS_PER_BLOCK
 from clew.questions._strategy import PairStrategy
 
 __all__ = ["RandomPairs"]
@@ -21,7 +19,7 @@ __all__ = ["RandomPairs"]
 N_DRAWN_BLOCKS = 4
 
 
-class RandomPairs(PairStrategy):
+class RandomPairs(GroupedByHACC, PairStrategy):
     """Asks about pairs drawn uniformly from those that the answers do not imply.
 
     The baseline for all other strategies. Groups are those of `clew.cluster.HACC`.
@@ -53,28 +51,6 @@ class RandomPairs(PairStrategy):
     ['pair', 'pair']
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
-        "n_clusters": Allowed(kind=int, low=1, none=True),
-        "metric": Allowed(names=("euclidean", "precomputed")),
-    }
-
-    _order: PairOrder
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        metric: Literal["euclidean", "precomputed"] = "euclidean",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.random_state = random_state
-
-    def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
-        P = pair_probabilities(X, self.metric, self.n_clusters, probabilities, self._seed)
-        self._order = PairOrder.of(X, self.metric, P)
-
     def _candidates(self) -> Iterator[NDArray[np.integer]]:
         n = self.n_samples_
         n_pairs = n * (n - 1) // 2
@@ -89,6 +65,3 @@ class RandomPairs(PairStrategy):
         for start in range(0, n_pairs, PAIRS_PER_BLOCK):
             steps = np.arange(start, min(start + PAIRS_PER_BLOCK, n_pairs))
             yield np.column_stack(pair_from_rank((offset + steps * step) % n_pairs))
-
-    def _group(self) -> NDArray[np.int64]:
-        return self._order.groups(self.known.closure, self.n_clusters)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew._random import RandomState
-from clew._validation import Allowed
-from clew.questions._pair_order import PairOrder, in_blocks, pair_probabilities
+from clew.questions._grouped_by_hacc import GroupedByHACC
+from clew.questions._pair_order import in_blocks
 from clew.questions._strategy import PairStrategy
 
 __all__ = ["Uncertain"]
 
 
-class Uncertain(PairStrategy):
+class Uncertain(GroupedByHACC, PairStrategy):
     """Asks about the pair whose probability of being the same is nearest to one half.
 
     Of equally uncertain pairs, the one whose rows are nearer. Groups are those of
@@ -56,34 +54,14 @@ class Uncertain(PairStrategy):
     [Question(kind='pair', rows=(0, 2))]
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
-        "n_clusters": Allowed(kind=int, low=1, none=True),
-        "metric": Allowed(names=("euclidean", "precomputed")),
-    }
-
-    _order: PairOrder
     _by_uncertainty: NDArray[np.uint32]
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        metric: Literal["euclidean", "precomputed"] = "euclidean",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.random_state = random_state
-
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
-        P = pair_probabilities(X, self.metric, self.n_clusters, probabilities, self._seed)
-        self._order = PairOrder.of(X, self.metric, P)
+        super()._prepare(X, probabilities)
         first, second, _ = self._order.edges
+        P = self._order.probabilities
         by_uncertainty = np.argsort(np.abs(P[first, second] - 0.5), kind="stable")
         self._by_uncertainty = by_uncertainty.astype(np.uint32)
 
     def _candidates(self) -> Iterator[NDArray[np.integer]]:
         return in_blocks(self._order.edges, self._by_uncertainty)
-
-    def _group(self) -> NDArray[np.int64]:
-        return self._order.groups(self.known.closure, self.n_clusters)

@@ -60,14 +60,14 @@ def test_the_solution_is_the_optimum_of_the_dual() -> None:
     bound = np.where(
         limits.inverse_bound > 0, limits.factor / np.maximum(limits.inverse_bound, 1e-9), 0
     )
-    gives = limits.give > 0
+    has_slack = limits.slack > 0
 
     def negative_dual(pull):
         inverse = np.eye(5) + np.tensordot(pull, matrices, 1)
-        if np.linalg.eigvalsh(inverse)[0] <= 1e-9 or (0.5 * pull * bound)[gives].max() >= 1:
+        if np.linalg.eigvalsh(inverse)[0] <= 1e-9 or (0.5 * pull * bound)[has_slack].max() >= 1:
             return 1e6
-        moved = np.log(1 - 0.5 * (pull * bound)[gives]).sum() / 0.5
-        return -(np.linalg.slogdet(inverse)[1] - (pull * bound)[~gives].sum() + moved)
+        moved = np.log(1 - 0.5 * (pull * bound)[has_slack]).sum() / 0.5
+        return -(np.linalg.slogdet(inverse)[1] - (pull * bound)[~has_slack].sum() + moved)
 
     found = solved(Problem(X, limits))
     limits_of_pull = [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clew._parallel import Progress, stop_if_abandoned
 from clew.kernels.dist_lqp import Bounds, close_triangles, sweep_bounds, sweep_triangles
 
-__all__ = ["Problem", "Solution", "primal_objective", "settled", "solve"]
+__all__ = ["Problem", "Solution", "primal_objective", "projected", "solve"]
 
 Floats = NDArray[np.float64]
 
@@ -179,7 +179,7 @@ def solve(
     return best
 
 
-def settled(
+def projected(
     sides: NDArray[np.int32], target: Floats, step: Floats, tol: float, max_iter: int
 ) -> Floats:
     """Find the nearest distances for which all triangle inequalities hold.

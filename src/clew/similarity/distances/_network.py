@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels.dist_lqp import Bounds
-from clew.similarity.distances._dual import Problem, settled
+from clew.similarity.distances._dual import Problem, projected
 from clew.similarity.distances._given import GivenDistances
 from clew.similarity.distances._links import Links
 from clew.similarity.distances._triangles import Sampled, sampled_triangles, symmetric_neighbors
@@ -104,6 +104,6 @@ def extended(
         sides = np.column_stack([link, len(links) + at.reshape(-1, 2)]).astype(np.int32)
         target = np.concatenate([learned, block.ravel()[keys]])
         step = np.concatenate([np.zeros(len(links)), np.full(len(keys), 0.5)])
-        found = settled(sides, target, step, tol, max_iter)
+        found = projected(sides, target, step, tol, max_iter)
         block.reshape(-1)[keys] = np.maximum(found[len(links) :], 0.0)
     return distances

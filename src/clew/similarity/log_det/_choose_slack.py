@@ -108,8 +108,8 @@ class _Fold:
 def _n_correct(features: Floats, A: Floats, held: Constraints) -> float:
     """Return the total weight of the answers that hold for a metric.
 
-    A comparison holds if the distances are in its order, by whatever margin. For pairs, the area
-    under the ROC curve of their distances is the share of the weight that counts.
+    A comparison holds if the distances are in its order, whatever their difference. For pairs, the
+    area under the ROC curve of their distances is the share of the weight that counts.
     """
 
     def squared(rows: NDArray[np.int64]) -> Floats:

@@ -73,12 +73,12 @@ def bounds(
     is_upper: NDArray[np.bool_],
     bound: Floats,
     penalty: Floats,
-    give: float = 0.0,
+    slack: float = 0.0,
 ) -> Limits:
-    """Make upper and lower bounds for distances of pairs of rows; for `give` see `Limits`."""
+    """Make upper and lower bounds for distances of pairs of rows; for `slack` see `Limits`."""
     zeros = np.zeros(len(pairs))
     factor = np.where(is_upper, 1.0, -1.0)
-    return Limits(np.hstack([pairs, pairs]), factor, 1 / bound, zeros + give, zeros, penalty)
+    return Limits(np.hstack([pairs, pairs]), factor, 1 / bound, zeros + slack, zeros, penalty)
 
 
 def joined(*parts: Limits) -> Limits:
@@ -92,7 +92,7 @@ def take(limits: Limits, which: NDArray[np.int64] | NDArray[np.bool_]) -> Limits
         limits.rows[which],
         limits.factor[which],
         limits.inverse_bound[which],
-        limits.give[which],
+        limits.slack[which],
         limits.low[which],
         limits.high[which],
     )
@@ -103,8 +103,8 @@ class Problem:
 
     The squared distance of two rows is ``(x - y)' A (x - y)``. The objective over positive definite
     A is the divergence, ``tr A - log det A - n_features``, plus ``limits.high`` times each
-    violation. A bound with ``limits.give > 0`` has slack instead: it may move, at a penalty of
-    ``1 / give`` times its own divergence from the given bound.
+    violation. A bound with ``limits.slack > 0`` has slack instead: it may move, at a penalty of
+    ``1 / slack`` times its own divergence from the given bound.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class Problem:
         limits, factor = self._limits, self._limits.factor
         total = factor * near + far
         over = np.divide(factor * near - far, total, out=np.zeros_like(near), where=total > 0)
-        inverse = limits.inverse_bound - factor * limits.give * multiplier
+        inverse = limits.inverse_bound - factor * limits.slack * multiplier
         return np.where(self._compares, over, factor * (near * inverse - 1))
 
     def _after_sweep(
@@ -281,17 +281,17 @@ class Problem:
         ratio = near / np.where(self._bound > 0, self._bound, 1.0)
         ratio = np.where(limits.factor > 0, np.maximum(ratio, 1.0), np.minimum(ratio, 1.0))
         divergence = ratio - np.log(np.maximum(ratio, TINY)) - 1
-        has_slack = limits.give > 0
+        has_slack = limits.slack > 0
         return float(
             weight[~has_slack] @ over[~has_slack]
-            + divergence[has_slack] @ (1 / limits.give[has_slack])
+            + divergence[has_slack] @ (1 / limits.slack[has_slack])
         )
 
     def _dual_of_bounds(self, multiplier: Floats) -> float:
         """Compute the part of the dual objective that comes from bounds."""
-        has_slack, pull = self._limits.give > 0, self._limits.factor * multiplier * self._bound
-        give = self._limits.give[has_slack]
-        return float((np.log1p(-give * pull[has_slack]) / give).sum() - pull[~has_slack].sum())
+        has_slack, pull = self._limits.slack > 0, self._limits.factor * multiplier * self._bound
+        slack = self._limits.slack[has_slack]
+        return float((np.log1p(-slack * pull[has_slack]) / slack).sum() - pull[~has_slack].sum())
 
     def _in_features(self, A: Floats) -> Floats:
         """Convert A from coordinates in the span to features."""

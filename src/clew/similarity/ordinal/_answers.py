@@ -1,4 +1,4 @@
-"""Distinct answers in one form: the rows of a question in an order that shows the answer."""
+"""Distinct answers in one form: the order of the rows of a question encodes the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DistinctAnswers(NamedTuple):
     """(m, 2) or (m, 3). Triplet: the first row of the question, the nearer and the farther row.
     Odd-one-out: the two others, the smaller first, and the odd one. Pair: the smaller row first."""
     is_same: NDArray[np.bool_]
-    """Of pairs, whether the answer is "same"; True for the other kinds. (m,)"""
+    """For pairs, whether the answer is "same"; True for the other kinds; (m,)."""
     annotators: Integers
     """(m,)"""
     weights: Floats

@@ -34,14 +34,14 @@ MAX_ANSWERS_AT_ONCE = 1_000_000
 
 
 class Candidate(NamedTuple):
-    """What is chosen."""
+    """A choice of the response and of the number of components."""
 
     response: Form
     n_components: int
 
 
 class Plan(NamedTuple):
-    """What is compared, and what all fits share."""
+    """The candidates that are compared, and the settings that all fits share."""
 
     candidates: list[Candidate]
     penalty: float | None
@@ -84,7 +84,7 @@ def best_model(
     features : ndarray of shape (n_samples, n_features) or None
         Features of all rows.
     plan : Plan
-        What is compared. The first candidate is taken if there are too few answers to choose.
+        The candidates. The first one is taken if there are too few answers to choose.
     seeds : tuple of int
         Seeds of the folds, and of the start.
     callback : callable or None

@@ -1,4 +1,4 @@
-"""Positions of all rows, and what they say of questions."""
+"""Positions of all rows, and the probabilities of answers that follow from them."""
 
 from __future__ import annotations
 

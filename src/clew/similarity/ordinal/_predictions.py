@@ -80,7 +80,8 @@ def score(
         by name, have their slopes, others have slope 1. Don't-know and "none differs" are left
         out.
     temperature : float, default=1.0
-        Slopes are divided by it. Above 1 it corrects a space that few answers made too sure.
+        Slopes are divided by it. Above 1 it corrects overconfident probabilities of a space that
+        was fitted to few answers.
     embedding : array-like of shape (n_samples, n_components), default=None
         Positions in place of `embedding_`, such as the centers of the rows' groups.
 
