@@ -19,12 +19,15 @@ PACKAGES = {
     "active-semi-supervised-clustering": (
         "active-semi-supervised-clustering==0.0.1", "metric-learn==0.7.0", "numpy", "scipy",
     ),
+    # Newer numpy has no `np.int`, which it uses.
+    "cobras-ts": ("cobras-ts==0.1.3", "numpy==1.23.5", "scikit-learn==1.2.2", "scipy==1.10.1"),
     "clumppy": ("clumppy==0.1.1", "numpy"),
     "copkmeans-ht": ("copkmeans-ht==1.5", "numpy"),
     "cblearn": ("cblearn==0.4.0",),
     "clustlib": ("clustlib==0.1.0",),
     "constrained-linkage": ("constrained-linkage==1.0.1", "numpy"),
     "dominant": ("dominant==0.0.1", "numpy"),
+    "scikit-query": ("scikit-query==0.4.2",),
     "metric-learn": ("metric-learn==0.7.0", "scikit-learn==1.4.2", "numpy<2", "scipy<1.13"),
 }  # fmt: skip
 

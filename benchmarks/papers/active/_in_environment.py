@@ -1,0 +1,117 @@
+"""Let a package ask questions in an environment of its own, where clew is not installed.
+
+``python _in_environment.py JOB`` with JSON in JOB; groups are written beside the problem.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Numbers of answers, by rows, after which PCKMeans groups the answers of packages that only ask.
+PARTS = (0, 0.5, 1, 2, 3)
+
+
+class Budget(Exception):  # noqa: N818  it is no error
+    """Raised to end a package's loop."""
+
+
+class Asked:
+    """Answers of a table, in the order in which they are asked for: an oracle of all packages."""
+
+    def __init__(self, same: Any, budget: int) -> None:
+        self.same, self.budget = same, budget
+        self.max_queries_cnt = budget
+        self.links: list[tuple[int, int, bool]] = []
+        self.stop: type[Exception] = Budget
+
+    @property
+    def queries(self) -> int:
+        return len(self.links)
+
+    def query(self, i: int, j: int) -> bool:
+        if self.queries >= self.budget:
+            raise self.stop
+        answer = bool(self.same[i, j])
+        self.links.append((int(i), int(j), answer))
+        return answer
+
+    # The names that cobras-ts calls.
+    query_points = query
+
+    def update_clustering(self, clustering: Any) -> None:
+        """Ignore the groups."""
+
+    def continue_cluster_process(self) -> bool:
+        return True
+
+
+def cobras(job: dict[str, Any], X: Any, asked: Asked) -> list[tuple[int, Any]]:
+    """Return the groups after each answer; none before the first ones that are valid."""
+    from cobras_ts.cobras_kmeans import COBRAS_kmeans
+
+    found = COBRAS_kmeans(X, asked, job["budget"]).cluster()
+    labels = [np.zeros(len(X), int), *found[1]]
+    for at in range(1, len(labels)):
+        labels[at] = labels[at - 1] if labels[at] is None else np.array(labels[at])
+    return list(enumerate(labels))
+
+
+def selected(job: dict[str, Any], X: Any, asked: Asked) -> list[tuple[int, Any]]:
+    """Ask the pairs of a package, and group them by PCKMeans, which both packages use."""
+    k = job["n_clusters"]
+    if job["package"] == "scikit-query":
+        import skquery.pairwise
+        from skquery.exceptions import EmptyBudgetError
+
+        asked.stop = EmptyBudgetError
+        ask = getattr(skquery.pairwise, job["method"])()
+        options: dict[str, Any] = {"n_clusters": k}
+    else:
+        from active_semi_clustering.active import pairwise_constraints
+        from active_semi_clustering.active.pairwise_constraints import example_oracle
+
+        asked.stop = example_oracle.MaximumQueriesExceeded
+        ask, options = getattr(pairwise_constraints, job["method"])(n_clusters=k), {}
+    try:
+        ask.fit(X, asked, **options)
+    except ValueError:  # no rows are left to ask about
+        if asked.queries < len(X):
+            raise
+    return [(n, grouped(X, k, asked.links[:n])) for n in (round(p * len(X)) for p in PARTS)]
+
+
+def grouped(X: Any, k: int, links: list[tuple[int, int, bool]]) -> Any:
+    """Run PCKMeans; contradictions, and a group that stays empty, leave one group."""
+    from active_semi_clustering.semi_supervised.pairwise_constraints import PCKMeans
+
+    must, cannot = ([(i, j) for i, j, same in links if same == kind] for kind in (True, False))
+    for _ in range(5):
+        try:
+            return PCKMeans(k).fit(X, ml=must, cl=cannot).labels_
+        except Exception as error:  # the package has an exception of its own for each
+            print(type(error).__name__, error, file=sys.stderr)
+    return np.zeros(len(X), int)
+
+
+if __name__ == "__main__":
+    job = json.loads(sys.argv[1])
+    warnings.simplefilter("ignore")
+    np.random.seed(job["seed"] % 2**31)  # noqa: NPY002  the packages draw from it
+    random.seed(job["seed"])
+    problem = np.load(job["data"])
+    asked = Asked(problem["same"], job["budget"])
+    start = time.process_time()
+    run = cobras if job["package"] == "cobras-ts" else selected
+    points = run(job, problem["X"], asked)
+    seconds = (time.process_time() - start) / max(asked.queries, 1)
+    n, labels = zip(*points, strict=True)
+    np.savez(Path(job["data"]).with_name("groups.npz"), n=n, labels=np.array(labels))
+    print(json.dumps({"seconds": seconds}))

@@ -1,0 +1,103 @@
+"""Strategies by name, groups without answers, and the information limit: the rows of the tables."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.papers.active.problems import Floats, Ints, Part
+from benchmarks.study.log import seeded
+from benchmarks.study.methods import GIVEN
+from benchmarks.study.problems import classical_scaling
+from clew import cluster, questions, similarity
+from clew.questions import Strategy
+
+
+@dataclass(frozen=True)
+class Method:
+    """A strategy: ``make(n_clusters, n_samples)``; or groups without answers, or other software."""
+
+    name: str
+    make: Callable[[int, int], Any] | None = None
+    version: str = "1"
+    trials: int = 5
+    every: int = 5
+    """Answers between two looks at the groups."""
+    budget: int = 3
+    """Answers for each row."""
+    package: str = ""  # Of other software
+    uses_answers: bool = True
+
+    def started(self, D: Floats, n_clusters: int, seed: int) -> Strategy:
+        assert self.make is not None
+        strategy: Strategy = seeded(self.make(n_clusters, len(D)), seed)
+        return strategy.start(D)
+
+
+def _with_number(kind: Any) -> Callable[[int, int], Any]:
+    return lambda k, n: kind(k, metric=GIVEN)
+
+
+def _without_number(kind: Any) -> Callable[[int, int], Any]:
+    return lambda k, n: kind(metric=GIVEN)
+
+
+GUIDED = Method("Guided", _without_number(questions.Guided))
+RANDOM = Method("RandomPairs", _with_number(questions.RandomPairs))
+MOST_PROBABLE = Method("MostProbable", _with_number(questions.MostProbable))
+MARGIN = Method("Margin", _without_number(questions.Margin), trials=3)
+EXPLORE = Method("ExploreConsolidate", _with_number(questions.ExploreConsolidate), every=10)
+THESIS = Method("ExpectedChange", _with_number(questions.ExpectedChange))
+# It finds its super-instances again for each question, which takes seconds after many answers.
+COBRAS = Method("COBRAS", _without_number(questions.COBRAS), "2", trials=2, every=10, budget=1)
+SPECTRAL = Method("ActiveSpectral", _with_number(questions.ActiveSpectral), trials=3)
+OTHERS = (
+    THESIS,
+    MOST_PROBABLE,
+    EXPLORE,
+    Method("MinMax", _with_number(questions.MinMax), every=10, trials=2),
+    Method("COBRA", lambda k, n: questions.COBRA(max(2, n // 3), metric=GIVEN)),
+    COBRAS,
+    SPECTRAL,
+    Method("CorrelationInformation", _with_number(questions.CorrelationInformation), trials=3),
+    MARGIN,
+    Method("Uncertain", _with_number(questions.Uncertain)),
+)
+STRATEGIES = (GUIDED, *OTHERS, RANDOM)
+#: Of sets of a thousand rows, and where only recorded questions can be asked.
+FEW = (GUIDED, THESIS, MOST_PROBABLE, EXPLORE, COBRAS, MARGIN, RANDOM)
+REPLAYED = (GUIDED, MOST_PROBABLE, COBRAS, MARGIN, RANDOM)
+LIMIT = Method("information limit", uses_answers=False)
+
+
+def ward(part: Part, seed: int) -> Ints:
+    """Ward's groups of the distances."""
+    model = cluster.ConstrainedLinkage(part.n_classes, linkage="ward", metric=GIVEN)
+    return model.fit(part.D).labels_
+
+
+def guided(part: Part, seed: int) -> Ints:
+    """Group by `GuidedClustering`."""
+    model = cluster.GuidedClustering(part.n_classes, metric=GIVEN, random_state=seed)
+    return model.fit(part.D).labels_
+
+
+def forest(part: Part, seed: int) -> Ints:
+    """Group the affinities of ClustRF, on coordinates that reproduce the distances."""
+    X = classical_scaling(part.D, min(N_COORDINATES, len(part.D) - 1))
+    learner = similarity.ClustRF(200, random_state=seed)
+    groups = cluster.SpectralClustering(part.n_classes, random_state=seed)
+    return cluster.SimilarityClustering(learner, groups).fit(X).labels_
+
+
+N_COORDINATES = 10
+FIND: dict[str, Callable[[Part, int], Ints]] = {
+    "Ward": ward, "GuidedClustering": guided, "ClustRF": forest,
+}  # fmt: skip
+STARTS = tuple(Method(name, version="2", uses_answers=False) for name in FIND)
+PEERS = tuple(
+    Method(f"{package} {name}", package=package, trials=trials)
+    for package, name, trials in (
+        ("cobras-ts", "COBRAS", 3), ("scikit-query", "FFQS", 1), ("scikit-query", "MinMax", 1),
+        ("active-semi-supervised-clustering", "ExploreConsolidate", 1),
+    )
+)  # fmt: skip
