@@ -1,4 +1,4 @@
-"""Belief propagation over candidate groups: that over all groups, where others have no share."""
+"""Belief propagation over candidates is that over all groups if others have probability 0."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def stream(seed):
 
 
 def assert_consistent(groups, W):
-    """All fields are what the labels say."""
+    """Check that all fields follow from the labels."""
     k = groups.count[0]
     assert set(groups.label) == set(range(k))
     assert np.array_equal(groups.size[:k], np.bincount(groups.label))
@@ -163,7 +163,7 @@ def test_cold_rows_move_to_their_best_group(seed):
         assert_consistent(groups, W)
     scores = [plain.row_scores(groups.label, W, E, row, COLD) for row in range(N)]
     settled = [s[groups.label[i]] >= max(s.max(), COLD.alone) - 1e-3 for i, s in enumerate(scores)]
-    # Rows that keep changing places end the sweeps of very few problems.
+    # In a few problems, rows are still moving at the last sweep.
     assert np.mean(settled) > 0.8
 
 

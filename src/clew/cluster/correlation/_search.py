@@ -319,8 +319,8 @@ def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels |
     then hardly better than random ones, and annealing, which sums all answers of a row, is needed.
 
     If there are many small groups and most answers are cannot-links, very many partitions into few
-    groups satisfy them, as colorings of a sparse graph. One of them means nothing: None is returned
-    too if no other start ends at a similar partition.
+    groups satisfy them, as colorings of a sparse graph. A single one is then arbitrary: None is
+    returned, too, if no other start ends at a similar partition.
     """
     n = evidence.n_rows
     is_sparse = 2 * len(evidence.pairs) < LEAST_DEGREE * n

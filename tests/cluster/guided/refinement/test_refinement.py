@@ -73,7 +73,7 @@ def test_only_dont_knows_about_three_rows_are_informative():
     nothing = refine(LABELS, 3, TiedRows(Constraints(12), CONFUSION), Same(LABELS), 1.0)
     apart = refine(LABELS, 3, TiedRows(pairs, CONFUSION), Same(LABELS), 1.0)
     np.testing.assert_array_equal(apart, nothing)
-    # That neither is like row 0 makes it less likely that row 1 is with row 0 and row 4 is not.
+    # A don't-know lowers the probability that row 0 is with row 1 and not with row 4.
     q = refine(LABELS, 3, TiedRows(three, CONFUSION), Same(LABELS), 1.0)
     assert q[0] @ q[1] < nothing[0] @ nothing[1]
 

@@ -78,7 +78,7 @@ def test_ridge_predicts_new_rows():
 
 
 def test_ridge_predictions_of_fitted_rows_are_the_fit(rows):
-    # What is left out and what is fitted differ by the row's own share, and by nothing else.
+    # A fitted value is a weighted mean of the left-out prediction and of the row's own value.
     X, q = rows
     smoother = RidgeSmoother(X)
     fitted, left_out = smoother.predict(q, X), smoother.smooth(q)
