@@ -15,19 +15,21 @@ if TYPE_CHECKING:
     from clew import metrics as metrics
     from clew import oracles as oracles
     from clew import questions as questions
+    from clew import session as session
     from clew import similarity as similarity
     from clew import tables as tables
     from clew import trust as trust
+    from clew.session import Session as Session
 
-__all__ = ["Answer", "Constraints", "Question", "__version__"]
+__all__ = ["Answer", "Constraints", "Question", "Session", "__version__"]
 
 __version__ = version("clew")
 
 #: Imported when they are first used: together they take several times as long as ``import clew``.
 _SUBPACKAGES = frozenset(
     {
-        *("cluster", "datasets", "items", "metrics", "oracles", "questions", "similarity"),
-        *("tables", "trust"),
+        *("cluster", "datasets", "items", "metrics", "oracles", "questions", "session"),
+        *("similarity", "tables", "trust"),
     }
 )
 
@@ -35,11 +37,13 @@ _SUBPACKAGES = frozenset(
 if not TYPE_CHECKING:  # mypy would take any name for one that exists
 
     def __getattr__(name: str) -> object:
-        """Import a subpackage when it is first used."""
+        """Import a subpackage, or `Session`, when it is first used."""
+        if name == "Session":
+            return importlib.import_module("clew.session").Session
         if name in _SUBPACKAGES:
             return importlib.import_module(f"clew.{name}")
         raise AttributeError(f"module 'clew' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBPACKAGES})
+    return sorted({*globals(), *_SUBPACKAGES, "Session"})

@@ -16,8 +16,8 @@ odd_one_out   (i, j, k)                    0, 1, 2 (position of the odd one),
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -231,7 +231,7 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Question:
     """A question about two or three rows.
 
@@ -243,12 +243,17 @@ class Question:
     rows : tuple of int
         Row numbers, two for a pair and three otherwise, all different and none negative. Their
         order is the order in which they are asked about.
+    origin : {"imported", "random", "asked"}, default="asked"
+        How the question was chosen: unknown, drawn at random to check the groups, or by a strategy.
+        Not part of comparisons.
+    ids : tuple of hashable or None, default=None
+        Ids of the rows, for people. Not part of comparisons.
 
     Raises
     ------
     InvalidConstraintsError
-        If the kind is unknown, the number of rows is wrong, or a row is negative, repeated or not
-        an integer.
+        If the kind or the origin is unknown, the number of rows or ids is wrong, or a row is
+        negative, repeated or not an integer.
 
     Examples
     --------
@@ -259,6 +264,13 @@ class Question:
 
     kind: Kind
     rows: tuple[int, ...]
+    origin: Origin = field(default="asked", compare=False)
+    ids: tuple[Hashable, ...] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        names = "" if self.ids is None else f", ids={self.ids!r}"
+        origin = "" if self.origin == "asked" else f", origin={self.origin!r}"
+        return f"Question(kind={self.kind!r}, rows={self.rows!r}{origin}{names})"
 
     def __post_init__(self) -> None:
         kind, rows = as_kind(self.kind), tuple(self.rows)
@@ -272,8 +284,13 @@ class Question:
             raise InvalidConstraintsError(f"rows are counted from 0, got {rows}")
         if len(set(rows)) < len(rows):
             raise InvalidConstraintsError(f"a question asks about different rows, got {rows}")
+        if self.ids is not None and len(self.ids) != len(rows):
+            raise InvalidConstraintsError(f"ids must be {len(rows)}, one a row, got {self.ids}")
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "rows", tuple(int(row) for row in rows))
+        object.__setattr__(self, "origin", as_origin(self.origin))
+        if self.ids is not None:
+            object.__setattr__(self, "ids", tuple(self.ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ MODULES = (
     "clew.cluster",
     "clew.cluster.guided",
     "clew.questions",
+    "clew.session",
     "clew.oracles",
     "clew.metrics",
     "clew.datasets",

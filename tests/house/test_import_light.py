@@ -53,8 +53,8 @@ def test_import_needs_no_extra(module: str) -> None:
 
 
 SUBPACKAGES = (
-    "cluster", "datasets", "items", "metrics", "oracles", "questions", "similarity", "tables",
-    "trust",
+    "cluster", "datasets", "items", "metrics", "oracles", "questions", "session", "similarity",
+    "tables", "trust",
 )  # fmt: skip
 
 

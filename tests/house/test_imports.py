@@ -53,10 +53,11 @@ TOP = "clew"
 SHARED_HELPERS = {
     "clew.cluster._kmeans": ("clew.questions",),
     "clew.cluster.guided._features.feature_space": ("clew.questions",),
-    "clew.cluster.guided._result.explanation": ("clew.cli",),
+    "clew.cluster.guided._result.explanation": ("clew.session", "clew.cli"),
     "clew.cluster.guided._result.probabilities": ("clew.cli",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
     "clew.constraints._closure": ("clew.questions",),
+    "clew.constraints._ids": ("clew.session",),
     "clew.constraints._sampling": ("clew.questions",),
     "clew.constraints._support": ("clew.trust.repeats", "clew.similarity", "clew.cluster"),
     "clew.constraints._folds": (
@@ -80,6 +81,8 @@ SHARED_HELPERS = {
     ),
     "clew.constraints._conflicts": ("clew.cluster.kmeans",),
     "clew.metrics._violations": ("clew.cli",),
+    "clew.questions._log": ("clew.session",),
+    "clew.questions.guided._readings": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans", "clew.cluster.guided"),
     "clew.similarity.log_det._choose_slack": ("clew.similarity.kernels",),
     "clew.similarity.log_det._distance_constraints": (

@@ -30,13 +30,18 @@ class Readings(Strategy):
         self._started()
         return self._states[-1][1]
 
-    def probabilities(self, pairs: ArrayLike | None = None) -> NDArray[np.float32]:
+    def probabilities(
+        self, pairs: ArrayLike | None = None, *, for_questions: bool = False
+    ) -> NDArray[np.float32]:
         """Return the probability that the rows of a pair are in one group.
 
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2), default=None
             Row numbers. None: all pairs.
+        for_questions : bool, default=False
+            Return the probabilities by which questions are chosen: that two groups are one is then
+            a probability fitted to the answers, and less certain.
 
         Returns
         -------
@@ -48,7 +53,7 @@ class Readings(Strategy):
         InvalidConstraintsError
             If `pairs` are not row numbers.
         """
-        same = self._model.same.labels
+        same = self._model.same.questions if for_questions else self._model.same.labels
         if pairs is None:
             return same.copy()
         rows = _checked(pairs, self.n_samples_)

@@ -18,7 +18,7 @@ from clew.exceptions import InvalidParameterError
 from clew.trust import AnswerDoubts
 from clew.trust.groups.posterior import DOUBT
 
-__all__ = ["Explanation", "GivenAnswer", "explanation", "row_number"]
+__all__ = ["Explanation", "GivenAnswer", "chain_of_answers", "explanation", "row_number"]
 
 
 class GivenAnswer(NamedTuple):
@@ -168,7 +168,7 @@ def explanation(
         raise InvalidParameterError(f"explain takes two different rows in [0, {n - 1}], got {rows}")
     i, j = int(i), int(j)
     label = most_probable_groups(probabilities)
-    chain, parted_at = _chain(i, j, known, doubts, together=bool(label[i] == label[j]))
+    chain, parted_at = chain_of_answers(i, j, known, doubts, together=bool(label[i] == label[j]))
     near = tuple(_nearest(graph, row) for row in (i, j))
     names = None if known.ids is None else {row: known.ids[row] for row in (i, j, *chain)}
     return Explanation(
@@ -211,10 +211,30 @@ def _answers_about(i: int, j: int, known: Constraints, doubts: AnswerDoubts) -> 
     return found
 
 
-def _chain(
+def chain_of_answers(
     i: int, j: int, known: Constraints, doubts: AnswerDoubts, *, together: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Find the shortest chain of credible answers, with one "different" if the rows are apart."""
+    """Find the shortest chain of answers, not doubted, by which two rows are together or apart.
+
+    Parameters
+    ----------
+    i, j : int
+        Rows.
+    known : Constraints
+        The answers.
+    doubts : AnswerDoubts
+        Probability that each answer is wrong.
+    together : bool
+        Whether the chain is to imply that the rows are the same; it has one pair of different rows
+        otherwise.
+
+    Returns
+    -------
+    chain : tuple of int
+        Rows from i to j; empty if there is no such chain.
+    parted_at : int
+        Position in the chain of the row after which rows differ; -1 if none do.
+    """
     pairs, answers = _credible_pairs(known, doubts)
     same = pairs[answers == SAME]
     if together:

@@ -1,0 +1,129 @@
+"""Random checks: questions drawn with known probabilities, to estimate how good the groups are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import Question
+from clew.questions._log import Key
+from clew.session._evidence import Evidence
+
+__all__ = ["Check", "check_of", "draw_check"]
+
+#: Added to the probability by which pairs between groups are drawn, so that each may be drawn.
+FLOOR = 0.002
+
+Pair = tuple[int, int]
+
+
+class Check(NamedTuple):
+    """How a pair was drawn, and what the model said of it before the answer."""
+
+    pair: Pair
+    is_within: bool
+    """Whether it was drawn from the pairs within groups, or from those between."""
+    probability: float
+    """With which it was drawn, among the pairs of its kind."""
+    p_same: float
+    """Probability of being the same, before the answer."""
+    n_answers: int
+    """Number of answers before."""
+
+
+def draw_check(
+    evidence: Evidence,
+    labels: NDArray[np.int64],
+    asked: set[Key],
+    *,
+    number: int,
+    n_answers: int,
+    seed: int,
+) -> Check | None:
+    """Draw a pair that was not asked: within and between groups in turn.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Probabilities of pairs.
+    labels : ndarray of shape (n,), int64
+        Groups.
+    asked : set
+        Keys of questions that were asked.
+    number : int
+        Number of the check.
+    n_answers : int
+        Number of answers so far.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    Check or None
+        None if all pairs were asked.
+
+    Notes
+    -----
+    Within groups all pairs are equally likely. Between groups they are drawn in proportion to
+    their probability of being the same, plus 0.002: most pairs between groups surely differ, and
+    nearly all that do not are found among the rest. Time O(n²).
+    """
+    random = np.random.RandomState((seed + 104729 * number) % 2**32)
+    taken = np.array([rows for kind, rows in asked if kind == "pair"], np.int64).reshape(-1, 2)
+    for is_within in ((number % 2 == 1), (number % 2 == 0)):
+        weight = _weights(evidence, labels, is_within=is_within)
+        weight[taken[:, 0], taken[:, 1]] = 0
+        of_rows = weight.sum(axis=1, dtype=np.float64)
+        total = of_rows.sum()
+        if total > 0:
+            i = int(random.choice(len(labels), p=of_rows / total))
+            row = weight[i].astype(np.float64)
+            j = int(random.choice(len(labels), p=row / row.sum()))
+            return _check(evidence, (i, j), float(row[j] / total), n_answers, is_within=is_within)
+    return None
+
+
+def check_of(question: Question, evidence: Evidence, labels: NDArray[np.int64], n: int) -> Check:
+    """Describe a check that was drawn elsewhere, such as in an earlier session.
+
+    Parameters
+    ----------
+    question : Question
+        About a pair.
+    evidence : Evidence
+        Probabilities of pairs, before its answer.
+    labels : ndarray of shape (n,), int64
+        Groups.
+    n : int
+        Number of answers before.
+
+    Returns
+    -------
+    Check
+        As `draw_check` would have drawn it.
+    """
+    i, j = sorted(question.rows)
+    is_within = bool(labels[i] == labels[j])
+    weight = _weights(evidence, labels, is_within=is_within)
+    return _check(
+        evidence, (i, j), float(weight[i, j] / weight.sum(dtype=np.float64)), n, is_within=is_within
+    )
+
+
+def _weights(
+    evidence: Evidence, labels: NDArray[np.int64], *, is_within: bool
+) -> NDArray[np.float32]:
+    within = labels[:, None] == labels[None, :]
+    weight = within.astype(np.float32) if is_within else evidence.questions + np.float32(FLOOR)
+    if not is_within:
+        weight[within] = 0
+    return np.triu(weight, 1)
+
+
+def _check(
+    evidence: Evidence, pair: Pair, probability: float, n_answers: int, *, is_within: bool
+) -> Check:
+    p = evidence.labels if is_within else evidence.questions
+    return Check(pair, is_within, probability, float(p[pair]), n_answers)

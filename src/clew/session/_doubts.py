@@ -1,0 +1,131 @@
+"""Answers that look wrong: how likely, why, and the chain of answers that contradicts them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import KINDS, SAME, Answer
+from clew.cluster.guided._result.explanation import chain_of_answers
+from clew.constraints import Constraints
+from clew.constraints._ids import RowIds
+from clew.questions import Guided, Strategy
+from clew.questions.guided._readings import implied
+from clew.session._evidence import Evidence
+from clew.trust import AnswerDoubts, answer_posterior
+from clew.trust.groups.posterior import DOUBT
+
+__all__ = ["Doubt", "doubtful_answers"]
+
+Floats = NDArray[np.float64]
+
+
+class Doubt(NamedTuple):
+    """An answer that is more likely wrong than right; print it to read it."""
+
+    answer: Answer
+    p_wrong: float
+    """Probability that it is wrong, given all answers and the data."""
+    reason: str
+    """What contradicts it."""
+    chain: tuple[Hashable, ...]
+    """Ids of items from one of the answer's pair to the other: answers that are not doubted imply
+    that neighbors are the same, but for one pair that differs if the answer was "same". Empty if
+    no chain of answers contradicts it."""
+
+    def __str__(self) -> str:
+        who = self.answer.annotator or "somebody"
+        rows = self.answer.question.ids or self.answer.question.rows
+        about = ", ".join(map(str, rows))
+        return (
+            f"{about}: {who}'s answer is wrong with probability {self.p_wrong:.2f}; {self.reason}"
+        )
+
+
+def doubtful_answers(
+    strategy: Strategy, labels: NDArray[np.int64], evidence: Evidence, ids: RowIds
+) -> tuple[Doubt, ...]:
+    """Find the answers that are more likely wrong than right, the most doubtful first.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Its answers. `Guided` estimates how likely they are wrong; otherwise groups are taken as
+        certain, and error rates of annotators are estimated from them.
+    labels : ndarray of shape (n,), int64
+        Groups.
+    evidence : Evidence
+        Probabilities of pairs.
+    ids : RowIds
+        Ids of the items.
+
+    Returns
+    -------
+    tuple of Doubt
+    """
+    answers = strategy.answers
+    known = Constraints.from_answers(answers, ids=ids.names)
+    doubts = answer_posterior(known, labels)
+    if isinstance(strategy, Guided):
+        doubts = _in_tables(answers, strategy.answer_doubts(), doubts)
+    p_wrong = _in_order(answers, doubts)
+    order = np.argsort(-p_wrong, kind="stable")
+    return tuple(
+        _doubt(answers[at], float(p_wrong[at]), labels, evidence, doubts)
+        for at in order[p_wrong[order] >= DOUBT].tolist()
+    )
+
+
+def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:
+    return np.flatnonzero([answer.question.kind == kind for answer in answers])
+
+
+def _in_tables(answers: Sequence[Answer], p_wrong: Floats, doubts: AnswerDoubts) -> AnswerDoubts:
+    """Sort probabilities, in the order of the answers, by kind."""
+    pairs, triplets, odd = (p_wrong[_positions(answers, kind)] for kind in KINDS)
+    return AnswerDoubts(pairs, triplets, odd, doubts.constraints, doubts.alternatives)
+
+
+def _in_order(answers: Sequence[Answer], doubts: AnswerDoubts) -> Floats:
+    """Return the probabilities in the order of the answers; 0 for don't-knows."""
+    p_wrong = np.zeros(len(answers))
+    for kind, of_kind in zip(KINDS, doubts, strict=True):
+        p_wrong[_positions(answers, kind)] = np.nan_to_num(of_kind)
+    return p_wrong
+
+
+def _doubt(
+    answer: Answer,
+    p_wrong: float,
+    labels: NDArray[np.int64],
+    evidence: Evidence,
+    doubts: AnswerDoubts,
+) -> Doubt:
+    rows, known = answer.question.rows, doubts.constraints
+    for i, j, said in implied(answer):
+        together = bool(labels[rows[i]] == labels[rows[j]])
+        if together == (said == SAME):
+            continue
+        chain, parted_at = chain_of_answers(rows[i], rows[j], known, doubts, together=together)
+        if chain:
+            names = tuple(map(known.name_of, chain))
+            text = str(names[0]) + "".join(
+                f" {'≠' if at == parted_at else '='} {name}" for at, name in enumerate(names[1:])
+            )
+            return Doubt(answer, p_wrong, f"other answers imply {text}", names)
+    return Doubt(answer, p_wrong, _without_chain(answer, labels, evidence), ())
+
+
+def _without_chain(answer: Answer, labels: NDArray[np.int64], evidence: Evidence) -> str:
+    rows = answer.question.rows
+    if len(rows) > 2:
+        return "the groups imply another answer"
+    together = labels[rows[0]] == labels[rows[1]]
+    where = "in one group" if together else "in different groups"
+    if not evidence.is_estimated:
+        return f"the items are {where}"
+    p = float(evidence.labels[rows])
+    return f"the items are {where}: they are the same with probability {p:.2f}"

@@ -1,0 +1,89 @@
+"""What a strategy knows of pairs, as probabilities."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.questions import Guided, Strategy
+from clew.session._items import Items
+
+__all__ = ["Evidence", "evidence_of", "near_pairs"]
+
+Singles = NDArray[np.float32]
+
+#: For strategies without probabilities: that a row and one of its nearest rows are the same, that
+#: others are, and how many are the nearest.
+P_NEAR, P_FAR, N_NEAR = 0.25, 0.0, 10
+#: For these strategies, the probability that a pair within a group is the same.
+P_WITHIN = 0.8
+
+
+class Evidence(NamedTuple):
+    """Probability of each pair of rows of being the same, (n, n), symmetric."""
+
+    labels: Singles
+    """The best estimate."""
+    questions: Singles
+    """For pairs between groups, less certain where features alone separate them."""
+    is_estimated: bool
+    """Whether the strategy estimates them from the answers."""
+
+
+def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | None) -> Evidence:
+    """Read the probabilities of a strategy, or derive them from its groups.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Has been started.
+    labels : ndarray of shape (n,), int64
+        Its groups.
+    near : ndarray of shape (n, n), float32, or None
+        See `near_pairs`.
+
+    Returns
+    -------
+    Evidence
+        A strategy without probabilities has these: 1 or 0 where answers imply it, 0.8 within
+        groups, and 0.25 between a row and its nearest rows.
+    """
+    if isinstance(strategy, Guided):
+        questions = strategy.probabilities(for_questions=True)
+        return Evidence(strategy.probabilities(), questions, is_estimated=True)
+    within = labels[:, None] == labels[None, :]
+    found = np.where(within, np.float32(P_WITHIN), 0 if near is None else near)
+    found = found.astype(np.float32, copy=False)
+    component = strategy.known.closure.component
+    together = component[:, None] == component[None, :]
+    found[strategy.known.apart()[np.ix_(component, component)]] = 0
+    found[together] = 1
+    return Evidence(found, found, is_estimated=False)
+
+
+def near_pairs(items: Items) -> Singles:
+    """Return 0.25 for each row and its nearest rows, 0 elsewhere; (n, n), float32, symmetric.
+
+    Parameters
+    ----------
+    items : Items
+        Features or distances. If neither is known, all pairs get one value.
+    """
+    n = len(items.X)
+    if not items.is_known:
+        return np.full((n, n), P_NEAR * min(1.0, N_NEAR / n), np.float32)
+    found = np.zeros((n, n), np.float32)
+    for start in range(0, n, 1024):
+        block = slice(start, start + 1024)
+        apart = items.X[block] if items.is_distances else _squares(items.X[block], items.X)
+        nearest = np.argpartition(apart, min(N_NEAR, n - 1), axis=1)[:, : N_NEAR + 1]
+        found[np.arange(n)[block, None], nearest] = P_NEAR
+    found = np.maximum(found, found.T)
+    np.fill_diagonal(found, 1)
+    return found
+
+
+def _squares(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray((others**2).sum(axis=1) - 2 * rows @ others.T)

@@ -1,0 +1,145 @@
+"""The items of a session: their ids, and what a strategy starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew._validation import check_matrix, seems_distances
+from clew._warnings import warn
+from clew.constraints._ids import RowIds, rows_and_ids
+from clew.exceptions import (
+    DistancesAsFeaturesWarning,
+    InvalidArgumentError,
+    InvalidDataError,
+)
+from clew.graphs import check_distances
+from clew.tables import TableFeatures
+
+__all__ = ["Items", "items_of"]
+
+Floats = NDArray[np.float64]
+
+
+class Items(NamedTuple):
+    """What is grouped."""
+
+    X: Floats
+    """Features, (n, n_features), or distances, (n, n); constant distances if neither is known."""
+    ids: RowIds
+    is_distances: bool
+    is_known: bool
+    """Whether features or distances are known; if not, answers alone group the items."""
+
+    @property
+    def metric(self) -> str:
+        """The strategy's parameter of this name."""
+        return "precomputed" if self.is_distances else "euclidean"
+
+
+def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
+    """Check what a session is given.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or None
+        Features.
+    distances : array-like, DataFrame or None
+        Distances between rows, square or condensed.
+    ids : sequence or None
+        Id of each row.
+    items : sequence or None
+        Items without features: their ids, unless `ids` are given.
+
+    Returns
+    -------
+    Items
+
+    Raises
+    ------
+    InvalidArgumentError
+        If none of the three is given, or more than one.
+    InvalidDataError
+        If features or distances are not finite, or there are fewer than two rows.
+    InvalidConstraintsError
+        If ids are missing, repeated, or not one for each row.
+    """
+    given = [name for name, value in (("X", X), ("distances", distances), ("items", items))
+             if value is not None]  # fmt: skip
+    if len(given) != 1:
+        what = " and ".join(given) or "none of them"
+        raise InvalidArgumentError(
+            f"a Session takes either X (features), distances or items (without features); got "
+            f"{what}"
+        )
+    if items is not None:
+        return _of_items(items, ids)
+    frame = X if distances is None else distances
+    names = getattr(frame, "index", None) if hasattr(frame, "columns") and ids is None else ids
+    if distances is not None:
+        _check_columns(frame)
+        values, metric = check_distances(_values(frame)), True
+    else:
+        values, metric = _features(frame), False
+    n = len(values)
+    return Items(values, _ids(n, names), metric, is_known=True)
+
+
+def _of_items(items: Any, ids: Any) -> Items:
+    if isinstance(items, str | bytes) or not hasattr(items, "__len__"):
+        raise InvalidArgumentError(
+            f"items must be a sequence of items or their ids, got {type(items).__name__}"
+        )
+    n = len(items)
+    if n < 2:
+        raise InvalidDataError(f"there must be two items or more, got {n}")
+    names: Sequence[Hashable] | None = ids
+    if ids is None:
+        names = items.index if hasattr(items, "columns") else items
+    distances = 1.0 - np.eye(n)
+    return Items(distances, _ids(n, names), is_distances=True, is_known=False)
+
+
+def _ids(n: int, names: Any) -> RowIds:
+    _, ids = rows_and_ids(n, range(n) if names is None else names)
+    assert ids is not None
+    return ids
+
+
+def _features(X: Any) -> Floats:
+    """Return features as numbers; a data frame of other columns, or with gaps, is converted."""
+    if hasattr(X, "columns"):
+        has_numbers = all(getattr(kind, "kind", "O") in "iuf" for kind in X.dtypes)
+        if not has_numbers or X.isna().to_numpy().any():
+            return np.asarray(TableFeatures().fit_transform(X), np.float64)
+    values: Floats = check_matrix(_values(X), ensure_all_finite=False)
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        row, column = bad[0]
+        raise InvalidDataError(
+            f"X holds {values[row, column]} in row {row}, column {column}: fill such values in, "
+            "leave the row out, or pass a pandas data frame, which may have missing values"
+        )
+    if seems_distances(values):
+        warn(
+            "X is square and symmetric with zeros on its diagonal: if these are distances, use "
+            "Session(distances=...)",
+            DistancesAsFeaturesWarning,
+        )
+    return values
+
+
+def _values(given: Any) -> Any:
+    return given.to_numpy() if hasattr(given, "columns") else given
+
+
+def _check_columns(frame: Any) -> None:
+    """Refuse a data frame of distances whose columns are not its rows."""
+    if hasattr(frame, "columns") and list(frame.columns) != list(frame.index):
+        raise InvalidDataError(
+            "distances: the columns of the data frame must be its rows, in the same order; use "
+            "distances.loc[:, distances.index]"
+        )

@@ -1,0 +1,156 @@
+"""The result of a session: groups, doubts, quality, and the questions that remain."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from clew.cluster import purest_examples
+from clew.session._doubts import Doubt, doubtful_answers
+from clew.session._evidence import Evidence
+from clew.session._items import Items
+from clew.session._loop import Loop
+from clew.session._quality import Quality, quality_of
+from clew.session._remaining import Advice, Remaining, advice_of, remaining_of
+
+__all__ = ["SessionResult", "result_of"]
+
+Floats = NDArray[np.float64]
+
+N_EXEMPLARS = 3
+#: Smaller probabilities are left out of the affinity, unless the pair was asked about.
+LEAST_AFFINITY = 0.05
+#: Neighbors that the confidence of a row counts if the strategy has no probabilities.
+N_NEIGHBORS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class SessionResult:
+    """What a session knows at one time; it never changes.
+
+    Attributes
+    ----------
+    ids : tuple of hashable
+        Id of each item, in the order of the arrays.
+    labels_ : ndarray of shape (n_items,), int64
+        Group of each item, numbered from 0 in the order of their first items.
+    confidence_ : ndarray of shape (n_items,)
+        How sure the group of each item is, in [0, 1]: the mean probability of being the same as
+        the other items of its group; for an item alone, the probability that it is like no other.
+        If the strategy estimates no probabilities, the share of the nearest items in its group.
+    exemplars_ : mapping of int to tuple of hashable
+        Ids of up to three typical items of each group, the most typical first.
+    affinity_ : csr_array of shape (n_items, n_items)
+        Probability that two items are the same, for all answered pairs and all others where it is
+        0.05 or more; symmetric, 1 on the diagonal.
+    doubtful_ : tuple of Doubt
+        Answers that are more likely wrong than right, the most doubtful first.
+    quality_ : Quality or None
+        Agreement of the groups with people, estimated from the random checks; None before four of
+        them were answered.
+    remaining_ : Remaining or None
+        Number of questions until the groups agree with people; None before 20 answers.
+    stop_ : Advice
+        Whether to stop asking, and why.
+    """
+
+    ids: tuple[Hashable, ...]
+    labels_: NDArray[np.int64]
+    confidence_: Floats
+    exemplars_: Mapping[int, tuple[Hashable, ...]]
+    affinity_: csr_array
+    doubtful_: tuple[Doubt, ...]
+    quality_: Quality | None
+    remaining_: Remaining | None
+    stop_: Advice
+
+
+def result_of(loop: Loop) -> SessionResult:
+    """Compute the result of a session.
+
+    Parameters
+    ----------
+    loop : Loop
+        Its state.
+
+    Returns
+    -------
+    SessionResult
+    """
+    items, strategy = loop.items, loop.strategy
+    labels = strategy.labels()
+    evidence, answers = loop.evidence(labels), strategy.answers
+    confidence = _confidence(items, evidence, labels)
+    quality = quality_of(loop.answered_checks(), evidence, labels, strategy)
+    remaining = remaining_of(evidence, labels, strategy)
+    affinity = _affinity(evidence, loop)
+    for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
+        array.flags.writeable = False
+    return SessionResult(
+        items.ids.names,
+        labels,
+        confidence,
+        _exemplars(items, labels, confidence),
+        affinity,
+        doubtful_answers(strategy, labels, evidence, items.ids),
+        quality,
+        remaining,
+        advice_of(quality, remaining, len(answers), has_questions=bool(strategy.ask(1))),
+    )
+
+
+def _confidence(items: Items, evidence: Evidence, labels: NDArray[np.int64]) -> Floats:
+    within = labels[:, None] == labels[None, :]
+    if not evidence.is_estimated and items.is_known:
+        return _share_of_nearest(items, within)
+    same = np.asarray(evidence.labels, np.float64).copy()
+    np.fill_diagonal(same, 0)
+    n_others = within.sum(axis=1) - 1
+    mean = np.where(within, same, 0).sum(axis=1) / np.maximum(n_others, 1)
+    alone = 1 - same.max(axis=1)
+    return np.asarray(np.clip(np.where(n_others > 0, mean, alone), 0, 1))
+
+
+def _share_of_nearest(items: Items, within: NDArray[np.bool_]) -> Floats:
+    X = items.X
+    squares = (X**2).sum(axis=1)
+    apart = X.copy() if items.is_distances else squares[:, None] + squares - 2 * X @ X.T
+    np.fill_diagonal(apart, np.inf)
+    n_near = min(N_NEIGHBORS, len(X) - 1)
+    nearest = np.argpartition(apart, n_near - 1, axis=1)[:, :n_near]
+    return np.asarray(np.take_along_axis(within, nearest, axis=1).mean(axis=1))
+
+
+def _exemplars(
+    items: Items, labels: NDArray[np.int64], confidence: Floats
+) -> Mapping[int, tuple[Hashable, ...]]:
+    if items.is_known:
+        metric = "precomputed" if items.is_distances else "euclidean"
+        rows = purest_examples(items.X, labels, N_EXEMPLARS, confidence=confidence, metric=metric)
+    else:
+        order = np.argsort(-confidence, kind="stable")
+        rows = np.full((int(labels.max()) + 1, N_EXEMPLARS), -1, np.int64)
+        for group, row in enumerate(rows):
+            typical = order[labels[order] == group][:N_EXEMPLARS]
+            row[: len(typical)] = typical
+    names = items.ids.names
+    return MappingProxyType(
+        {at: tuple(names[row] for row in of if row >= 0) for at, of in enumerate(rows.tolist())}
+    )
+
+
+def _affinity(evidence: Evidence, loop: Loop) -> csr_array:
+    same = evidence.labels
+    stored = same >= LEAST_AFFINITY
+    for answer in loop.strategy.answers:
+        rows = np.array(answer.question.rows)
+        stored[np.ix_(rows, rows)] = True
+    np.fill_diagonal(stored, val=True)
+    i, j = np.nonzero(stored)
+    value = np.where(i == j, 1.0, same[i, j].astype(np.float64))
+    return csr_array((value, (i, j)), shape=same.shape)

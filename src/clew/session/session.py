@@ -1,0 +1,402 @@
+"""Session: ask, tell, undo and result; the one loop that browser, terminal and simulation use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew._random import RandomState, derived_seeds
+from clew._validation import Allowed
+from clew.answers import Answer, Question, as_kind
+from clew.exceptions import InvalidArgumentError, InvalidParameterError
+from clew.oracles import Oracle
+from clew.questions import Strategy
+from clew.questions._log import Retraction
+from clew.session._items import items_of
+from clew.session._loop import Loop
+from clew.session._queue import Queue
+from clew.session._result import SessionResult, result_of
+from clew.session._strategies import started
+
+__all__ = ["Session"]
+
+
+class Session:
+    """Questions to people, their answers, and the groups so far.
+
+    `ask` returns the questions that are worth asking next, `tell` takes the answers, and `result`
+    says which groups there are, how good they are, which answers look wrong and how many questions
+    are left. People may answer in any order, several at once, and take answers back.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_items, n_features), default=None
+        Features. A data frame may hold categories, dates and texts, and missing values.
+    distances : array-like or data frame, default=None
+        In place of features: distances between items, (n_items, n_items) or condensed.
+    ids : sequence of length n_items, default=None
+        Id of each item, all different. None: the index of a data frame, or numbers from 0.
+    items : sequence, default=None
+        In place of features: the ids of items of which nothing else is known. Then answers alone
+        group them.
+    n_clusters : int or None, default=None
+        Number of groups. None: as many as answers and features support.
+    strategy : str or Strategy, default="guided"
+        What is asked next: "guided", "random", "uncertain", "most_probable", "min_max",
+        "explore_consolidate", "cobra", "cobras", "active_spectral", "correlation_information",
+        "expected_change", "margin", or an object of `clew.questions`.
+    kinds : sequence of str, default=("pair",)
+        Kinds of questions: "pair", "triplet", "odd_one_out".
+    check_every : int or None, default=20
+        Every so many questions one is drawn at random, see `SessionResult.quality_`. None: never.
+    annotators : int, list of str or None, default=None
+        How many people answer each question, or their names: then each question goes to all of
+        them, and nobody else may answer. None: each question goes to one person, whoever asks.
+    random_state : int, RandomState or None, default=None
+        Seed of the strategy and of the checks.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib. Results do not depend on it.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If not exactly one of `X`, `distances` and `items` is given.
+    InvalidParameterError
+        If a parameter is outside its range.
+    InvalidDataError
+        If data are not finite, or there are fewer than two items.
+    InvalidConstraintsError
+        If ids are missing or repeated.
+
+    Notes
+    -----
+    The state is a function of the parameters, the answers in their order and who was asked what:
+    a session of the same seed that gets the same calls asks the same questions. Methods may be
+    called from several threads; one call runs at a time.
+
+    See `clew.questions` for the time and memory of each strategy.
+
+    Examples
+    --------
+    >>> import clew
+    >>> session = clew.Session([[0.0], [0.1], [5.0], [5.2]], ids=["a", "b", "c", "d"])
+    >>> (question,) = session.ask()
+    >>> session.tell(question, "same", annotator="ann").answers[0].annotator
+    'ann'
+    >>> dict(zip(session.ids, session.result().labels_.tolist()))
+    {'a': 0, 'b': 0, 'c': 1, 'd': 1}
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike | Any | None = None,
+        *,
+        distances: ArrayLike | Any | None = None,
+        ids: Iterable[Hashable] | None = None,
+        items: Sequence[Any] | None = None,
+        n_clusters: int | None = None,
+        strategy: str | Strategy = "guided",
+        kinds: Sequence[Literal["pair", "triplet", "odd_one_out"]] = ("pair",),
+        check_every: int | None = 20,
+        annotators: int | Sequence[str] | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        _check_number("check_every", check_every, low=2)
+        _check_number("n_clusters", n_clusters, low=1)
+        wanted, queue = _kinds(kinds), Queue(annotators)
+        found = items_of(X, distances, ids, items)
+        of_strategy, of_checks = derived_seeds(random_state, 2)
+        made = started(
+            strategy, found, n_clusters=n_clusters, kinds=wanted, seed=of_strategy, n_jobs=n_jobs
+        )
+        self._loop = Loop(found, made, queue, check_every, of_checks)
+        self._lock = threading.RLock()
+
+    @property
+    def ids(self) -> tuple[Hashable, ...]:
+        """Id of each item."""
+        return self._loop.items.ids.names
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answers that were not taken back, in order of arrival."""
+        return self._loop.strategy.answers
+
+    @property
+    def log(self) -> tuple[Answer | Retraction, ...]:
+        """All answers and retractions, in order of arrival."""
+        return self._loop.strategy.log
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy, for reading; answers go to `tell`."""
+        return self._loop.strategy
+
+    def question(
+        self, *ids: Hashable, kind: Literal["pair", "triplet", "odd_one_out"] = "pair"
+    ) -> Question:
+        """Make a question about items, to tell an answer that the session did not ask for.
+
+        Parameters
+        ----------
+        *ids : hashable
+            Ids of two items, or of three.
+        kind : {"pair", "triplet", "odd_one_out"}, default="pair"
+            What is asked.
+
+        Returns
+        -------
+        Question
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If an id is unknown, or their number is wrong.
+        """
+        rows = self._loop.items.ids.rows_of(ids, lambda _: "question")
+        return self._loop.named(Question(kind, tuple(rows.tolist()), origin="imported"))
+
+    def ask(self, n: int = 1, *, annotator: str = "") -> list[Question]:
+        """Return questions for one person.
+
+        Parameters
+        ----------
+        n : int, default=1
+            Number of questions.
+        annotator : str, default=""
+            Who is asked. Questions that this person was asked before and has not answered come
+            first; questions of other people are left out, unless `annotators` says that more than
+            one person answers each.
+
+        Returns
+        -------
+        list of Question
+            At most `n`, the most useful first, with `Question.ids`; fewer if there are no more.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `n` is not a positive integer.
+        InvalidArgumentError
+            If `annotator` is not one of the session's.
+        """
+        if not Allowed(kind=int, low=1).holds(n):
+            raise InvalidParameterError(f"ask(n={n!r}): n must be a positive integer")
+        with self._lock:
+            return self._loop.ask(int(n), annotator)
+
+    def tell(
+        self,
+        question: Question | Answer | Iterable[Answer],
+        answer: str | int | None = None,
+        *,
+        annotator: str = "",
+        weight: float = 1.0,
+    ) -> Self:
+        """Take an answer, to a question that was asked or to any other.
+
+        An answer that was told before changes nothing. Another answer of the same person to the
+        same question replaces the first one, which is taken back in the log. Contradictions raise
+        no error: they are weighed.
+
+        Parameters
+        ----------
+        question : Question, Answer or iterable of Answer
+            A question of `ask`; or answers, with their annotators and weights.
+        answer : str or int, default=None
+            The answer to a `Question`, as a word or a code: "same", "different" or "dont_know" to
+            a pair; see `clew.answers` for other kinds.
+        annotator : str, default=""
+            Who answered.
+        weight : float, default=1.0
+            Weight of the answer, in [0, 1].
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidConstraintsError
+            If the word is unknown or a row is out of range. No answer is taken then.
+        InvalidArgumentError
+            If arguments are missing, or the annotator is not one of the session's.
+        """
+        new = _as_answers(question, answer, annotator, weight)
+        with self._lock:
+            self._loop.tell(new)
+        return self
+
+    def undo(self, annotator: str | None = None) -> Answer | None:
+        """Take the last answer back, and ask its question again.
+
+        Parameters
+        ----------
+        annotator : str or None, default=None
+            Whose answer; None for anybody's.
+
+        Returns
+        -------
+        Answer or None
+            The answer; None if there is none.
+        """
+        with self._lock:
+            for answer in reversed(self.answers):
+                if annotator in (None, answer.annotator):
+                    self._loop.take_back(answer)
+                    self._loop.queue.hand_out_first(answer.question, answer.annotator)
+                    return answer
+        return None
+
+    def retract(self, question: Question, *, annotator: str = "") -> Answer:
+        """Take one answer back.
+
+        Parameters
+        ----------
+        question : Question
+            The question.
+        annotator : str, default=""
+            Who answered it.
+
+        Returns
+        -------
+        Answer
+            The answer.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If this person did not answer the question.
+        """
+        with self._lock:
+            found = self._loop.queue.answer_of(question, annotator)
+            if found is None:
+                raise InvalidArgumentError(f"{question} has no answer of {annotator!r}")
+            self._loop.take_back(found)
+            return found
+
+    def release(self, annotator: str) -> Self:
+        """Let the questions that a person has not answered go to others.
+
+        Parameters
+        ----------
+        annotator : str
+            Who has left.
+
+        Returns
+        -------
+        self
+        """
+        with self._lock:
+            self._loop.queue.release(annotator)
+        return self
+
+    def run(self, oracle: Oracle, budget: int, *, batch: int = 1) -> Self:
+        """Let an oracle answer; call it again to go on.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            Answers, such as `clew.oracles.SimulatedOracle`.
+        budget : int
+            Number of further answers; don't-knows count.
+        batch : int, default=1
+            Number of questions asked at once.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InvalidParameterError
+            If a number is not positive.
+
+        Notes
+        -----
+        It ends early if there are no more questions. If several people answer each question, the
+        oracle answers as each of them.
+        """
+        for name, value in (("budget", budget), ("batch", batch)):
+            if not Allowed(kind=int, low=1).holds(value):
+                raise InvalidParameterError(f"run({name}={value!r}): it must be a positive integer")
+        people = self._loop.queue.people(getattr(oracle, "annotators", ()))
+        left, is_done = budget, False
+        while left and not is_done:
+            is_done = True
+            for person in people:
+                questions = self.ask(min(batch, left), annotator=person or "") if left else []
+                self.tell([oracle.answer(question, person) for question in questions])
+                left, is_done = left - len(questions), is_done and not questions
+        return self
+
+    def labels(self) -> NDArray[np.int64]:
+        """Return the groups so far.
+
+        Returns
+        -------
+        ndarray of shape (n_items,), int64
+            Group of each item, numbered from 0 in the order of their first items.
+        """
+        with self._lock:
+            return self._loop.strategy.labels()
+
+    def result(self) -> SessionResult:
+        """Return what is known so far: groups, doubts, quality, and the questions that remain.
+
+        Returns
+        -------
+        SessionResult
+            It does not change when answers arrive.
+        """
+        with self._lock:
+            return result_of(self._loop)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state | {"_lock": threading.RLock()}
+
+    def __repr__(self) -> str:
+        name = type(self.strategy).__name__
+        return f"Session({len(self.ids)} items, {len(self.answers)} answers, strategy={name})"
+
+
+def _check_number(name: str, value: object, *, low: int) -> None:
+    allowed = Allowed(kind=int, low=low, none=True)
+    if not allowed.holds(value):
+        raise InvalidParameterError(f"Session({name}={value!r}): {name} must be {allowed}")
+
+
+def _kinds(kinds: object) -> tuple[str, ...]:
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        raise InvalidParameterError(
+            f"Session(kinds={kinds!r}): kinds must be a list, such as ['pair', 'odd_one_out']"
+        )
+    found = tuple(dict.fromkeys(as_kind(kind) for kind in kinds))
+    if not found:
+        raise InvalidParameterError("Session(kinds=()): name one kind at least")
+    return found
+
+
+def _as_answers(
+    question: object, answer: str | int | None, annotator: str, weight: float
+) -> list[Answer]:
+    if isinstance(question, Question):
+        if answer is None:
+            raise InvalidArgumentError("tell(question, answer): the answer is missing")
+        return [Answer(question, answer, annotator, weight, question.origin)]
+    is_many = isinstance(question, Iterable) and not isinstance(question, str)
+    if answer is not None or not (is_many or isinstance(question, Answer)):
+        raise InvalidArgumentError(
+            f"tell takes a Question and an answer, or Answers; got {question!r}; "
+            "session.question('a', 'b') makes a question about the items 'a' and 'b'"
+        )
+    return [question] if isinstance(question, Answer) else list(question)  # type: ignore[call-overload]

@@ -1,0 +1,393 @@
+"""Session: the loop of ask and tell, its promises, and what newcomers try."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clew
+from clew import Answer, Question, Session
+from clew.exceptions import (
+    DistancesAsFeaturesWarning,
+    InvalidArgumentError,
+    InvalidConstraintsError,
+    InvalidDataError,
+    InvalidParameterError,
+)
+from clew.metrics import adjusted_rand_score
+from clew.oracles import SimulatedOracle
+from clew.questions import Guided, MostProbable
+from clew.questions._log import Retraction, key_of
+from clew.session._strategies import STRATEGIES
+
+N = 24
+Y = np.repeat([0, 1, 2], N // 3)
+X = np.random.RandomState(0).randn(N, 2) * 0.6 + 4 * np.column_stack([Y == 1, Y == 2])
+IDS = [f"item {row:02d}" for row in range(N)]
+
+
+def session(**parameters: Any) -> Session:
+    """A session of 24 items that starts at once."""
+    given: dict[str, Any] = {
+        "ids": IDS,
+        "strategy": "most_probable",
+        "random_state": 0,
+    } | parameters
+    return Session(X, **given)
+
+
+def oracle(**parameters: Any) -> SimulatedOracle:
+    return SimulatedOracle(Y, **({"random_state": 0} | parameters))
+
+
+def test_the_loop_finds_the_groups() -> None:
+    found = session(strategy="guided").run(oracle(), 60)
+    assert len(found.answers) == 60
+    assert adjusted_rand_score(Y, found.labels()) == 1
+
+
+def test_questions_name_their_items() -> None:
+    for question in session().ask(5):
+        assert question.ids == tuple(IDS[row] for row in question.rows)
+
+
+def test_run_goes_on_when_called_again() -> None:
+    at_once, in_parts = session().run(oracle(), 30), session()
+    with_errors = oracle()
+    in_parts.run(with_errors, 12).run(with_errors, 18)
+    assert in_parts.answers == at_once.answers
+
+
+def test_the_same_calls_ask_the_same_questions() -> None:
+    first, second = session(), session()
+    for _ in range(3):
+        assert first.ask(4) == second.ask(4)
+        for each in (first, second):
+            each.tell(oracle().answer_all(each.ask(4)))
+
+
+def test_two_sessions_in_threads_are_as_one_alone() -> None:
+    alone = session(strategy="guided").run(oracle(error=0.1), 40).answers
+
+    def run(_: int) -> tuple[Answer, ...]:
+        return session(strategy="guided").run(oracle(error=0.1), 40).answers
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, range(2))) == [alone, alone]
+
+
+def test_people_at_once_get_different_questions() -> None:
+    shared = session()
+    names = [f"p{k}" for k in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        asked = list(pool.map(lambda name: shared.ask(3, annotator=name), names))
+    keys = [key_of(question) for questions in asked for question in questions]
+    assert len(set(keys)) == len(keys) == 12
+
+
+def test_who_asks_again_gets_the_same_questions() -> None:
+    asking = session()
+    first = asking.ask(3, annotator="ann")
+    assert asking.ask(3, annotator="ann") == first
+    asking.tell(first[0], "same", annotator="ann")
+    assert asking.ask(3, annotator="ann")[:2] == first[1:]
+    assert asking.ask(2, annotator="ann") == first[1:]
+
+
+def test_released_questions_go_to_others() -> None:
+    asking = session()
+    (question,) = asking.ask(annotator="ann")
+    assert asking.ask(annotator="bob") != [question]
+    assert asking.release("ann").release("bob").ask(annotator="eve") == [question]
+
+
+def test_two_people_answer_each_question_if_wanted() -> None:
+    asking = session(annotators=2)
+    (question,) = asking.ask(annotator="ann")
+    assert asking.ask(annotator="bob") == [question]
+    assert asking.ask(annotator="eve") != [question]
+    asking.tell(question, "same", annotator="ann").tell(question, "different", annotator="bob")
+    assert [answer.value for answer in asking.answers] == [1, 0]
+
+
+def test_an_oracle_answers_as_each_person() -> None:
+    asking = session(annotators=["ann", "bob"]).run(oracle(annotators=["ann", "bob"]), 20)
+    by_question: dict[Any, set[str]] = {}
+    for answer in asking.answers:
+        by_question.setdefault(key_of(answer.question), set()).add(answer.annotator)
+    assert all(people == {"ann", "bob"} for people in by_question.values())
+    assert len(by_question) == 10
+
+
+def test_others_may_not_answer() -> None:
+    with pytest.raises(InvalidArgumentError, match="no annotator 'eve'"):
+        session(annotators=["ann", "bob"]).ask(annotator="eve")
+
+
+def test_too_few_oracles() -> None:
+    with pytest.raises(InvalidArgumentError, match="has only 1 annotators"):
+        session(annotators=3).run(oracle(), 5)
+
+
+class TestTell:
+    """What `tell` takes."""
+
+    def test_told_twice_is_told_once(self) -> None:
+        asking = session()
+        (question,) = asking.ask()
+        asking.tell(question, "same").tell(question, 1)
+        i, j = question.rows
+        asking.tell(Question("pair", (j, i)), "Same")
+        assert len(asking.log) == 1
+
+    def test_another_answer_replaces_the_first(self) -> None:
+        asking = session()
+        (question,) = asking.ask()
+        asking.tell(question, "same").tell(question, "different")
+        assert [answer.value for answer in asking.answers] == [0]
+        assert isinstance(asking.log[1], Retraction)
+        assert len(asking.log) == 3
+
+    def test_three_rows_in_another_order_mean_the_same(self) -> None:
+        asking = session()
+        asking.tell(Question("odd_one_out", (0, 8, 1)), "second")
+        asking.tell(Question("odd_one_out", (0, 1, 8)), "third")
+        assert len(asking.log) == 1
+
+    def test_answers_in_any_order_and_number(self) -> None:
+        asking = session()
+        questions = asking.ask(6)
+        asking.tell(reversed(oracle().answer_all(questions)))
+        assert [answer.question for answer in asking.answers] == questions[::-1]
+        assert all(answer.origin == "asked" for answer in asking.answers)
+
+    def test_an_answer_about_ids(self) -> None:
+        asking = session()
+        asking.tell(asking.question("item 03", "item 04"), "same", annotator="ann")
+        assert asking.answers[0].question.rows == (3, 4)
+        assert asking.answers[0].origin == "imported"
+
+    def test_unknown_id(self) -> None:
+        with pytest.raises(InvalidConstraintsError, match="no row with the id 'item 99'"):
+            session().question("item 99", "item 01")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("item 01", "same"), "session.question"),
+            ((("item 01", "item 02"), "same"), "session.question"),
+            ((Question("pair", (0, 1)),), "the answer is missing"),
+            (([Question("pair", (0, 1))],), "takes clew.Answer objects"),
+            ((Question("pair", (0, 1)), "maybe"), "unknown answer 'maybe'"),
+            ((Question("pair", (0, N)), "same"), "rows run from 0 to 23"),
+        ],
+    )
+    def test_mistakes(self, arguments: tuple[Any, ...], message: str) -> None:
+        asking = session()
+        with pytest.raises(clew.exceptions.ClewError, match=message):
+            asking.tell(*arguments)
+        assert asking.log == ()
+
+    def test_on_an_error_no_answer_is_taken(self) -> None:
+        asking = session()
+        good = Answer(Question("pair", (0, 1)), "same")
+        with pytest.raises(InvalidConstraintsError):
+            asking.tell([good, Answer(Question("pair", (0, N)), "same")])
+        assert asking.answers == ()
+
+    def test_a_late_answer_is_taken(self) -> None:
+        asking = session()
+        (question,) = asking.ask(annotator="ann")
+        asking.release("ann").ask(annotator="bob")
+        asking.tell(question, "same", annotator="bob").tell(question, "same", annotator="ann")
+        assert len(asking.answers) == 2
+
+    def test_only_dont_knows(self) -> None:
+        asking = session(strategy="guided", check_every=3)
+        asking.run(oracle(dont_know=1.0), 30)
+        result = asking.result()
+        assert result.quality_ is None
+        assert result.doubtful_ == ()
+        assert len({key_of(answer.question) for answer in asking.answers}) == 30
+
+    def test_contradictions_raise_no_error(self) -> None:
+        asking = session(strategy="guided", annotators=2)
+        asking.run(oracle(error=[0.0, 1.0], annotators=2), 40)
+        assert len(asking.result().labels_) == N
+
+
+def test_undo_asks_the_question_again() -> None:
+    asking = session()
+    asking.run(oracle(), 5)
+    before, (question,) = asking.labels(), asking.ask()
+    asking.tell(question, "different")
+    assert asking.undo() == Answer(question, "different", origin="asked")
+    assert asking.ask() == [question]
+    assert np.array_equal(asking.labels(), before)
+
+
+def test_undo_of_one_person() -> None:
+    asking = session()
+    for name in ("ann", "bob"):
+        asking.tell(asking.ask(annotator=name)[0], "same", annotator=name)
+    undone = asking.undo("ann")
+    assert undone is not None
+    assert undone.annotator == "ann"
+    assert asking.undo("ann") is None
+    assert [answer.annotator for answer in asking.answers] == ["bob"]
+
+
+def test_retract_one_answer() -> None:
+    asking = session().run(oracle(), 5)
+    question = asking.answers[2].question
+    asking.retract(question, annotator="0")
+    assert question not in [answer.question for answer in asking.answers]
+    with pytest.raises(InvalidArgumentError, match="has no answer of '0'"):
+        asking.retract(question, annotator="0")
+
+
+class TestChecks:
+    """Every so many questions one is drawn at random."""
+
+    def test_every_fifth_question_is_random(self) -> None:
+        asking = session(strategy="guided", check_every=5).run(oracle(), 25)
+        origins = [answer.origin for answer in asking.answers]
+        assert [at + 1 for at, origin in enumerate(origins) if origin == "random"] == [
+            5, 10, 15, 20, 25,
+        ]  # fmt: skip
+
+    def test_none(self) -> None:
+        asking = session(strategy="guided", check_every=None).run(oracle(), 40)
+        assert {answer.origin for answer in asking.answers} == {"asked"}
+
+    def test_checks_that_were_answered_elsewhere_count(self) -> None:
+        first = session(strategy="guided", check_every=4).run(oracle(), 32)
+        second = session(strategy="guided", check_every=4).tell(first.answers)
+        one, other = first.result().quality_, second.result().quality_
+        assert one is not None
+        assert one == other
+
+
+class TestData:
+    """What a session is started on."""
+
+    def test_integer_ids_are_not_rows(self) -> None:
+        found = session(ids=range(100, 100 + N))
+        (question,) = found.ask()
+        assert question.ids == tuple(100 + row for row in question.rows)
+        assert found.question(100, 123).rows == (0, 23)
+        with pytest.raises(InvalidConstraintsError, match="no row with the id 0"):
+            found.question(0, 1)
+
+    def test_ids_of_a_data_frame(self) -> None:
+        found = Session(pd.DataFrame(X, index=IDS), strategy="random")
+        assert found.ids == tuple(IDS)
+
+    def test_a_data_frame_with_gaps_and_words(self) -> None:
+        frame = pd.DataFrame({"size": X[:, 0], "color": np.where(Y == 0, "red", "blue")})
+        frame.loc[3, "size"] = np.nan
+        assert len(Session(frame, strategy="random").labels()) == N
+
+    def test_distances(self) -> None:
+        distances = np.abs(X[:, None, 0] - X[None, :, 0])
+        frame = pd.DataFrame(distances, index=IDS, columns=IDS)
+        one = Session(distances=frame, strategy="guided", random_state=0)
+        other = Session(distances=distances, strategy="guided", random_state=0)
+        assert one.ids == tuple(IDS)
+        assert one.ask(3) == other.ask(3)
+
+    def test_columns_of_distances_in_another_order(self) -> None:
+        distances = np.abs(X[:, None, 0] - X[None, :, 0])
+        frame = pd.DataFrame(distances, index=IDS, columns=IDS[::-1])
+        with pytest.raises(InvalidDataError, match="in the same order"):
+            Session(distances=frame)
+
+    @pytest.mark.parametrize("strategy", ["guided", "random", "most_probable", "uncertain"])
+    def test_items_alone_are_grouped_by_answers(self, strategy: str) -> None:
+        found = Session(items=IDS, strategy=strategy, random_state=0).run(oracle(), 150)
+        assert found.ids == tuple(IDS)
+        assert adjusted_rand_score(Y, found.labels()) == 1
+
+    def test_equal_rows(self) -> None:
+        found = Session(np.zeros((N, 2)), random_state=0).run(oracle(), 20)
+        assert len(found.result().labels_) == N
+
+    def test_distances_as_features_are_reported(self) -> None:
+        with pytest.warns(DistancesAsFeaturesWarning, match=r"Session\(distances=...\)"):
+            Session(np.abs(X[:, None, 0] - X[None, :, 0]), strategy="random")
+
+    @pytest.mark.parametrize(
+        ("data", "error", "message"),
+        [
+            ({}, InvalidArgumentError, "none of them"),
+            ({"X": X, "items": IDS}, InvalidArgumentError, "X and items"),
+            ({"X": X, "ids": IDS[:-1]}, InvalidConstraintsError, "23 ids"),
+            ({"X": X, "ids": [*IDS[:-1], IDS[0]]}, InvalidConstraintsError, "distinct"),
+            (
+                {"X": np.where(np.arange(2 * N).reshape(N, 2) == 7, np.nan, X)},
+                InvalidDataError,
+                "row 3, column 1",
+            ),
+            ({"X": X[:1]}, ValueError, "minimum of 2"),
+            ({"items": ["a"]}, InvalidDataError, "two items or more, got 1"),
+            ({"items": "abc"}, InvalidArgumentError, "sequence"),
+        ],
+    )
+    def test_mistakes(self, data: dict[str, Any], error: type[Exception], message: str) -> None:
+        with pytest.raises(error, match=message):
+            Session(**data)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "best"}, "strategy must be one of guided, random"),
+        ({"strategy": "min_max"}, "needs Session"),
+        ({"strategy": "cobras", "n_clusters": 3}, "takes no number of groups"),
+        ({"strategy": MostProbable(3), "n_clusters": 3}, r"MostProbable\(n_clusters=3\)"),
+        ({"strategy": "random", "kinds": ("triplet",)}, "asks about pairs only"),
+        ({"kinds": "pair"}, "kinds must be a list"),
+        ({"check_every": 1}, "check_every must be"),
+        ({"n_clusters": 0}, "n_clusters must be"),
+        ({"annotators": 0}, "annotators must be"),
+        ({"annotators": ["ann", "ann"]}, "distinct names"),
+    ],
+)
+def test_parameters_are_checked(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        session(**parameters)
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_every_strategy_by_name(strategy: str) -> None:
+    needs = strategy in ("active_spectral", "expected_change", "explore_consolidate", "min_max")
+    found = session(strategy=strategy, n_clusters=3 if needs else None).run(oracle(), 12)
+    result = found.result()
+    assert len(result.labels_) == len(result.confidence_) == N
+    assert ((result.confidence_ >= 0) & (result.confidence_ <= 1)).all()
+
+
+def test_a_strategy_object_is_copied() -> None:
+    mine = Guided(update_every=5, random_state=0)
+    found = session(strategy=mine).run(oracle(), 5)
+    assert not hasattr(mine, "n_samples_")
+    assert found.strategy.update_every == 5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda found: pickle.loads(pickle.dumps(found))])
+def test_a_copy_goes_on(copied: Any) -> None:
+    found = session().run(oracle(), 10)
+    other = copied(found)
+    assert other.ask(3) == found.ask(3)
+    other.tell(other.ask()[0], "same")
+    assert len(found.answers) == 10
+
+
+def test_a_session_is_readable() -> None:
+    assert repr(session()) == "Session(24 items, 0 answers, strategy=MostProbable)"
