@@ -1,7 +1,7 @@
 """Strategies by name, groups without answers, and the information limit: the rows of the tables."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.papers.active.problems import Floats, Ints, Part
@@ -22,8 +22,8 @@ class Method:
     trials: int = 5
     every: int = 5
     """Answers between two looks at the groups."""
-    budget: int = 3
-    """Answers for each row."""
+    budget: int = 3  # Answers for each row
+    batch: int = 5  # Questions between two updates
     package: str = ""  # Of other software
     uses_answers: bool = True
 
@@ -42,19 +42,22 @@ def _without_number(kind: Any) -> Callable[[int, int], Any]:
 
 
 GUIDED = Method("Guided", _without_number(questions.Guided))
+LARGE_BATCHES = replace(GUIDED, name="Guided, batches of 20", batch=20, every=20, trials=3)
 RANDOM = Method("RandomPairs", _with_number(questions.RandomPairs))
 MOST_PROBABLE = Method("MostProbable", _with_number(questions.MostProbable))
 MARGIN = Method("Margin", _without_number(questions.Margin), trials=3)
-EXPLORE = Method("ExploreConsolidate", _with_number(questions.ExploreConsolidate), every=10)
+EXPLORE = Method(
+    "ExploreConsolidate", _with_number(questions.ExploreConsolidate), every=10, trials=3
+)
 THESIS = Method("ExpectedChange", _with_number(questions.ExpectedChange))
 # It finds its super-instances again for each question, which takes seconds after many answers.
-COBRAS = Method("COBRAS", _without_number(questions.COBRAS), "2", trials=2, every=10, budget=1)
+COBRAS = Method("COBRAS", _without_number(questions.COBRAS), "2", trials=1, every=10, budget=1)
 SPECTRAL = Method("ActiveSpectral", _with_number(questions.ActiveSpectral), trials=3)
 OTHERS = (
     THESIS,
     MOST_PROBABLE,
     EXPLORE,
-    Method("MinMax", _with_number(questions.MinMax), every=10, trials=2),
+    Method("MinMax", _with_number(questions.MinMax), every=10, trials=1),
     Method("COBRA", lambda k, n: questions.COBRA(max(2, n // 3), metric=GIVEN)),
     COBRAS,
     SPECTRAL,
@@ -64,7 +67,7 @@ OTHERS = (
 )
 STRATEGIES = (GUIDED, *OTHERS, RANDOM)
 #: Of sets of a thousand rows, and where only recorded questions can be asked.
-FEW = (GUIDED, THESIS, MOST_PROBABLE, EXPLORE, COBRAS, MARGIN, RANDOM)
+FEW = (GUIDED, THESIS, MOST_PROBABLE, EXPLORE, MARGIN, RANDOM)
 REPLAYED = (GUIDED, MOST_PROBABLE, COBRAS, MARGIN, RANDOM)
 LIMIT = Method("information limit", uses_answers=False)
 
@@ -95,9 +98,9 @@ FIND: dict[str, Callable[[Part, int], Ints]] = {
 }  # fmt: skip
 STARTS = tuple(Method(name, version="2", uses_answers=False) for name in FIND)
 PEERS = tuple(
-    Method(f"{package} {name}", package=package, trials=trials)
-    for package, name, trials in (
-        ("cobras-ts", "COBRAS", 3), ("scikit-query", "FFQS", 1), ("scikit-query", "MinMax", 1),
-        ("active-semi-supervised-clustering", "ExploreConsolidate", 1),
+    Method(name, package=name.split()[0], trials=3 if name == "cobras-ts COBRAS" else 1)
+    for name in (
+        "cobras-ts COBRAS", "scikit-query FFQS", "scikit-query MinMax",
+        "active-semi-supervised-clustering ExploreConsolidate",
     )
 )  # fmt: skip

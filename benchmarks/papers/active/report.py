@@ -24,7 +24,7 @@ DRAWN = {
     m.RANDOM: pictures.GRAY,
 }  # fmt: skip
 LINES = dict(zip(m.STARTS, (":", "--", "-."), strict=True))
-ALL = (*m.STRATEGIES, *m.PEERS, *m.STARTS)
+ALL = (*m.STRATEGIES, m.LARGE_BATCHES, *m.PEERS, *m.STARTS)
 FORMS = {"to": ".0f", "qu": ".4f"}
 N_COLUMNS = 5
 
@@ -56,7 +56,7 @@ class ActiveReport:
             column = [row[i] for row in rows.values()]
             best = np.nanmax([sign_of(field) * each.mean for each in column] or [0.0])
             for text, each in zip(texts, column, strict=True):
-                is_best = sign_of(field) * each.mean == best
+                is_best = np.isfinite(best) and sign_of(field) * each.mean == best
                 text.append(f"**{text_of(each, field)}**" if is_best else text_of(each, field))
         parts = [[name, cell.name, field] for name, cell, field in columns]
         differ = [i for i in range(3) if len({part[i] for part in parts}) > 1] or [0]

@@ -20,7 +20,6 @@ from clew.oracles import Oracle, SimulatedOracle, ask_oracle
 LEVELS = (0.8, 0.9, 0.95, 1.0)
 #: Answers for each row: the budget, and where curves are stored.
 BUDGET, GRID = 3, np.linspace(0, 3, 31)
-BATCH = 5
 #: Don't-knows in a row after which a replay ends: few recorded questions are left.
 MOST_UNKNOWN = 2000
 #: Answers of people, same and different, by the true answer: DCRC's Table IV (b).
@@ -80,6 +79,7 @@ class ActiveStudy(Study):
         if name in MORE_CELLS_OF:
             found += [(method, cell) for method in m.STRATEGIES for cell in MORE_CELLS]
         if name not in data.LARGE:
+            found += [(m.LARGE_BATCHES, CELLS[0])]
             found += [(method, cell) for method in m.PEERS for cell in CELLS[:2]]
         return [*found, *((method, START) for method in (*m.STARTS, m.LIMIT))]
 
@@ -122,10 +122,10 @@ def curve(method: m.Method, part: data.Part, oracle: Oracle, seed: int) -> tuple
     strategy = method.started(part.D, part.n_classes, seed)
     points, spent, unknown = [(0, strategy.labels())], 0.0, 0
     most = min(method.budget * len(part.y), budget(part.y))
-    steps = ask_oracle(strategy, oracle, most, batch=BATCH)
+    steps = ask_oracle(strategy, oracle, most, batch=method.batch)
     for n, seconds in timed(steps):
         spent += seconds
-        unknown = 0 if n > points[-1][0] else unknown + BATCH
+        unknown = 0 if n > points[-1][0] else unknown + method.batch
         if n >= points[-1][0] + method.every or n >= most:
             points.append((n, strategy.labels()))
         if unknown >= MOST_UNKNOWN:
