@@ -51,8 +51,8 @@ def update_message(
     end: int,
     factors: AnswerFactors,
     damping: float,
-    cavity: NDArray[np.float64],
-    message: NDArray[np.float64],
+    cavity: NDArray[np.floating],
+    message: NDArray[np.floating],
 ) -> float:
     """Update the message of an answer to the row of one of its ends; return the largest change."""
     first, second = factors.first[end], factors.second[end]
@@ -80,7 +80,7 @@ def sum_messages(
     row: int,
     log_prior: NDArray[np.float64],
     factors: AnswerFactors,
-    message: NDArray[np.float64],
+    message: NDArray[np.floating],
     field: NDArray[np.float64],
 ) -> None:
     """Set `field`, of shape (n_groups,), to a row's log-prior plus all messages to the row."""
@@ -98,8 +98,8 @@ def propagate_beliefs(
     damping: float,
     max_sweeps: int,
     tol: float,
-    cavity: NDArray[np.float64],
-    message: NDArray[np.float64],
+    cavity: NDArray[np.floating],
+    message: NDArray[np.floating],
     q: NDArray[np.float64],
 ) -> int:
     """Pass messages between rows and answers, until they hardly change.
@@ -119,9 +119,9 @@ def propagate_beliefs(
         Maximum number of sweeps over all rows.
     tol : float
         The sweep in which no message changes by this much is the last.
-    cavity : ndarray of shape (n_ends, n_groups), float64 (INOUT)
+    cavity : ndarray of shape (n_ends, n_groups), float64 or float32 (INOUT)
         For each end, the probabilities of its row's groups without this answer.
-    message : ndarray of shape (n_ends, n_groups), float64 (INOUT)
+    message : ndarray of shape (n_ends, n_groups), float64 or float32 (INOUT)
         For each end, the message of the answer to its row: log-likelihoods of the row's groups.
     q : ndarray of shape (n_rows, n_groups), float64 (OUT)
         Probability of each group of each row; each row sums to 1.
@@ -160,7 +160,7 @@ def propagate_beliefs(
 
 @kernel
 def update_all_messages(
-    factors: AnswerFactors, cavity: NDArray[np.float64], message: NDArray[np.float64]
+    factors: AnswerFactors, cavity: NDArray[np.floating], message: NDArray[np.floating]
 ) -> None:
     """Compute the message of each answer to each of its rows, without damping.
 
@@ -168,9 +168,9 @@ def update_all_messages(
     ----------
     factors : AnswerFactors (IN)
         The answers.
-    cavity : ndarray of shape (n_ends, n_groups), float64 (IN)
+    cavity : ndarray of shape (n_ends, n_groups), float64 or float32 (IN)
         For each end, the probabilities of its row's groups.
-    message : ndarray of shape (n_ends, n_groups), float64 (OUT)
+    message : ndarray of shape (n_ends, n_groups), float64 or float32 (OUT)
         For each end, the message of the answer to its row: log-likelihoods of the row's groups.
     """
     for end in range(message.shape[0]):

@@ -105,8 +105,9 @@ class GuidedClustering(FittedGroups):
         read. Cut into `n_clusters_` groups it returns `labels_`; `scipy.cluster.hierarchy.fcluster`
         cuts it into other numbers of groups.
     error_rate_ : float
-        Estimated share of wrong answers, in [0, 1]. Answers about three rows count as the pairs
-        that they imply. NaN without answers.
+        Estimated share of wrong answers, in [0, 1]: the mean of the annotators' error rates, if
+        there are several annotators or most answers are forced choices between three rows; that of
+        the pairs that answers imply else. NaN without answers.
     error_interval_ : tuple of float
         Interval that holds the true share with probability 0.95.
     confusion_ : ConfusionMatrices

@@ -158,7 +158,9 @@ class Propagation:
         from_heads = np.ascontiguousarray(inverse[answers.heads])
         from_answers = answers.strength.astype(np.float32) @ inverse
         # LAPACK reads the transposes; the lower triangle of its result is the upper one here.
+        del inverse  # as large as the result
         found = ssyr2k(1.0, from_answers.T, from_heads.T, lower=True).T
+        del from_answers, from_heads
         weight, count = np.empty(n, np.float32), np.empty(n, np.int64)
         graph = (self.graph.indptr, self.graph.indices, self.graph.data)
         adjust(found, *graph, LEAST_AFFINITY, weight, count)

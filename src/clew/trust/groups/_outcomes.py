@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 #: Groups of rows, (m,), -1 for none; or probabilities of groups, (m, n_groups).
-Memberships = NDArray[np.int64] | NDArray[np.float64]
+Memberships = NDArray[np.int64] | NDArray[np.floating]
 
 #: Number of membership entries of the rows of questions that are gathered at once.
 MAX_ENTRIES = 500_000

@@ -114,6 +114,24 @@ def test_graded_answers_are_read_in_a_space():
     model = GuidedClustering(3, random_state=0).fit(np.eye(45), constraints=answers)
     assert model.regime_ == "answers"
     assert adjusted_rand_score(y, model.labels_) > 0.5
+    # Wrong are the answers that groups determine otherwise; "graded" is no excuse.
+    a, *others = model.labels_[answers.triplets.T]
+    is_like = np.stack(others) == a
+    is_determined = is_like[0] != is_like[1]
+    share = (is_like[1] != (answers.triplet_answers == 1))[is_determined].mean()
+    assert model.error_rate_ == pytest.approx(share, abs=0.05)
+    assert model.confusion_.error_rates_ == pytest.approx([model.error_rate_])
+
+
+def test_the_error_rate_of_several_people_with_graded_answers_is_the_mean_of_theirs():
+    _, answers = graded(0)
+    table = np.column_stack([answers.triplets, answers.triplet_answers])
+    named = Constraints(45, triplets=table, triplet_annotators=["ann", "ben"] * 2000)
+    model = GuidedClustering(3, random_state=0).fit(constraints=named)
+    assert model.error_rate_ == pytest.approx(model.confusion_.error_rates_.mean())
+    low, high = model.error_interval_
+    assert low <= model.error_rate_ <= high
+    assert f"Error rate of the answers: {model.error_rate_:.1%}" in model.summary()
 
 
 @pytest.mark.parametrize("X", [None, np.eye(200)], ids=["no features", "useless features"])

@@ -119,6 +119,10 @@ def test_matrices_recover_the_error_rates(scored):
     for name, rate in ANNOTATORS.items():
         assert rates[name] == pytest.approx(rate, abs=0.15)
     assert errors.confusion.of("swapped")["pair"][0].argmax() == 1
+    # As many answers of each.
+    assert errors.rate.rate == pytest.approx(errors.confusion.error_rates_.mean())
+    assert errors.rate.rate == pytest.approx(np.mean([*ANNOTATORS.values()]), abs=0.1)
+    assert errors.rate.interval[0] < errors.rate.rate < errors.rate.interval[1]
 
 
 def test_one_annotator_has_one_error_rate():

@@ -243,6 +243,8 @@ def _result(
     """Compute the fitted attributes."""
     labels, rate = found.rows.labels, found.errors.rate
     confusion = final_confusion(found.errors, found.answered, found.shared)
+    if len(confusion.annotators_) > 1:
+        rate = rate.over_annotators(confusion)
     return Result(
         labels=labels,
         probabilities=found.rows.as_sparse(),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import CODES, KINDS, Kind
-from clew.cluster.guided._refinement.refinement import TiedRows
+from clew.cluster.guided._refinement.refinement import TiedRows, first_cavities
 from clew.constraints import Constraints
 from clew.kernels.belief_propagation import propagate_beliefs, update_all_messages
 from clew.trust import ConfusionMatrices
@@ -60,13 +62,21 @@ def groups_of_answers(
     A. Decelle, F. Krzakala, C. Moore and L. Zdeborová, "Asymptotic analysis of the stochastic block
     model for modular networks and its algorithmic applications", Physical Review E 84, 2011.
     """
-    random = np.random.RandomState(seed)
-    shape = known.n_samples, n_clusters
-    starts = [random.dirichlet(np.ones(n_clusters), shape[0]) for _ in range(N_STARTS)]
-    if start is not None:
-        starts.append((1 - SURE) / n_clusters + SURE * np.eye(n_clusters)[start])
-    found = [_propagated(known, start) for start in starts]
+    starts = _starts(known.n_samples, n_clusters, seed, start)
+    # One after the other: the beliefs of all starts together would take much memory.
+    found = (_propagated(known, one) for one in starts)
     return max(found, key=lambda one: (len(np.unique(one[0].argmax(axis=1))), one[1]))[0]
+
+
+def _starts(
+    n: int, n_clusters: int, seed: int, given: NDArray[np.int64] | None
+) -> Iterator[Floats]:
+    """Draw probabilities of groups to start from, and make some of given groups."""
+    random = np.random.RandomState(seed)
+    for _ in range(N_STARTS):
+        yield random.dirichlet(np.ones(n_clusters), n)
+    if given is not None:
+        yield (1 - SURE) / n_clusters + SURE * np.eye(n_clusters)[given]
 
 
 def _propagated(known: Constraints, start: Floats) -> tuple[Floats, float]:
@@ -77,8 +87,8 @@ def _propagated(known: Constraints, start: Floats) -> tuple[Floats, float]:
     error = 2 * PRIOR_ERROR / (1 + PRIOR_ERROR)  # of three labels, one of which is don't-know
     confusion = ConfusionMatrices.uniform(error, known.annotators, constraints=known)
     tied = TiedRows(known, confusion)
-    q = start.copy()
-    cavities = q[tied.row_of_end]
+    q = start
+    cavities = first_cavities(q, tied)
     messages = np.zeros_like(cavities)
     update_all_messages(tied.ties, cavities, messages)
     for at in range(MAX_ROUNDS + 1):
@@ -95,7 +105,7 @@ def _propagated(known: Constraints, start: Floats) -> tuple[Floats, float]:
 
 
 def _expected(
-    known: Constraints, tied: TiedRows, confusion: ConfusionMatrices, cavities: Floats
+    known: Constraints, tied: TiedRows, confusion: ConfusionMatrices, cavities: NDArray[np.floating]
 ) -> tuple[dict[Kind, Floats], float]:
     """Count answers by outcome; and sum their log-likelihoods given all other answers."""
     counts = {

@@ -180,6 +180,13 @@ def answer_errors(
     Returns
     -------
     AnswerErrors
+
+    Notes
+    -----
+    The rate of a single annotator follows from the pairs that its answers imply. An answer that had
+    to be chosen though no group determines it is neither right nor wrong: if most answers were such
+    forced choices, and of several annotators, rates follow from confusion matrices, and the rate of
+    all answers is their mean.
     """
     if not folds:
         confusion = ConfusionMatrices.uniform(MIN_RATE, annotators or ("",))
@@ -191,6 +198,8 @@ def answer_errors(
     prior_error = 2 * error / (1 + error)  # of three labels, one of which is don't-know
     if len(known.annotators) < 2:
         confusion = ConfusionMatrices.uniform(prior_error, known.annotators, constraints=known)
+        if _are_forced_choices(known):
+            rate = rate.over_annotators(_confusion(held, ensemble, rate, prior_error))
         confusion.error_rates_ = np.full(len(known.annotators), rate.rate)
         confusion.error_intervals_ = np.tile(rate.interval, (len(known.annotators), 1))
         return AnswerErrors(rate, confusion)
@@ -198,7 +207,15 @@ def answer_errors(
     # Annotators who contradict each other make the clusterings look less accurate than they are.
     weights = _better_than_random(confusion, known)
     reweighted = _rate([weighted_by(part, weights) for part in held], ensemble)
-    return AnswerErrors(rate, _confusion(held, ensemble, reweighted, prior_error))
+    confusion = _confusion(held, ensemble, reweighted, prior_error)
+    return AnswerErrors(rate.over_annotators(confusion), confusion)
+
+
+def _are_forced_choices(known: Constraints) -> bool:
+    """Whether most answers are about three rows, and none of these is don't-know."""
+    forced = forced_choice_kinds(known)
+    weights = {table.kind: float(table.weights.sum()) for table in known.tables}
+    return 2 * sum(weights[kind] for kind in forced) > sum(weights.values())
 
 
 def _rate(held: Sequence[Constraints], ensemble: Associations) -> ErrorRate:

@@ -63,9 +63,10 @@ def consensus(
     Notes
     -----
     Normalized spectral clustering of the weighted co-association, the share of clusterings in
-    which two rows are together. The matrix is never formed: its leading eigenvectors follow from
-    those of a matrix of groups by groups, as in the bipartite graph of rows and groups. Time
-    O(n·g²) and memory O(n·g) for g groups in all clusterings together.
+    which two rows are together. Its leading eigenvectors follow from those of a matrix of groups by
+    groups, as in the bipartite graph of rows and groups; the matrix itself is formed only if there
+    are fewer rows than groups. Time O((n + g)·min(n, g)²) and memory O(n·p + min(n, g)²) for g
+    groups in p clusterings together.
 
     References
     ----------
@@ -172,8 +173,12 @@ def _embedding(
     )
     degree = members @ members.sum(axis=0)
     members = csr_array(members.multiply(1 / np.sqrt(degree)[:, None]))
-    value, vectors = np.linalg.eigh((members.T @ members).toarray())
-    kept = slice(-min(n_components, len(value)), None)
-    rows = members @ (vectors[:, kept] / np.sqrt(np.maximum(value[kept], LEAST)))
+    kept = slice(-min(n_components, *members.shape), None)
+    if members.shape[1] > n:
+        value, vectors = np.linalg.eigh((members @ members.T).toarray())
+        rows = vectors[:, kept] * (value[kept] > LEAST)
+    else:
+        value, vectors = np.linalg.eigh((members.T @ members).toarray())
+        rows = members @ (vectors[:, kept] / np.sqrt(np.maximum(value[kept], LEAST)))
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(length, LEAST))

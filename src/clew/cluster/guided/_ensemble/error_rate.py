@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import beta
 
-from clew.trust.groups.confusion import LEVEL
+from clew.trust.groups.confusion import LEVEL, ConfusionMatrices
 
 __all__ = ["ErrorRate", "ScoredAnswers", "error_rate"]
 
@@ -46,6 +46,26 @@ class ErrorRate(NamedTuple):
     def p_together(self, score: Floats) -> Floats:
         """Turn co-association of pairs into the probability that their rows share a group."""
         return np.asarray(expit(self.slope * log_odds(score) + self.intercept))
+
+    def over_annotators(self, confusion: ConfusionMatrices) -> Self:
+        """Replace the rate by the mean of the annotators' rates.
+
+        Parameters
+        ----------
+        confusion : ConfusionMatrices
+            Error rates of the annotators; each counts by the number of answers.
+
+        Returns
+        -------
+        ErrorRate
+            Its interval holds the previous one, and the mean of the annotators' intervals.
+        """
+        weights = np.maximum(confusion.n_answers_, TINY)
+        low, high = np.average(confusion.error_intervals_, axis=0, weights=weights)
+        return self._replace(
+            rate=float(np.average(confusion.error_rates_, weights=weights)),
+            interval=(min(self.interval[0], float(low)), max(self.interval[1], float(high))),
+        )
 
 
 class ScoredAnswers(NamedTuple):

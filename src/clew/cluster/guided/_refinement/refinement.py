@@ -21,13 +21,16 @@ from clew.trust.groups._outcomes import (
     informative_tables,
 )
 
-__all__ = ["TiedRows", "refine"]
+__all__ = ["TiedRows", "first_cavities", "refine"]
 
 Floats = NDArray[np.float64]
 
 START, FLOOR = 0.9, 0.03
 MAX_ROUNDS, MAX_SWEEPS = 8, 3
 DAMPING, SWEEP_TOL, TOL = 0.3, 0.01, 0.01
+#: More messages than this are kept in single precision: 4 MiB in place of 8, and as much again
+#: for the cavities that they follow from.
+MANY_MESSAGES = 2**20
 
 
 class TiedRows:
@@ -98,7 +101,7 @@ def refine(
         )
     q = np.full((n, n_clusters), (1 - START) / n_clusters)
     q[np.arange(n), group] += START
-    others = q[tied.row_of_end]
+    others = first_cavities(q, tied)
     messages = np.zeros_like(others)
     update_all_messages(tied.ties, others, messages)
     for _ in range(MAX_ROUNDS):
@@ -117,6 +120,12 @@ def refine(
         if np.abs(q - before).max() < TOL:
             break
     return q
+
+
+def first_cavities(q: Floats, tied: TiedRows) -> NDArray[np.floating]:
+    """Return the probabilities of each end's row, in single precision if they are many."""
+    is_large = len(tied.row_of_end) * q.shape[1] > MANY_MESSAGES
+    return q[tied.row_of_end].astype(np.float32 if is_large else np.float64)
 
 
 def _ties(
