@@ -158,3 +158,25 @@ def test_pairs_must_be_row_numbers(pairs):
 
 def test_an_empty_list_of_pairs_has_no_probabilities():
     assert Guided(random_state=0).start(X).probabilities([]).shape == (0,)
+
+
+def test_distances_that_say_nothing_leave_the_groups_to_the_answers():
+    n, classes = 24, np.arange(24) % 3
+    strategy = Guided(metric="precomputed", random_state=0).start(1 - np.eye(n))
+    ran(strategy, 4 * n, SimulatedOracle(classes, random_state=0), batch=4)
+    assert jaccard_score_pairs(classes, strategy.labels()) > 0.9
+
+
+def test_groups_are_found_at_every_size():
+    # Features of pairs are scaled to the size of groups, which is given or estimated.
+    near = random.normal(size=(3, 4))[np.arange(120) % 3] * 6 + random.normal(size=(120, 4))
+    for k in (None, 3):
+        labels = Guided(k, random_state=0).start(near).labels()
+        assert jaccard_score_pairs(np.arange(120) % 3, labels) > 0.9
+
+
+def test_a_row_that_fits_nowhere_takes_no_place_of_a_group():
+    near = random.normal(size=(3, 4))[np.arange(60) % 3] * 9 + random.normal(size=(60, 4))
+    near[0] += 40
+    labels = Guided(3, random_state=0).start(near).labels()
+    assert np.bincount(labels).min() > 10

@@ -58,7 +58,10 @@ class JaccardLabels(NamedTuple):
 
 
 def cut_at(
-    same: NDArray[np.float32], labels: NDArray[np.int64], n_clusters: int
+    same: NDArray[np.float32],
+    log_odds: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    n_clusters: int,
 ) -> NDArray[np.int64]:
     """Merge or split groups until there are as many as wanted.
 
@@ -66,6 +69,8 @@ def cut_at(
     ----------
     same : ndarray of shape (n_rows, n_rows), float32
         Probability that a pair is of one group.
+    log_odds : ndarray of shape (n_rows, n_rows), float32
+        Log-odds from features: they rank pairs that are probably not of one group.
     labels : ndarray of shape (n_rows,), int64
         Groups, which are merged, or split, as wholes.
     n_clusters : int
@@ -77,15 +82,18 @@ def cut_at(
 
     Notes
     -----
-    A cut of average linkage of ``1 - same``, in which distances within groups are divided by 1,000,
-    so that groups are complete before any two are merged.
+    A cut of Ward's linkage, which merges small groups first, so that a few rows that fit nowhere
+    do not take the place of a group. Distances within groups are divided by 1,000, so that groups
+    are complete before any two are merged.
     """
     n = len(labels)
     if labels.max() + 1 == n_clusters or n == 1:
         return labels
-    distance = 1.0 - same.astype(np.float64)
+    far = (log_odds.max() - log_odds.astype(np.float64)) / max(float(np.ptp(log_odds)), 1e-9)
+    distance = (1.0 - same) * (1 + far) / 2
     distance[labels[:, None] == labels[None, :]] *= WITHIN
-    tree = linkage(squareform(np.clip(distance, 0.0, 1.0), checks=False), "average")
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(np.clip(distance, 0.0, 1.0), checks=False), "ward")
     return fcluster(tree, n_clusters, "maxclust").astype(np.int64) - 1
 
 

@@ -16,8 +16,9 @@ from clew.kernels.partitions.greedy import greedy_merges
 from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._cores import core_features, cores
 from clew.questions.guided._error_rate import START_RATE, ErrorRate, error_rate
+from clew.questions.guided._group_size import feature_scale, rows_a_group
 from clew.questions.guided._labels import JaccardLabels
-from clew.questions.guided._pair_features import N_FEATURES, pair_features
+from clew.questions.guided._pair_features import N_DIMENSIONS, N_FEATURES, pair_features
 from clew.questions.guided._pair_log_odds import PairLogOdds
 from clew.questions.guided._posterior import (
     N_PARTITIONS,
@@ -35,11 +36,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Number of coordinates from which the ratio within groups is computed.
-N_DIMENSIONS = 30
+N_RATIO = 30
 #: Steps of sampling before the first question; after half of them the ratio within groups is
 #: fitted.
 BURN_IN = 8
-#: Average number of rows in the groups of the first covariance within groups.
+#: Average number of rows in the groups of the first covariance within groups, times the factor
+#: of the features.
 ROWS_A_GROUP = 8
 #: The ratio is refitted after answers of this share of the rows, and at least so many.
 RATIO_SHARE, RATIO_FEWEST = 0.25, 20
@@ -47,6 +49,8 @@ RATES = (0.005, 0.45)
 FIT_RATES = (0.01, 0.4)
 PROBABILITIES = (0.03, 0.97)
 OFFSET_LIMIT = 8.0
+#: Distances are equal if they differ by less, relative to the largest.
+EQUAL = 1e-9
 #: Predictions are clipped to at most this probability when the error rate is estimated.
 SUREST = 0.002
 
@@ -170,7 +174,9 @@ class Model(NamedTuple):
         return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def start_model(distances: Floats, coordinates: Floats, seed: int, n_jobs: int | None) -> Model:
+def start_model(
+    distances: Floats, coordinates: Floats, n_clusters: int | None, seed: int, n_jobs: int | None
+) -> Model:
     """Build the state before any answer.
 
     Parameters
@@ -179,6 +185,8 @@ def start_model(distances: Floats, coordinates: Floats, seed: int, n_jobs: int |
         Distances.
     coordinates : ndarray of shape (n_rows, n_dimensions)
         Coordinates with about these distances, by decreasing variance.
+    n_clusters : int or None
+        Number of groups, if it is known: features are scaled to the size of groups.
     seed : int
         Seed of k-means and of the sampled partitions.
     n_jobs : int or None
@@ -189,12 +197,16 @@ def start_model(distances: Floats, coordinates: Floats, seed: int, n_jobs: int |
     Model
     """
     n = len(distances)
-    deviation = coordinates.std(axis=0)
-    kept = coordinates[:, :N_DIMENSIONS][:, (deviation > 1e-6 * deviation.max())[:N_DIMENSIONS]]
-    pairs = Pairs(pair_features(distances, coordinates, seed), seed, n_jobs)
-    ward = fcluster(linkage(kept, "ward"), max(2, n // ROWS_A_GROUP), "maxclust") - 1
-    ratio = WithinRatio.start(np.ascontiguousarray(kept)).refitted(ward.astype(np.int64))
-    odds = PairLogOdds()
+    if _all_equal(distances):
+        features = np.zeros((n, n, N_FEATURES), np.float32)
+        features[:, :, 0] = 1.0
+        odds, ratio = PairLogOdds.without_features(), WithinRatio.start(np.zeros((n, 1)))
+    else:
+        ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
+        factor = feature_scale(rows_a_group(distances, ward, n_clusters))
+        features = pair_features(distances, coordinates, ward, factor, seed)
+        odds, ratio = PairLogOdds(), _start_ratio(coordinates, factor)
+    pairs = Pairs(features, seed, n_jobs)
     views = odds.views(pairs.features, ratio.values)
     start = greedy_merges(views.pairs, TOP_SHARE)
     start = np.unique(start, return_inverse=True)[1].astype(np.int64)
@@ -218,3 +230,19 @@ def start_model(distances: Floats, coordinates: Floats, seed: int, n_jobs: int |
     for _ in range(BURN_IN - BURN_IN // 2):
         model = model.stepped()
     return model
+
+
+def _all_equal(distances: Floats) -> bool:
+    """Whether all distances between two rows are the same: they say nothing of a pair."""
+    others = distances[~np.eye(len(distances), dtype=np.bool_)]
+    return len(others) > 2 and bool(np.ptp(others) <= EQUAL * others.max())
+
+
+def _start_ratio(coordinates: Floats, factor: float) -> WithinRatio:
+    """Fit the ratio within groups to groups of Ward's linkage that are smaller than expected."""
+    deviation = coordinates.std(axis=0)
+    kept = coordinates[:, :N_RATIO][:, (deviation > 1e-6 * deviation.max())[:N_RATIO]]
+    tree = linkage(kept, "ward")
+    n_groups = max(2, int(len(kept) / (ROWS_A_GROUP * factor)))
+    groups = fcluster(tree, n_groups, "maxclust") - 1
+    return WithinRatio.start(np.ascontiguousarray(kept)).refitted(groups.astype(np.int64))

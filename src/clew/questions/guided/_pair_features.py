@@ -9,7 +9,7 @@ from scipy.spatial.distance import squareform
 
 from clew.cluster._kmeans import kmeans
 
-__all__ = ["N_FEATURES", "START_WEIGHTS", "pair_features"]
+__all__ = ["N_DIMENSIONS", "N_FEATURES", "START_WEIGHTS", "pair_features"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -26,13 +26,15 @@ LEAST_SCALE = 1e-9
 #: Neighbors of a row in the graph of the diffusion, and its steps (a power of 2).
 GRAPH_NEIGHBORS = 12
 DIFFUSION_STEPS = 8
-#: Runs of k-means, with numbers of groups between n/40 and n/6.
+#: Runs of k-means, with numbers of groups between n/40 and n/6, divided by the factor.
 N_RUNS = 60
-#: Number of dimensions that k-means uses.
+#: Number of dimensions that k-means and Ward's linkage use.
 N_DIMENSIONS = 20
 
 
-def pair_features(distances: Floats, coordinates: Floats, random_state: int) -> Singles:
+def pair_features(
+    distances: Floats, coordinates: Floats, ward: Floats, factor: float, random_state: int
+) -> Singles:
     """Compute the features of all pairs.
 
     Parameters
@@ -41,6 +43,11 @@ def pair_features(distances: Floats, coordinates: Floats, random_state: int) -> 
         Distances, in any unit.
     coordinates : ndarray of shape (n_samples, n_dimensions)
         Coordinates with about these distances, by decreasing variance.
+    ward : ndarray of shape (n_samples - 1, 4)
+        Tree of Ward's linkage, as SciPy returns it.
+    factor : float
+        Ranks and sizes are divided by this, and k-means runs have fewer groups: 1 for groups of
+        about 12 rows, larger for larger groups.
     random_state : int
         Seed of k-means.
 
@@ -59,15 +66,15 @@ def pair_features(distances: Floats, coordinates: Floats, random_state: int) -> 
     scale = np.sort(distances, axis=1)[:, min(SCALE_NEIGHBOR, n - 1)]
     scale = np.maximum(scale, LEAST_SCALE * distances.max() or 1.0)
     squares = distances**2 / (scale[:, None] * scale[None, :])
-    log_ranks = np.log1p(ranks)
+    log_ranks, log_factor = np.log1p(ranks), np.log(factor)
     features[:, :, 0] = 1.0
     features[:, :, 1] = np.clip(np.log(squares + 1e-12), -3.0, 3.0)
-    features[:, :, 2] = (log_ranks + log_ranks.T) / 2 - 2.5
-    features[:, :, 3] = _co_association(coordinates[:, :N_DIMENSIONS], random_state)
+    features[:, :, 2] = (log_ranks + log_ranks.T) / 2 - 2.5 - log_factor
+    features[:, :, 3] = _co_association(coordinates[:, :N_DIMENSIONS], factor, random_state)
     features[:, :, 4] = _diffusion(squares, ranks)
     condensed = squareform(distances, checks=False)
-    features[:, :, 5] = _log_joint_size(linkage(coordinates[:, :N_DIMENSIONS], "ward")) - 3.0
-    features[:, :, 6] = _log_joint_size(linkage(condensed, "average")) - 3.0
+    features[:, :, 5] = _log_joint_size(ward) - 3.0 - log_factor
+    features[:, :, 6] = _log_joint_size(linkage(condensed, "average")) - 3.0 - log_factor
     features[np.arange(n), np.arange(n), 1:] = 0.0
     return features
 
@@ -83,10 +90,10 @@ def _ranks(distances: Floats) -> Floats:
     return ranks
 
 
-def _co_association(coordinates: Floats, random_state: int) -> Floats:
+def _co_association(coordinates: Floats, factor: float, random_state: int) -> Floats:
     """Log-odds of the share of k-means runs that put a pair into one group."""
     n = len(coordinates)
-    lowest, highest = max(3.0, n / 40), max(6.0, n / 6)
+    lowest, highest = max(3.0, n / 40 / factor), max(6.0, n / 6 / factor)
     numbers = np.round(np.exp(np.linspace(np.log(lowest), np.log(highest), N_RUNS))).astype(int)
     share = np.zeros((n, n), np.float32)
     random = np.random.RandomState(random_state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ STEP = 0.5
 LOW, HIGH = -5.0, 4.0
 BLOCK_LIMIT = 5.0
 NEWTON_STEPS = 8
+#: Intercepts where distances say nothing of a pair.
+FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT = -4.0, -1.5
 
 
 _N = len(START_WEIGHTS)
@@ -55,6 +57,15 @@ class PairLogOdds(NamedTuple):
     """Weights of the features, and of the ratio within groups."""
     block_weights: Floats = BLOCK_START
     """The same, then the weights of the log sizes of the smaller and the larger group."""
+    prior: Floats = START
+    block_prior: Floats = BLOCK_START
+
+    @classmethod
+    def without_features(cls) -> Self:
+        """Start where all pairs are alike: only the intercepts differ from 0."""
+        weights, block = np.zeros_like(START), np.zeros_like(BLOCK_START)
+        weights[0], block[0] = FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT
+        return cls(weights, block, weights, block)
 
     def views(self, features: Singles, ratio: Singles) -> Views:
         """Compute the log-odds of all pairs; zero on the diagonal.
@@ -102,15 +113,15 @@ class PairLogOdds(NamedTuple):
             same,
             error,
             self.block_weights,
-            BLOCK_START,
+            self.block_prior,
             BLOCK_PRECISION,
         )
         weights = robust_logistic(
-            features, asked.offsets, same, error, self.weights, START, PRECISION
+            features, asked.offsets, same, error, self.weights, self.prior, PRECISION
         )
-        return PairLogOdds(
-            self.weights + STEP * (weights - self.weights),
-            self.block_weights + STEP * (blocks - self.block_weights),
+        return self._replace(
+            weights=self.weights + STEP * (weights - self.weights),
+            block_weights=self.block_weights + STEP * (blocks - self.block_weights),
         )
 
 

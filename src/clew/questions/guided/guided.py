@@ -40,8 +40,8 @@ class Guided(Readings):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups that `labels` returns. None: as many as the answers and features support.
-        Questions do not depend on it.
+        Number of groups that `labels` returns; features of pairs are scaled to groups of that
+        mean size. None: as many as the answers and features support, and the size is estimated.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
     update_every : int or None, default=None
@@ -126,7 +126,9 @@ class Guided(Readings):
             space = FeatureSpace.fit(X, seed=self._seed).transform(X)
             distances = squareform(pdist(space))
             coordinates = DistanceSpace.fit(distances, seed=self._seed).transform(distances)
-        self._states = [([], start_model(distances, coordinates, self._seed, self.n_jobs))]
+        self._states = [
+            ([], start_model(distances, coordinates, self.n_clusters, self._seed, self.n_jobs))
+        ]
         low, high = UPDATE_BOUNDS
         share = int(UPDATE_SHARE * len(X))
         self._batch = self.update_every or min(max(low, share), high)
@@ -188,4 +190,4 @@ class Guided(Readings):
         model = self._states[-1][1]
         if self.n_clusters is None:
             return model.labels
-        return cut_at(model.same.labels, model.labels, self.n_clusters)
+        return cut_at(model.same.labels, model.views.pairs, model.labels, self.n_clusters)
