@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.papers.active.problems import Floats, Ints, Part
+from benchmarks.papers.active.problems import Ints, Part
+from benchmarks.study import methods as shared
 from benchmarks.study.log import seeded
 from benchmarks.study.methods import GIVEN
 from benchmarks.study.problems import classical_scaling
-from clew import cluster, questions, similarity
-from clew.questions import Strategy
+from clew import questions
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,11 @@ class Method:
     make: Callable[[int, int], Any] | None = None
     version: str = "1"
     trials: int = 5
-    every: int = 5
-    """Answers between two looks at the groups."""
+    every: int = 5  # Answers between two looks at the groups
     budget: int = 3  # Answers for each row
     batch: int = 5  # Questions between two updates
     package: str = ""  # Of other software
     uses_answers: bool = True
-
-    def started(self, D: Floats, n_clusters: int, seed: int) -> Strategy:
-        assert self.make is not None
-        strategy: Strategy = seeded(self.make(n_clusters, len(D)), seed)
-        return strategy.start(D)
 
 
 def _with_number(kind: Any) -> Callable[[int, int], Any]:
@@ -52,7 +46,6 @@ EXPLORE = Method(
 THESIS = Method("ExpectedChange", _with_number(questions.ExpectedChange))
 # It finds its super-instances again for each question, which takes seconds after many answers.
 COBRAS = Method("COBRAS", _without_number(questions.COBRAS), "2", trials=1, every=10, budget=1)
-SPECTRAL = Method("ActiveSpectral", _with_number(questions.ActiveSpectral), trials=3)
 OTHERS = (
     THESIS,
     MOST_PROBABLE,
@@ -60,7 +53,7 @@ OTHERS = (
     Method("MinMax", _with_number(questions.MinMax), every=10, trials=1),
     Method("COBRA", lambda k, n: questions.COBRA(max(2, n // 3), metric=GIVEN)),
     COBRAS,
-    SPECTRAL,
+    Method("ActiveSpectral", _with_number(questions.ActiveSpectral), trials=3),
     Method("CorrelationInformation", _with_number(questions.CorrelationInformation), trials=3),
     MARGIN,
     Method("Uncertain", _with_number(questions.Uncertain)),
@@ -70,33 +63,24 @@ STRATEGIES = (GUIDED, *OTHERS, RANDOM)
 FEW = (GUIDED, THESIS, MOST_PROBABLE, EXPLORE, MARGIN, RANDOM)
 REPLAYED = (GUIDED, MOST_PROBABLE, COBRAS, MARGIN, RANDOM)
 LIMIT = Method("information limit", uses_answers=False)
+#: Groups without answers, of distances or of a few coordinates; all are given their number.
+WITHOUT = {
+    "Ward": shared.Method("", "", "Ward of distances"),
+    "GuidedClustering": shared.Method("", "", "guided on distances"),
+    "ClustRF": shared.Method("", "", "spectral", "ClustRF"),
+}
+N_COORDINATES, N_TREES = 10, 200
+STARTS = tuple(Method(name, version="3", uses_answers=False) for name in WITHOUT)
 
 
-def ward(part: Part, seed: int) -> Ints:
-    """Ward's groups of the distances."""
-    model = cluster.ConstrainedLinkage(part.n_classes, linkage="ward", metric=GIVEN)
-    return model.fit(part.D).labels_
+def without_answers(name: str, part: Part, seed: int) -> Ints:
+    """Group rows by their distances alone."""
+    of = WITHOUT[name]
+    X = classical_scaling(part.D, min(N_COORDINATES, len(part.y) - 1)) if of.similarity else part.D
+    labels: Ints = seeded(of.model(part.n_classes, N_TREES), seed).fit(X).labels_
+    return labels
 
 
-def guided(part: Part, seed: int) -> Ints:
-    """Group by `GuidedClustering`."""
-    model = cluster.GuidedClustering(part.n_classes, metric=GIVEN, random_state=seed)
-    return model.fit(part.D).labels_
-
-
-def forest(part: Part, seed: int) -> Ints:
-    """Group the affinities of ClustRF, on coordinates that reproduce the distances."""
-    X = classical_scaling(part.D, min(N_COORDINATES, len(part.D) - 1))
-    learner = similarity.ClustRF(200, random_state=seed)
-    groups = cluster.SpectralClustering(part.n_classes, random_state=seed)
-    return cluster.SimilarityClustering(learner, groups).fit(X).labels_
-
-
-N_COORDINATES = 10
-FIND: dict[str, Callable[[Part, int], Ints]] = {
-    "Ward": ward, "GuidedClustering": guided, "ClustRF": forest,
-}  # fmt: skip
-STARTS = tuple(Method(name, version="2", uses_answers=False) for name in FIND)
 PEERS = tuple(
     Method(name, package=name.split()[0], trials=3 if name == "cobras-ts COBRAS" else 1)
     for name in (

@@ -1,6 +1,6 @@
 """The study: agreement of groups with the classes, by the number of answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from benchmarks.papers.active import problems as data
 from benchmarks.papers.active.limit import unknown_bits
 from benchmarks.papers.active.peers import curve_of_package
 from benchmarks.study.engine import Study, Task
-from benchmarks.study.log import seed_of
+from benchmarks.study.log import seed_of, seeded
 from benchmarks.study.problems import Ints, Problem
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import Oracle, SimulatedOracle, ask_oracle
@@ -20,8 +20,8 @@ from clew.oracles import Oracle, SimulatedOracle, ask_oracle
 LEVELS = (0.8, 0.9, 0.95, 1.0)
 #: Answers for each row: the budget, and where curves are stored.
 BUDGET, GRID = 3, np.linspace(0, 3, 31)
-#: Don't-knows in a row after which a replay ends: few recorded questions are left.
-MOST_UNKNOWN = 2000
+#: Don't-knows for each row after which a replay ends: most questions are not recorded.
+MOST_UNKNOWN = 20
 #: Answers of people, same and different, by the true answer: DCRC's Table IV (b).
 HUMAN = np.array([[42.5, 9.67], [10.83, 162.0]])
 
@@ -105,7 +105,7 @@ class ActiveStudy(Study):
         if method is m.LIMIT:
             return dict(zip(("bits", "learned_bits"), unknown_bits(*part), strict=True))
         if not method.uses_answers:
-            return scores(part.y, m.FIND[method.name](part, seed))
+            return scores(part.y, m.without_answers(method.name, part, seed))
         answers = oracle(part.y, seed)
         if method.package:
             points, seconds = curve_of_package(method.name, part, answers, budget(part.y), seed)
@@ -119,31 +119,25 @@ Points = list[tuple[int, Ints]]
 
 def curve(method: m.Method, part: data.Part, oracle: Oracle, seed: int) -> tuple[Points, float]:
     """Ask up to the budget; returns groups by number of answers, and CPU seconds a question."""
-    strategy = method.started(part.D, part.n_classes, seed)
-    points, spent, unknown = [(0, strategy.labels())], 0.0, 0
-    most = min(method.budget * len(part.y), budget(part.y))
-    steps = ask_oracle(strategy, oracle, most, batch=method.batch)
-    for n, seconds in timed(steps):
-        spent += seconds
-        unknown = 0 if n > points[-1][0] else unknown + method.batch
+    assert method.make is not None
+    rows = len(part.y)
+    strategy = seeded(method.make(part.n_classes, rows), seed).start(part.D)
+    points, spent, last, unknown = [(0, strategy.labels())], 0.0, 0, 0
+    most, start = min(method.budget * rows, budget(part.y)), process_time()
+    for n in ask_oracle(strategy, oracle, most, batch=method.batch):
+        spent += process_time() - start
+        unknown, last = unknown + method.batch - (n - last), n
         if n >= points[-1][0] + method.every or n >= most:
             points.append((n, strategy.labels()))
-        if unknown >= MOST_UNKNOWN:
+        if unknown >= MOST_UNKNOWN * rows:
             break
-    return points, spent / max(points[-1][0], 1)
+        start = process_time()
+    return points, spent / max(last, 1)
 
 
 def budget(y: Ints) -> int:
     """Return the largest number of answers."""
     return min(BUDGET * len(y), len(y) * (len(y) - 1) // 2)
-
-
-def timed(steps: Iterator[int]) -> Iterator[tuple[int, float]]:
-    """Add the CPU seconds of each step."""
-    start = process_time()
-    for n in steps:
-        yield n, process_time() - start
-        start = process_time()
 
 
 def scores(y: Ints, labels: Ints) -> dict[str, float]:
@@ -160,16 +154,13 @@ def summary(points: Points, y: Ints, budget: int = BUDGET) -> dict[str, Any]:
     found: dict[str, Any] = {
         "curve": jcc[at].round(3).tolist(),
         "ari_curve": ari[at[::5]].round(3).tolist(),
+        "ari": float(ari[-1]),
         "fall": float((np.maximum.accumulate(jcc) - jcc).max()),
     }
     for level in LEVELS:
-        reached = np.flatnonzero(jcc >= level - 1e-9)
-        found[f"to {level}"] = float(n[reached[0]]) if len(reached) else np.inf
-    return (
-        found
-        | {"ari": float(ari[-1])}
-        | {f"at {k}N": float(jcc[at[10 * k]]) for k in range(budget + 1)}
-    )
+        reached = n[jcc >= level - 1e-9]
+        found[f"to {level}"] = float(reached[0]) if len(reached) else np.inf
+    return found | {f"at {k}N": float(jcc[at[10 * k]]) for k in range(budget + 1)}
 
 
 QUICK = replace(
