@@ -141,6 +141,14 @@ def test_answers_of_weight_0_are_ignored():
         np.testing.assert_array_equal(plain, other)
 
 
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+def test_answers_of_weight_0_among_others_are_ignored(kind):
+    more = Constraints.from_pairs(**{kind: [(0, 89)] * 5}, n_samples=len(X), weights=0.0)
+    expected = coprf(trust=None).fit(X, constraints=ANSWERS).affinity_matrix_
+    found = coprf(trust=None).fit(X, constraints=ANSWERS + more).affinity_matrix_
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_answers_of_larger_weight_hold_more_often():
     few = ANSWERS.select(pairs=ANSWERS.is_cannot_link)
     counts = [

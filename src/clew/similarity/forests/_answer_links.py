@@ -82,10 +82,12 @@ def likely_right(known: Constraints, weights: AnswerWeights) -> Constraints:
 
 
 def soft_links(known: Constraints, weights: AnswerWeights) -> Links:
-    """Make a weighted link of each answer."""
-    must, cannot = known.is_must_link, known.is_cannot_link
+    """Make a weighted link of each answer of positive weight."""
+    # Links of weight 0 would change which links a tree draws.
+    counts = weights.weight > 0
+    must, cannot = known.is_must_link & counts, known.is_cannot_link & counts
     weight = np.concatenate([weights.weight[must], weights.weight[cannot]])
-    return links_of(known.must_link, known.cannot_link, weight)
+    return links_of(known.pairs[must], known.pairs[cannot], weight)
 
 
 def hard_links(known: Constraints, weights: AnswerWeights, seed: int) -> Links:
