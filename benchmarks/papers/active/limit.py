@@ -10,12 +10,12 @@ from clew.questions.guided._pair_features import START_WEIGHTS, pair_features
 N_COORDINATES, N_FOLDS = 30, 5
 #: Scale of the start weights, and weights of the mean and the maximum over the rows of a group.
 FACTOR, OF_MEAN, OF_MAX = 2.0, 0.65, 0.35
-#: Of the squared weights that are learned, for standardized features.
+#: Penalty of the squared weights that are learned, for standardized features.
 PENALTY = 1.0
 
 
 def unknown_bits(D: Floats, y: Ints) -> tuple[float, float]:
-    """Return the bits that features leave unknown of the group of a row, if all others are known.
+    """Return the entropy of a row's group in bits, given the features and all other groups.
 
     Each row is compared with the other rows of every true group: the posterior of its group is a
     softmax of scores of the pair features of `questions.Guided`, and the mean of -log2 of the

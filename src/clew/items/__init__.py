@@ -1,4 +1,4 @@
-"""Items that are no rows of numbers: folders of images and lines of text, with their features."""
+"""Items other than rows of numbers: folders of images and lines of text, with their features."""
 
 from clew.items._descriptors import image_features
 from clew.items._open import open_image

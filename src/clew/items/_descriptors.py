@@ -1,4 +1,4 @@
-"""What an image looks like, in numbers: shapes, colors and texture, without a trained network."""
+"""Features of an image: shapes, colors and texture, without a trained network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Descriptor", "describe", "image_features", "joined"]
 #: Images are described at this size; cells of 8 pixels for shapes, 4 × 4 parts for the rest.
 SIDE, CELL, N_PARTS = 48, 8, 4
 N_ORIENTATIONS = 9
-#: Shades of local binary patterns with 8 neighbors that are told apart.
+#: Number of kinds of local binary patterns with 8 neighbors.
 N_PATTERNS = 10
 #: Root mean square of each part of the features, over all images.
 SHAPES, COLORS, LIGHT, TEXTURE = 1.0, 0.7, 0.25, 0.5

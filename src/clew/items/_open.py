@@ -79,7 +79,7 @@ def open_image(path: str | os.PathLike[str], longest: int | None = None) -> Imag
     from PIL import ImageOps, UnidentifiedImageError
 
     with warnings.catch_warnings():
-        # Of damaged metadata, and of half of Pillow's limit of pixels.
+        # Warnings about damaged metadata, and from half of Pillow's limit of pixels on.
         warnings.simplefilter("ignore")
         try:
             with open(path, "rb") as file, image_module.open(file, formats=_formats()) as stored:

@@ -1,4 +1,4 @@
-"""What a strategy knows of pairs, as probabilities."""
+"""Probabilities of pairs, from a strategy or from its groups."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["Evidence", "evidence_of", "near_pairs"]
 
 Singles = NDArray[np.float32]
 
-#: For strategies without probabilities: that a row and one of its nearest rows are the same, that
-#: others are, and how many are the nearest.
+#: For strategies without probabilities: the probability of a row and one of its nearest rows, that
+#: of other pairs, and the number of nearest rows.
 P_NEAR, P_FAR, N_NEAR = 0.25, 0.0, 10
 #: For these strategies, the probability that a pair within a group is the same.
 P_WITHIN = 0.8

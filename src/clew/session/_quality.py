@@ -20,7 +20,7 @@ LEVEL = 0.95
 
 
 class Estimate(NamedTuple):
-    """A number with the interval that holds it with probability 0.95."""
+    """An estimate with its 95 % interval."""
 
     value: float
     low: float
@@ -34,11 +34,11 @@ class Quality(NamedTuple):
     """Agreement of the pairs within groups with the pairs that people call the same."""
 
     jaccard: Estimate
-    """Pairs that are both, as a share of pairs that are either."""
+    """Jaccard index of the pairs within groups and the pairs that people call the same."""
     precision: Estimate
     """Share of pairs within groups that are the same."""
     recall: Estimate
-    """Share of pairs that are the same that lie within groups."""
+    """Share of the pairs that people call the same that are within groups."""
     n_checks: int
     """Number of answered checks."""
 

@@ -1,4 +1,4 @@
-"""Which questions are with whom: each goes to as many people as wanted, and to nobody twice."""
+"""Who answers which question: each goes to as many people as wanted, and to nobody twice."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ class Remaining(NamedTuple):
 
     median: int
     low: int
-    """It is more with probability 0.9."""
+    """Lower bound: the number is larger with probability 0.9."""
     high: int
-    """It is less with probability 0.9."""
+    """Upper bound: the number is smaller with probability 0.9."""
 
     def __str__(self) -> str:
         return f"about {self.median} more ({self.low}-{self.high})"

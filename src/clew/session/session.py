@@ -29,8 +29,8 @@ class Session:
     """Questions to people, their answers, and the groups so far.
 
     `ask` returns the questions that are worth asking next, `tell` takes the answers, and `result`
-    says which groups there are, how good they are, which answers look wrong and how many questions
-    are left. People may answer in any order, several at once, and take answers back.
+    returns the groups, an estimate of their quality, the answers that look wrong and the number of
+    questions that are left. People may answer in any order, several at once, and take answers back.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Session:
     ) -> Self:
         """Take an answer, to a question that was asked or to any other.
 
-        An answer that was told before changes nothing. Another answer of the same person to the
+        An answer that was given before has no effect. Another answer of the same person to the
         same question replaces the first one, which is taken back in the log. Contradictions raise
         no error: they are weighed.
 

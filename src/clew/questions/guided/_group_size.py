@@ -1,4 +1,4 @@
-"""How many rows a group has, before any answer."""
+"""Estimate of the number of rows in a group, before any answer."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ __all__ = ["feature_scale", "rows_a_group"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Rows in a group where nothing else is known: of 250 rows or fewer; it grows with their root.
+#: Typical number of rows in a group, of up to so many rows; above, it grows with the root of the
+#: number of rows.
 TYPICAL_ROWS, TYPICAL_OF = 12.0, 250.0
 #: Loss of silhouette for each squared factor e between a number of groups and the typical one.
 PENALTY = 0.06
 N_CUTS = 24
 #: Features of pairs suit groups of up to this many rows; for larger ones they are scaled.
 LARGEST_UNSCALED = 20.0
-#: Beyond this factor no pair seems near.
+#: Largest factor: with a larger one, no pair would seem near.
 LARGEST_FACTOR = 3.0
 
 

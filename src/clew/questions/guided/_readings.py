@@ -1,4 +1,4 @@
-"""What `Guided` knows: probabilities of pairs, doubtful answers, error rates, expected quality."""
+"""Readings of `Guided`: probabilities of pairs, doubtful answers, error rates, expected quality."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Readings(Strategy):
     """The public methods of `Guided` that read its model, as of the last update of the model."""
 
     _states: list[tuple[list[Answer], Model]]
-    """Answers that a state of the model knows, and the state; the last one is the present one."""
+    """Answers, and the state of the model after them; the last one is the present one."""
     _codes: dict[str, int]
     _given: list[Answer]
 
