@@ -63,8 +63,7 @@ print(f"adjusted Rand index {adjusted_rand_score(y, model.labels_):.2f}")
 print(model.summary().splitlines()[-1])
 
 # %%
-# Classical multidimensional scaling draws the words: the first two of the
-# coordinates that members with vectors read.
+# A map of the words, by classical multidimensional scaling in two dimensions.
 x1, x2 = DistanceSpace.fit(D).transform(D)[:, :2].T
 fig, panel = plt.subplots(figsize=(7, 5), layout="constrained")
 panel.scatter(x1, x2, c=model.labels_, cmap="tab10", s=15)

@@ -37,5 +37,5 @@ def test_tables_report_and_explanation(X, here, answers):
     assert found.chain == (0, 1, 2)
     assert found.are_together
     assert found.neighbors[0]
-    told = CliRunner().invoke(main, ["explain", "r.npz", "0", "15"], prog_name="clew")
-    assert "are apart" in told.stdout
+    explained = CliRunner().invoke(main, ["explain", "r.npz", "0", "15"], prog_name="clew")
+    assert "are apart" in explained.stdout

@@ -12,7 +12,7 @@ from clew.questions._changes import N_SLOTS, Changes
 
 
 def problem(seed, largest):
-    """A state with ties, and in turns dead ends, few must-link groups or any answers."""
+    """Draw a state with ties; by `seed` with all answers, cannot-links only or must-links only."""
     random = np.random.RandomState(seed)
     n = random.randint(4, largest + 1)
     n_clusters = random.randint(1, min(n, 10))

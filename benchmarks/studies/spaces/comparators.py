@@ -16,7 +16,7 @@ from clew.similarity.ordinal._model import PAIR_OF_ANSWER
 from clew.similarity.ordinal._response import Response, squared_distances
 
 SCRIPT = Path(__file__).with_name("_in_environment.py")
-#: The dissimilarity of each method at squared distances, and what it adds to them.
+#: The dissimilarity of each method, from squared distances and the number of components.
 FORMS: dict[str, Callable[[Floats, int], Floats]] = {
     "TSTE": lambda squared, d: np.log1p(squared / max(d - 1, 1)),
     "CKL": lambda squared, d: np.log(0.05 + squared),

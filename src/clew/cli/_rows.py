@@ -1,4 +1,4 @@
-"""The rows to group: features or distances, as the options say, or as the person answers."""
+"""The rows to group: features or distances; the person is asked if options leave this open."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ LOOK = "is square and symmetric, with zeros on its diagonal"
 def read_rows(job: Source, words: Words) -> Items:
     """Read features or distances from a file, or images from a folder.
 
-    If a file that seems to hold distances is not said to, the person is asked; without a terminal
-    to ask on it is refused.
+    If a file seems to hold distances and no option says whether it does, the person is asked;
+    without a terminal, the file is refused.
 
     Raises
     ------

@@ -15,7 +15,7 @@ def bound(known: Constraints) -> tuple[set[tuple[int, ...]], int]:
 
 
 def test_a_sample_of_many_entailed_pairs_binds_no_given_pair_again() -> None:
-    # A chain of 400 rows, and one of 50 that a cannot-link keeps from it: 101,025 pairs entailed.
+    # Two chains, of 400 and 50 rows, with a cannot-link between them: 101,025 entailed pairs.
     chain = [(k, k + 1) for k in range(399)] + [(k, k + 1) for k in range(400, 449)]
     # Answers may be repeated, in either order.
     known = Constraints.from_pairs(

@@ -116,7 +116,7 @@ def _nearest_centers(centers: Index, nearest: Index, apart: Floats, n: int) -> I
 
 
 def _fill(distances: RowDistances, chosen: Index, n_listed: int, n_jobs: int | None) -> None:
-    """Fill subclusters that lack rows with the nearest rows that are in none, center by center."""
+    """Fill subclusters that lack rows with the nearest rows that are in no subcluster."""
     is_used = np.zeros(distances.n_samples, np.bool_)
     is_used[chosen[chosen >= 0]] = True
     short = np.flatnonzero((chosen < 0).any(axis=1))

@@ -1,4 +1,4 @@
-"""Guided clustering by anchors: what `GuidedClustering.fit` does for many rows."""
+"""Guided clustering by anchors, which `GuidedClustering.fit` uses for many rows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Anchored(NamedTuple):
     links: Links
     """Anchors of the fitted rows."""
     result: Result
-    """What the fit found about the rows."""
+    """Groups of the rows, errors and scores."""
 
     def predict(self, X: Any, n_jobs: int | None = None) -> csr_array:
         """Predict the probabilities of groups from the features.
