@@ -8,7 +8,7 @@ from tests.reference import subclusters as reference
 
 from clew.kernels.nearest_rows import keep_nearest
 from clew.kernels.shared_rows import count_shared, index_lists, mean_log_jaccard
-from clew.kernels.subclusters import swap_best, swap_eagerly
+from clew.kernels.subclusters import swap_best, swap_eagerly, swap_for_silhouette
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -79,3 +79,36 @@ def test_the_number_of_swaps_is_limited():
     for swap in (swap_best, swap_eagerly):
         assert swap(own, pair, np.zeros((0, 0), np.bool_), centers, 1e-9, 0) == 0
     np.testing.assert_array_equal(centers, first)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.1])
+def test_no_swap_raises_the_silhouettes_further(weight):
+    random = np.random.RandomState(3)
+    points = random.normal(size=(14, 2))
+    apart = np.linalg.norm(points[:, None] - points, axis=2).astype(np.float32)
+    own, pair, *_ = problem(3)
+    within = random.uniform(0.1, 0.5, 14)
+
+    def score(centers):
+        gaps = reference.silhouettes(within.tolist(), apart.tolist(), centers)
+        return gaps - weight * reference.cost(own.tolist(), pair.tolist(), centers)
+
+    first = [0, 1, 2, 3]
+    centers = np.array(first)
+    assert swap_for_silhouette(own, pair, apart, within, weight, centers, 1e-9, 400) > 0
+    found = centers.tolist()
+    assert len(set(found)) == 4
+    assert score(found) > score(first)
+    for at, new in reference.valid_swaps([], found, 14):
+        assert score([*found[:at], new, *found[at + 1 :]]) <= score(found) + 1e-6
+
+
+def test_silhouettes_of_one_center_and_of_equal_rows():
+    own, pair = np.arange(3.0), np.zeros((3, 3), np.float32)
+    same = np.zeros((3, 3), np.float32)
+    centers = np.array([2])
+    swap_for_silhouette(own, pair, same, np.zeros(3), 0.1, centers, 1e-9, 40)
+    assert centers.tolist() == [0]  # the lowest cost
+    centers = np.array([2, 1])
+    swap_for_silhouette(own, pair, same, np.zeros(3), 0.1, centers, 1e-9, 80)
+    assert sorted(centers.tolist()) == [0, 1]

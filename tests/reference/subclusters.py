@@ -38,6 +38,15 @@ def cost(own, pair, centers):
     return sum(own[c] for c in centers) + together
 
 
+def silhouettes(within, apart, centers):
+    """Sum the silhouettes of centers: mean distance within, and distance of the nearest center."""
+    total = 0.0
+    for center in centers:
+        between = min(apart[center][other] for other in centers if other != center)
+        total += (between - within[center]) / max(between, within[center])
+    return total
+
+
 def n_overlaps(overlap, center, centers):
     """Count the other centers whose subclusters share rows with that of a candidate."""
     return sum(overlap[center][c] for c in centers if c != center)

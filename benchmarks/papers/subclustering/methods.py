@@ -118,11 +118,12 @@ def exact(**settings: object) -> Find:
 
 
 PAPER = {"overlap": "rule", "swaps": "best", "members": "nearest", "n_init": 1}
-AUTO = Method("Subclustering", subclusters)
+AUTO = Method("Subclustering", subclusters, version="2")
 SHARED = Method("shared", exact(overlap="shared"))
 PENALTY = Method("penalty", exact(overlap="penalty"))
 RULE = Method("rule", exact(overlap="rule"))
 BOTH = Method("both", exact(overlap="both"))
+SILHOUETTE = Method("silhouette", exact(overlap="silhouette"))
 PENALTY_1 = Method("penalty, scale 1", exact(overlap="penalty", scale=1.0))
 RULE_1 = Method("rule, scale 1", exact(overlap="rule", scale=1.0))
 THESIS = Method("thesis", exact(**PAPER))
@@ -132,7 +133,7 @@ LLOYD = Method("k-medoids baseline", of_lloyd_medoids)
 SPECTRAL = Method("normalized cut", of_spectral_groups)
 FASTER_PAM = Method("FasterPAM", partial(of_medoids, model=KMedoids(n_init=1)))
 FAST_PAM = Method("FastPAM", partial(of_medoids, model=FastPAM()))
-OURS = (AUTO, SHARED, PENALTY, BOTH, RULE, PENALTY_1, RULE_1, THESIS, THESIS_1)
+OURS = (AUTO, SHARED, PENALTY, BOTH, SILHOUETTE, RULE, PENALTY_1, RULE_1, THESIS, THESIS_1)
 OTHERS = (BUBBLES, LLOYD, FASTER_PAM, FAST_PAM, SPECTRAL)
 
 

@@ -42,7 +42,7 @@ class SubclusteringReport:
     def claims(self) -> Iterator[Claim]:
         ours = partial(self.value, method=m.AUTO)
         for title, methods in (("every comparator", m.OTHERS), ("the thesis", m.OURS[-2:]),
-                               ("rule and penalty, both scales", m.OURS[2:7])):  # fmt: skip
+                               ("rule and penalty, both scales", m.OURS[2:8])):  # fmt: skip
             others = {of.name: partial(self.value, method=of) for of in methods}
             yield Claim(f"above {title}", ours, others, self.sets)
 

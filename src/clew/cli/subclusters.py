@@ -76,11 +76,12 @@ class Shape(click.ParamType[tuple[int, int]]):
 )
 @click.option(
     "--overlap",
-    type=click.Choice(["auto", "shared", "penalty", "both", "rule"]),
+    type=click.Choice(["auto", "shared", "penalty", "both", "silhouette", "rule"]),
     default="auto",
     show_default=True,
     help="What keeps two subclusters from showing the same group: the rows that wide neighborhoods "
-    "share, a penalty for common rows, both, or the thesis' rule. auto tries the first three.",
+    "share, a penalty for common rows, both, both and then wider gaps between centers, or the "
+    "thesis' rule. auto tries the first four.",
 )
 @distance_options
 @table_options

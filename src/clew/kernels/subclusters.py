@@ -1,4 +1,4 @@
-"""Swaps of subcluster centers: eager ones, and the best one of all."""
+"""Swaps of subcluster centers: eager ones, the best one of all, and for wider gaps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["swap_best", "swap_eagerly"]
+__all__ = ["swap_best", "swap_eagerly", "swap_for_silhouette"]
 
 
 @kernel
@@ -99,6 +99,108 @@ def swap_best(
         _swap(pair, overlap, load, n_overlaps, is_center, centers, best_at, best)
         n_swaps += 1
     return n_swaps
+
+
+@kernel
+def swap_for_silhouette(
+    own: NDArray[np.float64],
+    pair: NDArray[np.float32],
+    apart: NDArray[np.float32],
+    within: NDArray[np.float64],
+    weight: float,
+    centers: NDArray[np.int64],
+    tolerance: float,
+    max_looks: int,
+) -> int:
+    """Swap centers in turn to raise the sum of their silhouettes less `weight` times the cost.
+
+    The silhouette of a center compares `within` with the distance from the nearest other center.
+
+    Parameters
+    ----------
+    own, pair
+        The cost, as `swap_eagerly` takes it.
+    apart : ndarray of shape (n_candidates, n_candidates), float32 (IN)
+        Distances between candidates.
+    within : ndarray of shape (n_candidates,), float64 (IN)
+        Mean distance of each candidate from the rows of its subcluster, in the same unit.
+    weight : float
+        Weight of the cost.
+    centers : ndarray of shape (n_clusters,), int64 (INOUT)
+        Candidates, all different.
+    tolerance : float
+        Only swaps that gain more than this are made.
+    max_looks : int
+        Number of centers that are looked at, one after the other, after which the search ends.
+
+    Returns
+    -------
+    int
+        Number of swaps.
+
+    Notes
+    -----
+    Time O(n_clusters·n_candidates) for each center that is looked at.
+    """
+    load, _, is_center = _loads(pair, np.zeros((0, 0), np.bool_), centers)
+    score, nearest = np.empty(len(own)), np.empty(len(own), np.float32)
+    n_swaps, n_kept, looks = 0, 0, 0
+    while n_kept < len(centers) and looks < max_looks:
+        at = looks % len(centers)
+        old = centers[at]
+        _silhouettes(apart, within, centers, at, score, nearest)
+        best, highest = old, score[old] - weight * (own[old] + load[old]) + tolerance
+        for i in range(len(own)):
+            gain = score[i] - weight * (own[i] + load[i] - pair[old, i])
+            if gain > highest and not is_center[i]:
+                best, highest = i, gain
+        n_kept += 1
+        if best != old:
+            _swap(pair, np.zeros((0, 0), np.bool_), load, np.zeros(0, np.int64), is_center,
+                  centers, at, best)  # fmt: skip
+            n_swaps += 1
+            n_kept = 0
+        looks += 1
+    return n_swaps
+
+
+@kernel
+def _silhouettes(
+    apart: NDArray[np.float32],
+    within: NDArray[np.float64],
+    centers: NDArray[np.int64],
+    at: int,
+    score: NDArray[np.float64],
+    nearest: NDArray[np.float32],
+) -> None:
+    """Sum the silhouettes of all centers, for each candidate in place of the center `at`."""
+    score[:] = 0.0
+    nearest[:] = np.inf
+    for k in range(len(centers)):
+        if k == at:
+            continue
+        center, limit = centers[k], np.float32(np.inf)
+        for other in range(len(centers)):
+            if other not in (k, at):
+                limit = min(limit, apart[center, centers[other]])
+        alone = _silhouette(within[center], limit)
+        for i in range(len(score)):
+            gap = apart[center, i]
+            nearest[i] = min(nearest[i], gap)
+            score[i] += _silhouette(within[center], gap) if gap < limit else alone
+    for i in range(len(score)):
+        score[i] += _silhouette(within[i], nearest[i])
+
+
+@kernel
+def _silhouette(within: float, between: float) -> float:
+    """Return the silhouette of two mean distances."""
+    larger = max(within, between)
+    if larger == 0.0:
+        return 0.0
+    if larger == np.inf:
+        return 1.0
+    return (between - within) / larger
 
 
 @kernel

@@ -9,7 +9,8 @@ from sklearn.datasets import load_digits, make_blobs
 from tests.reference import subclusters as reference
 
 from clew.cluster import Subclustering, purest_examples
-from clew.cluster.medoids import _nearest, subclustering
+from clew.cluster.medoids import _nearest, _subcluster_choice, subclustering
+from clew.cluster.medoids._subcluster_costs import Setting
 from clew.exceptions import (
     FewerGroupsWarning,
     InvalidDataError,
@@ -20,7 +21,7 @@ from clew.metrics import subclustering_jaccard
 
 X, y = make_blobs(160, 3, centers=6, cluster_std=1.5, random_state=2)
 D = cdist(X, X)
-ALL = ("auto", "shared", "penalty", "both", "rule")
+ALL = ("auto", "shared", "penalty", "both", "silhouette", "rule")
 
 
 def fitted(data=X, n_clusters=6, size=4, **parameters):
@@ -74,13 +75,18 @@ def test_compact_members_are_nearer_to_their_center_than_to_others():
     np.testing.assert_array_equal(apart.argmin(axis=2), np.repeat(np.arange(6), 4).reshape(6, 4))
 
 
-def test_auto_takes_the_better_separated_result():
-    results = [fitted(overlap=overlap) for overlap in ("shared", "penalty", "both")]
+def test_auto_takes_one_of_four_results_and_leaves_the_first_for_a_clear_gain_only():
+    results = [fitted(overlap=o) for o in ("shared", "penalty", "both", "silhouette")]
     model = fitted()
-    best = max(each.separation_ for each in results)
-    assert model.separation_ >= best - 3 * subclustering.PREFERENCE
     (chosen,) = (each for each in results if each.overlap_ == model.overlap_)
     np.testing.assert_array_equal(model.exemplars_, chosen.exemplars_)
+    tried = [
+        _subcluster_choice.Tried(each.exemplars_, None, Setting(each.overlap_, 1.0), s, cut)
+        for each, s, cut in zip(results, (0.5, 0.6, 0.53, 0.55), (0.4, 0.5, 0.4, 0.4), strict=True)
+    ]
+    names = [_subcluster_choice.preferred(tried[:n]).setting.overlap for n in (1, 2, 3, 4)]
+    assert names == ["shared", "shared", "both", "silhouette"]
+    assert _subcluster_choice.preferred([tried[0], tried[3]._replace(cut=0.42)]) is tried[0]
 
 
 def test_a_dense_group_gets_one_center_only():

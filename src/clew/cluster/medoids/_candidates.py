@@ -36,6 +36,11 @@ class Candidates(NamedTuple):
     n_samples: int
     """Number of all rows."""
 
+    @property
+    def within(self) -> Floats:
+        """Mean distance of each candidate from the other rows; 0 if there are none."""
+        return np.asarray(self.distance.sum(axis=1) / max(self.distance.shape[1], 1))
+
 
 class Neighborhoods(NamedTuple):
     """Larger neighborhoods of candidates, among a sample of rows."""

@@ -11,9 +11,11 @@ from clew.cluster.medoids._candidates import Candidates, Neighborhoods
 
 __all__ = ["PAIR_SCALE", "Costs", "Overlap", "Setting", "settings", "shared_costs", "thesis_costs"]
 
-Overlap = Literal["shared", "penalty", "both", "rule"]
+Overlap = Literal["shared", "penalty", "both", "silhouette", "rule"]
 #: Default scales, as multiples of the typical distance.
-SCALES: dict[Overlap, float] = {"shared": 1.0, "penalty": 0.3, "both": 1.0, "rule": 0.3}
+SCALES: dict[Overlap, float] = {
+    "shared": 1.0, "penalty": 0.3, "both": 1.0, "silhouette": 1.0, "rule": 0.3,
+}  # fmt: skip
 #: Penalty for two subclusters that share rows.
 OVERLAP_PENALTY = 20.0
 #: Probabilities and shares are clipped to 1 minus this, so that logarithms are finite.
@@ -44,7 +46,7 @@ class Costs(NamedTuple):
 
 def settings(overlap: str, scale: float | str) -> list[Setting]:
     """Return the settings to try: one, or for "auto" all but "rule", the preferred one first."""
-    tried: tuple[Overlap, ...] = ("shared", "penalty", "both")
+    tried: tuple[Overlap, ...] = ("shared", "penalty", "both", "silhouette")
     chosen = tried if overlap == "auto" else tuple(o for o in SCALES if o == overlap)
     return [Setting(o, SCALES[o] if isinstance(scale, str) else float(scale)) for o in chosen]
 

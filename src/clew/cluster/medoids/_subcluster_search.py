@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from clew.cluster.medoids._candidates import Candidates
 from clew.cluster.medoids._subcluster_costs import Costs
 from clew.exceptions import InvalidParameterError
+from clew.kernels.subclusters import swap_for_silhouette
 
-__all__ = ["SwapRun", "checked_init", "first_centers", "swapped"]
+__all__ = ["SwapRun", "checked_init", "first_centers", "swapped", "with_wider_gaps"]
 
 Index = NDArray[np.int64]
 #: A swap is made if it lowers the cost by more than this share of the mean cost of a center.
 TOLERANCE = 1e-9
 #: Largest number of swaps of a start, for each center.
 SWAPS_PER_CLUSTER = 1_000
+#: Weight of the cost beside silhouettes, and how often the search looks at each center at most.
+COST_WEIGHT, LOOKS_PER_CENTER = 0.1, 40
 
 
 class SwapRun(NamedTuple):
@@ -72,5 +75,38 @@ def swapped(costs: Costs, first: Index, swap: Callable[..., int]) -> SwapRun:
     tolerance = TOLERANCE * (float(np.abs(costs.own).mean()) or 1.0)
     limit = SWAPS_PER_CLUSTER * len(first)
     n_swaps = swap(costs.own, costs.pair, costs.overlap, centers, tolerance, limit)
+    return SwapRun(centers, _cost(costs, centers), int(n_swaps))
+
+
+def with_wider_gaps(
+    costs: Costs, apart: NDArray[np.float32], within: NDArray[np.float64], run: SwapRun
+) -> SwapRun:
+    """Swap centers further, to raise the sum of their silhouettes less a part of the cost.
+
+    Parameters
+    ----------
+    costs : Costs
+        The cost under which `run` was found.
+    apart : ndarray of shape (n_candidates, n_candidates)
+        Distances between candidates.
+    within : ndarray of shape (n_candidates,)
+        Mean distance of each candidate from the rows of its subcluster, in the same unit.
+    run : SwapRun
+        Where to start.
+
+    Returns
+    -------
+    SwapRun
+    """
+    centers = run.centers.copy()
+    n_swaps = swap_for_silhouette(
+        costs.own, costs.pair, apart, within, COST_WEIGHT, centers, TOLERANCE,
+        LOOKS_PER_CENTER * len(centers),
+    )  # fmt: skip
+    return SwapRun(centers, _cost(costs, centers), run.n_swaps + int(n_swaps))
+
+
+def _cost(costs: Costs, centers: Index) -> float:
+    """Sum the costs of centers: of each by itself, and of every two."""
     together = costs.pair[np.ix_(centers, centers)].sum(dtype=np.float64) / 2
-    return SwapRun(centers, float(costs.own[centers].sum() + together), int(n_swaps))
+    return float(costs.own[centers].sum() + together)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
 from clew._warnings import warn
 from clew.cluster._starts import best_start
-from clew.cluster.medoids._candidates import (
-    Candidates,
-    draw_candidates,
-    neighborhoods,
-    overlaps,
-)
+from clew.cluster.medoids._candidates import Candidates, draw_candidates
 from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances
 from clew.cluster.medoids._exemplars import (
     compact_exemplars,
@@ -28,6 +23,7 @@ from clew.cluster.medoids._exemplars import (
     nearest_exemplars,
     separation,
 )
+from clew.cluster.medoids._subcluster_choice import Tables, Tried, normalized_cut, preferred
 from clew.cluster.medoids._subcluster_costs import (
     PAIR_SCALE,
     Costs,
@@ -41,6 +37,7 @@ from clew.cluster.medoids._subcluster_search import (
     checked_init,
     first_centers,
     swapped,
+    with_wider_gaps,
 )
 from clew.exceptions import FewerGroupsWarning, InvalidParameterError, TooLargeError
 from clew.kernels.subclusters import swap_best, swap_eagerly
@@ -53,26 +50,6 @@ Index = NDArray[np.int64]
 LEAST_PER_CLUSTER, MOST_PER_CLUSTER, WANTED_CANDIDATES = 10, 25, 4_000
 #: λ of confidences, as a multiple of the typical distance.
 CONFIDENCE_SCALE = 0.3
-#: A setting replaces an earlier one if its mean silhouette is higher by more than this.
-PREFERENCE = 0.02
-
-
-class _Tried(NamedTuple):
-    """The result of one setting."""
-
-    exemplars: Index
-    run: SwapRun
-    setting: Setting
-    separation: float
-
-
-def preferred(tried: list[_Tried]) -> _Tried:
-    """Return the first result, or a later one that is separated clearly better."""
-    best = tried[0]
-    for each in tried[1:]:
-        if each.separation > best.separation + PREFERENCE:
-            best = each
-    return best
 
 
 class Subclustering(Clusterer):
@@ -103,7 +80,7 @@ class Subclustering(Clusterer):
     scale : float or "auto", default="auto"
         λ in ``P = exp(-distance / λ)``, the probability that two rows are of the same group, as a
         multiple of the median distance of a candidate from the farthest row of its subcluster.
-        "auto" is 1 with "shared" and "both", and 0.3 with "penalty" and "rule".
+        "auto" is 1 with "shared", "both" and "silhouette", and 0.3 with "penalty" and "rule".
     swaps : {"eager", "best"}, default="eager"
         "eager" replaces each center in turn by the candidate that lowers the cost most. "best", as
         in the thesis, compares the replacements of all centers for each swap.
@@ -141,7 +118,7 @@ class Subclustering(Clusterer):
     cost_ : float
         The cost of the best start, under `overlap_` and `scale_`; see Notes.
     separation_ : float
-        Mean silhouette of the exemplars, by which "auto" chooses.
+        Mean silhouette of the exemplars; see Notes for the choice of "auto".
     overlap_ : str
         The choice for `overlap`.
     scale_ : float
@@ -196,6 +173,13 @@ class Subclustering(Clusterer):
     several centers. With "both", the weight of shared neighborhoods is 1, and the pair costs of
     "penalty" at 0.3 λ, times 0.3 / n, are added.
 
+    The silhouette of a center is ``(b - a) / max(a, b)`` for its mean distance a from the rows of
+    its subcluster and its distance b from the nearest other center. "auto" takes "shared", unless
+    "penalty" or "both" has a score that is higher by more than 0.02, or "silhouette" one above that
+    of "shared" by more than 0.04. The score is `separation_` less the normalized cut of the
+    candidates by their nearest center, in the graph of shared neighborhoods. That cut is high where
+    two centers divide a group.
+
     A subcluster has `size` rows even if its group has fewer: it then has rows of other groups, and
     a low `confidence_`. Equal rows count as different rows at distance 0.
 
@@ -224,7 +208,7 @@ class Subclustering(Clusterer):
         "n_clusters": Allowed(kind=int, low=1),
         "size": Allowed(kind=int, low=1),
         "candidates": Allowed(names=("auto",), kind=int, low=1, high=MAX_DENSE_ROWS),
-        "overlap": Allowed(names=("auto", "shared", "penalty", "both", "rule")),
+        "overlap": Allowed(names=("auto", "shared", "penalty", "both", "silhouette", "rule")),
         "scale": Allowed(names=("auto",), kind=float, low=0, low_open=True),
         "swaps": Allowed(names=("eager", "best")),
         "members": Allowed(names=("compact", "nearest")),
@@ -247,7 +231,7 @@ class Subclustering(Clusterer):
         *,
         size: int = 10,
         candidates: int | Literal["auto"] = "auto",
-        overlap: Literal["auto", "shared", "penalty", "both", "rule"] = "auto",
+        overlap: Literal["auto", "shared", "penalty", "both", "silhouette", "rule"] = "auto",
         scale: float | Literal["auto"] = "auto",
         swaps: Literal["eager", "best"] = "eager",
         members: Literal["compact", "nearest"] = "compact",
@@ -302,10 +286,12 @@ class Subclustering(Clusterer):
             distances, n_candidates, self.size, np.random.RandomState(draw), first, self.n_jobs
         )
         starts = first_centers(found, self.n_clusters, seeds, first)
-        tried = [
-            self._tried(distances, found, setting, starts, sample)
-            for setting in settings(self.overlap, self.scale)
-        ]
+        tables = Tables(distances, found, self.n_clusters, sample, self.n_jobs)
+        chosen = settings(self.overlap, self.scale)
+        tried: list[Tried] = []
+        for setting in chosen:
+            run = self._run(tables, setting, starts)
+            tried.append(self._tried(tables, setting, run, is_compared=len(chosen) > 1))
         self._store(distances, found, preferred(tried))
         return self
 
@@ -333,44 +319,39 @@ class Subclustering(Clusterer):
             )
         return int(self.candidates)
 
-    def _tried(
-        self,
-        distances: RowDistances,
-        candidates: Candidates,
-        setting: Setting,
-        starts: list[Index],
-        seed: int,
-    ) -> _Tried:
-        """Find subclusters under one setting."""
-        costs = self._costs(distances, candidates, setting, seed)
+    def _run(self, tables: Tables, setting: Setting, starts: list[Index]) -> SwapRun:
+        """Find centers under one setting."""
+        costs = self._costs(tables, setting)
         swap = swap_eagerly if self.swaps == "eager" else swap_best
         best = best_start(lambda first: swapped(costs, first, swap), starts, lambda run: run.cost)
         assert best is not None  # there is a start, and none fails
+        if setting.overlap == "silhouette":
+            within = tables.candidates.within / tables.distances.unit
+            best = with_wider_gaps(costs, tables.apart, within, best)
+        # Starts that end alike are numbered alike.
+        return best._replace(centers=np.sort(best.centers))
+
+    def _tried(self, tables: Tables, setting: Setting, run: SwapRun, *, is_compared: bool) -> Tried:
+        """Find the rows of subclusters, and what settings are compared by."""
         choose = compact_exemplars if self.members == "compact" else nearest_exemplars
-        centers = candidates.rows[np.sort(best.centers)]  # so that equal results have equal labels
-        exemplars = choose(distances, centers, self.size, self.n_jobs)
-        return _Tried(exemplars, best, setting, separation(distances, exemplars))
+        centers = tables.candidates.rows[run.centers]
+        exemplars = choose(tables.distances, centers, self.size, self.n_jobs)
+        cut = normalized_cut(tables, run.centers) if is_compared else 0.0
+        return Tried(exemplars, run, setting, separation(tables.distances, exemplars), cut)
 
-    def _costs(
-        self, distances: RowDistances, candidates: Candidates, setting: Setting, seed: int
-    ) -> Costs:
+    def _costs(self, tables: Tables, setting: Setting) -> Costs:
         """Return the costs of candidates under one setting."""
-        scale = setting.scale * candidates.typical
-        beside = None
-        if setting.overlap != "shared":
-            inner = scale * PAIR_SCALE if setting.overlap == "both" else scale
-            apart = distances.between(candidates.rows, candidates.rows)
-            apart *= np.float32(distances.unit / inner)
-            is_rule = setting.overlap == "rule"
-            costs = thesis_costs(candidates, apart, overlaps(candidates), inner, is_rule=is_rule)
-            if setting.overlap != "both":
-                return costs
-            beside = costs.pair
-        random = np.random.RandomState(seed)
-        near = neighborhoods(distances, candidates, self.n_clusters, random, self.n_jobs)
-        return shared_costs(candidates, near, scale, beside)
+        scale = setting.scale * tables.candidates.typical
+        if setting.overlap == "shared":
+            return shared_costs(tables.candidates, tables.near, scale)
+        is_sum = setting.overlap in ("both", "silhouette")
+        inner = scale * PAIR_SCALE if is_sum else scale
+        apart = tables.apart * np.float32(tables.distances.unit / inner)
+        is_rule = setting.overlap == "rule"
+        costs = thesis_costs(tables.candidates, apart, tables.overlap, inner, is_rule=is_rule)
+        return shared_costs(tables.candidates, tables.near, scale, costs.pair) if is_sum else costs
 
-    def _store(self, distances: RowDistances, candidates: Candidates, best: _Tried) -> None:
+    def _store(self, distances: RowDistances, candidates: Candidates, best: Tried) -> None:
         """Set the fitted attributes."""
         self.exemplars_, self.centers_ = best.exemplars, best.exemplars[:, 0].copy()
         self.cost_, self.n_swaps_ = best.run.cost, best.run.n_swaps
