@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clew import questions as questions
     from clew import session as session
     from clew import similarity as similarity
+    from clew import store as store
     from clew import tables as tables
     from clew import trust as trust
     from clew.session import Session as Session
@@ -29,7 +30,7 @@ __version__ = version("clew")
 _SUBPACKAGES = frozenset(
     {
         *("cluster", "datasets", "items", "metrics", "oracles", "questions", "session"),
-        *("similarity", "tables", "trust"),
+        *("similarity", "store", "tables", "trust"),
     }
 )
 

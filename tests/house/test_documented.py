@@ -32,6 +32,7 @@ MODULES = (
     "clew.metrics",
     "clew.datasets",
     "clew.items",
+    "clew.store",
     "clew.tables",
     "clew.exceptions",
 )

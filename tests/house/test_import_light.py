@@ -54,7 +54,7 @@ def test_import_needs_no_extra(module: str) -> None:
 
 SUBPACKAGES = (
     "cluster", "datasets", "items", "metrics", "oracles", "questions", "session", "similarity",
-    "tables", "trust",
+    "store", "tables", "trust",
 )  # fmt: skip
 
 

@@ -56,6 +56,7 @@ SHARED_HELPERS = {
     "clew.cluster.guided._result.explanation": ("clew.session", "clew.cli"),
     "clew.cluster.guided._result.probabilities": ("clew.cli",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
+    "clew.constraints._answer_log": ("clew.cli", "clew.store"),
     "clew.constraints._closure": ("clew.questions",),
     "clew.constraints._ids": ("clew.session",),
     "clew.constraints._sampling": ("clew.questions",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from clew.cli._errors import Commands
+from clew.cli.asking.ask import ask
 from clew.cli.cluster import cluster
 from clew.cli.compile import compile_command
 from clew.cli.demo import demo
@@ -27,6 +28,7 @@ def main() -> None:
     """
 
 
+main.add_command(ask)
 main.add_command(cluster)
 main.add_command(compile_command)
 main.add_command(demo)

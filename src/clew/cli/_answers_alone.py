@@ -10,6 +10,7 @@ import pandas as pd
 
 from clew.cli._inputs import Items
 from clew.cli._progress import counted
+from clew.constraints._answer_log import is_log, read_log
 from clew.constraints._header import BY_ID, BY_ROW
 from clew.constraints._text_files import csv_lines, json_lines, unquoted
 from clew.constraints._validation import is_missing, parse_rows
@@ -64,6 +65,10 @@ def _given(record: Mapping[str, Any], names: Sequence[str]) -> list[str]:
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the fields of each line, by the names of the columns."""
+    if path.suffix.lower() == ".jsonl" and is_log(path):
+        for entry in read_log(path).entries:
+            yield entry.line, entry.to_record()
+        return
     if path.suffix.lower() == ".jsonl":
         for line, record in json_lines(path):
             yield line, {str(name).strip().casefold(): value for name, value in record.items()}

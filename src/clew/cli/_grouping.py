@@ -142,7 +142,8 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
 def _names_ids(path: Path) -> bool:
     """Whether a file of answers names rows by id, by its first line (a header or a record)."""
     with path.open("rb") as file:
-        return b"id_i" in file.readline().lower()
+        first = file.readline().lower()
+    return b"id_i" in first or b'"items"' in first
 
 
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:

@@ -11,11 +11,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clew._files import atomic_write
+from clew.constraints._answer_log import check_ids_of_log, is_log, read_log
 from clew.constraints._header import COLUMNS
-from clew.constraints._ids import rows_and_ids
+from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._records import RecordReader, column_names, records
 from clew.constraints._text_files import csv_lines, json_lines, quoted, split_columns
 from clew.constraints._validation import Where
@@ -177,12 +178,13 @@ def read_jsonl(
     n_samples: int | None = None,
     ids: Iterable[object] | None = None,
 ) -> Constraints:
-    """Read answers from a file in the form that `to_jsonl` writes.
+    """Read answers from a file in the form that `to_jsonl` or ``clew ask`` writes.
 
     Parameters
     ----------
     path : str or path-like
-        A file in UTF-8 with one JSON object per line. An empty file holds no answers.
+        A file in UTF-8 with one JSON object per line. An empty file holds no answers. In a log of
+        ``clew ask``, answers that were taken back and lines that a crash has cut off are skipped.
     n_samples : int, default=None
         Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
@@ -209,7 +211,7 @@ def read_jsonl(
     """
     n, row_ids = rows_and_ids(n_samples, ids)
     reader = RecordReader(n, row_ids)
-    lines = json_lines(path)
+    lines = log_lines(path, row_ids) if is_log(path) else json_lines(path)
     with _as_format_error():
         while chunk := list(itertools.islice(lines, _CHUNK)):
             numbers, objects = zip(*chunk, strict=True)
@@ -219,6 +221,14 @@ def read_jsonl(
             reader.add([[one.get(name) for one in objects] for name in names], place)
     reader.warn_of_ignored(path)
     return cls._from_tables(n, *reader.result(), row_ids)
+
+
+def log_lines(path: FilePath, ids: RowIds | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Return the number and the fields of each answer in a log of ``clew ask``."""
+    entries = read_log(path).entries
+    if ids is not None:
+        check_ids_of_log(path, entries, map(str, ids.names))
+    return ((entry.line, entry.to_record()) for entry in entries)
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""``clew ask``: the loop of questions to a person at the terminal."""

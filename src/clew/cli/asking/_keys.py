@@ -1,0 +1,107 @@
+"""Single keys from a terminal, without those that were typed before a question was there."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Self
+
+__all__ = ["Keys"]
+
+#: Seconds within which a key is no reply to a question that has just been shown, and within which
+#: the same key comes again while it is held down.
+TOO_SOON, HELD = 0.15, 0.12
+ESCAPE = "\x1b"
+
+
+class Keys:
+    """Reads keys as they are pressed, for as long as the block lasts.
+
+    Parameters
+    ----------
+    redraw : callable
+        Called when the window has changed its size, or the program was stopped and goes on.
+    """
+
+    def __init__(self, redraw: Callable[[], None]) -> None:
+        self._redraw = redraw
+        self._input = sys.stdin.fileno()
+        self._saved: Any = None
+        self._handlers: dict[int, Any] = {}
+        self._last, self._last_at, self._shown_at = "", 0.0, 0.0
+
+    def __enter__(self) -> Self:
+        import termios
+
+        self._saved = termios.tcgetattr(self._input)
+        self._set()
+        for name in ("SIGWINCH", "SIGCONT"):
+            number = getattr(signal, name)
+            self._handlers[number] = signal.signal(number, self._changed)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import termios
+
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        try:
+            termios.tcsetattr(self._input, termios.TCSAFLUSH, self._saved)
+        except (termios.error, OSError):  # the terminal is gone
+            return
+
+    def shown(self) -> None:
+        """Forget the keys that were typed before a question was shown."""
+        import termios
+
+        termios.tcflush(self._input, termios.TCIFLUSH)
+        self._shown_at = time.monotonic()
+
+    def read(self, *, is_reply: bool = True) -> str:
+        """Wait for a key, and return it; the end of the input is Ctrl-D.
+
+        Parameters
+        ----------
+        is_reply : bool, default=True
+            Whether keys are ignored that are too early, or come from a key that is held down.
+        """
+        while True:
+            key = self._key()
+            now = time.monotonic()
+            is_held = key == self._last and now - self._last_at < HELD
+            self._last, self._last_at = key, now
+            if not is_reply or not (is_held or now - self._shown_at < TOO_SOON):
+                return key
+
+    def _key(self) -> str:
+        data = os.read(self._input, 1)
+        if not data:
+            return "\x04"
+        if data == ESCAPE.encode():
+            return self._escape()
+        n_more = sum(data[0] >= first for first in (0xC0, 0xE0, 0xF0))
+        for _ in range(n_more):
+            data += os.read(self._input, 1)
+        return data.decode("utf-8", "replace")
+
+    def _escape(self) -> str:
+        """Read the rest of an escape sequence, such as that of an arrow key."""
+        while select.select([self._input], [], [], 0.02)[0]:
+            if os.read(self._input, 1).isalpha():
+                break
+        return ESCAPE
+
+    def _set(self) -> None:
+        import tty
+
+        tty.setcbreak(self._input)
+
+    def _changed(self, number: int, _: FrameType | None) -> None:
+        if number == getattr(signal, "SIGCONT", None):
+            self._set()
+        self._redraw()

@@ -1,0 +1,139 @@
+"""Questions and replies as lines, for scripts, pipes and simple terminals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Self
+
+from clew.answers import Answer
+from clew.cli._inputs import Items
+from clew.cli._progress import counted, printable
+from clew.cli.asking._loop import Progress
+from clew.cli.asking._replies import QUIT, Asked, Command, keys_of, meaning
+from clew.cli.asking._status import status_facts, status_text
+from clew.constraints._answer_log import LogEntry
+from clew.exceptions import ClewError
+from clew.session import Session
+
+__all__ = ["JsonLines", "Lines", "UnsavedError"]
+
+ASK = {
+    "pair": "same thing?",
+    "odd_one_out": "which one is the odd one out?",
+    "triplet": "which of 1 and 2 is more like the first?",
+}
+
+
+class UnsavedError(ClewError, OSError):
+    """An answer could not be written, and there is nobody to give it again."""
+
+
+class Lines:
+    """Prints questions, and reads a word from each line of the standard input.
+
+    Parameters
+    ----------
+    items : Items
+        The items.
+    """
+
+    def __init__(self, items: Items) -> None:
+        self._items = items
+        self._kind: Any = "pair"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def show(self, asked: Asked, progress: Progress) -> None:
+        """Print a question."""
+        question = asked.question
+        self._kind = question.kind
+        choices = ", ".join(key.label for key in keys_of(question.kind))
+        first = 0 if question.kind == "triplet" else 1
+        lines = [f"question {asked.number}: {ASK[question.kind]} ({choices}; undo, quit)"]
+        lines += [
+            f"  {at or ' '} {printable(self._items.ids[row])}"
+            for at, row in enumerate(asked.shown, start=first)
+        ]
+        self._print("\n".join(lines))
+
+    def reply(self) -> str | Command:
+        """Read lines until one is a reply; the end of the input is to quit."""
+        while line := sys.stdin.readline():
+            reply = meaning(self._kind, line.strip("\r\n"))
+            if reply is not None:
+                return reply
+            words = ", ".join(key.label for key in keys_of(self._kind))
+            self._print(f"{line.strip()[:40]!r} is no answer; use {words}, undo or quit")
+        return QUIT
+
+    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+        """Print that an answer is saved."""
+        word = asked.word(-2 if entry.code is None else entry.code)
+        self._print(f"saved: {word} ({counted(progress.n_answers, 'answer')})")
+
+    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+        """Print that an answer was taken back."""
+        if entry is None:
+            self._print("there is no answer to take back")
+        else:
+            self._print(f"taken back: {' | '.join(map(printable, entry.items))}")
+
+    def refused(self, problem: str) -> None:
+        """End, because nobody is there to give the answer again."""
+        raise UnsavedError(f"{problem}: the last answer is not saved")
+
+    def status(self, session: Session, progress: Progress) -> Answer | None:
+        """Print what is known."""
+        self._print(status_text(session, progress))
+        return None
+
+    def open(self) -> None:
+        """Do nothing: there is nobody to look."""
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence."""
+        self._print(sentence)
+
+    def _print(self, text: str) -> None:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+
+class JsonLines(Lines):
+    """Prints objects of JSON, one a line, and reads a word from each line of the input."""
+
+    def show(self, asked: Asked, progress: Progress) -> None:
+        """Print a question."""
+        question = asked.question
+        self._kind = question.kind
+        names = [self._items.ids[row] for row in asked.shown]
+        answers = [key.meaning for key in keys_of(question.kind)]
+        self._dump(question=asked.number, kind=question.kind, items=names, answers=answers)
+
+    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+        """Print the id of the answer."""
+        self._dump(saved=entry.id, answers=progress.n_answers)
+
+    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+        """Print the id of the answer that was taken back."""
+        self._dump(revoked=entry and entry.id, answers=progress.n_answers)
+
+    def status(self, session: Session, progress: Progress) -> Answer | None:
+        """Print what is known."""
+        self._dump(status=status_facts(session, progress))
+        return None
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence."""
+        self._dump(message=sentence)
+
+    def _dump(self, **fields: Any) -> None:
+        self._print(json.dumps(fields, ensure_ascii=False), is_json=True)
+
+    def _print(self, text: str, *, is_json: bool = False) -> None:
+        super()._print(text if is_json else json.dumps({"message": text}, ensure_ascii=False))

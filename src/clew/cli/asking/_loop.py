@@ -1,0 +1,251 @@
+"""The loop: a question, the reply, the answer on disk, the next question."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
+
+from numpy.random import RandomState
+
+from clew.answers import Answer, Question, as_origin
+from clew.cli.asking._replies import Asked, Command
+from clew.constraints._answer_log import LogEntry
+from clew.exceptions import InvalidArgumentError
+from clew.session import Session
+from clew.store import AnswerFile
+
+__all__ = ["Loop", "Progress", "Screen", "tell_entries"]
+
+#: Answers before estimates are shown, and between two estimates.
+EARLY, BETWEEN = 20, 10
+
+
+class Progress(NamedTuple):
+    """What the person sees of the progress."""
+
+    n_answers: int
+    """In the file, without those that were taken back."""
+    n_now: int
+    """Since the start of the program."""
+    n_wanted: int | None
+    seconds: float
+    """Since the start of the questions."""
+    left: str
+    """Estimate of the number of questions that are left; empty before 20 answers."""
+
+
+class Screen(Protocol):
+    """Shows questions and reads replies: a terminal, or lines for programs."""
+
+    def show(self, asked: Asked, progress: Progress) -> None:
+        """Show a question."""
+
+    def reply(self) -> str | Command:
+        """Wait for an answer to the question that is shown, or for a command."""
+
+    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+        """Acknowledge an answer, which is on disk."""
+
+    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+        """Say that an answer was taken back, or that there was none."""
+
+    def refused(self, problem: str) -> None:
+        """Say that an answer could not be saved."""
+
+    def status(self, session: Session, progress: Progress) -> Any:
+        """Show what is known; return a doubtful answer to take back, or None to go on."""
+
+    def open(self) -> None:
+        """Open what is shown in another program."""
+
+    def say(self, sentence: str) -> None:
+        """Say something between two questions."""
+
+
+class Loop:
+    """Asks one person until there is nothing left to ask, or the person quits.
+
+    Parameters
+    ----------
+    session : Session
+        Has the answers of the file.
+    file : AnswerFile
+        Where answers are kept.
+    screen : Screen
+        Where questions are shown.
+    annotator : str
+        Who answers.
+    n_wanted : int or None
+        Number of answers after which to end.
+    seed : int
+        Seed of the order in which items are shown.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        file: AnswerFile,
+        screen: Screen,
+        *,
+        annotator: str,
+        n_wanted: int | None,
+        seed: int,
+    ) -> None:
+        self.session, self.file, self.screen = session, file, screen
+        self.annotator, self.n_wanted, self.seed = annotator, n_wanted, seed
+        self.n_now = 0
+        self._start = time.monotonic()
+        self._left, self._estimated_at = "", 0
+
+    @property
+    def progress(self) -> Progress:
+        """The progress so far."""
+        seconds = time.monotonic() - self._start
+        n = len(self.file.standing)
+        return Progress(n, self.n_now, self.n_wanted, seconds, self._left if n >= EARLY else "")
+
+    def run(self) -> bool:
+        """Ask; return whether there is nothing left to ask.
+
+        Raises
+        ------
+        ClewError
+            If another program has changed the file.
+        """
+        while self.n_wanted is None or self.n_now < self.n_wanted:
+            self._take_new()
+            questions = self.session.ask(1, annotator=self.annotator)
+            if not questions:
+                return True
+            if not self._asked(self._shown(questions[0])):
+                return False
+        return False
+
+    def _asked(self, asked: Asked) -> bool:
+        """Ask one question until it is answered; return whether to go on."""
+        while True:
+            self.screen.show(asked, self.progress)
+            self._estimate()
+            shown_at = time.monotonic()
+            reply = self.screen.reply()
+            if not isinstance(reply, Command):
+                if self._answered(asked, reply, round(1000 * (time.monotonic() - shown_at))):
+                    return True
+            elif reply.name == "quit":
+                return False
+            elif reply.name == "undo":
+                if self._undo():
+                    return True
+            elif reply.name == "open":
+                self.screen.open()
+            else:
+                self._status()
+
+    def _answered(self, asked: Asked, reply: str, ms: int) -> bool:
+        question = asked.question
+        answer = Answer(question, asked.code(reply), self.annotator, origin=question.origin)
+        try:
+            entry = self.file.append(answer, shown=asked.shown, ms=ms)
+        except OSError as error:
+            self.screen.refused(f"{self.file.path}: {error.strerror or error}")
+            return False
+        self.n_now += 1
+        self.session.tell(answer)
+        self.screen.saved(asked, entry, self.progress)
+        return True
+
+    def _undo(self) -> bool:
+        """Take this person's last answer back; its question is asked next."""
+        mine = [entry for entry in self.file.standing if entry.annotator == self.annotator]
+        if not mine:
+            self.screen.undone(None, self.progress)
+            return False
+        if not self._revoke(mine[-1]):
+            return False
+        # Asks the question again, too.
+        self.session.undo(self.annotator)
+        self.n_now = max(0, self.n_now - 1)
+        self.screen.undone(mine[-1], self.progress)
+        return True
+
+    def _revoke(self, entry: LogEntry) -> bool:
+        try:
+            self.file.revoke(entry, annotator=self.annotator)
+        except OSError as error:
+            self.screen.refused(f"{self.file.path}: {error.strerror or error}")
+            return False
+        return True
+
+    def _status(self) -> None:
+        """Show what is known, until the person goes on; take doubtful answers back."""
+        while (answer := self.screen.status(self.session, self.progress)) is not None:
+            names = [self.file.ids[row] for row in answer.question.rows]
+            for entry in reversed(self.file.standing):
+                is_it = entry.kind == answer.question.kind and list(entry.items) == names
+                if is_it and entry.annotator == answer.annotator:
+                    if self._revoke(entry):
+                        self.session.retract(answer.question, annotator=answer.annotator)
+                        self.screen.undone(entry, self.progress)
+                    break
+
+    def _take_new(self) -> None:
+        """Take what other programs have appended to the file."""
+        if new := self.file.read_new():
+            tell_entries(self.session, self.file, new)
+
+    def _shown(self, question: Question) -> Asked:
+        """Draw the order in which the items are shown."""
+        n = len(self.file.entries)
+        random = RandomState((self.seed + 7919 * n) % 2**32)
+        first = question.rows[:1] if question.kind == "triplet" else ()
+        others = random.permutation(question.rows[len(first) :]).tolist()
+        return Asked(question, (*first, *others), len(self.file.standing) + 1)
+
+    def _estimate(self) -> None:
+        """Estimate in the background how many questions are left."""
+        n = len(self.file.standing)
+        if n < EARLY or (self._left and abs(n - self._estimated_at) < BETWEEN):
+            return
+        self._estimated_at = n
+
+        def estimate() -> None:
+            remaining = self.session.result().remaining_
+            self._left = "" if remaining is None else str(remaining)
+
+        threading.Thread(target=estimate, daemon=True).start()
+
+
+def tell_entries(session: Session, file: AnswerFile, new: list[LogEntry]) -> None:
+    """Tell a session what entries of its file say.
+
+    Parameters
+    ----------
+    session : Session
+        About the items of the file.
+    file : AnswerFile
+        The file.
+    new : list of LogEntry
+        Entries of the file that the session does not know.
+    """
+    row_of = {name: row for row, name in enumerate(file.ids)}
+    by_id = {entry.id: entry for entry in file.entries}
+    revoked = {entry.revokes for entry in file.entries}
+
+    def question_of(entry: LogEntry) -> Question:
+        rows = tuple(row_of[name] for name in entry.items)
+        return Question(entry.kind, rows, origin=as_origin(entry.origin))
+
+    for entry in new:
+        old = by_id.get(entry.revokes or "")
+        if old is not None and old.code is not None and old not in new:
+            with suppress(InvalidArgumentError):  # the session may never have known it
+                session.retract(question_of(old), annotator=old.annotator)
+    session.tell(
+        [
+            Answer(question_of(entry), entry.code, entry.annotator, origin=entry.origin)
+            for entry in new
+            if entry.code is not None and entry.id not in revoked
+        ]
+    )

@@ -1,0 +1,128 @@
+"""How sure the groups are, what is left, and which answers look wrong."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clew.cli._progress import counted, printable
+from clew.cli.asking._loop import EARLY, Progress
+from clew.session import Session, SessionResult
+
+__all__ = ["Status", "status_facts", "status_of", "status_text"]
+
+#: Doubtful answers that are listed, and groups whose sizes are.
+MOST_DOUBTS, MOST_SIZES = 9, 12
+
+
+class Status(NamedTuple):
+    """What is known, as lines of two columns and a list of doubtful answers."""
+
+    lines: list[tuple[str, str]]
+    doubts: list[tuple[str, str]]
+    """Each an answer and why it looks wrong."""
+    result: SessionResult
+
+
+def status_of(session: Session, progress: Progress) -> Status:
+    """Describe what is known.
+
+    Parameters
+    ----------
+    session : Session
+        Has 20 answers or more.
+    progress : Progress
+        Its progress.
+    """
+    result = session.result()
+    sizes = np.sort(np.bincount(result.labels_))[::-1]
+    shown = ", ".join(map(str, sizes[:MOST_SIZES])) + (", …" if len(sizes) > MOST_SIZES else "")
+    lines = [
+        ("answers", str(progress.n_answers) + _pace(progress)),
+        ("groups", f"{len(sizes)}, of {shown} items"),
+        ("how sure", _sureness(result)),
+        ("agreement", _agreement(result)),
+        ("left", "too early to say" if result.remaining_ is None else f"{result.remaining_}"),
+        ("advice", str(result.stop_)),
+    ]
+    doubts = [
+        (_answered(doubt), f"wrong with probability {doubt.p_wrong:.2f}: {printable(doubt.reason)}")
+        for doubt in result.doubtful_[:MOST_DOUBTS]
+    ]
+    return Status(lines, doubts, result)
+
+
+def too_early(progress: Progress) -> str:
+    """Say when the status can be shown; empty if it can."""
+    left = EARLY - progress.n_answers
+    return f"after {EARLY} answers you see here how sure the groups are: {left} to go" * (left > 0)
+
+
+def status_text(session: Session, progress: Progress) -> str:
+    """Return what is known as text."""
+    if early := too_early(progress):
+        return early
+    status = status_of(session, progress)
+    lines = [f"{name}: {value}" for name, value in status.lines]
+    lines += [f"looks wrong: {answer}; {why}" for answer, why in status.doubts]
+    return "\n".join(lines)
+
+
+def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
+    """Return what is known for ``--json``."""
+    if too_early(progress):
+        return {"answers": progress.n_answers}
+    result = session.result()
+    quality, remaining = result.quality_, result.remaining_
+    return {
+        "answers": progress.n_answers,
+        "sizes": np.bincount(result.labels_).tolist(),
+        "confidence": round(float(result.confidence_.mean()), 4),
+        "jaccard": quality and [round(value, 4) for value in quality.jaccard],
+        "remaining": remaining and list(remaining),
+        "stop": result.stop_.is_enough,
+        "reason": result.stop_.reason,
+        "doubtful": [
+            {
+                "items": list(doubt.answer.question.ids or ()),
+                "annotator": doubt.answer.annotator,
+                "p_wrong": round(doubt.p_wrong, 4),
+                "reason": doubt.reason,
+            }
+            for doubt in result.doubtful_
+        ],
+    }
+
+
+def _pace(progress: Progress) -> str:
+    if progress.n_now < 2:
+        return ""
+    return f", {progress.seconds / progress.n_now:.0f} s each"
+
+
+def _sureness(result: SessionResult) -> str:
+    sure = result.confidence_
+    n_unsure = int((sure < 0.5).sum())
+    return f"{sure.mean():.0%} on average; {counted(n_unsure, 'item')} below 50%"
+
+
+def _agreement(result: SessionResult) -> str:
+    if result.quality_ is None:
+        return "too early to say: it is measured by questions asked at random"
+    jaccard = result.quality_.jaccard
+    checks = counted(result.quality_.n_checks, "random question")
+    return f"{jaccard.value:.0%} ({jaccard.low:.0%} to {jaccard.high:.0%}), from {checks}"
+
+
+def _answered(doubt: Any) -> str:
+    answer = doubt.answer
+    names = [printable(str(name)) for name in answer.question.ids or answer.question.rows]
+    words = {1: "same", 0: "different"} if answer.question.kind == "pair" else {-1: "none differs"}
+    word = words.get(answer.value)
+    if word is None:
+        at = answer.value + (answer.question.kind == "triplet")
+        is_odd = answer.question.kind == "odd_one_out"
+        word = f"{names[at]} is the odd one" if is_odd else f"the first is more like {names[at]}"
+    who = f" ({answer.annotator})" if answer.annotator else ""
+    return f"{' | '.join(names)} → {word}{who}"

@@ -1,0 +1,237 @@
+"""Questions on a terminal: one on the screen at a time, answered by single keys."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from clew.answers import Answer
+from clew.cli._inputs import Items
+from clew.cli._progress import counted, printable
+from clew.cli.asking._cards import cards
+from clew.cli.asking._job import AskJob
+from clew.cli.asking._keys import Keys
+from clew.cli.asking._loop import EARLY, Progress
+from clew.cli.asking._pictures import SideBySide, escape_of, protocol_of
+from clew.cli.asking._replies import Asked, Command, commands_of, keys_of, meaning
+from clew.cli.asking._status import status_of, too_early
+from clew.constraints._answer_log import LogEntry
+from clew.exceptions import ClewError
+from clew.session import Session
+
+__all__ = ["Terminal"]
+
+QUESTIONS = {
+    "pair": "Same thing?",
+    "odd_one_out": "Which one is the odd one out?",
+    "triplet": "Which one is more like the first?",
+}
+LABELS = {"pair": ("1", "2"), "odd_one_out": ("1", "2", "3"), "triplet": ("the first", "1", "2")}
+#: Lines around the cards.
+N_OTHERS = 9
+LEAST_LINES = 6
+
+
+class Terminal:
+    """Shows questions on a terminal, and reads keys.
+
+    Parameters
+    ----------
+    job : AskJob
+        The options.
+    items : Items
+        The items.
+    """
+
+    def __init__(self, job: AskJob, items: Items) -> None:
+        self._console = Console(highlight=False)
+        self._job, self._items = job, items
+        self._protocol = protocol_of(job.images, os.environ, self._console.color_system)
+        self._keys = Keys(self._redraw)
+        self._file = SideBySide()
+        self._shown: tuple[Asked, Progress] | None = None
+        self._note = ""
+
+    def __enter__(self) -> Self:
+        self._keys.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown = None
+        self._keys.__exit__()
+        self._file.close()
+        sys.stdout.write("\n")
+
+    def show(self, asked: Asked, progress: Progress) -> None:
+        """Draw a question."""
+        self._shown = asked, progress
+        self._redraw()
+        self._note = ""
+        self._keys.shown()
+
+    def reply(self) -> str | Command:
+        """Wait for a key that means something."""
+        assert self._shown is not None
+        while True:
+            key = self._keys.read()
+            found = meaning(self._shown[0].question.kind, "" if key in "\r\n" else key)
+            if key == "\x0c":
+                self._redraw()
+            elif found is not None and key != " ":
+                return found
+
+    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+        """Note what was saved; it is shown with the next question."""
+        word = asked.word(-2 if entry.code is None else entry.code)
+        self._note = f"saved: {word}"
+
+    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+        """Note what was taken back."""
+        self._note = "taken back: answer again" if entry else "there is no answer to take back"
+
+    def refused(self, problem: str) -> None:
+        """Note that an answer was not saved."""
+        self._note = f"not saved: {problem}"
+
+    def say(self, sentence: str) -> None:
+        """Note a sentence."""
+        self._note = sentence
+
+    def open(self) -> None:
+        """Open the images of the question in the system's viewer."""
+        path = self._written()
+        if path is not None:
+            click.launch(str(path))
+            self._note = f"opened {path}"
+
+    def status(self, session: Session, progress: Progress) -> Answer | None:
+        """Show what is known; return the doubtful answer whose number is typed."""
+        if early := too_early(progress):
+            self._note = early
+            return None
+        self._shown = None
+        console = self._console
+        console.clear()
+        with console.status("Looking at all answers"):
+            status = status_of(session, progress)
+        self._header(progress)
+        width = max(len(name) for name, _ in status.lines) + 2
+        for name, value in status.lines:
+            console.print(Text.assemble((f" {name:{width}}", "dim"), value))
+        console.print()
+        if status.doubts:
+            console.print(Text(" Answers that look wrong", style="bold"))
+            for at, (answer, why) in enumerate(status.doubts, start=1):
+                console.print(Text.assemble((f" {at}  ", "bold"), answer))
+                console.print(Text(f"    {why}", style="dim"))
+            console.print()
+            last = len(status.doubts)
+            self._bar([("1" if last == 1 else f"1-{last}", "take back")], [("Enter", "go on")])
+        else:
+            console.print(Text(" No answer looks wrong."))
+            console.print()
+            self._bar([], [("Enter", "go on")])
+        return self._chosen(status)
+
+    def _chosen(self, status: Any) -> Answer | None:
+        self._keys.shown()
+        while True:
+            key = self._keys.read()
+            if key.isdecimal() and 0 < int(key) <= len(status.doubts):
+                answer: Answer = status.result.doubtful_[int(key) - 1].answer
+                return answer
+            if key in ("\r", "\n", "\x1b", "q", "\x04", " "):
+                return None
+
+    def _redraw(self) -> None:
+        """Draw the question anew."""
+        if self._shown is None:
+            return
+        asked, progress = self._shown
+        console, question = self._console, asked.question
+        console.clear()
+        self._header(progress)
+        console.print(Text(f" {QUESTIONS[question.kind]}", style="bold"))
+        console.print()
+        self._draw(asked)
+        console.print()
+        keys = [(key.key, key.label) for key in keys_of(question.kind)]
+        has_images = self._items.folder is not None
+        self._bar(keys, commands_of(has_images=has_images, n_answers=progress.n_answers))
+        self._footer(progress)
+
+    def _draw(self, asked: Asked) -> None:
+        """Draw the items of a question."""
+        console, items = self._console, self._items
+        height = max(LEAST_LINES, console.height - N_OTHERS)
+        labels = LABELS[asked.question.kind]
+        folder = items.folder
+        if folder is not None and self._protocol in ("kitty", "iterm"):
+            paths = [folder / items.ids[row] for row in asked.shown]
+            columns = min(console.width, 2 * (height - 3) * len(paths))
+            try:
+                escape = escape_of(self._protocol, paths, columns, height - 3)
+            except (ClewError, OSError) as error:
+                escape = f"{error}\n"
+            sys.stdout.write(escape)
+            sys.stdout.flush()
+            height = 3
+        console.print(cards(items, asked.shown, labels, console.width - 1, height, self._protocol))
+        if folder is not None and self._protocol == "file":
+            console.print(Text(f" together in {self._written()}"), soft_wrap=True)
+
+    def _written(self) -> Path | None:
+        """Write the images of the question side by side."""
+        folder = self._items.folder
+        if self._shown is None or folder is None:
+            return None
+        try:
+            rows = self._shown[0].shown
+            return self._file.write([folder / self._items.ids[row] for row in rows])
+        except (ClewError, OSError) as error:
+            self._note = str(error)
+            return None
+
+    def _header(self, progress: Progress) -> None:
+        name = printable(self._job.items.name or str(self._job.items))
+        minutes, seconds = divmod(int(progress.seconds), 60)
+        clock = f"{minutes}:{seconds:02}"
+        n = counted(progress.n_answers, "answer")
+        if progress.n_wanted:
+            n += f", {progress.n_now} of {progress.n_wanted} now"
+        right = " · ".join(part for part in (self._job.annotator, n, clock) if part)
+        room = self._console.width - len(right) - 8
+        left = f" clew  {name[: max(room, 3)]}"
+        space = max(1, self._console.width - len(left) - len(right) - 2)
+        self._console.print(
+            Text.assemble((left[:6], "bold"), left[6:], " " * space, (right, "dim")), no_wrap=True
+        )
+        self._console.rule(style="dim")
+
+    def _footer(self, progress: Progress) -> None:
+        if progress.n_answers < EARLY:
+            left = f"after {EARLY} answers: how sure the groups are"
+        else:
+            left = progress.left or "estimating how many are left"
+            left += "    Enter: how sure the groups are"
+        text = Text(f" {self._note}   " if self._note else " ", style="bold")
+        text.append(left, style="not bold dim")
+        self._console.print(text, no_wrap=True, overflow="ellipsis", end="")
+
+    def _bar(self, answers: list[tuple[str, str]], others: list[tuple[str, str]]) -> None:
+        """Print the keys and what they do."""
+        text = Text(" ")
+        for key, label in answers:
+            text.append(f" {key} ", style="bold reverse")
+            text.append(f" {label}   ")
+        text.append(" ")
+        for key, label in others:
+            text.append(f"{key}", style="bold")
+            text.append(f" {label}   ", style="dim")
+        self._console.print(text)

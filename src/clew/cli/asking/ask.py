@@ -1,0 +1,136 @@
+"""``clew ask``: questions to a person at the terminal, one after the other."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clew.cli._options import OUTPUT, distance_options, jobs_option, table_options
+
+__all__ = ["ask"]
+
+KINDS = ("pair", "odd", "triplet")
+IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
+
+
+class Kinds(click.ParamType[tuple[str, ...]]):
+    """Kinds of questions, separated by commas."""
+
+    name = "kinds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Split and check the kinds."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(dict.fromkeys(name.strip().lower() for name in value.split(",")))
+        for name in names:
+            if name not in KINDS:
+                self.fail(f"{name!r} is not one of {', '.join(KINDS)}", param, ctx)
+        return names
+
+
+def _login_name() -> str:
+    """Return the name of the user, or none where the system has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
+
+
+@click.command()
+@click.argument(
+    "items",
+    metavar="FOLDER|X.csv|X.txt|X.parquet|X.npy|X.npz",
+    type=click.Path(exists=True, path_type=Path),
+)
+@click.option(
+    "-a",
+    "--answers",
+    type=OUTPUT,
+    default=Path("answers.jsonl"),
+    show_default=True,
+    metavar="ANSWERS.jsonl",
+    help="Where the answers are kept. The questions go on where this file ends.",
+)
+@click.option(
+    "--kinds",
+    type=Kinds(),
+    default=("pair",),
+    show_default="pair",
+    metavar="pair,odd,triplet",
+    help="What is asked: whether two are the same; which of three is the odd one out; which of two "
+    "is more like a third.",
+)
+@click.option(
+    "-n",
+    "--n-questions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="End after this many answers.  [default: when there is nothing left to ask]",
+)
+@click.option(
+    "--annotator",
+    default=_login_name,
+    show_default="your login name",
+    metavar="NAME",
+    help="Who answers; kept with each answer.",
+)
+@click.option(
+    "-k",
+    "--n-clusters",
+    type=click.IntRange(min=1),
+    help="Number of groups, if you know it.",
+)
+@click.option(
+    "--images",
+    type=click.Choice(IMAGES),
+    default="auto",
+    show_default=True,
+    help="How images are shown: drawn with colored blocks, by the protocols of kitty or iTerm2, or "
+    "in a file alone.",
+)
+@distance_options
+@table_options
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."
+)
+@jobs_option
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="For programs: print each question as a line of JSON, and read each answer from a line.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print no messages but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
+@click.pass_context
+def ask(ctx: click.Context, /, **options: Any) -> None:
+    """Ask which items are the same, one question after the other.
+
+    Shows two items, or three, and waits for a key: s same, d different, k don't know, u undo,
+    q quit. Each answer is on disk before the next question. The next call goes on where this one
+    stopped. After 20 answers, Enter shows how sure the groups are, how many questions are left, and
+    which answers look wrong. Without a terminal, words are read from the standard input, one a
+    line.
+
+    The exit status is 3 if there is nothing left to ask.
+
+    \b
+    clew ask photos
+    clew ask birds.csv --answers birds.jsonl --annotator ann
+    clew ask texts.txt --kinds odd -n 50
+    clew cluster photos --answers answers.jsonl --report report.html
+    """  # noqa: D301 - click's mark for lines to keep
+    if str(options["items"]) == "-":
+        raise click.UsageError("the standard input is for the answers; name a file of items")
+    if options["answers"].resolve() == options["items"].resolve():
+        raise click.UsageError(f"{options['answers']} is also the file of the items")
+    from clew.cli.asking._job import AskJob
+    from clew.cli.asking._run import run
+
+    ctx.exit(run(AskJob.of(options)))

@@ -1,0 +1,257 @@
+"""``clew ask`` by lines on the standard input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from clew import Question
+from clew.cli import main
+from clew.cli.asking._replies import Asked, Command, keys_of, meaning
+from clew.constraints._answer_log import LogEntry
+from clew.store import AnswerFile
+
+
+@pytest.fixture
+def rows(here):
+    """Two blobs of five rows."""
+    X = np.random.RandomState(0).normal(size=(10, 2)) + np.repeat([[0, 0], [9, 9]], 5, axis=0)
+    lines = [f"{'ab'[at // 5]}{at % 5},{x:.3f},{y:.3f}" for at, (x, y) in enumerate(X)]
+    (here / "rows.csv").write_text("\n".join(["id,x,y", *lines]) + "\n")
+    return here / "rows.csv"
+
+
+@pytest.fixture
+def ask(here):
+    """Run ``clew ask`` with replies on its standard input."""
+
+    def call(items, replies, *options):
+        text = "".join(f"{reply}\n" for reply in replies)
+        given = ["ask", str(items), "--annotator", "ann", "-j", "1", *map(str, options)]
+        return CliRunner().invoke(main, given, input=text, prog_name="clew")
+
+    return call
+
+
+def entries(path="answers.jsonl", letters="ab"):
+    ids = [f"{letter}{at}" for letter in letters for at in range(5)]
+    return AnswerFile(path, ids)
+
+
+def objects(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Labels:
+    """Answers the questions of ``--json`` by the first letter of an id."""
+
+    def __init__(self, ask, rows):
+        self._ask, self._rows = ask, rows
+
+    def give(self, n, *options):
+        # Which question comes next does not depend on when it is asked.
+        replies = []
+        for _ in range(n):
+            done = self._ask(self._rows, replies, "--json", "-a", "trial.jsonl", *options)
+            os.remove("trial.jsonl") if os.path.exists("trial.jsonl") else None
+            question = objects(done)[-1]
+            if "question" not in question:
+                break
+            replies.append("same" if len({name[0] for name in question["items"]}) == 1 else "d")
+        return replies
+
+
+def test_answers_are_in_the_file_and_the_next_call_goes_on(ask, rows):
+    done = ask(rows, ["same", "d", "k", "quit"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("saved: ") == 3
+    assert "3 answers in answers.jsonl" in done.stderr
+    assert "clew cluster" in done.stderr
+    first = entries()
+    assert [entry.word for entry in first.standing] == ["same", "different", "dont_know"]
+    done = ask(rows, ["d"])
+    assert "goes on after 3 answers" in done.stderr
+    assert "question 4:" in done.stdout
+    second = entries()
+    assert second.entries[:3] == first.entries
+    asked = [frozenset(entry.items) for entry in second.entries]
+    assert len(set(asked)) == 4
+    assert all(entry.annotator == "ann" and entry.ms >= 0 for entry in second.entries)
+
+
+def test_order_shown_is_stored(ask, rows):
+    done = ask(rows, ["d"] * 6)
+    shown = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  ")]
+    found = [entry.shown for entry in entries().entries]
+    assert [tuple(shown[at : at + 2]) for at in range(0, 12, 2)] == found
+    assert {entry.shown == entry.items for entry in entries().entries} == {True, False}
+
+
+def test_undo_asks_the_same_question_again(ask, rows):
+    done = ask(rows, ["undo", "same", "undo", "d", "k", "u", "u", "q"])
+    assert "there is no answer to take back" in done.stdout
+    file = entries()
+    assert [entry.word for entry in file.entries] == ["same", "", "different", "dont_know", "", ""]
+    assert file.standing == []
+    assert file.entries[0].items == file.entries[2].items
+    done = ask(rows, ["same", "undo", "q"])
+    assert set(entries().entries[-1].items) == set(file.entries[0].items)
+
+
+def test_undo_after_a_new_start(ask, rows):
+    ask(rows, ["same"])
+    ask(rows, ["undo"])
+    assert entries().standing == []
+
+
+def test_n_ends_after_as_many_answers(ask, rows):
+    done = ask(rows, ["d"] * 9, "-n", 2)
+    assert len(entries().standing) == 2
+    assert done.exit_code == 0
+
+
+def test_nothing_left_to_ask(ask, here):
+    (here / "two.csv").write_text("id,x\na,0\nb,1\nc,5\n")
+    done = ask("two.csv", ["d"] * 9)
+    assert done.exit_code == 3
+    assert "nothing left to ask" in done.stderr
+
+
+def test_words_that_mean_nothing_are_refused(ask, rows):
+    done = ask(rows, ["maybe", "\x1b[2J", "same"])
+    assert "'maybe' is no answer; use same, different, don't know, undo or quit" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert len(entries().standing) == 1
+
+
+def test_status_after_twenty_answers(ask, rows):
+    done = ask(rows, [""])
+    assert "20 to go" in done.stdout
+    replies = Labels(ask, rows).give(3)
+    done = ask(rows, [*replies, *["k"] * 17, "", "q"])
+    text = done.stdout
+    for word in ("groups: ", "how sure: ", "left: ", "agreement: ", "advice: "):
+        assert word in text
+
+
+def test_json_is_for_programs(ask, rows):
+    done = ask(rows, ["same", "undo", "x", "d", ""], "--json")
+    found = objects(done)
+    assert found[0]["kind"] == "pair"
+    assert found[0]["answers"] == ["same", "different", "dont_know"]
+    assert found[1]["answers"] == 1
+    assert found[1]["saved"] == entries().entries[0].id
+    assert {"revoked", "message", "status"} <= {key for one in found for key in one}
+
+
+def test_cluster_reads_the_answers(ask, rows, here):
+    ask(rows, Labels(ask, rows).give(4))
+    done = CliRunner().invoke(
+        main, ["cluster", str(rows), "--answers", "answers.jsonl", "-k", "2", "--method",
+               "linkage", "--doubtful", "d.csv", "-q"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    found = {row["id"]: row["cluster"] for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert len({found[f"a{at}"] for at in range(5)}) == 1
+    assert len(set(found.values())) == 2
+
+
+def test_answers_about_unknown_items_are_refused(ask, rows, here):
+    ask(rows, ["d"])
+    text = rows.read_text()
+    rows.write_text(text.replace("a0", "z0").replace("b1", "z1").replace("a1", "z2"))
+    for name in set("".join(entries().entries[0].items)):
+        assert name in "ab01234"
+    rows.write_text("\n".join(["id,x", "p,1", "q,2", "r,5"]))
+    before = (here / "answers.jsonl").read_bytes()
+    done = ask(rows, ["d"])
+    assert done.exit_code == 1
+    assert "1 of 1 answers name items that are not there" in done.stderr
+    assert (here / "answers.jsonl").read_bytes() == before
+
+
+def test_torn_line_is_reported_and_skipped(ask, rows, here):
+    ask(rows, ["d", "same"])
+    whole = (here / "answers.jsonl").read_bytes()
+    (here / "answers.jsonl").write_bytes(whole[:-20])
+    done = ask(rows, ["k"])
+    assert "answers.jsonl, line 2: was not written to its end, and is skipped" in done.stderr
+    assert [entry.word for entry in entries().standing] == ["different", "dont_know"]
+
+
+def test_full_disk_ends_with_a_clear_last_line(ask, rows, monkeypatch):
+    ask(rows, ["d"])
+
+    def fails(*_):
+        raise OSError(28, "No space left on device", "answers.jsonl")
+
+    monkeypatch.setattr("clew.store.answer_file._append_line", fails)
+    done = ask(rows, ["d"])
+    assert done.exit_code == 1
+    assert "No space left on device" in done.stderr
+    assert "1 answer in answers.jsonl" in done.stderr
+    assert len(entries().standing) == 1
+
+
+def test_images(ask, here):
+    for at in range(6):
+        Image.new("RGB", (20, 20), ("red", "navy")[at % 2]).save(here / f"{at}.png")
+    (here / "broken.png").touch()
+    done = ask(here, ["same"])
+    assert done.exit_code == 0, done.output
+    assert "1 file cannot be read" in done.stderr
+    assert ".png" in done.stdout
+    assert "broken" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--kinds", "pair,quad"), "'quad' is not one of pair, odd, triplet"),
+        (("-n", "0"), "-n"),
+        (("--answers", "rows.csv"), "also the file of the items"),
+        (("--answers", "nowhere/a.jsonl"), "there is no folder nowhere"),
+    ],
+)
+def test_misuse_is_refused(ask, rows, options, word):
+    before = rows.read_bytes()
+    done = ask(rows, ["same"], *options)
+    assert done.exit_code in (1, 2)
+    assert word in done.stderr
+    assert rows.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["pair", "odd_one_out", "triplet"])
+def test_every_key_means_one_thing(kind):
+    meanings = {}
+    for key in keys_of(kind):
+        for word in (key.key, key.label, key.meaning, *key.others):
+            assert meaning(kind, word) == meaning(kind, word.upper()) == key.meaning
+            assert meanings.setdefault(word, key.meaning) == key.meaning
+            assert not isinstance(meaning(kind, word), Command)
+    assert meaning(kind, "Don’t know") == "dont_know"
+    assert meaning(kind, "u") == Command("undo")
+    assert meaning(kind, "") == Command("status")
+    assert meaning(kind, "xyz") is None
+
+
+def test_position_on_the_screen_becomes_the_code():
+    odd = Asked(Question("odd_one_out", (4, 7, 9)), (9, 4, 7), 1)
+    assert [odd.code(word) for word in ("1", "2", "3", "none", "dont_know")] == [2, 0, 1, -1, -2]
+    triplet = Asked(Question("triplet", (4, 7, 9)), (4, 9, 7), 1)
+    assert [triplet.code(word) for word in ("1", "2", "dont_know")] == [1, 0, -2]
+    for asked, words in ((odd, ("1", "2", "3")), (triplet, ("1", "2"))):
+        assert [asked.word(asked.code(word)) for word in words] == [f"number {w}" for w in words]
+    assert odd.word(-2) == "don't know"
+
+
+def test_log_entry_has_its_word():
+    entry = LogEntry("i", "triplet", ("a", "b", "c"), (), 1, "", None, "", "asked", None, "")
+    assert entry.word == "second"
