@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.cluster.guided._anchors.answers import hold_out
 from clew.cluster.guided._anchors.fit import Anchored
 from clew.cluster.guided._choice import FittedParts
 from clew.cluster.guided._ensemble.folds import used_folds
@@ -52,7 +53,7 @@ class FittedState(NamedTuple):
     kept: FittedParts | None = None
     """Fitted members; None if there are none."""
     known: Constraints | None = None
-    """The informative answers that they were fitted to."""
+    """The informative answers that members were fitted to."""
 
     def has_members_for(self, known: Constraints, refit: bool | Literal["auto"]) -> bool:
         """Whether the fitted members can be used for these answers.
@@ -68,12 +69,17 @@ class FittedState(NamedTuple):
         -------
         bool
         """
-        if refit is True or self.kept is None or self.known is None:
+        if refit is True or self.known is None or (self.kept is None and self.anchored is None):
             return False
-        seed = self.seeds[1]
-        if used_folds(known, seed) != used_folds(self.known, seed):
+        if self._folds_of(known) != self._folds_of(self.known):
             return False
         return refit is False or n_changed(self.known, known) <= REFIT_SHARE * len(self.known)
+
+    def _folds_of(self, known: Constraints) -> tuple[int, ...] | bool:
+        """Return the folds that hold answers; with anchors, whether answers are held out."""
+        if self.anchored is None:
+            return used_folds(known, self.seeds[1])
+        return hold_out(known, self.seeds[2]) is not None
 
 
 def n_changed(before: Constraints, after: Constraints) -> int:

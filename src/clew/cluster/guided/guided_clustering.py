@@ -13,14 +13,13 @@ from clew._limits import ANCHOR_ROWS
 from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
-from clew.cluster.guided._anchors.fit import fit_on_anchors
+from clew.cluster.guided._anchors.fit import LinkedRows, fit_on_anchors
 from clew.cluster.guided._checks import (
     check_n_anchors,
     check_pool,
     check_same_rows,
     check_unchanged,
     checked_arguments,
-    checked_features,
 )
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
@@ -31,7 +30,6 @@ from clew.cluster.guided._fitting import fit_to_rows, parameters_of
 from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
-from clew.exceptions import InvalidArgumentError
 
 __all__ = ["GuidedClustering"]
 
@@ -283,8 +281,11 @@ class GuidedClustering(FittedGroups):
         """
         features, known = checked_arguments(self, X, constraints)
         if features is not None and self._takes_anchors(known.n_samples):
+            check_n_anchors(self)
             seeds = derived_seeds(self.random_state, 5)
-            return self._fit_on_anchors(features, known, seeds, callback)
+            with one_library_thread():
+                linked = LinkedRows.of(self, features, seeds[:2])
+            return self._fit_on_anchors(linked, known, seeds, None, callback)
         seeds = derived_seeds(self.random_state, 4)
         prepared = None
         if features is not None:
@@ -357,15 +358,10 @@ class GuidedClustering(FittedGroups):
         is_kept = fitted.has_members_for(informative, refit)
         if is_kept and n_changed(before, known) == 0:
             return self
-        if fitted.anchored is not None:
-            if X is None:
-                raise InvalidArgumentError(
-                    "GuidedClustering.partial_fit needs X with scale='anchors', because all rows "
-                    "take part again: give the fitted rows"
-                )
-            features = checked_features(self, X, reset=False)
-            return self._fit_on_anchors(features, known, fitted.seeds, callback)
         last = fitted if is_kept else None
+        if fitted.anchored is not None:
+            linked = fitted.anchored.linked
+            return self._fit_on_anchors(linked, known, fitted.seeds, last, callback)
         return self._fit_to(known, fitted.prepared, fitted.seeds, last, callback)
 
     def _fit_to(
@@ -384,14 +380,20 @@ class GuidedClustering(FittedGroups):
         return self
 
     def _fit_on_anchors(
-        self, features: Any, known: Constraints, seeds: list[int], callback: Progress | None
+        self,
+        linked: LinkedRows,
+        known: Constraints,
+        seeds: list[int],
+        last: FittedState | None,
+        callback: Progress | None,
     ) -> Self:
-        """Fit the members to anchors, and refine the groups of all rows."""
-        check_n_anchors(self)
+        """Fit members to anchors, and refine the groups of all rows; `last` has fitted members."""
+        kept = None if last is None else last.anchored
         with one_library_thread():
-            found = fit_on_anchors(self, features, known, seeds, callback)
+            found = fit_on_anchors(self, linked, known, seeds[2:], kept, callback)
+        fitted_to = informative_answers(known) if last is None else last.known
         self._fitted = FittedState(
-            parameters_of(self), seeds, Tree(found.tree), anchored=found, known=known
+            parameters_of(self), seeds, Tree(found.tree), anchored=found, known=fitted_to
         )
         self.result_ = GuidedResult.of(
             found.result, known, found.regime, found.model.n_clusters_probabilities_

@@ -244,6 +244,30 @@ def test_failure_leaves_an_earlier_fit():
     assert clone(again).scale == "anchors"
 
 
+def test_further_answers_need_no_features(known):
+    is_first = np.arange(900) < 850
+    rest = np.ones(200, np.bool_)
+    first = known.select(pairs=is_first)
+    late = known.select(pairs=~is_first, triplets=~rest, odd_one_out=~rest)
+    warm = model().fit(X, constraints=first)
+    members = warm._fitted.anchored.model
+    warm.partial_fit(constraints=late)
+    assert warm._fitted.anchored.model is members
+    assert warm.answer_posterior_.pairs.shape == (900,)
+    assert adjusted_rand_score(Y, warm.labels_) > 0.7
+    assert (warm.predict(X[:9]) == warm.predict(X)[:9]).all()
+    labels = warm.labels_
+    # Members that are fitted again are those of a fit with all answers.
+    again, cold = warm.partial_fit(refit=True), model().fit(X, constraints=first + late)
+    assert (again.labels_ == cold.labels_).all()
+    assert (again.probabilities_ != cold.probabilities_).nnz == 0
+    assert adjusted_rand_score(labels, cold.labels_) > 0.8
+    # More than a fifth of the answers is new.
+    few = model().fit(X, constraints=late)
+    members = few._fitted.anchored.model
+    assert few.partial_fit(constraints=first)._fitted.anchored.model is not members
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_rows():
     n, n_groups = 100_000, 300

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from clew.exceptions import FewerGroupsWarning
 from clew.graphs import DistanceSpace, largest_stored
 from clew.metrics import n_violated
 
-__all__ = ["Anchored", "fit_on_anchors"]
+__all__ = ["Anchored", "LinkedRows", "fit_on_anchors"]
 
 #: Parameters of the fit on the anchors, whose columns are scaled.
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
@@ -49,18 +49,54 @@ LEAST_ANCHORS = 100
 N_NEIGHBORS, EXPLAINED_ROWS = 10, 2_048
 
 
+class LinkedRows(NamedTuple):
+    """Rows and their anchors, which do not depend on answers."""
+
+    space: FeatureSpace | DistanceSpace
+    anchors: NDArray[np.float32]
+    """Anchors in the columns of `space`."""
+    links: Links
+    """Anchors of the rows."""
+
+    @classmethod
+    def of(cls, model: Any, X: Any, seeds: Sequence[int]) -> Self:
+        """Choose anchors, and link all rows to them.
+
+        Parameters
+        ----------
+        model : GuidedClustering
+            Its parameters are read.
+        X : ndarray or csr_array of shape (n_samples, n_features)
+            Features, or distances between all pairs of rows if the model's metric is "precomputed".
+        seeds : sequence of int
+            Two: of units and samples, and of anchors.
+
+        Returns
+        -------
+        LinkedRows
+        """
+        of_space, of_anchors = seeds
+        sample = sampled(X, of_space)
+        space: FeatureSpace | DistanceSpace
+        if model.metric == "precomputed":
+            space = DistanceSpace.fit(X, of_space)
+        else:
+            space = FeatureSpace.fit(sample, model.metric, model.standardize, of_space)
+        rows = _columns(sample, space, model.n_jobs)
+        anchors = choose_anchors(rows, model.n_anchors, of_anchors, model.n_jobs)
+        del sample, rows
+        return cls(space, anchors, link_all(X, space, anchors, model.n_jobs, model.verbose))
+
+
 class Anchored(NamedTuple):
     """A fit on anchors: the result, and what predicts the groups of new rows."""
 
     model: Any
     """`GuidedClustering`, fitted to the anchors."""
-    space: FeatureSpace | DistanceSpace
-    anchors: NDArray[np.float32]
-    """Anchors in the columns of `space`."""
+    linked: LinkedRows
+    """The fitted rows and their anchors."""
     memberships: Memberships
     """Memberships of the anchors, after the refinement."""
-    links: Links
-    """Anchors of the fitted rows."""
     result: Result
     """Groups of the rows, errors and scores."""
 
@@ -81,8 +117,8 @@ class Anchored(NamedTuple):
         """
 
         def predicted(part: tuple[int, int]) -> Memberships:
-            columns = self.space.transform(X[slice(*part)]).astype(np.float32)
-            return row_memberships(link_rows(columns, self.anchors), self.memberships)
+            columns = self.linked.space.transform(X[slice(*part)]).astype(np.float32)
+            return row_memberships(link_rows(columns, self.linked.anchors), self.memberships)
 
         parts = in_threads(predicted, blocks(X.shape[0], LINKED_ROWS), n_jobs=n_jobs)
         return Memberships.stacked(parts).as_sparse()
@@ -102,7 +138,7 @@ class Anchored(NamedTuple):
 
     def tree(self) -> NDArray[np.float64]:
         """Return a hierarchy of the rows, each at the position of its nearest anchor."""
-        positions = self.anchors[self.links.nearest[:, 0]].astype(np.float64)
+        positions = self.linked.anchors[self.linked.links.nearest[:, 0]].astype(np.float64)
         return tree_of_positions(self.result.labels, positions)
 
     def neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
@@ -119,9 +155,10 @@ class Anchored(NamedTuple):
             Up to ten entries in each of these rows, none in the others: sums over shared anchors of
             the products of weights.
         """
-        n, n_near = self.links.nearest.shape
-        entries = self.links.weight.ravel(), self.links.nearest.ravel(), np.arange(n + 1) * n_near
-        linked = csr_array(entries, shape=(n, len(self.anchors)))
+        _, anchors, links = self.linked
+        n, n_near = links.nearest.shape
+        entries = links.weight.ravel(), links.nearest.ravel(), np.arange(n + 1) * n_near
+        linked = csr_array(entries, shape=(n, len(anchors)))
         chosen = np.asarray(rows, dtype=np.int64)
         found = csr_array((n, n))
         for start, end in blocks(len(chosen), EXPLAINED_ROWS):
@@ -133,9 +170,10 @@ class Anchored(NamedTuple):
 
 def fit_on_anchors(
     model: Any,
-    X: Any,
+    linked: LinkedRows,
     known: Constraints,
     seeds: Sequence[int],
+    last: Anchored | None = None,
     callback: Callable[[int, int], None] | None = None,
 ) -> Anchored:
     """Cluster anchors, then all rows.
@@ -144,13 +182,14 @@ def fit_on_anchors(
     ----------
     model : GuidedClustering
         Its parameters are read; a copy of it is fitted to the anchors.
-    X : ndarray or csr_array of shape (n_samples, n_features)
-        Features, or distances between all pairs of rows if the model's metric is "precomputed".
+    linked : LinkedRows
+        Rows and anchors.
     known : Constraints
         All answers.
     seeds : sequence of int
-        Five: of units and samples, of anchors, of held-out answers, of moved answers, and of the
-        fit on the anchors.
+        Three: of held-out answers, of moved answers, and of the fit on the anchors.
+    last : Anchored, default=None
+        A fit to earlier answers, whose clusterings of the anchors are used as they are.
     callback : callable, default=None
         Passed to the fit on the anchors.
 
@@ -165,30 +204,23 @@ def fit_on_anchors(
     O(N + A) for A answers; and the fit on the anchors, which depends neither on N nor on A. Memory
     O(N + A + R·K) beside the features.
     """
-    of_space, of_anchors, of_folds, of_moved, of_members = seeds
-    n_jobs = model.n_jobs
-    sample = sampled(X, of_space)
-    space: FeatureSpace | DistanceSpace
-    if model.metric == "precomputed":
-        space = DistanceSpace.fit(X, of_space)
-    else:
-        space = FeatureSpace.fit(sample, model.metric, model.standardize, of_space)
-    rows = _columns(sample, space, n_jobs)
-    anchors = choose_anchors(rows, model.n_anchors, of_anchors, n_jobs)
-    del sample, rows
-    links = link_all(X, space, anchors, n_jobs, model.verbose)
+    of_folds, of_moved, of_members = seeds
+    _, anchors, links = linked
     informative = informative_answers(known)
     fold = hold_out(informative, of_folds)
-    kept = informative if fold is None else fold.kept
-    moved = moved_answers(kept, links.nearest[:, 0], len(anchors), of_moved)
-    fitted = clone(model).set_params(**OF_ANCHORS, random_state=of_members)
-    _reduce_groups(fitted, len(anchors))
-    _fit_members(fitted, anchors, moved, callback)
-    starts = _starts(fitted, anchors)
+    if last is None:
+        kept = informative if fold is None else fold.kept
+        moved = moved_answers(kept, links.nearest[:, 0], len(anchors), of_moved)
+        fitted = clone(model).set_params(**OF_ANCHORS, random_state=of_members)
+        _reduce_groups(fitted, len(anchors))
+        _fit_members(fitted, anchors, moved, callback)
+    else:
+        fitted = last.model
     is_trusted = fitted.regime_ != "features"
-    found = cluster_rows(starts, links, informative, fold, n_jobs, is_trusted=is_trusted)
+    starts = _starts(fitted, anchors)
+    found = cluster_rows(starts, links, informative, fold, model.n_jobs, is_trusted=is_trusted)
     result = _result(fitted, found, known, informative)
-    return Anchored(fitted, space, anchors, found.anchors, links, result)
+    return Anchored(fitted, linked, found.anchors, result)
 
 
 def _columns(
