@@ -1,11 +1,13 @@
 """The information limit: answers that any strategy needs, given what the features leave unknown."""
 
 import numpy as np
+from scipy.cluster.hierarchy import linkage
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from benchmarks.study.problems import Floats, Ints, classical_scaling
-from clew.questions.guided._pair_features import START_WEIGHTS, pair_features
+from clew.questions.guided._group_size import feature_scale
+from clew.questions.guided._pair_features import N_DIMENSIONS, START_WEIGHTS, pair_features
 
 N_COORDINATES, N_FOLDS = 30, 5
 #: Scale of the start weights, and weights of the mean and the maximum over the rows of a group.
@@ -39,7 +41,9 @@ def unknown_bits(D: Floats, y: Ints) -> tuple[float, float]:
         strategy can learn more about what the features mean.
     """
     coordinates = classical_scaling(D, min(N_COORDINATES, len(D) - 1))
-    features = pair_features(D, coordinates, 0).astype(float)
+    ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
+    scale = feature_scale(len(y) / len(np.unique(y)))
+    features = pair_features(D, coordinates, ward, scale, 0).astype(float)
     means, maxima = of_groups(features @ (FACTOR * START_WEIGHTS), y)
     start = log_softmax(OF_MEAN * means + OF_MAX * maxima, axis=1)
     columns = []

@@ -61,8 +61,8 @@ OTHERS = (
 STRATEGIES = (GUIDED, *OTHERS, RANDOM)
 #: Of sets of a thousand rows, and where only recorded questions can be asked.
 FEW = (GUIDED, THESIS, MOST_PROBABLE, EXPLORE, MARGIN, RANDOM)
-REPLAYED = (GUIDED, MOST_PROBABLE, COBRAS, MARGIN, RANDOM)
-LIMIT = Method("information limit", uses_answers=False)
+REPLAYED = (GUIDED, MOST_PROBABLE, MARGIN, RANDOM)
+LIMIT = Method("information limit", version="2", uses_answers=False)
 #: Groups without answers, of distances or of a few coordinates; all are given their number.
 WITHOUT = {
     "Ward": shared.Method("", "", "Ward of distances"),
