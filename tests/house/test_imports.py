@@ -56,6 +56,8 @@ SHARED_HELPERS = {
     "clew.cluster.guided._result.explanation": ("clew.session", "clew.cli"),
     "clew.cluster.guided._result.probabilities": ("clew.cli",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
+    "clew.cluster.medoids._candidates": ("clew.questions",),
+    "clew.cluster.medoids._distances": ("clew.questions",),
     "clew.constraints._answer_log": ("clew.cli", "clew.store"),
     "clew.constraints._closure": ("clew.questions",),
     "clew.constraints._ids": ("clew.session",),

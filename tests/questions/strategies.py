@@ -10,6 +10,7 @@ from clew.questions import (
     COBRA,
     COBRAS,
     ActiveSpectral,
+    ActiveSubclustering,
     CorrelationInformation,
     ExpectedChange,
     ExploreConsolidate,
@@ -45,11 +46,17 @@ STRATEGIES = [
     Margin(K, random_state=0),
     ActiveSpectral(K, random_state=0),
     CorrelationInformation(K, random_state=0),
+    ActiveSubclustering(K, size=6, error=0.0, random_state=0),
+    ActiveSubclustering(K, size=6, random_state=0),
 ]
 
 every = pytest.mark.parametrize(
     "strategy", STRATEGIES, ids=[f"{type(s).__name__}-{i}" for i, s in enumerate(STRATEGIES)]
 )
 
-#: Strategies that check doubtful answers on purpose, by pairs that other answers imply.
-CHECKS_ANSWERS = (Guided, Margin)
+
+def checks_answers(strategy):
+    """Whether a strategy checks doubtful answers on purpose, by pairs that other answers imply."""
+    may_err = getattr(strategy, "error", None) is None
+    is_subclustering = isinstance(strategy, ActiveSubclustering)
+    return isinstance(strategy, (Guided, Margin)) or (is_subclustering and may_err)

@@ -2,6 +2,7 @@
 
 from clew.questions._strategy import Strategy
 from clew.questions.active_spectral import ActiveSpectral
+from clew.questions.active_subclustering import ActiveSubclustering
 from clew.questions.cobra import COBRA
 from clew.questions.cobras import COBRAS
 from clew.questions.correlation_information import CorrelationInformation
@@ -23,6 +24,7 @@ __all__ = [
     "COBRA",
     "COBRAS",
     "ActiveSpectral",
+    "ActiveSubclustering",
     "CorrelationInformation",
     "ExpectedChange",
     "ExploreConsolidate",

@@ -194,7 +194,8 @@ class Strategy(Estimator, ABC):
         Returns
         -------
         ndarray of shape (n_samples,), int64
-            Group of each row; groups are numbered from 0 in the order of their first rows.
+            Group of each row; groups are numbered from 0 in the order of their first rows. -1 for
+            rows that `ActiveSubclustering` leaves out.
         """
         self._started()
         return in_order_of_rows(self._group())
@@ -269,6 +270,9 @@ class PairStrategy(Strategy):
 
 
 def in_order_of_rows(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return labels with groups numbered from 0 in the order of their first rows."""
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group].astype(np.int64)
+    """Return labels with groups numbered from 0 in the order of their first rows; -1 stays."""
+    ordered = np.full(len(labels), -1, np.int64)
+    is_in = labels >= 0
+    _, first, group = np.unique(labels[is_in], return_index=True, return_inverse=True)
+    ordered[is_in] = np.argsort(np.argsort(first))[group]
+    return ordered

@@ -1,0 +1,128 @@
+"""A list of rows near each subcluster, and their distances from all subclusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.cluster.medoids._distances import RowDistances
+
+__all__ = ["RowLists"]
+
+Index = NDArray[np.int64]
+Floats = NDArray[np.float64]
+#: Ratios of distances are at most this large.
+LARGEST_RATIO = 1e3
+
+
+class RowLists:
+    """The rows listed for each subcluster, with mean distances from the members of each.
+
+    Parameters
+    ----------
+    distances : RowDistances
+        The data.
+    rows : ndarray of shape (n_clusters, n_listed), int64
+        Listed rows; kept and changed.
+    members : sequence of sequences of int
+        Rows that are known to be of each subcluster, its center among them.
+
+    Notes
+    -----
+    Memory 4·n_clusters²·n_listed bytes. A new list takes O(n_listed) distances from all members,
+    and a new member O(n_clusters·n_listed).
+    """
+
+    def __init__(
+        self, distances: RowDistances, rows: Index, members: Sequence[Sequence[int]]
+    ) -> None:
+        self.rows = rows
+        self._distances = distances
+        k, m = rows.shape
+        self._mean = np.empty((k, m, k), np.float32)
+        self._own = np.broadcast_to(np.arange(k)[:, None], (k, m))
+        self._nearest = np.empty((k, m), np.int64)
+        self._other = np.empty((k, m), np.float32)
+        for at, group in enumerate(members):
+            self._mean[:, :, at] = self._mean_distances(rows.ravel(), group).reshape(k, m)
+        for at in range(k):
+            self._find_nearest(np.full(m, at), np.arange(m))
+
+    def set_rows(self, at: int, rows: Index, members: Sequence[Sequence[int]]) -> None:
+        """List other rows for a subcluster."""
+        self.rows[at] = rows
+        every = np.concatenate([np.asarray(group) for group in members])
+        start = np.cumsum([0, *(len(group) for group in members[:-1])])
+        table = self._distances.between(rows, every)
+        sizes = np.diff(np.append(start, len(every)))
+        self._mean[at] = np.add.reduceat(table, start, axis=1) / sizes
+        self._find_nearest(np.full(len(rows), at), np.arange(len(rows)))
+
+    def set_members(self, at: int, members: Sequence[int]) -> None:
+        """Compute distances from a subcluster anew, after its members changed."""
+        self._set_mean(at, self._mean_distances(self.rows.ravel(), members))
+
+    def add_member(self, at: int, row: int, n_members: int) -> None:
+        """Update distances from a subcluster with a new member, `n_members` with it."""
+        before = self._mean[:, :, at].ravel()
+        new = self._mean_distances(self.rows.ravel(), [row])
+        self._set_mean(at, before + (new - before) / np.float32(n_members))
+
+    def _set_mean(self, at: int, mean: NDArray[np.float32]) -> None:
+        """Change the distances from a subcluster, and the nearest other one of each listed row."""
+        now = mean.reshape(self.rows.shape)
+        self._mean[:, :, at] = now
+        now = np.where(self._own == at, np.inf, now)
+        was_nearest = self._nearest == at
+        is_nearer = now < self._other
+        self._other[is_nearer], self._nearest[is_nearer] = now[is_nearer], at
+        self._find_nearest(*np.nonzero(was_nearest & ~is_nearer))
+
+    def features(self, unit: float) -> Floats:
+        """Return two features of each listed row with its subcluster.
+
+        Parameters
+        ----------
+        unit : float
+            Typical distance within subclusters.
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_listed, 2)
+            Logarithms of the ratio of the distances from the nearest other subcluster and from its
+            own, and of the latter to `unit`.
+        """
+        own = np.take_along_axis(self._mean, self._own[:, :, None], 2)[:, :, 0].astype(np.float64)
+        return pair_features(own, self._other.astype(np.float64), unit / self._distances.unit)
+
+    def features_of(self, at: int, place: int, unit: float) -> Floats:
+        """Return the features of one listed row, (2,)."""
+        own, other = float(self._mean[at, place, at]), float(self._other[at, place])
+        return pair_features(np.float64(own), np.float64(other), unit / self._distances.unit)
+
+    def _mean_distances(self, rows: Index, members: Sequence[int]) -> NDArray[np.float32]:
+        table = self._distances.between(rows, np.asarray(members))
+        return np.asarray(table.mean(axis=1))
+
+    def _find_nearest(self, subcluster: Index, place: Index) -> None:
+        """Find the nearest other subcluster of listed rows."""
+        if len(place) == 0:
+            return
+        table = self._mean[subcluster, place]
+        at = np.arange(len(place))
+        table[at, subcluster] = np.inf
+        self._nearest[subcluster, place] = table.argmin(axis=1)
+        self._other[subcluster, place] = table.min(axis=1)
+
+
+def pair_features(own: Floats | np.float64, other: Floats | np.float64, unit: float) -> Floats:
+    """Return the features of rows with distances from their own and the nearest other subcluster.
+
+    See `RowLists.features`.
+    """
+    tiny = unit / LARGEST_RATIO if unit > 0 else 1.0
+    own = np.maximum(own, tiny)
+    other = np.clip(other, own / LARGEST_RATIO, own * LARGEST_RATIO)
+    return np.stack([np.log(other / own), np.log(own / (unit if unit > 0 else 1.0))], axis=-1)

@@ -1,0 +1,364 @@
+"""The subclusters after some answers: their members, and what is probable of all other rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from clew.questions.active_subclustering._evidence import Evidence, Votes
+from clew.questions.active_subclustering._lists import RowLists, pair_features
+from clew.questions.active_subclustering._log_odds import LogOdds
+from clew.questions.active_subclustering._start import Start
+
+__all__ = ["State"]
+
+Index = NDArray[np.int64]
+Floats = NDArray[np.float64]
+#: Priors of log-odds: of a row and a subcluster from two features, of two centers from their score.
+ROW_PRIOR = (0.5, 8.0, -2.0), (1.0, 4.0, 1.5)
+CENTER_PRIOR = (1.0, 1.0), (1.0, 0.3)
+#: Share of wrong answers: its prior as numbers of wrong and right answers, and its range.
+ERROR_PRIOR, ERRORS = (1.0, 20.0), (0.005, 0.4)
+#: The share of wrong answers that counts as none.
+NO_ERROR = 0.005
+#: Answers after which log-odds and the share of wrong answers are fitted again.
+FIT_EVERY = 32
+#: Two subclusters are merged above this probability, or above 1/2 where nothing is left to ask.
+SURE = 0.95
+#: Passes over the consequences of one answer.
+N_PASSES = 20
+#: A center without members is replaced by a candidate that is better by this much.
+LEAST_GAIN = 0.1
+#: Questions about two subclusters have some value even where no candidate is left.
+LOWEST_GAIN = 1e-9
+#: Weight of candidates that were centers before.
+WAS_CENTER = 1e-3
+
+
+class Seen(NamedTuple):
+    """An answered pair, with its features at the time of the answer."""
+
+    features: Floats
+    i: int
+    j: int
+    vote: float
+
+
+class State:
+    """Subclusters, changed by answers in their order.
+
+    Parameters
+    ----------
+    start : Start
+        The data.
+    error : float or None
+        Share of wrong answers; None to estimate it.
+
+    Attributes
+    ----------
+    members : list of list of int
+        Rows that answers put into each subcluster; the center first.
+    owner : ndarray of shape (n_samples,), int64
+        The subcluster of these rows; -1 for others.
+    votes : list of Votes
+        Answers about each subcluster.
+    row_votes, n_row_votes : ndarray of shape (n_clusters, n_listed)
+        Answers about listed rows and their subcluster: sum of votes, and number.
+    gain : float
+        Expected score of the best candidate as a new center.
+    """
+
+    def __init__(self, start: Start, error: float | None) -> None:
+        self.start = start
+        self.is_checking = error is None or error > NO_ERROR
+        self._given_error = error
+        self.error = ERROR_PRIOR[0] / sum(ERROR_PRIOR) if error is None else max(error, NO_ERROR)
+        self.row_log_odds = LogOdds.prior(*ROW_PRIOR)
+        self.center_log_odds = LogOdds.prior(*CENTER_PRIOR)
+        self.evidence = Evidence()
+        rows = start.rows[start.centers]
+        k = self.n_clusters = len(rows)
+        self.members = [[int(row)] for row in rows]
+        self.owner = np.full(len(start.position), -1, np.int64)
+        self.owner[rows] = np.arange(k)
+        self.near = np.array([start.nearness(int(at)) for at in start.centers])
+        self.votes = [Votes({}, {}, {}) for _ in range(k)]
+        self.lists = RowLists(start.distances, start.nearest[start.centers].copy(), self.members)
+        self.row_votes = np.zeros(self.lists.rows.shape)
+        self.n_row_votes = np.zeros(self.lists.rows.shape, np.int64)
+        self.unit = float(np.median(start.density))
+        self._was_center = np.zeros(len(start.rows), np.bool_)
+        self._was_center[start.centers] = True
+        self._lowest = start.distances.to_nearest(rows)[1]
+        self._seen: tuple[list[Seen], list[Seen]] = [], []
+        self._n_at_listing = [1] * k
+        self._find_gain()
+
+    @property
+    def weight(self) -> float:
+        """Log-odds of one answer."""
+        return float(np.log((1 - self.error) / self.error))
+
+    def learn(self, i: int, j: int, vote: float) -> None:
+        """Add an answer about two rows."""
+        self._remember(i, j, vote)
+        self.evidence.add(i, j, vote)
+        self._settle({int(self.owner[row]) for row in (i, j)} - {-1})
+        if len(self.evidence.pairs) % FIT_EVERY == 0:
+            self._fit()
+
+    # Probabilities.
+
+    def row_probabilities(self) -> Floats:
+        """Return the probability that each listed row is of its subcluster, 0 if of another."""
+        log_odds = self.row_log_odds.of(self.lists.features(self.unit))
+        same = expit(log_odds + self.weight * self.row_votes)
+        owner = self.owner[self.lists.rows]
+        same[(owner >= 0) & (owner != np.arange(self.n_clusters)[:, None])] = 0.0
+        return np.asarray(same)
+
+    def center_probabilities(self) -> Floats:
+        """Return the probability that two subclusters are one group; 0 on the diagonal."""
+        centers = self.start.position[[group[0] for group in self.members]]
+        near = self.near[:, centers]
+        log_odds = self.center_log_odds.of(np.maximum(near, near.T)[:, :, None])
+        for at, votes in enumerate(self.votes):
+            for other, (vote, _) in votes.subclusters.items():
+                log_odds[at, other] += self.weight * vote
+        same = np.asarray(expit(log_odds))
+        np.fill_diagonal(same, 0.0)
+        return same
+
+    def _of_centers(self, a: int, b: int) -> float:
+        """Return the probability that two subclusters are one group."""
+        first, second = self.start.position[[self.members[a][0], self.members[b][0]]]
+        near = max(self.near[a, second], self.near[b, first])
+        vote = self.votes[a].subclusters.get(b, (0.0, 0))[0]
+        return float(expit(self.center_log_odds.of(np.array([near])) + self.weight * vote))
+
+    def _features(self, row: int, at: int) -> Floats:
+        """Return the features of a row and a subcluster."""
+        place = np.flatnonzero(self.lists.rows[at] == row)
+        if len(place):
+            return self.lists.features_of(at, int(place[0]), self.unit)
+        centers = np.array([group[0] for group in self.members])
+        apart = self.start.distances.block(np.array([row]), centers)[0].astype(np.float64)
+        own = apart[at]
+        apart[at] = np.inf
+        return pair_features(own, apart.min(), self.unit)
+
+    def _of_row(self, row: int, at: int, vote: float) -> float:
+        """Return the probability that a row is of a subcluster."""
+        log_odds = self.row_log_odds.of(self._features(row, at))
+        return float(expit(log_odds + self.weight * vote))
+
+    # Consequences of answers.
+
+    def _settle(self, changed: set[int]) -> None:
+        """Count votes, and change members and centers until nothing follows any more."""
+        for _ in range(N_PASSES):
+            if not changed:
+                return
+            for at in sorted(changed):
+                self._count(at)
+            changed = self._change_members(changed) or self._merge(changed) or self._replace()
+
+    def _count(self, at: int) -> None:
+        """Count the votes about a subcluster."""
+        votes = self.evidence.votes(at, self.members[at], self.owner)
+        for other in self.votes[at].subclusters.keys() - votes.subclusters.keys():
+            self.votes[other].subclusters.pop(at, None)
+        for other, found in votes.subclusters.items():
+            self.votes[other].subclusters[at] = found
+        self.votes[at] = votes
+        self._tabulate(at)
+
+    def _tabulate(self, at: int) -> None:
+        votes = self.votes[at]
+        both = {**votes.rows, **votes.members}
+        table = np.array([both.get(row, (0.0, 0)) for row in self.lists.rows[at].tolist()])
+        self.row_votes[at], self.n_row_votes[at] = table[:, 0], table[:, 1]
+
+    def _change_members(self, changed: set[int]) -> set[int]:
+        """Add and remove rows by the answers about them; return the subclusters to count again."""
+        again: set[int] = set()
+        for at in sorted(changed):
+            votes = self.votes[at]
+            for row, (vote, _) in sorted(votes.rows.items()):
+                if vote > 0 and self.owner[row] < 0 and self._of_row(row, at, vote) > 0.5:
+                    self.owner[row] = at
+                    self.members[at].append(row)
+                    self.lists.add_member(at, row, len(self.members[at]))
+                    again |= self._around(row) | {at}
+            for row in self.members[at][1:]:
+                vote = votes.members.get(row, (0.0, 0))[0]
+                if at not in again and vote < 0 and self._of_row(row, at, vote) < 0.5:
+                    self.members[at].remove(row)
+                    self.owner[row] = -1
+                    self.lists.set_members(at, self.members[at])
+                    again |= self._around(row) | {at}
+                    break
+        for at in changed:
+            self._list_again(at)
+        return again
+
+    def _around(self, row: int) -> set[int]:
+        """Return the subclusters whose rows were compared with a row."""
+        return {int(self.owner[other]) for other, _ in self.evidence.of_row.get(row, ())} - {-1}
+
+    def _merge(self, changed: set[int]) -> set[int]:
+        """Merge a subcluster with another one of its group, and choose a new center."""
+        for at in sorted(changed):
+            for other, (vote, _) in sorted(self.votes[at].subclusters.items()):
+                if vote <= 0 or not self._has_candidate:
+                    continue
+                same = self._of_centers(at, other)
+                if same > SURE or (same > 0.5 and not self._can_check(at, other)):
+                    kept, left = (at, other) if self._rank(at) < self._rank(other) else (other, at)
+                    return self._join(kept, left)
+        return set()
+
+    def _rank(self, at: int) -> tuple[int, float]:
+        return -len(self.members[at]), float(self.start.density[self._center(at)])
+
+    def _center(self, at: int) -> int:
+        return int(self.start.position[self.members[at][0]])
+
+    def _can_check(self, a: int, b: int) -> bool:
+        """Return whether there are pairs between two subclusters that were not asked about."""
+        n_answers = self.votes[a].subclusters[b][1]
+        return self.is_checking and n_answers < len(self.members[a]) * len(self.members[b])
+
+    def _join(self, kept: int, left: int) -> set[int]:
+        rows = self.members[left]
+        self.owner[rows] = kept
+        self.members[kept] += rows
+        self.near[kept] = np.maximum(self.near[kept], self.near[left])
+        self.lists.set_members(kept, self.members[kept])
+        around = set().union(*(self._around(row) for row in rows))
+        return around | {kept} | self._set_center(left)
+
+    def _replace(self) -> set[int]:
+        """Replace a center whose nearest rows are of other groups."""
+        n_wrong = [sum(vote < 0 for vote, _ in votes.rows.values()) for votes in self.votes]
+        for at in np.flatnonzero(np.array(n_wrong) >= 2):
+            is_alone = len(self.members[at]) == 1 and self._has_candidate
+            if is_alone and self.gain > self._score(int(at)) + LEAST_GAIN:
+                row = self.members[at][0]
+                self.owner[row] = -1
+                return self._around(row) | self._set_center(int(at))
+        return set()
+
+    def _score(self, at: int) -> float:
+        """Return the expected score of a subcluster: the square of its share of right rows."""
+        same = np.sort(self.row_probabilities()[at])[::-1]
+        return float(same[: max(self.start.size - 1, 1)].mean() ** 2)
+
+    def _set_center(self, at: int) -> set[int]:
+        """Make the best candidate the center of a subcluster."""
+        best = self._best
+        row = int(self.start.rows[best])
+        self.members[at], self.owner[row] = [row], at
+        self._was_center[best] = True
+        self.near[at] = self.start.nearness(best)
+        apart = self.start.distances.block(np.array([row]), None)[0]
+        np.minimum(self._lowest, apart, out=self._lowest)
+        self.lists.set_members(at, self.members[at])
+        self.lists.set_rows(at, self.start.nearest[best], self.members)
+        self._n_at_listing[at] = 1
+        self._find_gain()
+        return self._around(row) | {at}
+
+    def _list_again(self, at: int) -> None:
+        """List the rows near all members, whenever their number has doubled."""
+        rows = self.lists.rows[at]
+        owner, n = self.owner[rows], len(self.members[at])
+        is_open = ((owner < 0) & (self.row_votes[at] >= 0)) | (owner == at)
+        if n < 2 * self._n_at_listing[at] and is_open.sum() >= min(2 * self.start.size, len(rows)):
+            return
+        if n < 2 * self._n_at_listing[at] and self._n_at_listing[at] < 0:
+            return
+        members = np.array(self.members[at])
+        mean = self.start.distances.block(members, None).mean(axis=0)
+        last = np.inf
+        mean[(self.owner >= 0) & (self.owner != at)] = last
+        for row, (vote, _) in self.votes[at].rows.items():
+            if vote < 0:
+                mean[row] = last
+        mean[members[1:]] = -1.0
+        mean[members[0]] = np.nan
+        new = np.argsort(mean, kind="stable")[: len(rows)]
+        self._n_at_listing[at] = n
+        self.lists.set_rows(at, new, self.members)
+        self._tabulate(at)
+
+    # Candidates.
+
+    def _find_gain(self) -> None:
+        """Find the candidate with the highest expected score as a new center."""
+        start = self.start
+        at = max(start.size - 1, 1)
+        features = pair_features(
+            start.apart[:, :at], self._lowest[start.nearest[:, :at]], self.unit
+        )
+        pure = expit(self.row_log_odds.of(features)).mean(axis=1) ** 2
+        log_odds = self.center_log_odds.of(self.near[:, :, None])
+        for known, votes in enumerate(self.votes):
+            for row, (vote, _) in votes.rows.items():
+                if start.position[row] >= 0:
+                    log_odds[known, start.position[row]] += self.weight * vote
+        new = np.exp(-np.logaddexp(0.0, log_odds).sum(axis=0))
+        gain = pure * new * np.where(self._was_center, WAS_CENTER, 1.0)
+        gain[self.owner[start.rows] >= 0] = -1.0
+        self._best = int(gain.argmax())
+        self._has_candidate = bool(gain[self._best] >= 0)
+        self.gain = max(float(gain[self._best]), LOWEST_GAIN)
+
+    # Fits.
+
+    def _remember(self, i: int, j: int, vote: float) -> None:
+        """Keep the features of a pair that is answered."""
+        a, b = int(self.owner[i]), int(self.owner[j])
+        if a >= 0 and b >= 0 and a != b:
+            centers = self.start.position[[self.members[a][0], self.members[b][0]]]
+            near = max(self.near[a, centers[1]], self.near[b, centers[0]])
+            self._seen[1].append(Seen(np.array([near]), i, j, vote))
+        elif (a >= 0) != (b >= 0):
+            at, row = (a, j) if a >= 0 else (b, i)
+            self._seen[0].append(Seen(self._features(row, at), i, j, vote))
+
+    def _same(self, seen: Seen) -> float:
+        """Return the probability that an answered pair is of one group."""
+        a, b = int(self.owner[seen.i]), int(self.owner[seen.j])
+        if a >= 0 and a == b:
+            votes = self.votes[a].members
+            vote = min(votes.get(row, (0.0, 0))[0] for row in (seen.i, seen.j))
+            return float(expit(self.row_log_odds.coefficients[0] + self.weight * vote))
+        if a >= 0 and b >= 0:
+            return self._of_centers(a, b)
+        if a >= 0 or b >= 0:
+            at, row = (a, seen.j) if a >= 0 else (b, seen.i)
+            log_odds = self.row_log_odds.of(seen.features) if len(seen.features) == 2 else 0.0
+            vote = self.votes[at].rows.get(row, (0.0, 0))[0]
+            return float(expit(log_odds + self.weight * vote))
+        return float(expit(self.weight * seen.vote))
+
+    def _fit(self) -> None:
+        """Fit log-odds and the share of wrong answers to all answers."""
+        same = [np.array([self._same(seen) for seen in each]) for each in self._seen]
+        self.row_log_odds, self.center_log_odds = (
+            before.fitted(np.array([each.features for each in seen]), target) if seen else before
+            for before, seen, target in zip(
+                (self.row_log_odds, self.center_log_odds), self._seen, same, strict=True
+            )
+        )
+        if self._given_error is None:
+            votes = np.array([seen.vote for each in self._seen for seen in each])
+            target = np.concatenate(same)
+            n_wrong = float(np.where(votes > 0, 1 - target, target).sum())
+            rate = (ERROR_PRIOR[0] + n_wrong) / (sum(ERROR_PRIOR) + len(votes))
+            self.error = float(np.clip(rate, *ERRORS))
+        self._find_gain()

@@ -1,0 +1,188 @@
+"""ActiveSubclustering: questions about a few examples of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clew._random import RandomState
+from clew._validation import Allowed
+from clew.answers import SAME, Answer, Question
+from clew.constraints._meanings import IMPLIED_PAIRS
+from clew.questions._strategy import Strategy
+from clew.questions.active_subclustering._choice import chosen_questions, ranked_members
+from clew.questions.active_subclustering._start import Start, start_from
+from clew.questions.active_subclustering._state import State
+
+__all__ = ["ActiveSubclustering"]
+
+
+class ActiveSubclustering(Strategy):
+    r"""Finds a few pure examples of each of many groups, and corrects them by answers.
+
+    It begins with `clew.cluster.Subclustering`: centers, each with a few rows near it. Two kinds of
+    errors are looked for: two centers of one group, and rows of another group than their center.
+    If two centers are the same, one of them is replaced by the best candidate; a row that differs
+    from its center, by the row that is most probably the same. All other rows of the data are left
+    out, and no table of all pairs of rows is made.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of subclusters (K).
+    size : int, default=10
+        Number of rows of each subcluster, its center among them; at most the number of rows of the
+        smallest group. It is lowered to ``n_samples // n_clusters`` where there are fewer rows.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        What the data are: features, or distances between rows.
+    error : float or None, default=None
+        Share of wrong answers. None: estimated from the answers. 0: no question is asked whose
+        answer follows from others; otherwise such questions check doubtful answers.
+    n_jobs : int or None, default=None
+        Number of threads of `start`, as in joblib. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the candidates and of the search for first centers.
+
+    Raises
+    ------
+    InvalidParameterError
+        In `start`, if a parameter is outside its range.
+
+    See Also
+    --------
+    clew.cluster.Subclustering : The same without answers.
+    Guided : Groups all rows.
+
+    Notes
+    -----
+    A question is worth the score (SJC, `clew.metrics.subclustering_jaccard`) that its answer is
+    expected to add: the probability that two centers are the same, times the expected score of the
+    best candidate in place of one; or the probability that a row is wrong, times 2 / `size`, times
+    the probability that its center stays. The thesis compares the probabilities alone (eq. 4.3).
+
+    Log-odds of two centers are a linear function of the log-odds of the share of rows that their
+    neighborhoods have in common, and of their distance. Those of a row and a subcluster depend on
+    the mean distance to its known rows, and on the ratio of that to the mean distance to the
+    nearest other subcluster. The coefficients are refitted after every 32 answers. Each answer
+    adds ``log((1 - e) / e)`` for an error rate e. A replaced center's rows remain known: they
+    count for the subcluster with which they were merged.
+
+    With N rows, d features, K subclusters and R candidates (4,000 where K is from 160 to 400):
+    memory O(R² + N·d + K²·size); a question takes O(K·(R + K·size) + K·size·d) steps at most.
+
+    References
+    ----------
+    A. Biswas, "Semi-supervised and active image clustering with pairwise constraints from humans",
+    PhD thesis, University of Maryland, 2014, section 4.3 (Algorithm 3) and appendix 6.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from clew.metrics import subclustering_jaccard
+    >>> from clew.oracles import SimulatedOracle
+    >>> from clew.questions import ActiveSubclustering
+    >>> X, y = load_digits(return_X_y=True)
+    >>> oracle = SimulatedOracle(y, error=0.1, origin="asked", random_state=0)
+    >>> strategy = ActiveSubclustering(10, random_state=0).start(X)
+    >>> while len(strategy.answers) < 60:
+    ...     _ = strategy.tell(oracle.answer_all(strategy.ask(5)))
+    >>> strategy.exemplars().shape
+    (10, 10)
+    >>> subclustering_jaccard(y, strategy.exemplars()) > 0.8
+    True
+    """
+
+    _allowed: ClassVar[dict[str, Any]] = {
+        "n_clusters": Allowed(kind=int, low=1),
+        "size": Allowed(kind=int, low=1),
+        "metric": Allowed(names=("euclidean", "precomputed")),
+        "error": Allowed(kind=float, low=0, high=0.5, high_open=True, none=True),
+    }
+
+    _start: Start
+    _state: State
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        size: int = 10,
+        metric: Literal["euclidean", "precomputed"] = "euclidean",
+        error: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size = size
+        self.metric = metric
+        self.error = error
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def exemplars(self) -> NDArray[np.int64]:
+        """Return the rows of each subcluster.
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, size), int64
+            Row numbers: the center first, then the others, the most probable first. No row is in
+            two subclusters.
+        """
+        self._started()
+        state, size = self._state, self._start.size
+        same = state.row_probabilities()
+        place = ranked_members(state, same)
+        rows = np.take_along_axis(state.lists.rows, place, 1)
+        rank = np.broadcast_to(np.arange(rows.shape[1]), rows.shape)
+        centers = np.array([group[0] for group in state.members])
+        found = [[int(center)] for center in centers]
+        is_used = np.zeros(self.n_samples_, np.bool_)
+        is_used[centers] = True
+        for at in np.lexsort(
+            (-np.take_along_axis(same, place, 1).ravel(), rank.ravel() >= size - 1)
+        ):
+            subcluster, p = divmod(int(at), rows.shape[1])
+            row = int(rows[subcluster, p])
+            if len(found[subcluster]) < size and not is_used[row]:
+                found[subcluster].append(row)
+                is_used[row] = True
+        free = iter(np.flatnonzero(~is_used).tolist())
+        for group in found:
+            group += [next(free) for _ in range(size - len(group))]
+        return np.array(found, np.int64)
+
+    def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
+        size = min(self.size, len(X) // self.n_clusters)
+        self._start = start_from(X, self.metric, self.n_clusters, size, self.n_jobs, self._seed)
+
+    def _forget(self) -> None:
+        self._state = State(self._start, self.error)
+
+    def _learn(self, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            if answer.is_dont_know or answer.weight == 0:
+                continue
+            rows = answer.question.rows
+            for i, j, said in _implied(answer):
+                vote = answer.weight if said == SAME else -answer.weight
+                self._state.learn(rows[i], rows[j], vote)
+
+    def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
+        return chosen_questions(self._state, self.known, n, pending)
+
+    def _group(self) -> NDArray[np.int64]:
+        labels = np.full(self.n_samples_, -1, np.int64)
+        exemplars = self.exemplars()
+        labels[exemplars] = np.arange(len(exemplars))[:, None]
+        return labels
+
+
+def _implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:
+    """Return two positions among the rows, and what the answer says of that pair."""
+    kind = answer.question.kind
+    if kind == "pair":
+        return ((0, 1, answer.value),)
+    return IMPLIED_PAIRS[kind].get(answer.value, ())
