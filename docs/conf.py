@@ -66,7 +66,7 @@ autodoc_typehints = "none"  # numpydoc's sections bear the types
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-# What has to be right in every public docstring. The rest is taste, and ruff's D rules hold it.
+# Checks of every public docstring; ruff's D rules check the rest.
 numpydoc_validation_checks = {
     "GL01", "GL03", "GL05", "GL06", "GL07", "GL08",
     "SS01", "SS02", "SS03", "SS04",

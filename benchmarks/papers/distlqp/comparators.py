@@ -42,7 +42,7 @@ def hmrf_com(X: Floats, known: Constraints, n_clusters: int, seed: int) -> Ints:
         mass = q.sum(axis=0) + 1e-9
         centers, share = (q.T @ X) / mass[:, None], mass / mass.sum()
         variance = (q.T @ X**2) / mass[:, None] - centers**2
-        # Few rows of a group determine no variances.
+        # Variances are shrunk, because few rows of a group do not determine them.
         variance = 0.9 * np.maximum(variance, 0.0) + 0.1 * X.var(axis=0).mean()
     return np.asarray(q.argmax(axis=1), np.int64)
 

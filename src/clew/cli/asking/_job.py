@@ -47,7 +47,7 @@ class AskJob:
 
     @property
     def answers_alone(self) -> bool:
-        """Questions are about items, never about those that answers name."""
+        """No: items are always given, not only answers about them."""
         return False
 
     @property

@@ -13,8 +13,8 @@ from typing import Any, Self
 
 __all__ = ["Keys"]
 
-#: Seconds within which a key is no reply to a question that has just been shown, and within which
-#: the same key comes again while it is held down.
+#: A key is ignored for the first of these times, in seconds, after a question is shown, and for the
+#: second after the same key, which is then held down.
 TOO_SOON, HELD = 0.15, 0.12
 ESCAPE = "\x1b"
 

@@ -26,7 +26,7 @@ ASK = {
 
 
 class UnsavedError(ClewError, OSError):
-    """An answer could not be written, and there is nobody to give it again."""
+    """An answer could not be written, and nobody can be asked to repeat it."""
 
 
 class Lines:
@@ -84,7 +84,7 @@ class Lines:
             self._print(f"taken back: {' | '.join(map(printable, entry.items))}")
 
     def refused(self, problem: str) -> None:
-        """End, because nobody is there to give the answer again."""
+        """End, because nobody can be asked to repeat the answer."""
         raise UnsavedError(f"{problem}: the last answer is not saved")
 
     def status(self, session: Session, progress: Progress) -> Answer | None:
@@ -93,7 +93,7 @@ class Lines:
         return None
 
     def open(self) -> None:
-        """Do nothing: there is nobody to look."""
+        """Do nothing: lines open no other program."""
 
     def say(self, sentence: str) -> None:
         """Print a sentence."""

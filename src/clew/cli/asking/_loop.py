@@ -218,7 +218,7 @@ class Loop:
 
 
 def tell_entries(session: Session, file: AnswerFile, new: list[LogEntry]) -> None:
-    """Tell a session what entries of its file say.
+    """Pass new entries of the file to a session.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def tell_entries(session: Session, file: AnswerFile, new: list[LogEntry]) -> Non
     for entry in new:
         old = by_id.get(entry.revokes or "")
         if old is not None and old.code is not None and old not in new:
-            with suppress(InvalidArgumentError):  # the session may never have known it
+            with suppress(InvalidArgumentError):  # unknown to the session
                 session.retract(question_of(old), annotator=old.annotator)
     session.tell(
         [

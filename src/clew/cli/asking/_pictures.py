@@ -123,7 +123,7 @@ class SideBySide:
         """
         folder = self._made()
         path = folder / "question.jpg"
-        # A viewer that shows the file never sees half of it.
+        # Replaced at once, so that a viewer never reads half a file.
         partial = folder / f"{secrets.token_hex(4)}.jpg"
         side_by_side(paths).save(partial, quality=92)
         partial.replace(path)

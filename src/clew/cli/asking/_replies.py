@@ -29,7 +29,7 @@ class Asked(NamedTuple):
     shown: tuple[int, ...]
     """Its rows in the order in which they are shown; the first of a triplet comes first."""
     number: int
-    """How many answers there are, and one more."""
+    """Number of answers so far, plus one."""
 
     def code(self, meaning: str) -> int:
         """Return the code of an answer that was given by its position on the screen."""

@@ -72,7 +72,7 @@ def _session(job: AskJob, items: Items, file: AnswerFile, words: Words) -> Sessi
         features = features_for(strategy, items.X, job.standardizes, is_scaled=items.is_scaled)
         given = {"X": features.X}
     with words.bar("Preparing the first question"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ClewWarning)  # that features may be distances: was asked
+        warnings.simplefilter("ignore", ClewWarning)  # the user was asked about distances
         session = Session(
             **given,
             ids=items.ids,
@@ -130,7 +130,7 @@ def _last_line(job: AskJob, loop: Loop, why: str) -> None:
 
 
 def _close_output() -> None:
-    """Let what is left in the buffer of the standard output go nowhere."""
+    """Discard what is left in the buffer of the standard output."""
     with suppress(OSError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())

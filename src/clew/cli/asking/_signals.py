@@ -1,4 +1,4 @@
-"""Signals that end the program, as exceptions: what is on disk is counted before it ends."""
+"""Signals that end the program, as exceptions: its last line still counts the answers on disk."""
 
 from __future__ import annotations
 

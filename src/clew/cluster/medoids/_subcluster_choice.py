@@ -16,8 +16,9 @@ from clew.cluster.medoids._subcluster_search import SwapRun
 __all__ = ["Tables", "Tried", "normalized_cut", "preferred"]
 
 Index = NDArray[np.int64]
-#: A setting replaces "shared", or what replaced it, if its score is higher by more than this;
-#: "silhouette", which raises a part of the score itself, only if it is above "shared" by more.
+#: A setting is preferred to the best one before if its score is higher by more than the first
+#: number. "silhouette" raises a part of the score by itself, so it must be above "shared" by more
+#: than the second.
 PREFERENCE, PREFERENCE_OF_SILHOUETTE = 0.02, 0.04
 
 

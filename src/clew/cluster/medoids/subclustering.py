@@ -69,14 +69,14 @@ class Subclustering(Clusterer):
     candidates : int or "auto", default="auto"
         Number of rows, drawn at random, that may become centers. "auto" draws 10 to 25 for each
         subcluster: 4,000 in all where these limits allow it.
-    overlap : {"auto", "shared", "penalty", "both", "rule"}, default="auto"
+    overlap : {"auto", "shared", "penalty", "both", "silhouette", "rule"}, default="auto"
         What keeps two subclusters from showing the same group. "shared": a cost for the rows that
         the wider neighborhoods of two centers share. "penalty": the cost of the thesis, which is
         high for near centers, and a penalty for two subclusters with a common row. "both": the sum
-        of these. "rule": the cost of the thesis and its rule: no swap may raise the number of
-        subclusters that share rows with that of a center. "auto" tries the first three, and takes
-        "shared" unless another one's exemplars have a mean silhouette that is higher by more than
-        0.02.
+        of these. "silhouette": the result of "both", after further swaps that raise the centers'
+        silhouettes. "rule": the cost of the thesis and its rule: no swap may raise the number of
+        subclusters that share rows with that of a center. "auto" tries the first four, and takes
+        "shared" unless another one has a clearly higher score (see Notes).
     scale : float or "auto", default="auto"
         λ in ``P = exp(-distance / λ)``, the probability that two rows are of the same group, as a
         multiple of the median distance of a candidate from the farthest row of its subcluster.
@@ -328,7 +328,7 @@ class Subclustering(Clusterer):
         if setting.overlap == "silhouette":
             within = tables.candidates.within / tables.distances.unit
             best = with_wider_gaps(costs, tables.apart, within, best)
-        # Starts that end alike are numbered alike.
+        # Sorted, so that equal results have equal labels.
         return best._replace(centers=np.sort(best.centers))
 
     def _tried(self, tables: Tables, setting: Setting, run: SwapRun, *, is_compared: bool) -> Tried:

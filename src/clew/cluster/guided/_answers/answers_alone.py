@@ -55,7 +55,7 @@ LEAST_LEAD = 4.0
 #: Spaces that predict fewer held-out answers by more than one standard error get less weight.
 LEAST_SPACE_WEIGHT = 0.1
 N_STARTS = 3
-TODAY = "groups of features and answers"
+SO_FAR = "groups of features and answers"
 
 
 def are_answers_dense(known: Constraints) -> bool:
@@ -151,7 +151,7 @@ def _correlation(answers: Answers, n_clusters: int, seed: int, fold: int | None)
 
 def blended_with_spaces(
     spaces: Spaces,
-    today: Consensus,
+    so_far: Consensus,
     first: Consensus,
     answers: Answers,
     n_clusters: int,
@@ -166,7 +166,7 @@ def blended_with_spaces(
     ----------
     spaces : Spaces
         Spaces of the same answers.
-    today : Consensus
+    so_far : Consensus
         The last consensus of features and answers.
     first : Consensus
         The first one; its members are compared with the spaces, too.
@@ -193,24 +193,25 @@ def blended_with_spaces(
     if n_held < FEWEST_ANSWERS or are_pairs_foremost(answers.known):
         return None
     scores = {space: spaces.score(space) for space in spaces.available}
-    of_partitions = max(_best_of(one.ensemble, folds) for one in (first, today))
+    of_partitions = max(_best_of(one.ensemble, folds) for one in (first, so_far))
     if max(score.log_likelihood for score in scores.values()) - of_partitions < LEAST_LEAD:
         return None
     best = max(scores, key=lambda space: scores[space].accuracy)
-    share = _share(spaces, best, today, folds, n_clusters, seed)
+    share = _share(spaces, best, so_far, folds, n_clusters, seed)
     weights = _space_weights(scores, n_held)
     clusterings = {space: spaces.clusterings(space, n_clusters, N_STARTS) for space in weights}
     total = sum(weights.values()) * 2
-    prior: dict[str, float] = {TODAY: 1 - share}
+    prior: dict[str, float] = {SO_FAR: 1 - share}
     for space, weight in weights.items():
         *starts, ward = clusterings[space]
         prior |= {one.name: share * weight / total / len(starts) for one in starts}
         prior[ward.name] = share * weight / total
     every = [one for of_space in clusterings.values() for one in of_space]
     ensemble = Ensemble(
-        whole={one.name: one.fitted_to(None) for one in every} | {TODAY: today.labels},
+        whole={one.name: one.fitted_to(None) for one in every} | {SO_FAR: so_far.labels},
         of_folds=[
-            {one.name: as_labels(one.fitted_to(at)) for one in every} | {TODAY: today.of_folds[at]}
+            {one.name: as_labels(one.fitted_to(at)) for one in every}
+            | {SO_FAR: so_far.of_folds[at]}
             for at in range(len(folds))
         ],
         scores=dict.fromkeys(prior, np.nan),
@@ -242,7 +243,7 @@ def _space_weights(scores: dict[Space, SpaceScore], n_held: float) -> dict[Space
 def _share(
     spaces: Spaces,
     best: Space,
-    today: Consensus,
+    so_far: Consensus,
     folds: Sequence[Fold],
     n_clusters: int,
     seed: int,
@@ -252,5 +253,5 @@ def _share(
     for at, fold in enumerate(folds):
         own = spaces.kmeans(best, n_clusters, seed, at)
         lead += spaces.centered_score(best, own, at, fold.held)
-        lead -= spaces.centered_score(best, today.of_folds[at], at, fold.held)
+        lead -= spaces.centered_score(best, so_far.of_folds[at], at, fold.held)
     return float(expit(TEMPER * lead))
