@@ -12,7 +12,9 @@ from clew import Answer, Question
 from clew.exceptions import ClewError
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
-from clew.questions import Guided
+from clew.questions import Guided, odd_one_out_information, triplet_information
+from clew.questions._log import key_of
+from clew.questions.guided._triples import joint_probabilities, triple_information
 
 K, SIZE = 6, 10
 random = np.random.RandomState(0)
@@ -180,3 +182,74 @@ def test_a_row_that_fits_nowhere_takes_no_place_of_a_group():
     near[0] += 40
     labels = Guided(3, random_state=0).start(near).labels()
     assert np.bincount(labels).min() > 10
+
+
+def states_of(groups):
+    """Count the groupings of three rows, in the order of `joint_probabilities`."""
+    a, b, c = groups.T
+    ab, ac, bc = a == b, a == c, b == c
+    alone = [bc & ~ab, ac & ~ab, ab & ~ac]
+    return np.mean([ab & ac, *alone, ~ab & ~ac & ~bc], axis=1)
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+def test_information_of_three_rows_without_errors_is_that_of_independent_rows(k):
+    grid = np.stack(np.meshgrid(*[np.arange(k)] * 3), axis=-1).reshape(-1, 3)
+    states = states_of(grid)[None, :]
+    for kind, exact in (("triplet", triplet_information), ("odd_one_out", odd_one_out_information)):
+        (information,) = triple_information(states, kind, 1e-9)
+        assert information == pytest.approx(exact(k, dont_know=False), abs=1e-6)
+        assert 0 <= triple_information(states, kind, 0.4) < information
+
+
+def test_three_rows_are_grouped_transitively():
+    near, far = np.array([0.9]), np.array([0.1])
+    assert joint_probabilities(near, near, near)[0, 0] > 0.95
+    # Of two near pairs and a far one, one is wrong.
+    states = joint_probabilities(near, near, far)[0]
+    assert states.sum() == pytest.approx(1.0)
+    assert states[0] == pytest.approx(states[2]) == pytest.approx(states[3])
+
+
+def test_the_kind_with_the_most_information_per_second_is_asked():
+    def kinds_of(**parameters):
+        questions = Guided(random_state=0, **parameters).start(X).ask(3)
+        assert len({row for q in questions for row in q.rows}) == sum(
+            len(q.rows) for q in questions
+        )
+        return {question.kind for question in questions}
+
+    every = ("odd_one_out", "pair", "triplet")
+    assert kinds_of(kinds=every, seconds={"triplet": 50, "odd_one_out": 50}) == {"pair"}
+    assert kinds_of(kinds=every, seconds={"pair": 50, "triplet": 50}) == {"odd_one_out"}
+    assert kinds_of(kinds=("triplet",)) == {"triplet"}
+
+
+def test_answers_about_three_rows_suffice():
+    strategy = Guided(random_state=0, kinds=("triplet", "odd_one_out")).start(X)
+    ran(strategy, 2 * len(y), SimulatedOracle(y, random_state=0), batch=6)
+    assert agreement(strategy) > 0.97
+    assert len({key_of(answer.question) for answer in strategy.answers}) == len(strategy.answers)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"kinds": ()}, {"kinds": ("pairs",)}, {"seconds": {"pair": 0}}, {"seconds": {"odd": 1}}],
+)
+def test_kinds_and_seconds_are_checked(parameters):
+    with pytest.raises(ClewError, match="must"):
+        Guided(**parameters).start(X)
+
+
+def test_rows_follow_their_representatives():
+    rows = np.repeat(np.arange(len(y)), 4)
+    many = X[rows] + 1e-3 * random.normal(size=(len(rows), X.shape[1]))
+    strategy = Guided(n_representatives=len(y), random_state=0).start(many)
+    ran(strategy, 2 * len(y), SimulatedOracle(y[rows], random_state=0))
+    assert jaccard_score_pairs(y[rows], strategy.labels()) > 0.9
+    p = strategy.probabilities()
+    assert p.shape == (len(rows), len(rows))
+    assert p[0, 1] == 1.0
+    # An answer about a row that is no representative counts for that of the row.
+    strategy.tell(Answer(Question("triplet", (1, 6, 11)), "first"))
+    assert len(strategy.ask(3)) == 3

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.answers import KINDS, Kind, Question
 from clew.kernels.partitions.information import question_values
+from clew.questions._log import key_of
 from clew.questions.guided._cores import CORE
 from clew.questions.guided._posterior import SameProbabilities, Singles
+from clew.questions.guided._triples import Triple, best_triples
 
 __all__ = ["Candidates"]
 
@@ -54,18 +57,21 @@ class Candidates:
         taken: NDArray[np.bool_],
         error: float,
     ) -> None:
-        self._labels = labels
+        self._labels, self._same = labels, same.questions
+        self._error = float(np.clip(error, *RATES))
         self._core = same.labels > CORE
         size = np.maximum(self._core.sum(axis=1), 1).astype(np.float32)
+        self._weight = size ** np.float32(SIZE_POWER)
         typical = np.einsum("ij,ij->i", log_odds, self._core, dtype=np.float32) / size
         self._value = np.empty_like(log_odds)
+        self._triples: list[Triple] | None = None
         question_values(
             same.questions,
             log_odds,
             taken,
-            size ** np.float32(SIZE_POWER),
+            self._weight,
             np.float32(TYPICAL_WEIGHT) * np.tanh(typical / 3),
-            float(np.clip(error, *RATES)),
+            self._error,
             self._value,
         )
 
@@ -101,6 +107,55 @@ class Candidates:
         if len(taken) < wanted:
             self._fill(taken, wanted)
         return taken[wanted - n :]
+
+    def best_of_kinds(
+        self,
+        n: int,
+        kinds: tuple[Kind, ...],
+        seconds: Mapping[str, float],
+        asked: Sequence[Question],
+    ) -> list[Question]:
+        """Choose questions of several kinds by their information per second.
+
+        Parameters
+        ----------
+        n : int
+            Number of questions, at most.
+        kinds : tuple of {"pair", "triplet", "odd_one_out"}
+            Kinds that may be asked.
+        seconds : mapping of kinds to float
+            Typical duration of an answer.
+        asked : sequence of Question
+            Pending questions, and earlier ones about three rows, which are not asked again.
+
+        Returns
+        -------
+        list of Question
+            The best first. No row is in two questions, pending ones included.
+        """
+        if self._triples is None:
+            of_three = tuple(kind for kind in KINDS if kind in kinds and kind != "pair")
+            self._triples = best_triples(
+                self._same, self._value, self._weight, of_three, self._error
+            )
+        ranked: list[tuple[float, Kind, tuple[int, ...]]]
+        ranked = [(t.value / seconds[t.kind], t.kind, t.rows) for t in self._triples]
+        if "pair" in kinds:
+            ranked += [
+                (float(self._value[j, i]) / seconds["pair"], "pair", (i, j))
+                for i, j in self._ranked(N_RANKED)
+            ]
+        ranked.sort(key=lambda entry: (-entry[0], len(entry[2]), entry[2]))
+        known = {key_of(question) for question in asked}
+        used, chosen = set[int](), list[Question]()
+        for _, kind, rows in ranked:
+            if len(chosen) == n:
+                break
+            question = Question(kind, rows)
+            if used.isdisjoint(rows) and key_of(question) not in known:
+                used.update(rows)
+                chosen.append(question)
+        return chosen
 
     def _fill(self, taken: list[Pair], wanted: int) -> None:
         """Add pairs that share cores with others of the batch, those with new rows first."""

@@ -16,6 +16,9 @@ __all__ = ["JaccardLabels", "cut_at", "expected_jaccard"]
 MAX_ITER = 30
 #: Another start has to be better by this much, so that labels do not change without a reason.
 LEAST_GAIN = 0.5
+#: Labels change if the expected index rises by at least this share of what is missing to 1:
+#: changes for less are mostly undone by the next answers.
+LEAST_SHARE = 0.03
 LOWEST, HIGHEST = 0.2, 0.98
 #: Factor of distances within groups.
 WITHIN = 1e-3
@@ -54,7 +57,10 @@ class JaccardLabels(NamedTuple):
             labels = others
         first = _clipped(expected_jaccard(same, labels))
         labels, _ = best_partition(same, labels, first / (1 + first), MAX_ITER)
-        return JaccardLabels(labels, _clipped(expected_jaccard(same, labels)))
+        before, after = expected_jaccard(same, self.labels), expected_jaccard(same, labels)
+        if after < before + LEAST_SHARE * (1 - before):
+            labels, after = self.labels, before
+        return JaccardLabels(labels, _clipped(after))
 
 
 def cut_at(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clew._limits import ALL_PAIRS_ROWS
 from clew._validation import check_rectangular
 from clew.answers import SAME, Answer
 from clew.constraints._meanings import IMPLIED_PAIRS
-from clew.exceptions import InvalidConstraintsError
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
+from clew.questions._representatives import Representatives
 from clew.questions._strategy import Strategy
 from clew.questions.guided._cores import count_cores
 from clew.questions.guided._labels import expected_jaccard
@@ -22,6 +24,7 @@ class Readings(Strategy):
 
     _states: list[tuple[list[Answer], Model]]
     """Answers, and the state of the model after them; the last one is the present one."""
+    _items: Representatives
     _codes: dict[str, int]
     _given: list[Answer]
 
@@ -52,12 +55,14 @@ class Readings(Strategy):
         ------
         InvalidConstraintsError
             If `pairs` are not row numbers.
+        InvalidArgumentError
+            If all pairs of more than 5,000 rows are wanted.
         """
         same = self._model.same.questions if for_questions else self._model.same.labels
         if pairs is None:
-            return same.copy()
-        rows = _checked(pairs, self.n_samples_)
-        return np.asarray(same[rows[:, 0], rows[:, 1]])
+            return self._of_all_pairs(same)
+        i, j = self._items.number[_checked(pairs, self.n_samples_)].T
+        return np.where(i == j, np.float32(1), same[i, j])
 
     def answer_doubts(self) -> NDArray[np.float64]:
         """Return the probability that each answer is wrong.
@@ -74,10 +79,10 @@ class Readings(Strategy):
         for at, answer in enumerate(self._given):
             if answer.is_dont_know:
                 continue
-            rows = answer.question.rows
+            number = self._items.number[list(answer.question.rows)]
             rate = model.rate.by_annotator.get(self._codes[answer.annotator], model.error)
             for i, j, said in implied(answer):
-                p = float(model.same.labels[rows[i], rows[j]])
+                p = float(model.same.labels[number[i], number[j]])
                 wrong = 1 - p if said == SAME else p
                 if at >= n_known:  # p is the probability before this answer
                     wrong = wrong * rate / (wrong * rate + (1 - wrong) * (1 - rate))
@@ -91,9 +96,10 @@ class Readings(Strategy):
         -------
         float
             Expected under the model: where features or annotators mislead the model, the true
-            index is lower.
+            index is lower. Of representatives, if rows follow them.
         """
-        return expected_jaccard(self._model.same.labels, self.labels())
+        labels = self.labels()[self._items.rows]
+        return expected_jaccard(self._model.same.labels, labels)
 
     def error_rate(self) -> float:
         """Return the estimated share of wrong answers of all annotators.
@@ -126,6 +132,19 @@ class Readings(Strategy):
             of questions that remain grows with it.
         """
         return count_cores(self._model.same.labels)
+
+    def _of_all_pairs(self, same: NDArray[np.float32]) -> NDArray[np.float32]:
+        number = self._items.number
+        if len(number) == len(same):
+            return same.copy()
+        if len(number) > ALL_PAIRS_ROWS:
+            raise InvalidArgumentError(
+                f"probabilities() of all pairs of {len(number)} rows do not fit in memory; name "
+                f"pairs, or use at most {ALL_PAIRS_ROWS} rows"
+            )
+        full = same[np.ix_(number, number)]
+        full[number[:, None] == number[None, :]] = 1.0
+        return full
 
 
 def implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:

@@ -1,0 +1,210 @@
+"""Questions about three rows, by the information in their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from clew._validation import Allowed
+from clew.answers import KINDS, N_ROWS, Kind
+from clew.exceptions import InvalidParameterError
+
+__all__ = [
+    "EVIDENCE",
+    "NONE_DIFFERS_EVIDENCE",
+    "Triple",
+    "best_triples",
+    "checked_kinds",
+    "joint_probabilities",
+    "triple_information",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Singles = NDArray[np.float32]
+
+#: How three rows i, j, k can be grouped: all in one group, one of them apart, all apart.
+STATES = ("ijk", "jk|i", "ik|j", "ij|k", "i|j|k")
+#: True answer in each state: a column of the answers below, or -1 for don't-know.
+ANSWER_OF_STATE = {"odd_one_out": (3, 0, 1, 2, -1), "triplet": (-1, -1, 1, 0, -1)}
+N_ANSWERS = {"odd_one_out": 4, "triplet": 2}
+#: Weight of the pairs "same" and "different" that an answer about three rows implies. Evidence
+#: for the pairs adds up; with these weights it is about that of one answer.
+EVIDENCE = {"pair": (1.0, 1.0), "triplet": (0.75, 0.75), "odd_one_out": (1.0, 0.5)}
+#: Weight of the three pairs that "none differs" implies.
+NONE_DIFFERS_EVIDENCE = 0.5
+#: Pairs that are completed to three rows, and third rows for each.
+N_PAIRS, N_THIRDS = 300, 4
+PROBABILITIES = (1e-6, 1 - 1e-6)
+#: Allowed durations of an answer, in seconds.
+DURATION = Allowed(kind=float, low=0, high=1e9, low_open=True)
+
+
+class Triple(NamedTuple):
+    """A question about three rows, and its value."""
+
+    value: float
+    kind: Kind
+    rows: tuple[int, int, int]
+
+
+def checked_kinds(
+    kinds: Sequence[str], seconds: Mapping[str, float] | None
+) -> tuple[tuple[Kind, ...], dict[str, float]]:
+    """Check `kinds` and `seconds` of `Guided`.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Kinds of questions.
+    seconds : mapping of str to float, or None
+        Duration of an answer to each kind; kinds that are left out have the default.
+
+    Returns
+    -------
+    kinds : tuple of {"pair", "triplet", "odd_one_out"}
+    seconds : dict of str to float
+        Of all kinds.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a kind is unknown, none is given, or a duration is not a positive number.
+    """
+    names = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    if not names or any(name not in KINDS for name in names):
+        raise InvalidParameterError(
+            f"Guided(kinds={kinds!r}): kinds must be one or more of {', '.join(KINDS)}"
+        )
+    duration = {kind: N_ROWS[kind] / 2 for kind in KINDS} | dict(seconds or {})
+    for kind, value in duration.items():
+        if kind not in KINDS or not DURATION.holds(value):
+            raise InvalidParameterError(
+                f"Guided(seconds={seconds!r}): seconds must map kinds ({', '.join(KINDS)}) to "
+                f"positive numbers"
+            )
+    return tuple(kind for kind in KINDS if kind in names), duration
+
+
+def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
+    """Return the probabilities of the five ways in which three rows can be grouped.
+
+    Parameters
+    ----------
+    ij, ik, jk : ndarray of shape (n,)
+        Probability that each pair is of one group.
+
+    Returns
+    -------
+    ndarray of shape (n, 5)
+        All in one group; i, j or k apart; all apart. They are those of independent pairs, given
+        that being of one group is transitive.
+    """
+    weight = np.stack(
+        (
+            ij * ik * jk,
+            jk * (1 - ij) * (1 - ik),
+            ik * (1 - ij) * (1 - jk),
+            ij * (1 - ik) * (1 - jk),
+            (1 - ij) * (1 - ik) * (1 - jk),
+        ),
+        axis=1,
+    )
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
+    """Return the mutual information of an answer and how three rows are grouped, in nats.
+
+    Parameters
+    ----------
+    states : ndarray of shape (n, 5)
+        Probabilities, as `joint_probabilities` returns them.
+    kind : {"odd_one_out", "triplet"}
+        Kind of the question.
+    error : float
+        Probability of a wrong answer; all wrong answers are equally probable.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Don't-know, the true answer where rows do not determine another one, adds nothing.
+    """
+    n_answers = N_ANSWERS[kind]
+    given = np.zeros((len(STATES), n_answers))
+    for state, answer in enumerate(ANSWER_OF_STATE[kind]):
+        given[state] = error / n_answers
+        if answer >= 0:
+            given[state] = error / (n_answers - 1)
+            given[state, answer] = 1 - error
+    answers = states @ given
+    return np.asarray(
+        states @ xlogy(given, given).sum(axis=1) - xlogy(answers, answers).sum(axis=1)
+    )
+
+
+def best_triples(
+    same: Singles, value: Singles, weight: Singles, kinds: tuple[Kind, ...], error: float
+) -> list[Triple]:
+    """Complete the most valuable pairs to three rows, and rank them.
+
+    Parameters
+    ----------
+    same : ndarray of shape (n_rows, n_rows), float32
+        Probability that a pair is of one group.
+    value : ndarray of shape (n_rows, n_rows), float32
+        Value of questions about pairs, below the diagonal; negative if they cannot be asked.
+    weight : ndarray of shape (n_rows,), float32
+        The information is multiplied by the smallest weight of the three rows.
+    kinds : tuple of {"triplet", "odd_one_out"}
+        Kinds of questions.
+    error : float
+        Probability of a wrong answer.
+
+    Returns
+    -------
+    list of Triple
+        The most valuable first. None of their pairs was asked.
+    """
+    rows = _completed(value)
+    if len(rows) == 0:
+        return []
+    least = weight[rows].min(axis=1)
+    found = []
+    for kind in kinds:
+        for order in _orders(kind):
+            a, b, c = rows[:, order].T
+            near = (same[u, v].astype(float) for u, v in ((a, b), (a, c), (b, c)))
+            states = joint_probabilities(*(np.clip(p, *PROBABILITIES) for p in near))
+            gain = triple_information(states, kind, error) * least
+            found += [
+                Triple(float(gain[at]), kind, (int(a[at]), int(b[at]), int(c[at])))
+                for at in range(len(rows))
+            ]
+    return sorted(found, key=lambda triple: (-triple.value, triple.kind, triple.rows))
+
+
+def _orders(kind: Kind) -> list[list[int]]:
+    """Return the orders of three rows that are different questions."""
+    return [[0, 1, 2]] if kind == "odd_one_out" else [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
+
+
+def _completed(value: Singles) -> Ints:
+    """Add third rows to the best pairs: those whose pairs with both are the most valuable."""
+    n = len(value)
+    flat = value.ravel()
+    n_best = min(N_PAIRS, flat.size - 1)
+    best = np.argpartition(-flat, n_best)[:n_best] if n_best else np.arange(flat.size)
+    best = best[flat[best] > 0]
+    found = set()
+    for i, j in zip(*np.divmod(best, n), strict=True):
+        with_both = [np.maximum(value[row], value[:, row]) for row in (i, j)]
+        total = with_both[0] + with_both[1]
+        total[np.minimum(*with_both) < 0] = -np.inf
+        thirds = np.argsort(-total, kind="stable")[:N_THIRDS]
+        found |= {tuple(sorted((int(i), int(j), int(k)))) for k in thirds if np.isfinite(total[k])}
+    return np.array(sorted(found), np.int64).reshape(-1, 3)
