@@ -181,6 +181,14 @@ def test_features_separate_colors_and_shapes():
     assert (distances.argmin(1) // 5 == np.arange(20) // 5).all()
 
 
+def test_no_feature_stands_out():
+    # Else estimators would take them for columns of different units, and standardize noise.
+    rng = np.random.RandomState(0)
+    images = [Image.fromarray(rng.randint(0, 255, (12, 12, 3)).astype(np.uint8)) for _ in range(60)]
+    deviations = image_features(images).std(axis=0)
+    assert deviations.max() < 3 * np.median(deviations)
+
+
 def test_equal_images_have_equal_features():
     assert image_features([corner(), corner(), corner()]).tolist() == [[0.0]] * 3
     X = image_features([corner(), Image.new("RGB", (8, 8)), corner()], n_components=5)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import dct
 from sklearn.decomposition import PCA
 
 from clew.exceptions import MissingDependencyError
@@ -124,7 +125,9 @@ def joined(described: Sequence[Descriptor], n_components: int) -> NDArray[np.flo
         pca = PCA(n_components, random_state=0).fit(whole)
     is_kept = pca.explained_variance_ > LEAST_VARIANCE * max(pca.explained_variance_[0], 1e-12)
     is_kept[0] = True
-    return np.ascontiguousarray(pca.transform(whole)[:, is_kept], dtype=np.float64)
+    # Principal components differ in their deviations, and would be taken for columns of different
+    # units. An orthogonal transform leaves distances as they are, and evens the deviations out.
+    return np.ascontiguousarray(dct(pca.transform(whole)[:, is_kept], norm="ortho"), np.float64)
 
 
 def _centered(parts: tuple[Floats, ...]) -> NDArray[np.float64]:
@@ -163,7 +166,9 @@ def image_features(images: Sequence[Image], n_components: int = 200) -> NDArray[
     shapes; means and standard deviations in CIELAB, in 4 × 4 parts, describe colors (64) and light
     (32); shares of local binary patterns in the same parts describe texture (160). Their root mean
     square norms are brought to 1, 0.7, 0.25 and 0.5; colors are left out as far as the images are
-    gray. A principal component analysis reduces the whole. Time 2 ms for each image and core.
+    gray. A principal component analysis reduces the whole, and a discrete cosine transform rotates
+    the components, so that no column has a much larger deviation than others. Time 2 ms for each
+    image and core.
 
     References
     ----------

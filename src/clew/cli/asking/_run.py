@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import click
+from scipy.fft import dct
 
 from clew.cli._errors import FAILED
 from clew.cli._features import features_for
@@ -70,7 +71,10 @@ def _session(job: AskJob, items: Items, file: AnswerFile, words: Words) -> Sessi
             raise InvalidDataError(f"{job.items}: no column can be used as a feature")
         strategy: Any = Guided()
         features = features_for(strategy, items.X, job.standardizes, is_scaled=items.is_scaled)
-        given = {"X": features.X}
+        # Components of texts differ in deviation, and would be taken for columns of different
+        # units: an orthogonal transform evens them out, and leaves distances as they are.
+        X = features.X if items.texts is None else dct(features.X, norm="ortho")
+        given = {"X": X}
     with words.bar("Preparing the first question"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ClewWarning)  # the user was asked about distances
         session = Session(

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from clew.answers import Answer
@@ -127,11 +128,12 @@ class Terminal:
         console.print()
         if status.doubts:
             console.print(Text(" Answers that look wrong", style="bold"))
-            for at, (answer, why) in enumerate(status.doubts, start=1):
+            room = max(1, (console.height - len(status.lines) - 8) // 3)
+            for at, (answer, why) in enumerate(status.doubts[:room], start=1):
                 console.print(Text.assemble((f" {at}  ", "bold"), answer))
-                console.print(Text(f"    {why}", style="dim"))
+                console.print(Padding(Text(why, style="dim"), (0, 0, 0, 4)))
             console.print()
-            last = len(status.doubts)
+            last = min(room, len(status.doubts))
             self._bar([("1" if last == 1 else f"1-{last}", "take back")], [("Enter", "go on")])
         else:
             console.print(Text(" No answer looks wrong."))
