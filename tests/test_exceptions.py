@@ -33,6 +33,7 @@ WARNINGS = {
     "FewerGroupsWarning",
     "IgnoredColumnsWarning",
     "NoGroupsWarning",
+    "ReversedAnswersWarning",
 }
 
 

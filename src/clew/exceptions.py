@@ -23,6 +23,7 @@ __all__ = [
     "InvalidParameterError",
     "MissingDependencyError",
     "NoGroupsWarning",
+    "ReversedAnswersWarning",
     "TooLargeError",
     "UnsupportedConstraintError",
 ]
@@ -150,3 +151,7 @@ class IgnoredColumnsWarning(ClewWarning):
 
 class NoGroupsWarning(ClewWarning):
     """Neither features nor answers show groups, so the number of groups means little."""
+
+
+class ReversedAnswersWarning(ClewWarning):
+    """Rows that are alike are called "same" less often than others: answers may be swapped."""

@@ -12,7 +12,12 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
-from clew.exceptions import FewerGroupsWarning, InvalidParameterError, NoGroupsWarning
+from clew.exceptions import (
+    FewerGroupsWarning,
+    InvalidParameterError,
+    NoGroupsWarning,
+    ReversedAnswersWarning,
+)
 
 
 def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
@@ -176,3 +181,10 @@ def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers
     assert done[-2] < done[-1] == n[0]
     # Progress is reported step by step; at the end, steps that were not needed are skipped.
     assert len(done) > n[0] / 2
+
+
+def test_answers_that_all_contradict_the_features(fitted, blobs):
+    known = Constraints.from_labels(blobs.y, 200, error=1.0, random_state=0)
+    with pytest.warns(ReversedAnswersWarning, match='Are "same" and "different" swapped'):
+        model = fitted(blobs.X, known)
+    assert model.labels_.shape == (60,)

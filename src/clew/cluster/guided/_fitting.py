@@ -16,6 +16,7 @@ from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import is_default, members_of
 from clew.cluster.guided._numbers.search import max_steps
 from clew.cluster.guided._result.guided_result import GuidedResult
+from clew.cluster.guided._result.reversed_answers import warn_of_reversed_answers
 from clew.cluster.guided._solution import max_fits
 from clew.constraints import Constraints
 from clew.exceptions import InvalidArgumentError
@@ -105,6 +106,9 @@ def fit_to_rows(
         count.step,
         None if last is None else last.kept,
     )
+    baseline = None if chosen.kept is None else chosen.kept.members.baseline
+    if last is None and baseline is not None:
+        warn_of_reversed_answers(baseline.labels, informative)
     fitted_to = informative if last is None else last.known
     state = FittedState(
         parameters_of(model), seeds, Tree(chosen.tree), prepared, None, chosen.kept, fitted_to

@@ -144,6 +144,8 @@ class GuidedClustering(FittedGroups):
         If `n_clusters` is None, and neither features nor answers show groups.
     FewerGroupsWarning
         If fewer rows differ than groups are wanted.
+    ReversedAnswersWarning
+        If rows that are alike by their features are called "same" clearly less often than others.
 
     See Also
     --------
