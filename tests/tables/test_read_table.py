@@ -135,6 +135,23 @@ def test_numbers_between_spaces(read):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '"a" "b"\n"one" 1 2.5\n"two, or 2" 3 -4e3\n"three" 0 NA\n',
+        "a\tb\none\t1\t2.5\ntwo, or 2\t3\t-4e3\nthree\t0\tNA\n",
+        '"a";"b"\n"one";1;2,5\n"two, or 2";3;-4000,0\n"three";0;NA\n',
+    ],
+)
+def test_what_write_table_of_r_writes_is_read(read, text):
+    table = read(text)
+    assert list(table.ids) == ["one", "two, or 2", "three"]
+    assert list(table.frame.columns) == ["a", "b"]
+    np.testing.assert_array_equal(table.frame, [[1, 2.5], [3, -4000], [0, np.nan]])
+    assert any("write.table" in note for note in table.notes)
+    assert list(read('"1" "2"\n"1" 0 5\n"2" 5 0\n').frame.columns) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
     ("sep", "values", "numbers"),
     [
         (",", ['"1,000"', '"12,345.5"', "7"], [1000, 12345.5, 7]),

@@ -8,7 +8,7 @@ from clew.cli._inputs import STDIN, Items, Source
 from clew.cli._progress import Words, counted, printable
 from clew.exceptions import FileFormatError
 from clew.items import read_images, read_texts
-from clew.tables._delimited import SEPARATORS, Format
+from clew.tables._delimited import SEPARATORS, Format, are_numbers_between_spaces
 from clew.tables._read import Columns
 
 __all__ = ["images_of", "seems_texts", "texts_of"]
@@ -91,16 +91,24 @@ def seems_texts(job: Source) -> bool:
         sample = file.read(1 << 20)
     text = sample.decode(form.encoding or "utf-8", "replace")
     lines = [line for line in text.splitlines() if line.strip()][:N_SAMPLED]
-    if any(_splits(lines, sep) for sep in SEPARATORS):
+    if any(_splits(lines, sep) for sep in SEPARATORS) or _lacks_a_name(lines):
         return False
     # The first line may be a header.
-    return not lines[1:] or not all(_is_number(word) for line in lines[1:] for word in line.split())
+    if not all(_is_number(word) for line in lines[1:] for word in line.split()):
+        return not are_numbers_between_spaces("\n".join(lines))
+    return not lines[1:]
 
 
 def _splits(lines: list[str], sep: str) -> bool:
     """Whether a separator splits nearly all lines into as many fields as the first."""
     widths = [line.count(sep) for line in lines]
     return bool(widths) and widths[0] > 0 and widths.count(widths[0]) >= MOST_LINES * len(lines)
+
+
+def _lacks_a_name(lines: list[str]) -> bool:
+    """Whether tabs split the first line into one field fewer than all others (R's write.table)."""
+    widths = [line.count("\t") for line in lines]
+    return len(widths) > 1 and widths[0] > 0 and set(widths[1:]) == {widths[0] + 1}
 
 
 def _is_number(word: str) -> bool:

@@ -119,6 +119,9 @@ def run(job: SubclusterJob) -> dict[str, Any]:
         f"{counted(job.n_clusters, 'subcluster')} of {counted(job.size, 'row')}; mean confidence "
         f"{summary['mean_confidence']:.2f}; {summary['seconds']:.1f} s"
     )
+    for path in (job.output, job.report):
+        if path is not None:
+            words.say(f"wrote {path}")
     return summary
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from clew.exceptions import FileFormatError
 
-__all__ = ["Format", "TextTable", "read_delimited"]
+__all__ = ["Format", "TextTable", "are_numbers_between_spaces", "read_delimited"]
 
 SEPARATORS = (",", ";", "\t", "|")
 #: First line that names the separator, in files for Excel.
@@ -133,6 +133,14 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
     decimal = form.decimal or _decimal(records, sep)
     notes = _notes(form, sep, decimal)
     has_header = form.header
+    lacks_name = has_header is not False and _lacks_name(records)
+    if lacks_name:
+        records[0].insert(0, "")
+        has_header = True
+        notes.append(
+            "the header has one field fewer than the rows; the first column is taken for names of "
+            "rows, as R's write.table writes them"
+        )
     if has_header is None:
         has_header, note = _has_header(records, decimal)
         notes += note
@@ -202,19 +210,30 @@ def _separator(sample: str) -> str:
         fields = [field for fields in records for field in fields]
         n_numbers = sum(_is_number(field, ",") for field in fields)
         # The header has to be split too: a decimal comma does not split it.
-        is_split = width > 1 and widths[0] == width
+        is_split = width > 1 and (widths[0] == width or _lacks_name(records))
         score = is_split * (widths.count(width) / len(widths) + 0.1 * n_numbers / len(fields))
         if score > most:
             best, most = sep, score
-    return " " if most == 0 and _are_numbers_between_spaces(sample) else best
+    return " " if most == 0 and are_numbers_between_spaces(sample) else best
 
 
-def _are_numbers_between_spaces(sample: str) -> bool:
-    """Whether the records below the first are numbers, as many in each as the first has fields."""
+def _lacks_name(records: list[list[str]]) -> bool:
+    """Whether the first of the records has two fields or more, and one fewer than all others."""
+    width = len(records[0]) + 1
+    return len(records) > 1 and width > 2 and all(len(fields) == width for fields in records[1:])
+
+
+def are_numbers_between_spaces(sample: str) -> bool:
+    """Whether the records below the first are numbers, as many in each as the first has fields.
+
+    If the first has one field fewer, the first field of the others may be text.
+    """
     records = _records(sample, " ")
-    width = len(records[0])
+    n_names = int(_lacks_name(records))
+    width = len(records[0]) + n_names
     return width > 1 and all(
-        len(fields) == width and all(_is_number(one, ".") or one in MISSING for one in fields)
+        len(fields) == width
+        and all(_is_number(one, ".") or one in MISSING for one in fields[n_names:])
         for fields in records[1:]
     )
 
