@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew.answers import Question
 from clew.questions._log import Key
-from clew.session._evidence import Evidence
+from clew.session._evidence import LEAST, Evidence, p_between
 
 __all__ = ["Check", "check_of", "draw_check"]
 
@@ -20,15 +20,15 @@ Pair = tuple[int, int]
 
 
 class Check(NamedTuple):
-    """How a pair was drawn, and its probability before the answer."""
+    """How a pair was drawn, and what the model said of it before the answer."""
 
     pair: Pair
     is_within: bool
     """Whether it was drawn from the pairs within groups, or from those between."""
     probability: float
-    """Probability with which it was drawn, among the pairs of its kind."""
-    p_same: float
-    """Probability of being the same, before the answer."""
+    """With which it was drawn, among the pairs of its kind."""
+    p_wrong: float
+    """Probability that the groups are wrong about it, before the answer."""
     n_answers: int
     """Number of answers before."""
 
@@ -66,9 +66,9 @@ def draw_check(
 
     Notes
     -----
-    Within groups all pairs are equally likely. Between groups they are drawn in proportion to their
-    probability of being the same, plus 0.002: most pairs between groups surely differ, so uniform
-    draws would hardly ever find the others. Time O(n²).
+    Within groups all pairs are equally likely. Between groups they are drawn in proportion to
+    their probability of being the same, plus 0.002: most pairs between groups surely differ, and
+    nearly all that do not are found among the rest. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
     taken = np.array([rows for kind, rows in asked if kind == "pair"], np.int64).reshape(-1, 2)
@@ -125,5 +125,6 @@ def _weights(
 def _check(
     evidence: Evidence, pair: Pair, probability: float, n_answers: int, *, is_within: bool
 ) -> Check:
-    p = evidence.labels if is_within else evidence.questions
-    return Check(pair, is_within, probability, float(p[pair]), n_answers)
+    p = evidence.labels[pair]
+    p_wrong = 1 - p if is_within else p_between(p, evidence.questions[pair], evidence)
+    return Check(pair, is_within, probability, float(np.clip(p_wrong, LEAST, 1 - LEAST)), n_answers)

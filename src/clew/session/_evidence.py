@@ -1,4 +1,4 @@
-"""Probabilities of pairs, from a strategy or from its groups."""
+"""What a strategy knows of pairs, as probabilities."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from clew.questions import Guided, Strategy
 from clew.session._items import Items
 
-__all__ = ["Evidence", "evidence_of", "near_pairs"]
+__all__ = ["Evidence", "evidence_of", "near_pairs", "p_between"]
 
 Singles = NDArray[np.float32]
 
-#: For strategies without probabilities: the probability of a row and one of its nearest rows, that
-#: of other pairs, and the number of nearest rows.
+#: Strategies without probabilities: that a row and one of its nearest rows are the same, that
+#: others are, and how many are the nearest.
 P_NEAR, P_FAR, N_NEAR = 0.25, 0.0, 10
-#: For these strategies, the probability that a pair within a group is the same.
+#: A pair between groups is the same with probability
+#: ``sigmoid(INTERCEPT + OF_LABELS * logit(P) + OF_QUESTIONS * logit(A))``, for the probabilities P
+#: for labels and A for questions: a logistic regression on 1,281 checks of 91 sessions.
+INTERCEPT, OF_LABELS, OF_QUESTIONS = 0.29, 0.28, 0.80
+LEAST = 1e-4
+#: Strategies without probabilities: the probability that a pair within a group is the same.
 P_WITHIN = 0.8
 
 
@@ -61,6 +67,28 @@ def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | N
     found[strategy.known.apart()[np.ix_(component, component)]] = 0
     found[together] = 1
     return Evidence(found, found, is_estimated=False)
+
+
+def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Singles:
+    """Return the probability that pairs between groups are the same.
+
+    Parameters
+    ----------
+    labels, questions : ndarray of shape (n_pairs,), float32
+        Entries of `evidence.labels` and `evidence.questions`.
+    evidence : Evidence
+        Whether they are estimated.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,), float32
+        Of `Guided`, the first are too low and the second too high.
+    """
+    if not evidence.is_estimated:
+        return questions
+    P, A = (logit(np.clip(p, LEAST, 1 - LEAST)) for p in (labels, questions))
+    found = expit(INTERCEPT + OF_LABELS * P + OF_QUESTIONS * A)
+    return np.asarray(found, np.float32)
 
 
 def near_pairs(items: Items) -> Singles:

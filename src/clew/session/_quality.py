@@ -9,36 +9,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import SAME, Answer
-from clew.questions import Guided, Strategy
 from clew.session._checks import Check
-from clew.session._evidence import Evidence
+from clew.session._evidence import Evidence, p_between
 
-__all__ = ["Estimate", "Quality", "quality_of"]
+__all__ = ["Estimate", "ExpectedPairs", "Quality", "expected_pairs", "quality_of"]
 
+Floats = NDArray[np.float64]
+
+#: Before so many checks were answered there is no estimate.
 LEAST_CHECKS = 4
 LEVEL = 0.95
+#: The number of wrong pairs is what the model expects times a factor; log factors considered.
+LOG_FACTORS = np.linspace(np.log(0.01), np.log(50.0), 65)
+#: Normal prior of the log factor, within and between groups: mean and standard deviation, over 91
+#: sessions on 17 sets of data; for strategies without probabilities, a wide one.
+PRIOR_WITHIN, PRIOR_BETWEEN = (-0.5, 0.9), (-0.2, 0.8)
+WIDE_PRIOR = (0.0, 1.5)
+#: Power of the likelihood of each check: answers before the last ones describe earlier groups.
+CHECK_WEIGHT = 0.4
+#: A single check is not surer than this.
+MOST_WRONG = 0.98
+ERRORS = (0.005, 0.4)
+N_DRAWS = 2000
 
 
 class Estimate(NamedTuple):
-    """An estimate with its 95 % interval."""
+    """A number, and the interval that holds it with probability 0.95."""
 
     value: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        return f"{self.value:.2f} ({self.low:.2f}-{self.high:.2f})"
 
 
 class Quality(NamedTuple):
     """Agreement of the pairs within groups with the pairs that people call the same."""
 
     jaccard: Estimate
-    """Jaccard index of the pairs within groups and the pairs that people call the same."""
+    """Pairs that are both, as a share of those that are either."""
     precision: Estimate
-    """Share of pairs within groups that are the same."""
+    """Share of the pairs within groups that are the same."""
     recall: Estimate
-    """Share of the pairs that people call the same that are within groups."""
+    """Share of the pairs that are the same that lie within groups."""
     n_checks: int
     """Number of answered checks."""
 
@@ -49,60 +63,125 @@ class Quality(NamedTuple):
         )
 
 
-#: Multiples of the expected number of wrong pairs that are considered.
-FACTORS = np.exp(np.linspace(np.log(0.02), np.log(50.0), 61))
-SD = 1.5
-N_DRAWS = 1000
-FLOORS = (0.003, 0.0005)
+class ExpectedPairs(NamedTuple):
+    """What the model expects of the groups."""
+
+    n_within: int
+    """Pairs within groups."""
+    false: float
+    """Pairs within groups that are different."""
+    missed: float
+    """Pairs between groups that are the same."""
+    n_typical: float
+    """Pairs that become wrong when one row is in a wrong group: the mean size of its group."""
+
+
+def expected_pairs(evidence: Evidence, labels: NDArray[np.int64]) -> ExpectedPairs:
+    """Sum the probabilities of pairs.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Probabilities of pairs.
+    labels : ndarray of shape (n,), int64
+        Groups.
+
+    Returns
+    -------
+    ExpectedPairs
+
+    Notes
+    -----
+    Time and memory O(n²).
+    """
+    n = len(labels)
+    between = labels[:, None] != labels[None, :]
+    sizes = np.bincount(labels)
+    n_within = int((sizes * (sizes - 1)).sum()) // 2
+    right = float(evidence.labels[~between].sum(dtype=np.float64)) - np.trace(evidence.labels)
+    missed = p_between(evidence.labels[between], evidence.questions[between], evidence).sum() / 2
+    return ExpectedPairs(n_within, max(n_within - right / 2, 0.0), float(missed), 2 * n_within / n)
 
 
 def quality_of(
     checks: Sequence[tuple[Check, Answer]],
     evidence: Evidence,
-    labels: NDArray[np.int64],
-    strategy: Strategy,
+    expected: ExpectedPairs,
+    error: float,
 ) -> Quality | None:
-    """Estimate the agreement of groups with people."""
+    """Estimate the agreement of groups with people, from random checks.
+
+    Parameters
+    ----------
+    checks : sequence of Check and Answer
+        Without don't-knows.
+    evidence : Evidence
+        Probabilities of pairs.
+    expected : ExpectedPairs
+        Their sums.
+    error : float
+        Share of wrong answers.
+
+    Returns
+    -------
+    Quality or None
+        None if there are fewer than four checks.
+
+    Notes
+    -----
+    The number of false pairs within groups is the expected one times an unknown factor, and so is
+    that of missed pairs between groups. Each check updates the posterior of its factor: it is
+    against the groups with probability ``e + (1 - 2e) * f * p``, for the error rate e, the factor
+    f, and the probability p that the pair was wrongly grouped, as the model had it before the
+    answer. As p is compared with the answers to pairs that were drawn at random, f shows how much
+    too sure the model is. The interval covers the truth in 96 % of 1,535 states of 91 sessions with
+    `Guided`.
+    """
     if len(checks) < LEAST_CHECKS:
         return None
-    rate = strategy.error_rate() if isinstance(strategy, Guided) else 0.05
-    error = float(np.clip(rate, 0.005, 0.4))
-    i, j = np.triu_indices(len(labels), 1)
-    within = labels[i] == labels[j]
-    n_within = int(within.sum())
-    false = float((1 - evidence.labels[i, j][within]).sum()) + FLOORS[0] * n_within
-    missed = float(evidence.questions[i, j][~within].sum()) + FLOORS[1] * (len(i) - n_within)
+    e = float(np.clip(error, *ERRORS))
     random = np.random.RandomState(len(checks))
-    n_false = np.minimum(_drawn(checks, error, random, is_within=True) * false, n_within)
-    n_missed = _drawn(checks, error, random, is_within=False) * missed
-    n_right = n_within - n_false
+    priors = (PRIOR_WITHIN, PRIOR_BETWEEN) if evidence.is_estimated else (WIDE_PRIOR, WIDE_PRIOR)
+    factors = [
+        _factors([each for each in checks if each[0].is_within == is_within], prior, e, random)
+        for is_within, prior in zip((True, False), priors, strict=True)
+    ]
+    n_within, step = expected.n_within, max(1.0, expected.n_typical)
+    false = np.minimum(step * random.poisson(factors[0] * expected.false / step), n_within)
+    missed = step * random.poisson(factors[1] * expected.missed / step)
+    right = np.asarray(n_within - false, np.float64)
     return Quality(
-        _estimate(n_right / np.maximum(n_within + n_missed, 1e-9)),
-        _estimate(n_right / max(n_within, 1)),
-        _estimate(n_right / np.maximum(n_right + n_missed, 1e-9)),
+        _estimate(_ratio(right, n_within + missed)),
+        _estimate(_ratio(right, right + false)),
+        _estimate(_ratio(right, right + missed)),
         len(checks),
     )
 
 
-def _drawn(
+def _factors(
     checks: Sequence[tuple[Check, Answer]],
+    prior: tuple[float, float],
     error: float,
     random: np.random.RandomState,
-    *,
-    is_within: bool,
-) -> NDArray[np.float64]:
-    log_p = -0.5 * (np.log(FACTORS) / SD) ** 2
+) -> Floats:
+    """Draw factors from their posterior, one from each of equal parts of it, in random order."""
+    log_p = -0.5 * ((LOG_FACTORS - prior[0]) / prior[1]) ** 2
     for check, answer in checks:
-        if check.is_within != is_within:
-            continue
-        p = 1 - check.p_same + FLOORS[0] if is_within else check.p_same + FLOORS[1]
-        wrong = error + (1 - 2 * error) * np.minimum(1, FACTORS * p)
-        is_against = (answer.value == SAME) != is_within
-        log_p = log_p + np.log(wrong if is_against else 1 - wrong)
+        wrong = np.minimum(np.exp(LOG_FACTORS) * check.p_wrong, MOST_WRONG)
+        against = error + (1 - 2 * error) * wrong
+        is_against = (answer.value == SAME) != check.is_within
+        log_p += CHECK_WEIGHT * np.log(against if is_against else 1 - against)
     p = np.exp(log_p - log_p.max())
-    return random.choice(FACTORS, N_DRAWS, p=p / p.sum())
+    at = np.searchsorted(np.cumsum(p) / p.sum(), (np.arange(N_DRAWS) + 0.5) / N_DRAWS)
+    drawn = np.exp(LOG_FACTORS[np.minimum(at, len(LOG_FACTORS) - 1)])
+    return np.asarray(random.permutation(drawn))
 
 
-def _estimate(values: NDArray[np.float64]) -> Estimate:
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Divide; 1 where there is nothing to be wrong about."""
+    return np.divide(part, whole, out=np.ones(len(part)), where=whole > 0)
+
+
+def _estimate(values: Floats) -> Estimate:
     low, middle, high = np.quantile(values, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
     return Estimate(float(middle), float(low), float(high))

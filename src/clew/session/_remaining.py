@@ -5,25 +5,35 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.questions import Guided, Strategy
-from clew.session._evidence import Evidence
-from clew.session._quality import Quality
+from clew.session._quality import ExpectedPairs, Quality
 
 __all__ = ["Advice", "Remaining", "advice_of", "remaining_of"]
 
+#: Before so many answers there is no estimate.
 LEAST_ANSWERS = 20
+#: The groups agree with people from this Jaccard index on.
+GOAL = 0.95
+#: Advice to stop: the estimated Jaccard index, and the low end of its interval.
+ENOUGH, ENOUGH_LOW = 0.97, 0.90
+#: Regression of the logarithm of the questions left, plus `OFFSET`, on those of five numbers; see
+#: `remaining_of`. Fitted to 924 states of 63 sessions with `Guided` on 17 sets of data.
+INTERCEPT, OF_CORES, OF_ITEMS, OF_CAPACITY, OF_ANSWERS, OF_WRONG = (
+    -0.815, 0.449, 0.519, -1.121, 0.258, 0.236,
+)  # fmt: skip
+OFFSET = 5
+#: Log factors from the estimate to the low and the high end of the range.
+RANGE = (-1.0, 0.6)
+RATES = (0.003, 0.4)
 
 
 class Remaining(NamedTuple):
-    """Number of questions until the groups agree with people (a Jaccard index of 0.95)."""
+    """Number of questions until the groups agree with people: until a Jaccard index of 0.95."""
 
     median: int
     low: int
-    """Lower bound: the number is larger with probability 0.9."""
     high: int
-    """Upper bound: the number is smaller with probability 0.9."""
 
     def __str__(self) -> str:
         return f"about {self.median} more ({self.low}-{self.high})"
@@ -40,27 +50,81 @@ class Advice(NamedTuple):
 
 
 def remaining_of(
-    evidence: Evidence, labels: NDArray[np.int64], strategy: Strategy
+    strategy: Strategy, expected: ExpectedPairs, quality: Quality | None
 ) -> Remaining | None:
-    """Estimate how many questions are left."""
+    """Estimate how many questions are left.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Has been started.
+    expected : ExpectedPairs
+        What the model expects of the groups.
+    quality : Quality or None
+        Estimate from random checks.
+
+    Returns
+    -------
+    Remaining or None
+        None before 20 answers, and for other strategies than `Guided`.
+
+    Notes
+    -----
+    A linear regression of log(questions left + 5) on the logarithms of the number of cores (sets
+    of items that are surely one), of items, of answers, of the information in an answer,
+    ``1 - H(e)`` for the error rate e, and of the expected share of wrongly grouped pairs. Fitted
+    without the tested set of data, after a fifth of the questions it is within a factor of 1.5 of
+    the truth in 65 % of 63 sessions, and of 2 in 87 %.
+    """
     n_answers = len(strategy.answers)
     if n_answers < LEAST_ANSWERS or not isinstance(strategy, Guided):
         return None
-    error = float(np.clip(strategy.error_rate(), 0.003, 0.4))
-    capacity = 1 + error * np.log2(error) + (1 - error) * np.log2(1 - error)
-    left = max(5.3 * strategy.n_cores() / capacity - n_answers, 0)
-    return Remaining(round(left), round(left / 2), round(left * 2))
+    rate = float(np.clip(strategy.error_rate(), *RATES))
+    capacity = 1 + rate * np.log2(rate) + (1 - rate) * np.log2(1 - rate)
+    n_wrong = expected.false + expected.missed
+    log_left = (
+        INTERCEPT
+        + OF_CORES * np.log1p(strategy.n_cores())
+        + OF_ITEMS * np.log(strategy.n_samples_)
+        + OF_CAPACITY * np.log(capacity)
+        + OF_ANSWERS * np.log(n_answers)
+        + OF_WRONG * np.log((n_wrong + 1) / (expected.n_within + 1))
+    )
+    low, middle, high = (
+        max(round(float(np.exp(log_left + by)) - OFFSET), 0) for by in (RANGE[0], 0, RANGE[1])
+    )
+    if quality is not None and quality.jaccard.high >= GOAL:
+        low = 0
+        middle = 0 if quality.jaccard.value >= GOAL else middle
+    return Remaining(middle, low, high)
 
 
 def advice_of(
-    quality: Quality | None, remaining: Remaining | None, n_answers: int, *, has_questions: bool
+    quality: Quality | None, remaining: Remaining | None, *, has_questions: bool
 ) -> Advice:
-    """Advise whether to stop."""
+    """Advise whether to stop.
+
+    Parameters
+    ----------
+    quality : Quality or None
+        Estimate from random checks.
+    remaining : Remaining or None
+        Questions that are left.
+    has_questions : bool
+        Whether the strategy has any.
+
+    Returns
+    -------
+    Advice
+        To stop if the Jaccard index is estimated as 0.97 or more, and as 0.90 at least with
+        probability 0.975; or if there are no more questions.
+    """
     if not has_questions:
         return Advice(True, "there are no more questions")
-    if quality is None:
-        return Advice(False, "too early to say: fewer than four random checks were answered")
-    if quality.jaccard.low >= 0.9:
-        return Advice(True, f"the groups agree with people: Jaccard index {quality.jaccard}")
     left = "" if remaining is None else f"; {remaining}"
-    return Advice(False, f"the groups may still be wrong: Jaccard index {quality.jaccard}{left}")
+    if quality is None:
+        return Advice(False, f"too early to say: fewer than four random checks are answered{left}")
+    found = f"the groups agree with people to a Jaccard index of {quality.jaccard}"
+    if quality.jaccard.value >= ENOUGH and quality.jaccard.low >= ENOUGH_LOW:
+        return Advice(True, found)
+    return Advice(False, f"{found}{left}")

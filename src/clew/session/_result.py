@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from clew.cluster import purest_examples
+from clew.questions import Guided
 from clew.session._doubts import Doubt, doubtful_answers
 from clew.session._evidence import Evidence
 from clew.session._items import Items
 from clew.session._loop import Loop
-from clew.session._quality import Quality, quality_of
+from clew.session._quality import Quality, expected_pairs, quality_of
 from clew.session._remaining import Advice, Remaining, advice_of, remaining_of
 
 __all__ = ["SessionResult", "result_of"]
@@ -25,6 +26,8 @@ Floats = NDArray[np.float64]
 N_EXEMPLARS = 3
 #: Smaller probabilities are left out of the affinity, unless the pair was asked about.
 LEAST_AFFINITY = 0.05
+#: Share of wrong answers that strategies without an estimate are taken to get.
+ERROR_RATE = 0.05
 #: Neighbors that the confidence of a row counts if the strategy has no probabilities.
 N_NEIGHBORS = 10
 
@@ -84,10 +87,12 @@ def result_of(loop: Loop) -> SessionResult:
     """
     items, strategy = loop.items, loop.strategy
     labels = strategy.labels()
-    evidence, answers = loop.evidence(labels), strategy.answers
+    evidence = loop.evidence(labels)
     confidence = _confidence(items, evidence, labels)
-    quality = quality_of(loop.answered_checks(), evidence, labels, strategy)
-    remaining = remaining_of(evidence, labels, strategy)
+    expected = expected_pairs(evidence, labels)
+    error = strategy.error_rate() if isinstance(strategy, Guided) else ERROR_RATE
+    quality = quality_of(loop.answered_checks(), evidence, expected, error)
+    remaining = remaining_of(strategy, expected, quality)
     affinity = _affinity(evidence, loop)
     for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
@@ -100,7 +105,7 @@ def result_of(loop: Loop) -> SessionResult:
         doubtful_answers(strategy, labels, evidence, items.ids),
         quality,
         remaining,
-        advice_of(quality, remaining, len(answers), has_questions=bool(strategy.ask(1))),
+        advice_of(quality, remaining, has_questions=bool(strategy.ask(1))),
     )
 
 
