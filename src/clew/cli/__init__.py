@@ -10,6 +10,7 @@ from clew.cli.cluster import cluster
 from clew.cli.compile import compile_command
 from clew.cli.demo import demo
 from clew.cli.explain import explain
+from clew.cli.simulate import simulate
 from clew.cli.subclusters import subclusters
 
 __all__ = ["main"]
@@ -33,4 +34,5 @@ main.add_command(cluster)
 main.add_command(compile_command)
 main.add_command(demo)
 main.add_command(explain)
+main.add_command(simulate)
 main.add_command(subclusters)

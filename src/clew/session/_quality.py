@@ -149,7 +149,7 @@ def quality_of(
     n_within, step = expected.n_within, max(1.0, expected.n_typical)
     false = np.minimum(step * random.poisson(factors[0] * expected.false / step), n_within)
     missed = step * random.poisson(factors[1] * expected.missed / step)
-    right = np.asarray(n_within - false, np.float64)
+    right: Floats = np.asarray(n_within - false, np.float64)
     return Quality(
         _estimate(_ratio(right, n_within + missed)),
         _estimate(_ratio(right, right + false)),
@@ -177,7 +177,7 @@ def _factors(
     return np.asarray(random.permutation(drawn))
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
+def _ratio(part: Floats, whole: NDArray[np.floating]) -> Floats:
     """Divide; 1 where there is nothing to be wrong about."""
     return np.divide(part, whole, out=np.ones(len(part)), where=whole > 0)
 

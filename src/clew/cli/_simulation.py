@@ -1,0 +1,322 @@
+"""The work of ``clew simulate``: read, let simulated people answer, measure, write."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clew.cli._features import Standardize, features_for
+from clew.cli._inputs import ARRAYS, Items, kind_of
+from clew.cli._outputs import check_writable, csv_text, write_or_keep
+from clew.cli._progress import Words, counted
+from clew.cli._rows import read_rows
+from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
+from clew.metrics import adjusted_rand_score, jaccard_score_pairs
+from clew.oracles import SimulatedOracle
+from clew.questions import Guided
+from clew.session import Session
+from clew.tables._delimited import Format
+from clew.tables._read import Columns, content_of, table_of
+
+__all__ = ["SimulationJob", "run", "table"]
+
+Classes = NDArray[np.int64]
+
+HEADER = ("strategy", "repeat", "answers", "jaccard", "ari")
+GOALS = (0.8, 0.9, 0.95)
+#: Points of a curve, and of those the ones that are printed.
+N_POINTS, N_PRINTED = 60, 12
+
+
+class Point(NamedTuple):
+    """Agreement after so many answers."""
+
+    strategy: str
+    repeat: int
+    answers: int
+    jaccard: float
+    ari: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationJob:
+    """The options; the help of the command describes them."""
+
+    items: Path
+    truth: str
+    error: float
+    dont_know: float
+    budget: int | None
+    strategies: tuple[str, ...]
+    n_clusters: int | None
+    repeats: int
+    output: Path | None
+    plot: Path | None
+    distances: bool | None
+    ids: Path | None
+    id_column: str | None
+    columns: list[str] | None
+    drop: list[str] | None
+    sep: str | None
+    decimal: str | None
+    header: bool | None
+    encoding: str | None
+    standardize: str
+    seed: int
+    jobs: int
+    quiet: bool
+    verbose: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Make a job of the options by name."""
+        return cls(**{field.name: options[field.name] for field in fields(cls)})
+
+    @property
+    def answers_alone(self) -> bool:
+        """Always false: a simulation needs a file of rows."""
+        return False
+
+    @property
+    def format(self) -> Format:
+        """How a delimited table is read."""
+        return Format(self.sep, self.decimal, self.header, self.encoding)
+
+    @property
+    def is_column(self) -> bool:
+        """Whether the classes are a column of the table."""
+        return kind_of(self.items)[0] not in ARRAYS and not Path(self.truth).is_file()
+
+    @property
+    def columns_wanted(self) -> Columns:
+        """Which columns of a table are used: never the classes."""
+        if not self.is_column:
+            return Columns(self.id_column, self.columns, self.drop or ())
+        kept = None if self.columns is None else [c for c in self.columns if c != self.truth]
+        dropped = () if kept is not None else tuple({*(self.drop or ()), self.truth})
+        return Columns(self.id_column, kept, dropped)
+
+    @property
+    def standardizes(self) -> Standardize:
+        """Whether features are standardized, as estimators take it."""
+        return "auto" if self.standardize == "auto" else self.standardize == "yes"
+
+
+def run(job: SimulationJob) -> dict[str, Any]:
+    """Simulate people who answer questions about the rows of a file.
+
+    Returns
+    -------
+    dict
+        The object that ``--json`` prints.
+
+    Raises
+    ------
+    ClewError, OSError
+        If an input or a parameter is invalid, or a file cannot be written.
+    """
+    start = time.perf_counter()
+    words = Words(quiet=job.quiet, verbose=job.verbose)
+    for path in (job.output, job.plot):
+        if path is not None:
+            check_writable(path)
+    if job.plot is not None:
+        _check_matplotlib()
+    classes = _read_column(job) if job.is_column else _read_classes(job)
+    items = read_rows(job, words)
+    for note in items.notes:
+        words.say(note)
+    y = _checked(classes, items, job, words)
+    budget = job.budget or 3 * len(y)
+    curve = _simulated(job, items, y, budget, words)
+    files: dict[Path, str | bytes] = {}
+    if job.output is not None:
+        files[job.output] = csv_text(HEADER, curve)
+    if job.plot is not None:
+        files[job.plot] = _picture(curve, job)
+    if files:
+        write_or_keep(files)
+    return {
+        "rows": len(y),
+        "classes": int(y.max()) + 1,
+        "error": job.error,
+        "budget": budget,
+        "answers_to": _answers_to(curve, job),
+        "curve": [point._asdict() for point in curve],
+        "output": None if job.output is None else str(job.output),
+        "plot": None if job.plot is None else str(job.plot),
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """Format what `run` returns: agreement after some numbers of answers, and answers to goals.
+
+    Parameters
+    ----------
+    found : mapping
+        What `run` returned.
+
+    Returns
+    -------
+    str
+    """
+    points = pd.DataFrame(found["curve"])
+    mean = points.groupby(["strategy", "answers"], sort=False)[["jaccard", "ari"]].mean()
+    lines = [
+        f"{found['rows']} rows of {found['classes']} classes, {found['error']:.0%} wrong answers",
+    ]
+    for name, of_one in mean.groupby(level="strategy", sort=False):
+        curve = of_one.droplevel("strategy")
+        at = np.unique(np.linspace(0, len(curve) - 1, N_PRINTED).round().astype(int))
+        lines += ["", str(name), "answers  jaccard    ari"]
+        lines += [
+            f"{answers:7d}    {row.jaccard:.3f}  {row.ari:.3f}"
+            for answers, row in curve.iloc[at].iterrows()
+        ]
+        lines.append("answers to a Jaccard index of " + ", ".join(
+            f"{goal}: {'not reached' if n is None else round(n)}"
+            for goal, n in found["answers_to"][name].items()
+        ))  # fmt: skip
+    return "\n".join(lines)
+
+
+def _read_column(job: SimulationJob) -> pd.Series[Any]:
+    """Read the classes from the table of the rows."""
+    wanted = Columns(job.id_column, [job.truth])
+    table = table_of(content_of(job.items), str(job.items), job.format, wanted)
+    return table.frame.iloc[:, 0]
+
+
+def _read_classes(job: SimulationJob) -> pd.Series[Any]:
+    """Read the classes from a file of their own."""
+    path = Path(job.truth)
+    if not path.is_file():
+        raise FileFormatError(
+            f"--truth {job.truth}: there is no such file; {job.items} is an array without columns, "
+            "so its classes are one on each line of a text file, or an array .npy"
+        )
+    if path.suffix.lower() == ".npy":
+        return pd.Series(np.load(path, allow_pickle=False).ravel())
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return pd.Series([line.strip() or None for line in lines])
+
+
+def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: Words) -> Classes:
+    """Return classes as numbers, -1 for rows without one."""
+    if len(classes) != items.X.shape[0]:
+        raise InvalidDataError(
+            f"--truth {job.truth} has {counted(len(classes), 'class')}, but {job.items} has "
+            f"{items.X.shape[0]:,} rows"
+        )
+    codes, names = pd.factorize(classes)
+    n_missing = int((codes < 0).sum())
+    if n_missing:
+        words.say(f"{counted(n_missing, 'row')} without a class: nobody knows the answers")
+    if not 1 < len(names) < len(codes) - n_missing:
+        what = "one class" if len(names) <= 1 else f"another class for each of {len(names)} rows"
+        raise InvalidDataError(
+            f"--truth {job.truth} has {what}; name the column that people's groups are like"
+        )
+    return np.asarray(codes, np.int64)
+
+
+def _simulated(
+    job: SimulationJob, items: Items, y: Classes, budget: int, words: Words
+) -> list[Point]:
+    X: Any = items.X
+    if not items.is_distances:
+        features = features_for(Guided(), X, job.standardizes, is_scaled=items.is_scaled)
+        words.say(features.note)
+        X = features.X
+    given = {"distances" if items.is_distances else "X": X}
+    step = max(1, -(-budget // N_POINTS))
+    total = len(job.strategies) * job.repeats * budget
+    curve: list[Point] = []
+    with words.bar("Answering") as advance:
+        done = 0
+        for name in job.strategies:
+            for repeat in range(job.repeats):
+                session = Session(
+                    **given, strategy=name, n_clusters=job.n_clusters,
+                    random_state=job.seed + repeat, n_jobs=job.jobs,
+                )  # fmt: skip
+                oracle = SimulatedOracle(
+                    y, error=job.error, dont_know=job.dont_know, random_state=job.seed + repeat
+                )
+                curve.append(_point(session, y, name, repeat))
+                while (n := len(session.answers)) < budget:
+                    session.run(oracle, min(step, budget - n))
+                    advance(done + len(session.answers), total)
+                    if len(session.answers) == n:
+                        words.say(f"{name} had no more questions after {counted(n, 'answer')}")
+                        break
+                    curve.append(_point(session, y, name, repeat))
+                done += budget
+    return curve
+
+
+def _point(session: Session, y: Classes, name: str, repeat: int) -> Point:
+    known = y >= 0
+    labels = session.labels()[known]
+    jaccard = float(jaccard_score_pairs(y[known], labels))
+    ari = float(adjusted_rand_score(y[known], labels))
+    return Point(name, repeat, len(session.answers), jaccard, ari)
+
+
+def _answers_to(curve: Sequence[Point], job: SimulationJob) -> dict[str, dict[str, float | None]]:
+    """Return the mean number of answers to each Jaccard index; None if a repeat misses it."""
+    found: dict[str, dict[str, float | None]] = {}
+    for name in job.strategies:
+        found[name] = {}
+        for goal in GOALS:
+            first = [
+                min((p.answers for p in curve
+                     if (p.strategy, p.repeat) == (name, repeat) and p.jaccard >= goal),
+                    default=None)
+                for repeat in range(job.repeats)
+            ]  # fmt: skip
+            reached = [n for n in first if n is not None]
+            is_reached = len(reached) == len(first)
+            found[name][str(goal)] = float(np.mean(reached)) if is_reached else None
+    return found
+
+
+def _check_matplotlib() -> None:
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            "--plot needs matplotlib: pip install 'clew[plots]', or leave --plot out"
+        ) from error
+
+
+def _picture(curve: Sequence[Point], job: SimulationJob) -> bytes:
+    """Draw the curve; the figure belongs to no window or global state."""
+    from matplotlib.figure import Figure
+
+    assert job.plot is not None
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axes = figure.subplots()
+    points = pd.DataFrame(curve)
+    for name, of_one in points.groupby("strategy", sort=False):
+        for _, of_repeat in of_one.groupby("repeat"):
+            axes.plot(of_repeat.answers, of_repeat.jaccard, color="0.85", lw=0.8, zorder=1)
+        mean = of_one.groupby("answers")["jaccard"].mean()
+        axes.plot(mean.index, mean, label=str(name), lw=2, zorder=2)
+    axes.set(
+        xlabel="answers", ylabel="Jaccard index of pairs", ylim=(0, 1.02), xlim=(0, None),
+        title=f"{job.items.name}, {job.error:.0%} wrong answers",
+    )  # fmt: skip
+    axes.legend(frameon=False, loc="lower right")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=job.plot.suffix[1:].lower(), dpi=150)
+    return buffer.getvalue()

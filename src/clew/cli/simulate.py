@@ -1,0 +1,160 @@
+"""``clew simulate``: how many questions a collection with known classes would need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clew.cli._options import INPUT, OUTPUT, distance_options, jobs_option, table_options
+
+__all__ = ["simulate"]
+
+STRATEGIES = (
+    "guided",
+    "random",
+    "uncertain",
+    "most_probable",
+    "explore_consolidate",
+    "min_max",
+    "cobra",
+    "cobras",
+    "active_spectral",
+    "correlation_information",
+    "expected_change",
+    "margin",
+)
+#: Of these, the ones that need a number of groups, and the ones that take none.
+NEED_NUMBER = ("explore_consolidate", "min_max", "active_spectral", "expected_change")
+WITHOUT_NUMBER = ("cobra", "cobras")
+PLOTS = (".png", ".svg", ".pdf")
+
+
+@click.command()
+@click.argument("items", metavar="X.csv|X.parquet|X.npy|X.npz", type=INPUT)
+@click.option(
+    "--truth",
+    required=True,
+    metavar="COLUMN|FILE",
+    help="The class of each row: a column of the table, which is then no feature; or a file with "
+    "one class on each line, or an array .npy.",
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="Share of wrong answers.",
+)
+@click.option(
+    "--dont-know",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of answers that are don't-know.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    help="Number of answers.  [default: three for each row]",
+)
+@click.option(
+    "--strategy",
+    "strategies",
+    type=click.Choice(STRATEGIES),
+    multiple=True,
+    default=("guided",),
+    show_default=True,
+    help="What is asked next; may be given several times, to compare.",
+)
+@click.option(
+    "-k",
+    "--n-clusters",
+    type=click.IntRange(min=1),
+    help=f"Number of groups, which {', '.join(NEED_NUMBER)} need.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Simulate so often, with other errors; figures are means.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    metavar="CURVE.csv",
+    help="Where to write the curve: strategy, repeat, answers, jaccard, ari.",
+)
+@click.option(
+    "--plot",
+    type=OUTPUT,
+    metavar="CURVE.png|CURVE.svg",
+    help="Where to draw the curve; needs matplotlib.",
+)
+@distance_options
+@table_options
+@click.option(
+    "--standardize",
+    type=click.Choice(["auto", "yes", "no"]),
+    default="auto",
+    show_default=True,
+    help="Whether to bring features to mean 0 and variance 1. auto does so where the largest "
+    "standard deviation is more than five times the median, and in tables of mixed columns.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="The same seed gives the same curve.",
+)
+@jobs_option
+@click.option("--json", "as_json", is_flag=True, help="Print the curve and a summary as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but results and errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
+def simulate(as_json: bool, **options: Any) -> None:
+    """Estimate how many questions people would have to answer.
+
+    Simulates people who answer questions about rows of known classes, some answers wrong, and
+    prints how well the groups agree with the classes after so many answers: the Jaccard index of
+    pairs (pairs that are together in both, as a share of those together in either) and the adjusted
+    Rand index.
+
+    \b
+    clew simulate wines.csv --truth kind
+    clew simulate wines.csv --truth kind --error 0.2 --budget 300 --plot curve.png
+    clew simulate X.npy --truth classes.txt --strategy guided --strategy random -o curve.csv
+    """  # noqa: D301 - click's mark for lines to keep
+    _check(options)
+    from clew.cli._simulation import SimulationJob, run, table
+
+    found = run(SimulationJob.of(options))
+    click.echo(json.dumps(found) if as_json else table(found))
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Refuse what contradicts itself before anything is read."""
+    if options["error"] + options["dont_know"] > 1:
+        raise click.UsageError("--error and --dont-know must not add up to more than 1")
+    options["strategies"] = tuple(dict.fromkeys(options["strategies"]))
+    for name in options["strategies"]:
+        if name in NEED_NUMBER and options["n_clusters"] is None:
+            raise click.UsageError(f"--strategy {name} needs --n-clusters")
+        if name in WITHOUT_NUMBER and options["n_clusters"] is not None:
+            raise click.UsageError(f"--strategy {name} takes no --n-clusters; leave it out")
+    plot, output = options["plot"], options["output"]
+    for name, path in (("plot", plot), ("output", output)):
+        if path is not None and str(path) == "-":
+            raise click.UsageError(f"--{name} needs the name of a file")
+        if path is not None and path.resolve() == options["items"].resolve():
+            raise click.UsageError(
+                f"{path} is also the file of the rows; name another for --{name}"
+            )
+    if plot is not None and plot.suffix.lower() not in PLOTS:
+        raise click.UsageError(f"--plot {plot}: the name must end in {', '.join(PLOTS)}")
+    if plot is not None and output is not None and plot.resolve() == Path(output).resolve():
+        raise click.UsageError(f"{plot} cannot be both the curve (-o) and its picture (--plot)")

@@ -1,0 +1,104 @@
+"""The result of a session: groups, doubts with their chains, exemplars; it never changes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from clew import Session
+from clew.oracles import SimulatedOracle
+
+Y = np.repeat([0, 1, 2], 8)
+X = np.random.RandomState(0).randn(24, 2) * 0.5 + 4 * np.column_stack([Y == 1, Y == 2])
+IDS = [f"item {row:02d}" for row in range(24)]
+
+
+@pytest.fixture(scope="module")
+def answered() -> Session:
+    """A session with 60 right answers, and two wrong ones at last."""
+    session = Session(X, ids=IDS, random_state=0).run(SimulatedOracle(Y, random_state=0), 60)
+    asked = {answer.question.rows for answer in session.answers}
+    for ids in (("item 00", "item 08"), ("item 01", "item 02")):
+        question = session.question(*ids)
+        assert question.rows not in asked
+        session.tell(question, "same" if ids[1] == "item 08" else "different", annotator="eve")
+    return session
+
+
+def test_wrong_answers_are_doubted_with_the_chain_that_contradicts_them(answered: Session) -> None:
+    doubts = answered.result().doubtful_
+    assert {doubt.answer.annotator for doubt in doubts} == {"eve"}
+    by_ids = {doubt.answer.question.ids: doubt for doubt in doubts}
+    assert set(by_ids) == {("item 00", "item 08"), ("item 01", "item 02")}
+    for ids, doubt in by_ids.items():
+        assert doubt.p_wrong > 0.5
+        assert "eve's answer is wrong with probability" in str(doubt)
+        if doubt.chain:
+            assert (doubt.chain[0], doubt.chain[-1]) == ids
+            assert doubt.reason == "other answers imply " + _written(doubt.chain, doubt.reason)
+            same = [Y[IDS.index(str(one))] for one in doubt.chain]
+            assert len(set(same)) == 1 + ("≠" in doubt.reason)
+
+
+def _written(chain: tuple[object, ...], reason: str) -> str:
+    marks = [mark for mark in reason if mark in "=≠"]
+    steps = [f" {mark} {name}" for mark, name in zip(marks, chain[1:], strict=True)]
+    return str(chain[0]) + "".join(steps)
+
+
+def test_taking_a_doubtful_answer_back_removes_the_doubt(answered: Session) -> None:
+    session = Session(X, ids=IDS, random_state=0).tell(answered.answers)
+    for doubt in session.result().doubtful_:
+        session.retract(doubt.answer.question, annotator=doubt.answer.annotator)
+    assert session.result().doubtful_ == ()
+
+
+def test_exemplars_are_ids_of_their_groups(answered: Session) -> None:
+    result = answered.result()
+    group = dict(zip(result.ids, result.labels_.tolist(), strict=True))
+    assert set(result.exemplars_) == set(result.labels_.tolist())
+    for at, names in result.exemplars_.items():
+        assert 1 <= len(names) <= 3
+        assert {group[name] for name in names} == {at}
+
+
+def test_affinity_holds_the_answered_pairs(answered: Session) -> None:
+    affinity = answered.result().affinity_
+    dense = affinity.toarray()
+    np.testing.assert_array_equal(dense, dense.T)
+    np.testing.assert_array_equal(dense.diagonal(), 1)
+    stored = set(zip(*(index.tolist() for index in affinity.tocoo().coords), strict=True))
+    assert all(answer.question.rows in stored for answer in answered.answers)
+    assert dense[0, 1] > 0.5 > dense[0, 9]
+
+
+def test_confidences_are_probabilities(answered: Session) -> None:
+    confidence = answered.result().confidence_
+    assert ((confidence >= 0) & (confidence <= 1)).all()
+    assert confidence.mean() > 0.8
+
+
+def test_a_result_never_changes(answered: Session) -> None:
+    session = Session(X, ids=IDS, random_state=0).run(SimulatedOracle(Y, random_state=0), 20)
+    result = session.result()
+    before = result.labels_.copy(), result.affinity_.toarray()
+    with pytest.raises(ValueError, match="read-only"):
+        result.labels_[0] = 5
+    with pytest.raises(TypeError):
+        result.exemplars_[0] = ()  # type: ignore[index]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.labels_ = before[0]  # type: ignore[misc]
+    session.run(SimulatedOracle(Y, error=0.5, random_state=1), 20)
+    np.testing.assert_array_equal(result.labels_, before[0])
+    np.testing.assert_array_equal(result.affinity_.toarray(), before[1])
+
+
+def test_doubts_without_probabilities_come_from_the_groups() -> None:
+    session = Session(X, ids=IDS, strategy="most_probable", n_clusters=3, random_state=0)
+    session.run(SimulatedOracle(Y, random_state=0), 30)
+    question = session.question("item 00", "item 23")
+    session.tell(question, "same", annotator="eve")
+    doubtful = {doubt.answer.question.ids for doubt in session.result().doubtful_}
+    assert doubtful <= {("item 00", "item 23")}
