@@ -20,13 +20,13 @@ Pair = tuple[int, int]
 
 
 class Check(NamedTuple):
-    """How a pair was drawn, and what the model said of it before the answer."""
+    """How a pair was drawn, and the probability of an error before the answer."""
 
     pair: Pair
     is_within: bool
     """Whether it was drawn from the pairs within groups, or from those between."""
     probability: float
-    """With which it was drawn, among the pairs of its kind."""
+    """Probability with which it was drawn, among the pairs of its kind."""
     p_wrong: float
     """Probability that the groups are wrong about it, before the answer."""
     n_answers: int
@@ -66,9 +66,9 @@ def draw_check(
 
     Notes
     -----
-    Within groups all pairs are equally likely. Between groups they are drawn in proportion to
-    their probability of being the same, plus 0.002: most pairs between groups surely differ, and
-    nearly all that do not are found among the rest. Time O(n²).
+    Within groups all pairs are equally likely. Between groups they are drawn in proportion to their
+    probability of being the same, plus 0.002: most pairs between groups surely differ, so uniform
+    draws would hardly ever find the others. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
     taken = np.array([rows for kind, rows in asked if kind == "pair"], np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""What a strategy knows of pairs, as probabilities."""
+"""Probabilities of pairs, from a strategy or from its groups."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["Evidence", "evidence_of", "near_pairs", "p_between"]
 
 Singles = NDArray[np.float32]
 
-#: Strategies without probabilities: that a row and one of its nearest rows are the same, that
-#: others are, and how many are the nearest.
+#: Strategies without probabilities: the probability of a row and one of its nearest rows, that of
+#: other pairs, and the number of nearest rows.
 P_NEAR, P_FAR, N_NEAR = 0.25, 0.0, 10
 #: A pair between groups is the same with probability
 #: ``sigmoid(INTERCEPT + OF_LABELS * logit(P) + OF_QUESTIONS * logit(A))``, for the probabilities P

@@ -34,7 +34,7 @@ N_DRAWS = 2000
 
 
 class Estimate(NamedTuple):
-    """A number, and the interval that holds it with probability 0.95."""
+    """An estimate with its 95 % interval."""
 
     value: float
     low: float
@@ -48,11 +48,11 @@ class Quality(NamedTuple):
     """Agreement of the pairs within groups with the pairs that people call the same."""
 
     jaccard: Estimate
-    """Pairs that are both, as a share of those that are either."""
+    """Jaccard index of the pairs within groups and the pairs that people call the same."""
     precision: Estimate
     """Share of the pairs within groups that are the same."""
     recall: Estimate
-    """Share of the pairs that are the same that lie within groups."""
+    """Share of the pairs that people call the same that are within groups."""
     n_checks: int
     """Number of answered checks."""
 
