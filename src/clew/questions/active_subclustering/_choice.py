@@ -16,9 +16,9 @@ from clew.questions.active_subclustering._state import State
 __all__ = ["chosen_questions", "ranked_members"]
 
 Floats = NDArray[np.float64]
-#: Number of rows of a subcluster that stand for it in questions.
-N_SPEAKERS = 6
-#: Answers about one row and its subcluster, or about two subclusters, at most.
+#: Number of rows of a subcluster that are used in questions about it.
+N_USED = 6
+#: Largest number of answers about one row and its subcluster, or about two subclusters.
 MOST_ANSWERS = 5
 #: Questions that are ranked at first, in addition to some for each that is wanted.
 N_RANKED, RANKED_EACH = 64, 8
@@ -137,8 +137,8 @@ class _Asker:
         members, k = self._state.members, self._state.n_clusters
         if at < k * k:
             a, b = divmod(at, k)
-            return ((i, j) for i in members[a][:N_SPEAKERS] for j in members[b][:N_SPEAKERS])
+            return ((i, j) for i in members[a][:N_USED] for j in members[b][:N_USED])
         rows = self._state.lists.rows
         a, place = divmod(at - k * k, rows.shape[1])
         row = int(rows[a, place])
-        return ((i, row) for i in members[a][:N_SPEAKERS] if i != row)
+        return ((i, row) for i in members[a][:N_USED] if i != row)

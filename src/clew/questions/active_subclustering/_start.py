@@ -1,4 +1,4 @@
-"""What no answer changes: candidates for centers, their nearest rows, and the first centers."""
+"""Computed before any answer: candidates for centers, their nearest rows, and first centers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Start", "start_from"]
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Length of the list of nearest rows of a center, as a multiple of the size; and at least this.
+#: Length of the list of nearest rows of a center: a multiple of the size, and its minimum.
 LISTED, LEAST_LISTED = 5, 40
 #: Shares of common rows are moved away from 0 and 1 by this before their log-odds are taken.
 SHARE_OFFSET = 0.02
@@ -99,7 +99,7 @@ def start_from(
     listed = min(max(LISTED * size, LEAST_LISTED), len(X) - 1)
     random = np.random.RandomState(seed)
     rows = model.candidates_
-    # All candidates are required: none is drawn anew.
+    # All candidates are required, so no others are drawn.
     lists = draw_candidates(distances, len(rows), listed + 1, random, rows, n_jobs)
     few = lists._replace(nearest=lists.nearest[:, : max(size - 1, 1)])
     near = neighborhoods(distances, few, n_clusters, random, n_jobs)

@@ -22,17 +22,17 @@ ROW_PRIOR = (0.5, 8.0, -2.0), (1.0, 4.0, 1.5)
 CENTER_PRIOR = (1.0, 1.0), (1.0, 0.3)
 #: Share of wrong answers: its prior as numbers of wrong and right answers, and its range.
 ERROR_PRIOR, ERRORS = (1.0, 20.0), (0.005, 0.4)
-#: The share of wrong answers that counts as none.
+#: Smallest share of wrong answers; with it no answer is checked.
 NO_ERROR = 0.005
 #: Answers after which log-odds and the share of wrong answers are fitted again.
 FIT_EVERY = 32
 #: Two subclusters are merged above this probability, or above 1/2 where nothing is left to ask.
 SURE = 0.95
-#: Passes over the consequences of one answer.
+#: Largest number of rounds in which the consequences of one answer are found.
 N_PASSES = 20
 #: A center without members is replaced by a candidate that is better by this much.
 LEAST_GAIN = 0.1
-#: Questions about two subclusters have some value even where no candidate is left.
+#: Value of questions about two subclusters where no candidate is left.
 LOWEST_GAIN = 1e-9
 #: Weight of candidates that were centers before.
 WAS_CENTER = 1e-3
@@ -158,7 +158,7 @@ class State:
     # Consequences of answers.
 
     def _settle(self, changed: set[int]) -> None:
-        """Count votes, and change members and centers until nothing follows any more."""
+        """Count votes, and change members and centers until nothing changes."""
         for _ in range(N_PASSES):
             if not changed:
                 return

@@ -58,10 +58,11 @@ class ActiveSubclustering(Strategy):
 
     Notes
     -----
-    A question is worth the score (SJC, `clew.metrics.subclustering_jaccard`) that its answer is
-    expected to add: the probability that two centers are the same, times the expected score of the
-    best candidate in place of one; or the probability that a row is wrong, times 2 / `size`, times
-    the probability that its center stays. The thesis compares the probabilities alone (eq. 4.3).
+    The value of a question is the score (SJC, `clew.metrics.subclustering_jaccard`) that its answer
+    is expected to add: the probability that two centers are the same, times the expected score of
+    the best candidate in place of one; or the probability that a row is wrong, times 2 / `size`,
+    times the probability that its center stays. The thesis compares the probabilities alone (eq.
+    4.3).
 
     Log-odds of two centers are a linear function of the log-odds of the share of rows that their
     neighborhoods have in common, and of their distance. Those of a row and a subcluster depend on
