@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
+from clew.cluster.guided._ensemble.repeats import without_many_repeats
 from clew.exceptions import (
     FewerGroupsWarning,
     InvalidParameterError,
@@ -181,6 +182,27 @@ def test_progress_goes_through_all_steps_to_the_end(blobs, n_clusters, n_answers
     assert done[-2] < done[-1] == n[0]
     # Progress is reported step by step; at the end, steps that were not needed are skipped.
     assert len(done) > n[0] / 2
+
+
+def test_questions_that_were_answered_very_often(fitted, blobs):
+    """A fit uses 100 answers of each annotator to each question, in their proportions."""
+    i, j = np.triu_indices(10, 1)
+    is_same = (blobs.y[i] == blobs.y[j]).astype(int)
+    pairs = np.column_stack([i, j, is_same])
+    wrong = np.column_stack([j, i, 1 - is_same])
+    every = np.concatenate([*[pairs] * 450, *[wrong] * 150])
+    names = ["ann", "ben"] * (len(every) // 2)
+    known = Constraints(60, pairs=every, pair_annotators=names)
+    used = without_many_repeats(known)
+    assert len(used) == 45 * 2 * 100
+    first, second = used.pairs.T
+    share = (used.is_must_link == (blobs.y[first] == blobs.y[second])).mean()
+    assert share == pytest.approx(0.75, abs=0.01)
+    few = known.select(pairs=np.arange(len(every)) < 45 * 100)
+    assert len(without_many_repeats(few)) == len(few)
+    model = fitted(blobs.X, known)
+    assert model.answer_posterior_.pairs.shape == (len(every),)
+    assert model.confusion_.error_rates_ == pytest.approx([0.25, 0.25], abs=0.05)
 
 
 def test_answers_that_all_contradict_the_features(fitted, blobs):

@@ -12,6 +12,7 @@ from clew.cluster.guided._continued import FittedState, Tree
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
 from clew.cluster.guided._ensemble.folds import split_answers
 from clew.cluster.guided._ensemble.progress import Counter
+from clew.cluster.guided._ensemble.repeats import without_many_repeats
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import is_default, members_of
 from clew.cluster.guided._numbers.search import max_steps
@@ -77,7 +78,7 @@ def fit_to_rows(
         If there are neither features nor informative answers.
     """
     informative = informative_answers(known)
-    answers = split_answers(informative, seeds[1])
+    answers = split_answers(without_many_repeats(informative), seeds[1])
     if prepared is None and not answers.folds:
         raise InvalidArgumentError(
             "GuidedClustering without X needs answers that put two rows together or "
