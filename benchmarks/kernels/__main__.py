@@ -11,7 +11,7 @@ PAGES = {
     "forest": ("forest", "PAGE"), "constrained": ("constrained", "PAGE"),
     "metrics": ("metrics", "PAGE"), "relative": ("fits", "RELATIVE"), "guided": ("fits", "GUIDED"),
     "guided_many": ("fits", "GUIDED_MANY"), "questions": ("questions", "PAGE"),
-    "distances": ("distances", "PAGE"),
+    "distances": ("distances", "PAGE"), "medoids": ("medoids", "PAGE"),
 }  # fmt: skip
 
 

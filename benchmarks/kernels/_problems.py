@@ -167,5 +167,15 @@ def uneven_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Float
     return X, y.astype(np.int64)
 
 
+def face_like(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Ints]:
+    """Draw classes of uneven size and difficulty, of 56 to 1,434 items if their mean is 257."""
+    part = n * 200 / (51_418 * n_clusters)
+    sizes = max(1, round(56 * part)), max(2, round(1434 * part))
+    made = datasets.make_face_like(
+        n, n_classes=n_clusters, n_features=d, class_sizes=sizes, random_state=seed
+    )
+    return made.X, made.y
+
+
 #: Data that are drawn from a distribution.
-GENERATED = {"mixture": gaussian_mixture, "uneven": uneven_mixture}
+GENERATED = {"mixture": gaussian_mixture, "uneven": uneven_mixture, "face_like": face_like}
