@@ -106,7 +106,7 @@ def test_rows_without_a_class(call: Call) -> None:
     [
         (("X.csv", "--truth", "sort"), 1, "'sort'"),
         (("X.csv", "--truth", "one"), 1, "has one class"),
-        (("X.csv", "--truth", "a"), 1, "another class for each of 30 rows"),
+        (("X.csv", "--truth", "a"), 1, "a class of its own for each of 30 rows"),
         (("X.npy", "--truth", "kind"), 1, "there is no such file"),
         (("X.npy", "--truth", "short.txt"), 1, "has 2 class"),
         (("X.csv", "--truth", "kind", "--error", "0.7", "--dont-know", "0.5"), 2, "add up"),

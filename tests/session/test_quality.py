@@ -1,4 +1,4 @@
-"""Random checks are drawn as they say, and intervals from them hold the truth."""
+"""Random checks are drawn with the stated probabilities, and intervals from them hold the truth."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ IDS = [f"item {row:02d}" for row in range(24)]
 
 @pytest.fixture(scope="module")
 def answered() -> Session:
-    """A session with 60 right answers, and two wrong ones at last."""
+    """A session with 60 right answers, followed by two wrong ones."""
     session = Session(X, ids=IDS, random_state=0).run(SimulatedOracle(Y, random_state=0), 60)
     asked = {answer.question.rows for answer in session.answers}
     for ids in (("item 00", "item 08"), ("item 01", "item 02")):

@@ -32,7 +32,7 @@ Classes = NDArray[np.int64]
 
 HEADER = ("strategy", "repeat", "answers", "jaccard", "ari")
 GOALS = (0.8, 0.9, 0.95)
-#: Points of a curve, and of those the ones that are printed.
+#: Number of points of a curve, and of printed ones.
 N_POINTS, N_PRINTED = 60, 12
 
 
@@ -220,11 +220,13 @@ def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: W
     codes, names = pd.factorize(classes)
     n_missing = int((codes < 0).sum())
     if n_missing:
-        words.say(f"{counted(n_missing, 'row')} without a class: nobody knows the answers")
+        words.say(f"{counted(n_missing, 'row')} without a class: answers are don't know")
     if not 1 < len(names) < len(codes) - n_missing:
-        what = "one class" if len(names) <= 1 else f"another class for each of {len(names)} rows"
+        what = (
+            "one class" if len(names) <= 1 else f"a class of its own for each of {len(names)} rows"
+        )
         raise InvalidDataError(
-            f"--truth {job.truth} has {what}; name the column that people's groups are like"
+            f"--truth {job.truth} has {what}; name the column of the groups that people would make"
         )
     return np.asarray(codes, np.int64)
 

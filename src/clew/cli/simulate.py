@@ -38,8 +38,8 @@ PLOTS = (".png", ".svg", ".pdf")
     "--truth",
     required=True,
     metavar="COLUMN|FILE",
-    help="The class of each row: a column of the table, which is then no feature; or a file with "
-    "one class on each line, or an array .npy.",
+    help="The class of each row: a column of the table, which is then not used as a feature; "
+    "or a file with one class on each line, or an array .npy.",
 )
 @click.option(
     "--error",
@@ -80,7 +80,7 @@ PLOTS = (".png", ".svg", ".pdf")
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Simulate so often, with other errors; figures are means.",
+    help="Number of simulations, with different errors; figures are means.",
 )
 @click.option(
     "-o",
@@ -137,7 +137,7 @@ def simulate(as_json: bool, **options: Any) -> None:
 
 
 def _check(options: dict[str, Any]) -> None:
-    """Refuse what contradicts itself before anything is read."""
+    """Refuse options that contradict each other, before anything is read."""
     if options["error"] + options["dont_know"] > 1:
         raise click.UsageError("--error and --dont-know must not add up to more than 1")
     options["strategies"] = tuple(dict.fromkeys(options["strategies"]))

@@ -82,7 +82,7 @@ def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Single
     Returns
     -------
     ndarray of shape (n_pairs,), float32
-        Of `Guided`, the first are too low and the second too high.
+        With `Guided`, between `labels`, which are too low, and `questions`, which are too high.
     """
     if not evidence.is_estimated:
         return questions

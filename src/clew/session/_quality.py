@@ -16,10 +16,10 @@ __all__ = ["Estimate", "ExpectedPairs", "Quality", "expected_pairs", "quality_of
 
 Floats = NDArray[np.float64]
 
-#: Before so many checks were answered there is no estimate.
+#: Number of answered checks from which on there is an estimate.
 LEAST_CHECKS = 4
 LEVEL = 0.95
-#: The number of wrong pairs is what the model expects times a factor; log factors considered.
+#: Logarithms of the considered factors between the expected and the true number of wrong pairs.
 LOG_FACTORS = np.linspace(np.log(0.01), np.log(50.0), 65)
 #: Normal prior of the log factor, within and between groups: mean and standard deviation, over 91
 #: sessions on 17 sets of data; for strategies without probabilities, a wide one.
@@ -27,7 +27,7 @@ PRIOR_WITHIN, PRIOR_BETWEEN = (-0.5, 0.9), (-0.2, 0.8)
 WIDE_PRIOR = (0.0, 1.5)
 #: Power of the likelihood of each check: answers before the last ones describe earlier groups.
 CHECK_WEIGHT = 0.4
-#: A single check is not surer than this.
+#: Upper bound of the probability that the pair of a check was wrongly grouped.
 MOST_WRONG = 0.98
 ERRORS = (0.005, 0.4)
 N_DRAWS = 2000
@@ -178,7 +178,7 @@ def _factors(
 
 
 def _ratio(part: Floats, whole: NDArray[np.floating]) -> Floats:
-    """Divide; 1 where there is nothing to be wrong about."""
+    """Divide; 1 where `whole` is 0."""
     return np.divide(part, whole, out=np.ones(len(part)), where=whole > 0)
 
 

@@ -11,7 +11,7 @@ from clew.session._quality import ExpectedPairs, Quality
 
 __all__ = ["Advice", "Remaining", "advice_of", "remaining_of"]
 
-#: Before so many answers there is no estimate.
+#: Number of answers from which on there is an estimate.
 LEAST_ANSWERS = 20
 #: The groups agree with people from this Jaccard index on.
 GOAL = 0.95

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 N_EXEMPLARS = 3
 #: Smaller probabilities are left out of the affinity, unless the pair was asked about.
 LEAST_AFFINITY = 0.05
-#: Share of wrong answers that strategies without an estimate are taken to get.
+#: Share of wrong answers that is assumed where the strategy does not estimate it.
 ERROR_RATE = 0.05
 #: Neighbors that the confidence of a row counts if the strategy has no probabilities.
 N_NEIGHBORS = 10

@@ -32,7 +32,7 @@ SURE = 0.95
 N_PASSES = 20
 #: A center without members is replaced by a candidate that is better by this much.
 LEAST_GAIN = 0.1
-#: Value of questions about two subclusters where no candidate is left.
+#: Lowest gain, so that questions about two subclusters have some value if no candidate is left.
 LOWEST_GAIN = 1e-9
 #: Weight of candidates that were centers before.
 WAS_CENTER = 1e-3
