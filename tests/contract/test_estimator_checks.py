@@ -62,7 +62,7 @@ class Gaussian:
 
 
 class WithoutQuestions(OrdinalEmbedding):
-    """Without the methods that take questions and answers: the checks give them rows."""
+    """Hides methods that take questions and answers; the checks would call them with rows."""
 
     @property
     def predict_proba(self) -> Any:

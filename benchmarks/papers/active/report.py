@@ -116,7 +116,7 @@ class ActiveReport:
         return text_of(self._score(name, cell, m.GUIDED, field), field), other
 
     def limits(self) -> Table:
-        """Lay out the limit in answers a row, and how many times as many Guided asks to JCC .9."""
+        """Lay out the limit in answers a row, and the multiple that Guided needs for JCC .9."""
         rows = []
         for name in (*self.small, *self.large):
             bits = [self._score(name, s.START, m.LIMIT, f) for f in ("bits", "learned_bits")]

@@ -28,7 +28,7 @@ SETS = (SMALL_LEAVES, PORTRAITS, FACES, VIDEO, LEAVES)
 ALPHA = {LEAVES: 8.0, SMALL_LEAVES: 8.0, FACES: 3.0, PORTRAITS: 3.0, VIDEO: 2.0}
 #: Of about a thousand leaves, as in the thesis.
 PER_CLASS = {LEAVES: 33}
-#: Smallest differences that a robust distance sums.
+#: Share of the differences, the smallest ones, that a robust distance sums.
 SHARE_OF_DIFFERENCES = 0.8
 N_COMPONENTS, N_STARTS, N_TREES = 60, 25, 200
 #: Share of must-links in the thesis' draws.

@@ -284,7 +284,7 @@ def loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:
     """Read a NumPy file; errors name it."""
     try:
         return read(file)
-    # Damage shows in many ways, from the zip down to a header.
+    # A damaged file raises many kinds of errors, for example of the zip archive or of a header.
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
         why = "it holds Python objects; save X.astype(float)" if "pickle" in str(error) else error
         raise FileFormatError(f"{path} cannot be read as a NumPy file of numbers: {why}") from error
