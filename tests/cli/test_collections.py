@@ -94,3 +94,35 @@ def test_texts_are_no_tables(here, text, expected):
 def test_printable():
     assert printable("ü ok") == "ü ok"
     assert printable("a\x1b[2Jb\n") == "a\\x1b[2Jb\\n"
+
+
+def test_report_shows_images(run, photos, here):
+    (here / "a.csv").write_text("kind,id_i,id_j,answer\npair,0.png,2.png,same\n")
+    done = run(photos, "-k", 2, "-c", "a.csv", "--report", "r.html", "-o", "g.csv", "--method",
+               "linkage", fast=False)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    page = (here / "r.html").read_text()
+    assert page.count('src="data:image/jpeg;base64,') == 8
+    assert 'alt="sea/1.jpg"' in page
+    assert "8 images in 2 groups" in page
+    assert "\x1b" not in page
+
+
+def test_report_shows_an_image_that_is_gone_by_its_name(run, photos, here, monkeypatch):
+    monkeypatch.setattr("clew.cli._thumbnails.open_image", _fails)
+    run(photos, "-k", 2, "--report", "r.html", "-o", "g.csv", "--method", "linkage", fast=False)
+    assert "cannot be shown: gone" in (here / "r.html").read_text()
+
+
+def _fails(*_):
+    raise OSError("gone")
+
+
+def test_report_shows_texts(run, here):
+    lines = ["brown wren", "small <b>wren</b>", "blue car", "fast car"]
+    (here / "birds.txt").write_text("\n".join(lines))
+    run("birds.txt", "-k", 2, "--report", "r.html", "-o", "g.csv", "--method", "linkage",
+        fast=False)  # fmt: skip
+    page = (here / "r.html").read_text()
+    assert "small &lt;b&gt;wren&lt;/b&gt;" in page
+    assert "4 texts in 2 groups" in page

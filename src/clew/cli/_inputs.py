@@ -70,6 +70,13 @@ class Items(NamedTuple):
     texts: list[str] | None = None
     """The text of each row; None if the rows are no texts."""
 
+    @property
+    def noun(self) -> str:
+        """What a row is."""
+        if self.folder is not None:
+            return "image"
+        return "row" if self.texts is None else "text"
+
     @classmethod
     def without_features(
         cls, ids: list[str], has_ids: bool, frame: pd.DataFrame, notes: list[str]

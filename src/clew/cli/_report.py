@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from clew.cli._group_traits import cell, columns_to_show, describe_group, group_traits
 from clew.cli._inputs import Items
 from clew.cli._job import Job
-from clew.cli._progress import counted
+from clew.cli._progress import counted, printable
 from clew.cli._report_doubts import doubted_section
 from clew.cli._tables import Groups, affinity_graph
+from clew.cli._thumbnails import STYLE, galleries, gallery, is_shown
 from clew.cli._typical_rows import most_typical
 from clew.cli.report import (
     Section,
@@ -40,6 +41,8 @@ __all__ = ["Findings", "report_page"]
 MOST_GROUPS, MOST_TYPICAL, MOST_UNSURE = 60, 8, 4
 #: Ids that are shown where there are no columns to show.
 MOST_IDS = 30
+#: Pictures or texts of each group: the most typical ones.
+MOST_PICTURES = 12
 #: Doubtful rows that are listed.
 MOST_ROWS = 60
 #: Columns that are shown in addition to the ids.
@@ -93,11 +96,17 @@ def report_page(found: Findings) -> str:
         most_typical(found.X, found.groups, group, is_distances=found.items.is_distances)
         for group in range(n_groups)
     ]
+    noun = found.items.noun
     sections = [
         Section("result", "Result", "The result", _result(found)),
         Section("groups", "Groups", "The groups", _groups(found, shown, order)),
-        Section("affinity", "Together", "Which rows are together", _affinity(found, order)),
-        Section("rows", "Doubtful rows", "Rows to look at again", _rows(found, shown)),
+        Section("affinity", "Together", f"Which {noun}s are together", _affinity(found, order)),
+        Section(
+            "rows",
+            f"Doubtful {noun}s",
+            f"{noun.capitalize()}s to look at again",
+            _rows(found, shown),
+        ),
     ]
     if len(found.known):
         html = doubted_section(
@@ -106,20 +115,21 @@ def report_page(found: Findings) -> str:
         sections.append(Section("doubted", "Doubtful answers", "Answers to ask again", html))
     sections.append(Section("made", "How it was made", "How it was made", _made(found)))
     n, n_answers = len(label), len(found.known)
+    name = printable(found.job.items.resolve().name)
     help_of = f", with the help of {counted(n_answers, 'answer')}" if n_answers else ""
     return render_page(
         brand="clew report",
-        heading=f"{found.job.items.name}: {counted(n, 'row')} in {counted(n_groups, 'group')}"
-        + help_of,
+        heading=f"{name}: {counted(n, found.items.noun)} in {counted(n_groups, 'group')}" + help_of,
         lead=_lead(found, n_groups),
         sections=sections,
         seconds=found.summary["seconds"],
+        style=STYLE if is_shown(found.items) else "",
     )
 
 
 def _lead(found: Findings, n_groups: int) -> str:
     sizes = found.summary["sizes"]
-    text = f"The groups have {min(sizes):,} to {counted(max(sizes), 'row')}."
+    text = f"The groups have {min(sizes):,} to {counted(max(sizes), found.items.noun)}."
     if found.job.n_clusters is None:
         text += f" clew chose the number of groups, {n_groups}."
     if (rate := found.summary["error_rate"]) is not None:
@@ -132,9 +142,9 @@ def _lead(found: Findings, n_groups: int) -> str:
 def _result(found: Findings) -> str:
     summary = found.summary
     figures = [
-        (f"{summary['rows']:,}", "rows"),
+        (f"{summary['rows']:,}", f"{found.items.noun}s"),
         (f"{len(summary['sizes']):,}", "groups"),
-        (f"{summary['doubtful_rows']:,}", "rows to look at again"),
+        (f"{summary['doubtful_rows']:,}", f"{found.items.noun}s to look at again"),
     ]
     if summary["answers"]:
         figures += [
@@ -154,8 +164,9 @@ def _result(found: Findings) -> str:
 def _groups(found: Findings, shown: _Shown, order: list[NDArray[np.int64]]) -> str:
     largest = sorted(range(len(order)), key=lambda group: (-len(order[group]), group))
     chosen = sorted(largest[:MOST_GROUPS])
-    html = "<p>Each group with its most typical rows: the most certain ones and, among equally "
-    html += "certain rows, those nearest to the center. The file of groups has all rows.</p>"
+    noun = found.items.noun
+    html = f"<p>Each group with its most typical {noun}s: the most certain ones and, among equally "
+    html += f"certain {noun}s, those nearest to the center. The file of groups has all {noun}s.</p>"
     if len(chosen) < len(order):
         html += f"<p>The {len(chosen)} largest of {len(order):,} groups are shown.</p>"
     return html + "".join(_group(found, shown, group, order[group]) for group in chosen)
@@ -163,13 +174,15 @@ def _groups(found: Findings, shown: _Shown, order: list[NDArray[np.int64]]) -> s
 
 def _group(found: Findings, shown: _Shown, group: int, rows: NDArray[np.int64]) -> str:
     is_doubtful = (found.groups.is_between | found.groups.is_contradicted)[rows]
-    words = counted(len(rows), "row")
+    words = counted(len(rows), found.items.noun)
     if is_doubtful.any():
         words += f", {int(is_doubtful.sum()):,} doubtful"
     html = f'<article class="group"><header><h3>Group {group}</h3><p>{words}</p></header>'
     if shown.descriptions[group]:
         html += f'<p class="marks">{escape(shown.descriptions[group])}</p>'
     unsure = rows[is_doubtful][::-1][:MOST_UNSURE]
+    if is_shown(found.items):
+        return f"{html}{galleries(found.items, rows[:MOST_PICTURES], unsure)}</article>"
     if not shown.columns:
         return f"{html}{_ids(found, rows[:MOST_IDS])}{_unsure_ids(found, unsure)}</article>"
     typical = rows[:MOST_TYPICAL]
@@ -204,16 +217,16 @@ def _table(found: Findings, shown: _Shown, rows: NDArray[np.int64], label: str) 
 
 
 def _affinity(found: Findings, order: list[NDArray[np.int64]]) -> str:
-    rows = np.concatenate(order)
+    rows, noun = np.concatenate(order), found.items.noun
     if isinstance(found.model, GuidedClustering):
         means = probability_means(found.model.probabilities_, rows)
-        what = "The probability that two rows are in one group"
+        what = f"The probability that two {noun}s are in one group"
     else:
         graph = affinity_graph(found.model, found.X, is_distances=found.items.is_distances)
         means = graph_means(graph, rows)
-        what = "The affinity of two rows"
+        what = f"The affinity of two {noun}s"
     words = (
-        f"{what}, for every two rows in the order of the groups: the stronger the color, the "
+        f"{what}, for every two in the order of the groups: the stronger the color, the "
         "higher. Color off the diagonal joins two groups that are hard to separate."
     )
     picture = affinity_figure(
@@ -228,15 +241,19 @@ def _affinity(found: Findings, order: list[NDArray[np.int64]]) -> str:
 def _rows(found: Findings, shown: _Shown) -> str:
     groups = found.groups
     doubtful = np.flatnonzero(groups.is_between | groups.is_contradicted)
+    noun = found.items.noun
     if len(doubtful) == 0:
-        return "<p>No row is doubtful.</p>"
+        return f"<p>No {noun} is doubtful.</p>"
     first = doubtful[np.argsort(groups.confidence[doubtful], kind="stable")][:MOST_ROWS]
     words = (
-        "Rows between two groups (confidence below 0.5), and rows whose group violates an answer "
-        "that is not doubted; the least certain first."
+        f"{noun.capitalize()}s between two groups (confidence below 0.5), and {noun}s whose group "
+        "violates an answer that is not doubted; the least certain first."
     )
     if len(first) < len(doubtful):
         words += f" {len(first)} of {len(doubtful):,} are shown; the file of groups marks all."
+    if is_shown(found.items):
+        reasons = (f"group {groups.label[row]}; {_reason(found, row)}" for row in first.tolist())
+        return f"<p>{words}</p>{gallery(found.items, first.tolist(), reasons)}"
     columns = shown.columns[:3]
     lines = [
         (
@@ -275,7 +292,7 @@ def _between(found: Findings, row: int) -> str:
 
 def _made(found: Findings) -> str:
     job = found.job
-    entries = {"Rows": str(job.items)}
+    entries = {f"{found.items.noun.capitalize()}s": printable(str(job.items))}
     if job.constraints is not None:
         entries["Answers"] = str(job.constraints)
     entries["Method"] = f"{job.method}, seed {job.seed}"

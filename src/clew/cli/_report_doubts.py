@@ -11,6 +11,7 @@ from clew.cli._group_traits import cell
 from clew.cli._inputs import Items
 from clew.cli._reasons import reasons
 from clew.cli._tables import Doubted, Groups, doubted_answers
+from clew.cli._thumbnails import figure, is_shown
 from clew.cli.report import card_list, percent
 from clew.cluster import GuidedClustering
 from clew.constraints import AnswerTable, Constraints
@@ -48,9 +49,9 @@ def doubted_section(
     if not doubted:
         return f"<p>{_none(model)}</p>"
     words = (
-        "The probability that an answer is wrong is estimated from the rows and from all other "
-        f"answers. {len(doubted):,} of {len(known):,} answers are more likely wrong than right, "
-        "the most doubtful first."
+        f"The probability that an answer is wrong is estimated from the {items.noun}s and from all "
+        f"other answers. {len(doubted):,} of {len(known):,} are more likely wrong than right, the "
+        "most doubtful first."
     )
     if len(doubted) > MOST_ANSWERS:
         words += f" {MOST_ANSWERS} are shown; the file of doubtful answers has all."
@@ -82,7 +83,10 @@ def _card(
     rows = answers.rows[one.at].tolist()
     word = _words(one.kind)[int(answers.answers[one.at])]
     who = known.annotators[answers.annotators[one.at]]
-    shown = "".join(_item(row, items, columns) for row in rows)
+    if is_shown(items):
+        shown = f'<div class="pair">{"".join(figure(items, row) for row in rows)}</div>'
+    else:
+        shown = "".join(_item(row, items, columns) for row in rows)
     by = f" by {escape(who)}" if who else ""
     why = "".join(f"<li>{escape(reason)}</li>" for reason in _why(one, rows, model, groups, items))
     return (
