@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 from clew import Answer, Question, Session
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
+from clew.questions._log import Key
 from clew.session._checks import FLOOR, Check, draw_check
 from clew.session._evidence import Evidence
 from clew.session._quality import expected_pairs, quality_of
@@ -28,7 +29,7 @@ def some_evidence(y: Labels, random: np.random.RandomState) -> tuple[Evidence, L
     p = np.where(within, sure[:, None] * sure, (1 - sure[:, None] * sure) / (y.max() + 1))
     p = expit(logit(np.clip(p, 0.001, 0.999)) + random.normal() * 0.4).astype(np.float32)
     np.fill_diagonal(p, 1)
-    return Evidence(p, p, is_estimated=True), labels
+    return Evidence(p, p, is_estimated=True, rows=np.arange(n)), labels
 
 
 def answered(check: Check, y: Labels, error: float, random: np.random.RandomState) -> Answer:
@@ -81,7 +82,7 @@ def test_pairs_within_groups_are_equally_likely() -> None:
 
 def test_no_check_if_all_pairs_were_asked() -> None:
     evidence, labels = some_evidence(np.array([0, 0, 1]), np.random.RandomState(0))
-    asked = {("pair", (0, 1)), ("pair", (0, 2)), ("pair", (1, 2))}
+    asked: set[Key] = {("pair", (0, 1)), ("pair", (0, 2)), ("pair", (1, 2))}
     assert draw_check(evidence, labels, asked, number=1, n_answers=3, seed=0) is None
 
 
@@ -102,8 +103,8 @@ def test_checks_against_the_groups_lower_the_estimate() -> None:
 
 def test_expected_pairs_of_certain_groups() -> None:
     labels = np.repeat([0, 1], 5)
-    p = np.float32(labels[:, None] == labels[None, :])
-    certain = expected_pairs(Evidence(p, p, is_estimated=False), labels)
+    p = (labels[:, None] == labels[None, :]).astype(np.float32)
+    certain = expected_pairs(Evidence(p, p, is_estimated=False, rows=np.arange(10)), labels)
     assert certain.n_within == 20
     assert certain.false == certain.missed == 0
 
@@ -132,6 +133,6 @@ def test_remaining_needs_the_default_strategy() -> None:
     session = Session(np.arange(10.0)[:, None], strategy="random", random_state=0)
     session.run(SimulatedOracle(np.repeat([0, 1], 5), random_state=0), 20)
     labels = session.labels()
-    p = np.float32(labels[:, None] == labels[None, :])
-    expected = expected_pairs(Evidence(p, p, is_estimated=False), labels)
+    p = (labels[:, None] == labels[None, :]).astype(np.float32)
+    expected = expected_pairs(Evidence(p, p, is_estimated=False, rows=np.arange(10)), labels)
     assert remaining_of(session.strategy, expected, None) is None

@@ -102,3 +102,18 @@ def test_doubts_without_probabilities_come_from_the_groups() -> None:
     session.tell(question, "same", annotator="eve")
     doubtful = {doubt.answer.question.ids for doubt in session.result().doubtful_}
     assert doubtful <= {("item 00", "item 23")}
+
+
+def test_many_items_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.session._evidence.MOST_ROWS", 16)
+    session = Session(X, ids=IDS, check_every=4, random_state=0)
+    result = session.run(SimulatedOracle(Y, random_state=0), 50).result()
+    assert result.quality_ is not None
+    assert len(result.confidence_) == len(result.labels_) == 24
+    assert result.affinity_.shape == (24, 24)
+    dense = result.affinity_.toarray()
+    np.testing.assert_array_equal(dense, dense.T)
+    rows = {answer.question.rows for answer in session.answers if answer.origin == "random"}
+    assert len({row for pair in rows for row in pair}) <= 16
+    again = Session(X, ids=IDS, check_every=4, random_state=0).tell(session.answers)
+    assert again.result().quality_ == result.quality_

@@ -71,21 +71,24 @@ def draw_check(
     draws would hardly ever find the others. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
-    taken = np.array([rows for kind, rows in asked if kind == "pair"], np.int64).reshape(-1, 2)
+    own, rows = labels[evidence.rows], evidence.rows
+    taken = _positions(asked, rows)
     for is_within in ((number % 2 == 1), (number % 2 == 0)):
-        weight = _weights(evidence, labels, is_within=is_within)
+        weight = _weights(evidence, own, is_within=is_within)
         weight[taken[:, 0], taken[:, 1]] = 0
         of_rows = weight.sum(axis=1, dtype=np.float64)
         total = of_rows.sum()
         if total > 0:
-            i = int(random.choice(len(labels), p=of_rows / total))
+            i = int(random.choice(len(rows), p=of_rows / total))
             row = weight[i].astype(np.float64)
-            j = int(random.choice(len(labels), p=row / row.sum()))
+            j = int(random.choice(len(rows), p=row / row.sum()))
             return _check(evidence, (i, j), float(row[j] / total), n_answers, is_within=is_within)
     return None
 
 
-def check_of(question: Question, evidence: Evidence, labels: NDArray[np.int64], n: int) -> Check:
+def check_of(
+    question: Question, evidence: Evidence, labels: NDArray[np.int64], n: int
+) -> Check | None:
     """Describe a check that was drawn elsewhere, such as in an earlier session.
 
     Parameters
@@ -101,15 +104,26 @@ def check_of(question: Question, evidence: Evidence, labels: NDArray[np.int64], 
 
     Returns
     -------
-    Check
-        As `draw_check` would have drawn it.
+    Check or None
+        As `draw_check` would have drawn it; None if it could not, because the pair is not in the
+        sample of rows.
     """
-    i, j = sorted(question.rows)
-    is_within = bool(labels[i] == labels[j])
-    weight = _weights(evidence, labels, is_within=is_within)
+    i, j = np.searchsorted(evidence.rows, sorted(question.rows)).tolist()
+    if j >= len(evidence.rows) or tuple(evidence.rows[[i, j]]) != tuple(sorted(question.rows)):
+        return None
+    own = labels[evidence.rows]
+    is_within = bool(own[i] == own[j])
+    weight = _weights(evidence, own, is_within=is_within)
     return _check(
         evidence, (i, j), float(weight[i, j] / weight.sum(dtype=np.float64)), n, is_within=is_within
     )
+
+
+def _positions(asked: set[Key], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the asked pairs of rows of the sample, as positions in it, (m, 2)."""
+    pairs = np.array([of for kind, of in asked if kind == "pair"], np.int64).reshape(-1, 2)
+    at = np.minimum(np.searchsorted(rows, pairs), len(rows) - 1)
+    return np.asarray(at[(rows[at] == pairs).all(axis=1)])
 
 
 def _weights(
@@ -127,4 +141,7 @@ def _check(
 ) -> Check:
     p = evidence.labels[pair]
     p_wrong = 1 - p if is_within else p_between(p, evidence.questions[pair], evidence)
-    return Check(pair, is_within, probability, float(np.clip(p_wrong, LEAST, 1 - LEAST)), n_answers)
+    i, j = evidence.rows[list(pair)].tolist()
+    return Check(
+        (i, j), is_within, probability, float(np.clip(p_wrong, LEAST, 1 - LEAST)), n_answers
+    )

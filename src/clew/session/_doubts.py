@@ -14,7 +14,6 @@ from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.questions import Guided, Strategy
 from clew.questions.guided._readings import implied
-from clew.session._evidence import Evidence
 from clew.trust import AnswerDoubts, answer_posterior
 from clew.trust.groups.posterior import DOUBT
 
@@ -46,7 +45,7 @@ class Doubt(NamedTuple):
 
 
 def doubtful_answers(
-    strategy: Strategy, labels: NDArray[np.int64], evidence: Evidence, ids: RowIds
+    strategy: Strategy, labels: NDArray[np.int64], ids: RowIds
 ) -> tuple[Doubt, ...]:
     """Find the answers that are more likely wrong than right, the most doubtful first.
 
@@ -57,8 +56,6 @@ def doubtful_answers(
         certain, and error rates of annotators are estimated from them.
     labels : ndarray of shape (n,), int64
         Groups.
-    evidence : Evidence
-        Probabilities of pairs.
     ids : RowIds
         Ids of the items.
 
@@ -74,7 +71,7 @@ def doubtful_answers(
     p_wrong = _in_order(answers, doubts)
     order = np.argsort(-p_wrong, kind="stable")
     return tuple(
-        _doubt(answers[at], float(p_wrong[at]), labels, evidence, doubts)
+        _doubt(answers[at], float(p_wrong[at]), labels, strategy, doubts)
         for at in order[p_wrong[order] >= DOUBT].tolist()
     )
 
@@ -101,7 +98,7 @@ def _doubt(
     answer: Answer,
     p_wrong: float,
     labels: NDArray[np.int64],
-    evidence: Evidence,
+    strategy: Strategy,
     doubts: AnswerDoubts,
 ) -> Doubt:
     rows, known = answer.question.rows, doubts.constraints
@@ -116,16 +113,16 @@ def _doubt(
                 f" {'≠' if at == parted_at else '='} {name}" for at, name in enumerate(names[1:])
             )
             return Doubt(answer, p_wrong, f"other answers imply {text}", names)
-    return Doubt(answer, p_wrong, _without_chain(answer, labels, evidence), ())
+    return Doubt(answer, p_wrong, _without_chain(answer, labels, strategy), ())
 
 
-def _without_chain(answer: Answer, labels: NDArray[np.int64], evidence: Evidence) -> str:
+def _without_chain(answer: Answer, labels: NDArray[np.int64], strategy: Strategy) -> str:
     rows = answer.question.rows
     if len(rows) > 2:
         return "the groups imply another answer"
     together = labels[rows[0]] == labels[rows[1]]
     where = "in one group" if together else "in different groups"
-    if not evidence.is_estimated:
+    if not isinstance(strategy, Guided):
         return f"the items are {where}"
-    p = float(evidence.labels[rows])
+    p = float(strategy.probabilities([rows])[0])
     return f"the items are {where}: they are the same with probability {p:.2f}"

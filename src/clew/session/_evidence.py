@@ -15,6 +15,8 @@ __all__ = ["Evidence", "evidence_of", "near_pairs", "p_between"]
 
 Singles = NDArray[np.float32]
 
+#: Of more rows than this, a random sample stands for all.
+MOST_ROWS, SAMPLE_SEED = 3000, 0
 #: Strategies without probabilities: the probability of a row and one of its nearest rows, that of
 #: other pairs, and the number of nearest rows.
 P_NEAR, P_FAR, N_NEAR = 0.25, 0.0, 10
@@ -28,7 +30,7 @@ P_WITHIN = 0.8
 
 
 class Evidence(NamedTuple):
-    """Probability of each pair of rows of being the same, (n, n), symmetric."""
+    """Probability of each pair of some rows of being the same, (n, n), symmetric."""
 
     labels: Singles
     """The best estimate."""
@@ -36,6 +38,8 @@ class Evidence(NamedTuple):
     """For pairs between groups, less certain where features alone separate them."""
     is_estimated: bool
     """Whether the strategy estimates them from the answers."""
+    rows: NDArray[np.int64]
+    """The rows, sorted: all of them, or a random sample of many."""
 
 
 def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | None) -> Evidence:
@@ -53,12 +57,17 @@ def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | N
     Returns
     -------
     Evidence
-        A strategy without probabilities has these: 1 or 0 where answers imply it, 0.8 within
-        groups, and 0.25 between a row and its nearest rows.
+        Of all rows, or of 3,000 random ones. A strategy without probabilities has these: 1 or 0
+        where answers imply it, 0.8 within groups, and 0.25 between a row and its nearest rows.
     """
+    n = len(labels)
+    rows = np.arange(n)
     if isinstance(strategy, Guided):
-        questions = strategy.probabilities(for_questions=True)
-        return Evidence(strategy.probabilities(), questions, is_estimated=True)
+        if n > MOST_ROWS:
+            drawn = np.random.RandomState(SAMPLE_SEED).choice(n, MOST_ROWS, replace=False)
+            rows = np.sort(drawn).astype(np.int64)
+        P, A = (_of_guided(strategy, rows, for_questions=which) for which in (False, True))
+        return Evidence(P, A, is_estimated=True, rows=rows)
     within = labels[:, None] == labels[None, :]
     found = np.where(within, np.float32(P_WITHIN), 0 if near is None else near)
     found = found.astype(np.float32, copy=False)
@@ -66,7 +75,15 @@ def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | N
     together = component[:, None] == component[None, :]
     found[strategy.known.apart()[np.ix_(component, component)]] = 0
     found[together] = 1
-    return Evidence(found, found, is_estimated=False)
+    return Evidence(found, found, is_estimated=False, rows=rows)
+
+
+def _of_guided(strategy: Guided, rows: NDArray[np.int64], *, for_questions: bool) -> Singles:
+    n = len(rows)
+    if n == strategy.n_samples_:
+        return strategy.probabilities(for_questions=for_questions)
+    pairs = np.column_stack([np.repeat(rows, n), np.tile(rows, n)])
+    return strategy.probabilities(pairs, for_questions=for_questions).reshape(n, n)
 
 
 def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Singles:

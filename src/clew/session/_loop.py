@@ -135,7 +135,9 @@ class Loop:
 
     def _note_check(self, question: Question) -> None:
         labels, n = self.strategy.labels(), len(self.strategy.answers)
-        self.checks[key_of(question)] = check_of(question, self.evidence(labels), labels, n)
+        check = check_of(question, self.evidence(labels), labels, n)
+        if check is not None:
+            self.checks[key_of(question)] = check
 
     def _with_origin(self, answer: Answer) -> Answer:
         """Set the origin of an answer to how its question was chosen, if the session asked it."""

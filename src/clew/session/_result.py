@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from clew.cluster import purest_examples
-from clew.questions import Guided
+from clew.questions import Guided, Strategy
 from clew.session._doubts import Doubt, doubtful_answers
 from clew.session._evidence import Evidence
 from clew.session._items import Items
@@ -28,6 +30,8 @@ N_EXEMPLARS = 3
 LEAST_AFFINITY = 0.05
 #: Share of wrong answers that is assumed where the strategy does not estimate it.
 ERROR_RATE = 0.05
+#: Of many rows, each is compared with so many of its group.
+N_COMPARED = 10
 #: Neighbors that the confidence of a row counts if the strategy has no probabilities.
 N_NEIGHBORS = 10
 
@@ -50,7 +54,8 @@ class SessionResult:
         Ids of up to three typical items of each group, the most typical first.
     affinity_ : csr_array of shape (n_items, n_items)
         Probability that two items are the same, for all answered pairs and all others where it is
-        0.05 or more; symmetric, 1 on the diagonal.
+        0.05 or more; symmetric, 1 on the diagonal. Of more than 3,000 items, for the answered pairs
+        and some pairs of each group.
     doubtful_ : tuple of Doubt
         Answers that are more likely wrong than right, the most doubtful first.
     quality_ : Quality or None
@@ -88,21 +93,23 @@ def result_of(loop: Loop) -> SessionResult:
     items, strategy = loop.items, loop.strategy
     labels = strategy.labels()
     evidence = loop.evidence(labels)
-    confidence = _confidence(items, evidence, labels)
+    is_sampled = len(evidence.rows) < len(labels)
+    few = _some_pairs(strategy, labels) if is_sampled else None
+    confidence = _confidence(items, evidence, labels) if few is None else few.confidence
     expected = expected_pairs(evidence, labels)
     error = strategy.error_rate() if isinstance(strategy, Guided) else ERROR_RATE
     quality = quality_of(loop.answered_checks(), evidence, expected, error)
     remaining = remaining_of(strategy, expected, quality)
-    affinity = _affinity(evidence, loop)
+    affinity = _affinity(evidence, loop) if few is None else few.affinity
     for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
     return SessionResult(
         items.ids.names,
         labels,
         confidence,
-        _exemplars(items, labels, confidence),
+        _exemplars(items, labels, confidence, by_confidence=is_sampled or not items.is_known),
         affinity,
-        doubtful_answers(strategy, labels, evidence, items.ids),
+        doubtful_answers(strategy, labels, items.ids),
         quality,
         remaining,
         advice_of(quality, remaining, has_questions=bool(strategy.ask(1))),
@@ -132,17 +139,17 @@ def _share_of_nearest(items: Items, within: NDArray[np.bool_]) -> Floats:
 
 
 def _exemplars(
-    items: Items, labels: NDArray[np.int64], confidence: Floats
+    items: Items, labels: NDArray[np.int64], confidence: Floats, *, by_confidence: bool
 ) -> Mapping[int, tuple[Hashable, ...]]:
-    if items.is_known:
+    if not by_confidence:
         metric = "precomputed" if items.is_distances else "euclidean"
         rows = purest_examples(items.X, labels, N_EXEMPLARS, confidence=confidence, metric=metric)
     else:
-        order = np.argsort(-confidence, kind="stable")
         rows = np.full((int(labels.max()) + 1, N_EXEMPLARS), -1, np.int64)
-        for group, row in enumerate(rows):
-            typical = order[labels[order] == group][:N_EXEMPLARS]
-            row[: len(typical)] = typical
+        order = np.lexsort((-confidence, labels))
+        rank = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])
+        order, rank = order[rank < N_EXEMPLARS], rank[rank < N_EXEMPLARS]
+        rows[labels[order], rank] = order
     names = items.ids.names
     return MappingProxyType(
         {at: tuple(names[row] for row in of if row >= 0) for at, of in enumerate(rows.tolist())}
@@ -159,3 +166,38 @@ def _affinity(evidence: Evidence, loop: Loop) -> csr_array:
     i, j = np.nonzero(stored)
     value = np.where(i == j, 1.0, same[i, j].astype(np.float64))
     return csr_array((value, (i, j)), shape=same.shape)
+
+
+class _Pairs(NamedTuple):
+    """What is known of many rows from some pairs."""
+
+    confidence: Floats
+    affinity: csr_array
+
+
+def _some_pairs(strategy: Strategy, labels: NDArray[np.int64]) -> _Pairs:
+    """Compare each row with some of its group, and with the rows it was asked about."""
+    assert isinstance(strategy, Guided)
+    n = len(labels)
+    order = np.argsort(labels, kind="stable")
+    start = np.searchsorted(labels[order], labels)
+    size = np.bincount(labels)[labels]
+    step = np.random.RandomState(0).random_sample((n, N_COMPARED))
+    others = order[start[:, None] + (step * size[:, None]).astype(np.int64)]
+    i = np.repeat(np.arange(n), N_COMPARED)
+    rows = [answer.question.rows for answer in strategy.answers]
+    asked = np.array([pair for of in rows for pair in combinations(of, 2)], np.int64).reshape(-1, 2)
+    pairs = np.concatenate([np.column_stack([i, others.ravel()]), asked])
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    same = strategy.probabilities(pairs).astype(np.float64)
+    first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
+    both = np.concatenate([same, same])
+    within = labels[first] == labels[second]
+    total = np.bincount(first[within], both[within], minlength=n)
+    count = np.bincount(first[within], minlength=n)
+    confidence = np.divide(total, count, out=np.ones(n), where=count > 0)
+    every = np.arange(n)
+    entries = np.concatenate([both, np.ones(n)]), (
+        np.concatenate([first, every]), np.concatenate([second, every])
+    )  # fmt: skip
+    return _Pairs(np.clip(confidence, 0, 1), csr_array(entries, shape=(n, n)))
