@@ -10,6 +10,7 @@ from typing import Any, Self
 import click
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from clew.answers import Answer
@@ -122,9 +123,10 @@ class Terminal:
         with console.status("Looking at all answers"):
             status = status_of(session, progress)
         self._header(progress)
-        width = max(len(name) for name, _ in status.lines) + 2
+        grid = Table.grid(padding=(0, 2, 0, 1))
         for name, value in status.lines:
-            console.print(Text.assemble((f" {name:{width}}", "dim"), value))
+            grid.add_row(Text(name, style="dim"), Text(value))
+        console.print(grid)
         console.print()
         if status.doubts:
             console.print(Text(" Answers that look wrong", style="bold"))
