@@ -2,8 +2,8 @@
 A folder of images, answers in a file
 =====================================
 
-What ``clew ask`` does, in Python: read a folder of images, ask, and keep every answer
-in a file. The person is simulated, and one answer in ten is wrong.
+What ``clew ask`` does, in Python: read a folder of images, ask, and keep each
+answer in a file. The person is simulated, and one answer in ten is wrong.
 """
 
 # %%
@@ -45,9 +45,8 @@ for _ in range(60):
     session.tell(answer)
 
 result = session.result()
-print(
-    f"ARI {adjusted_rand_score(digits.target[:150], result.labels_):.2f}; {result.remaining_}"
-)
+ari = adjusted_rand_score(digits.target[:150], result.labels_)
+print(f"ARI {ari:.2f}; {result.remaining_}")
 print("\n".join(map(str, result.doubtful_)))
 
 # %%
