@@ -13,6 +13,8 @@ from clew.similarity import AdaptiveKNN
 #: Iterations of the k-medoids baseline and of BBC-S.
 MAX_ITER = 100
 ROWS_PER_BLOCK = 4096
+#: Limits of the parts in which confidences are compared with the truth.
+CONFIDENCES = (0.5, 0.7, 0.9, 0.97)
 
 Exemplars = Ints
 Find = Callable[[Floats, int, int, int], Exemplars]
@@ -30,7 +32,25 @@ class Method:
 
 def subclusters(X: Floats, k: int, size: int, seed: int, **more: object) -> Exemplars:
     """Run `Subclustering`."""
-    return Subclustering(k, size=size, random_state=seed, **more).fit(X).exemplars_  # type: ignore[arg-type]
+    return fitted(X, k, size, seed, **more).exemplars_
+
+
+def fitted(X: Floats, k: int, size: int, seed: int, **more: object) -> Subclustering:
+    """Fit `Subclustering`."""
+    return Subclustering(k, size=size, random_state=seed, **more).fit(X)  # type: ignore[arg-type]
+
+
+def reliability(y: Ints, model: Subclustering) -> dict[str, float]:
+    """Count exemplars by confidence, and those of their center's class; centers are left out."""
+    sure = model.confidence_[:, 1:].ravel()
+    right = (y[model.exemplars_] == y[model.centers_][:, None])[:, 1:].ravel()
+    at = np.searchsorted(CONFIDENCES, sure, side="right")
+    found: dict[str, float] = {}
+    for part in range(len(CONFIDENCES) + 1):
+        of = at == part
+        found |= {f"n_{part}": int(of.sum()), f"right_{part}": int(right[of].sum())}
+        found |= {f"sure_{part}": float(sure[of].sum())}
+    return found
 
 
 def of_medoids(X: Floats, k: int, size: int, seed: int, *, model: object) -> Exemplars:
@@ -118,7 +138,7 @@ def exact(**settings: object) -> Find:
 
 
 PAPER = {"overlap": "rule", "swaps": "best", "members": "nearest", "n_init": 1}
-AUTO = Method("Subclustering", subclusters, version="2")
+AUTO = Method("Subclustering", subclusters, version="3")
 SHARED = Method("shared", exact(overlap="shared"))
 PENALTY = Method("penalty", exact(overlap="penalty"))
 RULE = Method("rule", exact(overlap="rule"))

@@ -1,5 +1,6 @@
 """The parts of ``report.md``: SJC on every set, by size and candidates; groups around medoids."""
 
+import itertools
 from collections.abc import Iterator
 from functools import partial
 
@@ -45,6 +46,23 @@ class SubclusteringReport:
                                ("rule and penalty, both scales", m.OURS[2:8])):  # fmt: skip
             others = {of.name: partial(self.value, method=of) for of in methods}
             yield Claim(f"above {title}", ours, others, self.sets)
+
+    def reliability(self) -> Table:
+        """Compare confidences with the share of exemplars of their center's class."""
+        limits = (0.0, *m.CONFIDENCES, 1.0)
+        rows = []
+        for name in [*self.sets, None]:
+            texts = []
+            for part in range(len(limits) - 1):
+                n, right, sure = (
+                    sum(self.value(each, m.AUTO, f"{field}_{part}").sum()
+                        for each in (self.sets if name is None else [name]))
+                    for field in ("n", "right", "sure")
+                )  # fmt: skip
+                texts.append(f"{sure / n:.2f} → {right / n:.2f} ({n:,.0f})" if n else "–")
+            rows.append([name or "all", *texts])
+        spans = [f"{low:g} to {high:g}" for low, high in itertools.pairwise(limits)]
+        return Table(["confidence", *spans], rows)
 
     def figure_4(self) -> Curves:
         lines = []

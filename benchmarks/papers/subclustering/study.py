@@ -110,13 +110,15 @@ class SubclusteringStudy(Study):
         if cell.n_classes:
             labels, cost = m.medoid_groups(method.name, X, cell.n_classes, seed)
             return {"jcc": float(jaccard_score_pairs(y, labels)), "cost": cost}
-        find = method.find
+        if method is not m.AUTO:
+            found = method.find(X, whole.n_classes, cell.size, seed)
+            return {"sjc": float(subclustering_jaccard(y, found))}
+        more = {}
         if cell.candidates:
-            wanted = min(cell.candidates * whole.n_classes, len(y))
-            found = m.subclusters(X, whole.n_classes, cell.size, seed, candidates=wanted)
-        else:
-            found = find(X, whole.n_classes, cell.size, seed)
-        return {"sjc": float(subclustering_jaccard(y, found))}
+            more["candidates"] = min(cell.candidates * whole.n_classes, len(y))
+        model = m.fitted(X, whole.n_classes, cell.size, seed, **more)
+        scores = {"sjc": float(subclustering_jaccard(y, model.exemplars_))}
+        return scores | m.reliability(y, model)
 
 
 QUICK = replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from clew._parallel import blocks
 from clew.cluster.medoids._distances import RowDistances
@@ -18,6 +19,9 @@ SHORTLIST, N_ROUNDS = 3, 3
 #: Factor by which the list of nearest rows grows if it has too few rows for a subcluster.
 GROWTH = 4
 ROWS_PER_BLOCK = 256
+#: Confidence is the logistic function of a margin: offset and slope were fitted to 3,765 exemplars
+#: of seven sets with known classes, which had equal weight. Largest ratio of distances.
+OFFSET, SLOPE, MOST_SHARE = -1.2, 9.0, 2.0
 
 
 def nearest_exemplars(
@@ -131,8 +135,8 @@ def _fill(distances: RowDistances, chosen: Index, n_listed: int, n_jobs: int | N
         n_listed = min(GROWTH * n_listed, distances.n_samples - 1)
 
 
-def confidences(distances: RowDistances, exemplars: Index, scale: float) -> Floats:
-    """Return the probability that an exemplar belongs to its center, and not to another one.
+def confidences(distances: RowDistances, exemplars: Index) -> Floats:
+    """Return the probability that an exemplar is of its center's group, by its margin.
 
     Parameters
     ----------
@@ -140,21 +144,24 @@ def confidences(distances: RowDistances, exemplars: Index, scale: float) -> Floa
         The data.
     exemplars : ndarray of shape (n_clusters, size), int64
         Row numbers, centers first.
-    scale : float
-        λ in ``exp(-distance / λ)``, to which the probabilities of centers are proportional.
 
     Returns
     -------
     ndarray of shape (n_clusters, size)
     """
     rows, own = exemplars.ravel(), np.repeat(np.arange(len(exemplars)), exemplars.shape[1])
-    found = np.empty(len(rows))
+    margin = np.empty(len(rows))
     for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
         apart = distances.between(rows[start:stop], exemplars[:, 0]).astype(np.float64)
-        likely = -apart * (distances.unit / scale)
-        likely -= likely.max(axis=1, keepdims=True)
-        np.exp(likely, out=likely)
-        found[start:stop] = likely[np.arange(stop - start), own[start:stop]] / likely.sum(axis=1)
+        here = np.arange(stop - start), own[start:stop]
+        within = apart[here]
+        apart[here] = np.inf
+        next_one = apart.min(axis=1)
+        # A row on another center has the least margin, unless it is on its own center as well.
+        share = np.where(within > 0, MOST_SHARE, 1.0)
+        np.divide(within, next_one, out=share, where=next_one > 0)
+        margin[start:stop] = 1 - np.minimum(share, MOST_SHARE)
+    found: Floats = expit(OFFSET + SLOPE * margin)
     return found.reshape(exemplars.shape)
 
 
