@@ -27,8 +27,7 @@ ax.set_axis_off()
 plt.show()
 
 # %%
-# The confidence of an exemplar is the probability that it belongs to its center
-# rather than to another one.
+# The confidence of an exemplar is the probability that it shows what its center shows.
 for digit, sure in zip(
     y[model.centers_], model.confidence_.mean(axis=1), strict=True
 ):

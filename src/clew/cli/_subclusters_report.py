@@ -64,7 +64,7 @@ def subclusters_page(
     html = "".join(_subcluster(items, model, at, ink) for at in shown.tolist())
     about = (
         "<p>Each subcluster with its rows, the center first. Confidence is the probability that a "
-        "row belongs to its center rather than to another one.</p>"
+        "row is of its center's group.</p>"
     )
     made = definitions({"Overlap": str(summary["overlap"]), "Rows": name})
     command = f"<p>The command:</p><pre>{escape(shlex.join(['clew', *sys.argv[1:]]))}</pre>"
