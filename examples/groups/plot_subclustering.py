@@ -27,7 +27,8 @@ ax.set_axis_off()
 plt.show()
 
 # %%
-# The confidence of an exemplar is the probability that it shows what its center shows.
+# The confidence of an exemplar is the probability that it shows what its center
+# shows.
 for digit, sure in zip(
     y[model.centers_], model.confidence_.mean(axis=1), strict=True
 ):
