@@ -18,8 +18,6 @@ __all__ = ["chosen_questions", "ranked_members"]
 Floats = NDArray[np.float64]
 #: Number of rows of a subcluster that are used in questions about it.
 N_USED = 6
-#: Largest number of answers about one row and its subcluster, or about two subclusters.
-MOST_ANSWERS = 5
 #: Questions that are ranked at first, in addition to some for each that is wanted.
 N_RANKED, RANKED_EACH = 64, 8
 
@@ -81,7 +79,7 @@ def _values(state: State) -> Floats:
     size = state.start.size
     between, same = state.center_probabilities(), state.row_probabilities()
     worth = state.gain * np.triu(between, 1)
-    most = MOST_ANSWERS if state.is_checking else 1
+    most = state.most_answers
     for at, votes in enumerate(state.votes):
         for other, (_, n) in votes.subclusters.items():
             if n >= most:
@@ -95,7 +93,24 @@ def _values(state: State) -> Floats:
         within[state.n_row_votes >= most] = 0.0
         if not state.is_checking:
             within[state.owner[state.lists.rows] >= 0] = 0.0
+    _add_values_of_checks(state, worth, within)
     return np.concatenate([worth.ravel(), within.ravel()])
+
+
+def _add_values_of_checks(state: State, worth: Floats, within: Floats) -> None:
+    """Ask for another row of a subcluster, if only that lets a "same" be checked."""
+    for at, votes in enumerate(state.votes):
+        for other, (vote, n) in votes.subclusters.items():
+            if vote > 0 and worth[at, other] > 0 and n >= _n_pairs(state, at, other):
+                for each in sorted((at, other), key=lambda one: len(state.members[one])):
+                    place = state.place_of_next(each)
+                    if place is not None:
+                        within[each, place] = max(within[each, place], worth[at, other])
+                        break
+
+
+def _n_pairs(state: State, a: int, b: int) -> int:
+    return min(len(state.members[a]), N_USED) * min(len(state.members[b]), N_USED)
 
 
 class _Asker:

@@ -11,8 +11,6 @@ from scipy.special import expit
 __all__ = ["LogOdds"]
 
 Floats = NDArray[np.float64]
-#: Log-odds from features are clipped to this range.
-LIMIT = 4.5
 N_STEPS = 8
 #: No slope falls below this share of its prior mean: few or wrong answers reverse no feature.
 LEAST_SLOPE = 0.25
@@ -25,16 +23,18 @@ class LogOdds(NamedTuple):
     """The intercept first."""
     mean: Floats
     deviation: Floats
+    limit: float
+    """Log-odds are clipped to between -limit and limit."""
 
     @classmethod
-    def prior(cls, mean: tuple[float, ...], deviation: tuple[float, ...]) -> Self:
+    def prior(cls, mean: tuple[float, ...], deviation: tuple[float, ...], limit: float) -> Self:
         """Start from the prior."""
-        return cls(np.array(mean), np.array(mean), np.array(deviation))
+        return cls(np.array(mean), np.array(mean), np.array(deviation), limit)
 
     def of(self, features: Floats) -> Floats:
         """Return log-odds, clipped, for features along the last axis."""
         total = self.coefficients[0] + features @ self.coefficients[1:]
-        return np.asarray(np.clip(total, -LIMIT, LIMIT))
+        return np.asarray(np.clip(total, -self.limit, self.limit))
 
     def fitted(self, features: Floats, target: Floats) -> Self:
         """Maximize the posterior of the coefficients by Newton's method.

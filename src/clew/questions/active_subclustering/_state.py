@@ -17,17 +17,27 @@ __all__ = ["State"]
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Priors of log-odds: of a row and a subcluster from two features, of two centers from their score.
-ROW_PRIOR = (0.5, 8.0, -2.0), (1.0, 4.0, 1.5)
-CENTER_PRIOR = (1.0, 1.0), (1.0, 0.3)
+#: Priors of log-odds (means, standard deviations, limit): of a row and a subcluster from two
+#: features, and of two centers from their nearness.
+ROW_PRIOR = (0.5, 8.0, -2.0), (1.0, 4.0, 1.5), 4.5
+CENTER_PRIOR = (1.0, 1.0), (1.0, 0.3), 7.0
+#: Of pairs that were asked about, log-odds from features are clipped to these multiples of those of
+#: an answer: one answer decides about a row, two about two subclusters.
+ROW_CLIP, CENTER_CLIP = 0.9, 1.2
+#: Log-odds of an answer that is not wrong.
+CERTAIN = 20.0
 #: Share of wrong answers: its prior as numbers of wrong and right answers, and its range.
-ERROR_PRIOR, ERRORS = (1.0, 20.0), (0.005, 0.4)
+ERROR_PRIOR, ERRORS = (3.0, 27.0), (0.005, 0.4)
 #: Smallest share of wrong answers; with it no answer is checked.
 NO_ERROR = 0.005
 #: Answers after which log-odds and the share of wrong answers are fitted again.
 FIT_EVERY = 32
 #: Two subclusters are merged above this probability, or above 1/2 where nothing is left to ask.
-SURE = 0.95
+SURE = 0.97
+#: Largest number of answers about one row and its subcluster, or about two subclusters.
+MOST_ANSWERS = 5
+#: Rows that may show whether two subclusters are one group have at least this probability.
+LIKELY = 0.2
 #: Largest number of rounds in which the consequences of one answer are found.
 N_PASSES = 20
 #: A center without members is replaced by a candidate that is better by this much.
@@ -98,9 +108,14 @@ class State:
         self._find_gain()
 
     @property
+    def most_answers(self) -> int:
+        """Number of answers about one row and its subcluster, or about two subclusters, at most."""
+        return MOST_ANSWERS if self.is_checking else 1
+
+    @property
     def weight(self) -> float:
         """Log-odds of one answer."""
-        return float(np.log((1 - self.error) / self.error))
+        return CERTAIN if not self.is_checking else float(np.log((1 - self.error) / self.error))
 
     def learn(self, i: int, j: int, vote: float) -> None:
         """Add an answer about two rows."""
@@ -115,7 +130,8 @@ class State:
     def row_probabilities(self) -> Floats:
         """Return the probability that each listed row is of its subcluster, 0 if of another."""
         log_odds = self.row_log_odds.of(self.lists.features(self.unit))
-        same = expit(log_odds + self.weight * self.row_votes)
+        most = np.where(self.n_row_votes > 0, ROW_CLIP * self.weight, np.inf)
+        same = expit(np.clip(log_odds, -most, most) + self.weight * self.row_votes)
         owner = self.owner[self.lists.rows]
         same[(owner >= 0) & (owner != np.arange(self.n_clusters)[:, None])] = 0.0
         return np.asarray(same)
@@ -127,17 +143,24 @@ class State:
         log_odds = self.center_log_odds.of(np.maximum(near, near.T)[:, :, None])
         for at, votes in enumerate(self.votes):
             for other, (vote, _) in votes.subclusters.items():
-                log_odds[at, other] += self.weight * vote
+                log_odds[at, other] = self._with_votes(log_odds[at, other], vote, CENTER_CLIP)
         same = np.asarray(expit(log_odds))
         np.fill_diagonal(same, 0.0)
         return same
 
-    def _of_centers(self, a: int, b: int) -> float:
+    def _of_centers(self, a: int, b: int, clip: float = CENTER_CLIP) -> float:
         """Return the probability that two subclusters are one group."""
         first, second = self.start.position[[self.members[a][0], self.members[b][0]]]
         near = max(self.near[a, second], self.near[b, first])
-        vote = self.votes[a].subclusters.get(b, (0.0, 0))[0]
-        return float(expit(self.center_log_odds.of(np.array([near])) + self.weight * vote))
+        log_odds = float(self.center_log_odds.of(np.array([near])))
+        if b in self.votes[a].subclusters:
+            log_odds = self._with_votes(log_odds, self.votes[a].subclusters[b][0], clip)
+        return float(expit(log_odds))
+
+    def _with_votes(self, log_odds: float, vote: float, clip: float) -> float:
+        """Add answers to log-odds from features."""
+        most = clip * self.weight
+        return min(max(log_odds, -most), most) + self.weight * vote
 
     def _features(self, row: int, at: int) -> Floats:
         """Return the features of a row and a subcluster."""
@@ -152,8 +175,8 @@ class State:
 
     def _of_row(self, row: int, at: int, vote: float) -> float:
         """Return the probability that a row is of a subcluster."""
-        log_odds = self.row_log_odds.of(self._features(row, at))
-        return float(expit(log_odds + self.weight * vote))
+        log_odds = float(self.row_log_odds.of(self._features(row, at)))
+        return float(expit(self._with_votes(log_odds, vote, ROW_CLIP)))
 
     # Consequences of answers.
 
@@ -164,7 +187,7 @@ class State:
                 return
             for at in sorted(changed):
                 self._count(at)
-            changed = self._change_members(changed) or self._merge(changed) or self._replace()
+            changed = self._change_members(changed) or self._change_centers(changed)
 
     def _count(self, at: int) -> None:
         """Count the votes about a subcluster."""
@@ -209,14 +232,21 @@ class State:
         """Return the subclusters whose rows were compared with a row."""
         return {int(self.owner[other]) for other, _ in self.evidence.of_row.get(row, ())} - {-1}
 
+    def _change_centers(self, changed: set[int]) -> set[int]:
+        """Merge two subclusters, or replace a center; return the subclusters to count again."""
+        if self.owner[self.start.rows[self._best]] >= 0:  # it became a row of a subcluster
+            self._find_gain()
+        return self._merge(changed) or self._replace()
+
     def _merge(self, changed: set[int]) -> set[int]:
         """Merge a subcluster with another one of its group, and choose a new center."""
         for at in sorted(changed):
-            for other, (vote, _) in sorted(self.votes[at].subclusters.items()):
+            for other, (vote, n) in sorted(self.votes[at].subclusters.items()):
                 if vote <= 0 or not self._has_candidate:
                     continue
                 same = self._of_centers(at, other)
-                if same > SURE or (same > 0.5 and not self._can_check(at, other)):
+                is_last = n < self.most_answers or same > 0.5
+                if same > SURE or (is_last and not self._can_check(at, other)):
                     kept, left = (at, other) if self._rank(at) < self._rank(other) else (other, at)
                     return self._join(kept, left)
         return set()
@@ -228,9 +258,20 @@ class State:
         return int(self.start.position[self.members[at][0]])
 
     def _can_check(self, a: int, b: int) -> bool:
-        """Return whether there are pairs between two subclusters that were not asked about."""
+        """Return whether more answers may tell if two subclusters are one group."""
         n_answers = self.votes[a].subclusters[b][1]
-        return self.is_checking and n_answers < len(self.members[a]) * len(self.members[b])
+        return n_answers < self.most_answers and (
+            n_answers < len(self.members[a]) * len(self.members[b])
+            or self.place_of_next(a) is not None
+            or self.place_of_next(b) is not None
+        )
+
+    def place_of_next(self, at: int) -> int | None:
+        """Return the place of the best listed row that was not asked about, if one is likely."""
+        is_new = (self.n_row_votes[at] == 0) & (self.owner[self.lists.rows[at]] < 0)
+        same = np.where(is_new, self.row_probabilities()[at], 0.0)
+        best = int(same.argmax())
+        return best if same[best] > LIKELY else None
 
     def _join(self, kept: int, left: int) -> set[int]:
         rows = self.members[left]
@@ -310,7 +351,7 @@ class State:
             for row, (vote, _) in votes.rows.items():
                 if start.position[row] >= 0:
                     log_odds[known, start.position[row]] += self.weight * vote
-        new = np.exp(-np.logaddexp(0.0, log_odds).sum(axis=0))
+        new = 1 / (1 + np.exp(log_odds).sum(axis=0))
         gain = pure * new * np.where(self._was_center, WAS_CENTER, 1.0)
         gain[self.owner[start.rows] >= 0] = -1.0
         self._best = int(gain.argmax())
@@ -331,17 +372,19 @@ class State:
             self._seen[0].append(Seen(self._features(row, at), i, j, vote))
 
     def _same(self, seen: Seen) -> float:
-        """Return the probability that an answered pair is of one group."""
+        """Return the probability that an answered pair is of one group, nothing clipped."""
         a, b = int(self.owner[seen.i]), int(self.owner[seen.j])
         if a >= 0 and a == b:
             votes = self.votes[a].members
             vote = min(votes.get(row, (0.0, 0))[0] for row in (seen.i, seen.j))
             return float(expit(self.row_log_odds.coefficients[0] + self.weight * vote))
         if a >= 0 and b >= 0:
-            return self._of_centers(a, b)
+            return self._of_centers(a, b, np.inf)
         if a >= 0 or b >= 0:
             at, row = (a, seen.j) if a >= 0 else (b, seen.i)
-            log_odds = self.row_log_odds.of(seen.features) if len(seen.features) == 2 else 0.0
+            log_odds = (
+                float(self.row_log_odds.of(seen.features)) if len(seen.features) == 2 else 0.0
+            )
             vote = self.votes[at].rows.get(row, (0.0, 0))[0]
             return float(expit(log_odds + self.weight * vote))
         return float(expit(self.weight * seen.vote))

@@ -155,6 +155,16 @@ class ActiveSubclustering(Strategy):
             group += [next(free) for _ in range(size - len(group))]
         return np.array(found, np.int64)
 
+    def error_rate(self) -> float:
+        """Return the estimated share of wrong answers, or `error` if it was given.
+
+        Returns
+        -------
+        float
+        """
+        self._started()
+        return float(self._state.error if self.error is None else self.error)
+
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
         size = min(self.size, len(X) // self.n_clusters)
         self._start = start_from(X, self.metric, self.n_clusters, size, self.n_jobs, self._seed)
