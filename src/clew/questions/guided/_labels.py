@@ -33,10 +33,14 @@ class JaccardLabels(NamedTuple):
 
     labels: NDArray[np.int64]
     """(n_rows,)"""
+    average: NDArray[np.float32]
+    """Probabilities of pairs, averaged over the last batches with decreasing weights."""
     jaccard: float = 0.7
     """Expected Jaccard index of the labels."""
 
-    def updated(self, same: NDArray[np.float32], start: NDArray[np.int64]) -> JaccardLabels:
+    def updated(
+        self, same: NDArray[np.float32], start: NDArray[np.int64], weight: float = 1.0
+    ) -> JaccardLabels:
         """Find labels for new probabilities.
 
         Parameters
@@ -45,11 +49,15 @@ class JaccardLabels(NamedTuple):
             Probability that a pair is of one group; 1 on the diagonal.
         start : ndarray of shape (n_rows,), int64
             Labels from which the search starts, beside the ones so far.
+        weight : float, default=1.0
+            Weight of the new probabilities in the average with those of earlier batches.
 
         Returns
         -------
         JaccardLabels
         """
+        share = np.float32(weight)
+        same = share * same + (1 - share) * self.average
         threshold = self.jaccard / (1 + self.jaccard)
         labels, value = best_partition(same, self.labels, threshold, MAX_ITER)
         others, other_value = best_partition(same, start, threshold, MAX_ITER)
@@ -60,7 +68,7 @@ class JaccardLabels(NamedTuple):
         before, after = expected_jaccard(same, self.labels), expected_jaccard(same, labels)
         if after < before + LEAST_SHARE * (1 - before):
             labels, after = self.labels, before
-        return JaccardLabels(labels, _clipped(after))
+        return JaccardLabels(labels, same, _clipped(after))
 
 
 def cut_at(

@@ -40,11 +40,16 @@ N_RATIO = 30
 #: Steps of sampling before the first question; after half of them the ratio within groups is
 #: fitted.
 BURN_IN = 8
+#: Half as many steps are made of more rows than this.
+SHORT_BURN_IN_ROWS = 1000
 #: Average number of rows in the groups of the first covariance within groups, times the factor
 #: of the features.
 ROWS_A_GROUP = 8
 #: The ratio is refitted after answers of this share of the rows, and at least so many.
 RATIO_SHARE, RATIO_FEWEST = 0.25, 20
+#: Probabilities from which labels are read keep this share of their weight after answers of so
+#: many rows: a wrong answer moves labels less, before others contradict it.
+KEPT_SHARE, KEPT_ANSWERS = 0.6, 0.02
 RATES = (0.005, 0.45)
 FIT_RATES = (0.01, 0.4)
 PROBABILITIES = (0.03, 0.97)
@@ -122,10 +127,21 @@ class Model(NamedTuple):
             odds = self.odds.refitted(asked, float(np.clip(self.error, *FIT_RATES)))
             model = model._replace(odds=odds, rate=error_rate(asked, self._wrong(asked)))
         views = model.odds.views(self.pairs.features, model.ratio.values)
-        return model._replace(views=views).stepped()
+        weight = 1 - KEPT_SHARE ** (len(answers) / (KEPT_ANSWERS * len(self.labels)))
+        return model._replace(views=views).stepped(weight)
 
-    def stepped(self) -> Model:
-        """Continue the sampling of partitions, and compute labels and probabilities from them."""
+    def stepped(self, weight: float = 1.0) -> Model:
+        """Continue the sampling of partitions, and compute labels and probabilities from them.
+
+        Parameters
+        ----------
+        weight : float, default=1.0
+            Weight of the new probabilities in the average from which labels are read.
+
+        Returns
+        -------
+        Model
+        """
         n = len(self.labels)
         evidence = self.asked.evidence(n, self.rate.of_answers(self.asked.annotators, RATES))
         seed = (self.pairs.seed + 7919 * len(self.asked.same)) % 2**32
@@ -133,7 +149,7 @@ class Model(NamedTuple):
         posterior = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
         same = posterior.same()
         start = np.unique(posterior.partitions[0], return_inverse=True)[1].astype(np.int64)
-        found = self.found.updated(same.labels, start)
+        found = self.found.updated(same.labels, start, weight)
         return self._replace(posterior=posterior, same=same, found=found)
 
     def _expected(self, answers: Sequence[PairAnswer]) -> AskedPairs:
@@ -218,16 +234,17 @@ def start_model(
         ratio,
         START_RATE,
         Posterior.start(start, seed),
-        JaccardLabels(start),
+        JaccardLabels(start, identity),
         views,
         SameProbabilities(identity, identity),
         max(RATIO_FEWEST, RATIO_SHARE * n),
     )
-    for _ in range(BURN_IN // 2):
+    n_steps = BURN_IN if n <= SHORT_BURN_IN_ROWS else BURN_IN // 2
+    for _ in range(n_steps // 2):
         model = model.stepped()
     ratio = model.ratio.refitted(model.labels)
     model = model._replace(ratio=ratio, views=odds.views(pairs.features, ratio.values))
-    for _ in range(BURN_IN - BURN_IN // 2):
+    for _ in range(n_steps - n_steps // 2):
         model = model.stepped()
     return model
 
