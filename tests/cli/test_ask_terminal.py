@@ -1,0 +1,172 @@
+"""``clew ask`` on a terminal: single keys, signals, and how images are drawn."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from clew.cli.asking._cards import cards, shortened
+from clew.cli.asking._pictures import Blocks, SideBySide, escape_of, protocol_of
+
+
+@pytest.fixture
+def images(tmp_path):
+    Image.new("RGB", (40, 20), (250, 10, 10)).save(tmp_path / "a.png")
+    Image.new("RGB", (20, 40), (10, 10, 250)).save(tmp_path / "b.png")
+    return [tmp_path / "a.png", tmp_path / "b.png"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "colors", "expected"),
+    [
+        ({"TERM": "xterm-kitty"}, "truecolor", "kitty"),
+        ({"KITTY_WINDOW_ID": "1", "TERM": "xterm"}, "truecolor", "kitty"),
+        ({"TERM_PROGRAM": "iTerm.app"}, "truecolor", "iterm"),
+        ({"TERM_PROGRAM": "iTerm.app", "TMUX": "/tmp/x"}, "truecolor", "blocks"),
+        ({"TERM": "xterm-256color"}, "256", "blocks"),
+        ({"TERM": "vt100"}, "standard", "file"),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, None, "file"),
+    ],
+)
+def test_the_terminal_is_recognized(environment, colors, expected):
+    assert protocol_of("auto", environment, colors) == expected
+    assert protocol_of("kitty", environment, colors) == "kitty"
+
+
+def drawn(what, width=40):
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system="truecolor", width=width
+    )
+    console.print(what)
+    return console.file.getvalue()
+
+
+def test_half_blocks_hold_two_pixels_a_cell(images):
+    text = drawn(Blocks(images[0], 10), 20)
+    assert text.count("▀") == 20 * 5  # 20 columns and 10 pixels high
+    assert "38;2;250;10;10" in text
+    tall = drawn(Blocks(images[1], 5), 20)
+    assert tall.count("▀") == 5 * 5
+    assert max(map(len, re.sub(r"\x1b\[[\d;]*m", "", tall).splitlines())) <= 20
+
+
+def test_images_are_side_by_side_in_a_file_that_ends_with_the_program(
+    images, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    beside = SideBySide()
+    path = beside.write(images)
+    assert path.is_relative_to(tmp_path)
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    pixels = np.asarray(Image.open(path))
+    assert pixels[450, 450, 0] > 200 > 100 > pixels[450, 450, 2]
+    assert pixels[450, 1300, 2] > 200 > 100 > pixels[450, 1300, 0]
+    beside.write(images[::-1])
+    assert [one.name for one in path.parent.iterdir()] == ["question.jpg"]
+    beside.close()
+    assert not path.parent.exists()
+
+
+def test_escape_sequences_hold_the_picture(images):
+    kitty = escape_of("kitty", images, 40, 10)
+    parts = re.findall(r"\x1b_G[^;]*;([^\x1b]*)\x1b", kitty)
+    whole = Image.open(io.BytesIO(base64.b64decode("".join(parts))))
+    assert whole.size[0] > whole.size[1]
+    assert all(len(part) <= 4096 for part in parts)
+    iterm = re.search(r"File=[^:]*:(.*)\a", escape_of("iterm", images, 40, 10))
+    assert Image.open(io.BytesIO(base64.b64decode(iterm[1]))).size == whole.size
+
+
+def test_names_and_texts_cannot_command_the_terminal():
+    assert shortened("a/long/path/to/an/image.jpg", 12) == "…n/image.jpg"
+    assert "\x1b" not in shortened("\x1b[2Jx", 20)
+    items = SimpleNamespace(
+        folder=None, texts=["\x1b[2Jone", "two " * 900], ids=["a", "b"], frame=None, has_ids=True
+    )
+    text = drawn(cards(items, (0, 1), ("1", "2"), 78, 9, "blocks"), 80)
+    assert "\x1b[2J" not in text
+    assert "characters" in text
+
+
+class Terminal:
+    """``clew ask`` in a process with a terminal of its own."""
+
+    def __init__(self, *arguments, size=(24, 80)):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+        environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        environment.pop("TMUX", None)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "clew.cli", "ask", *arguments], stdin=slave, stdout=slave,
+            stderr=slave, env=environment, start_new_session=True, close_fds=True,
+        )  # fmt: skip
+        os.close(slave)
+        self.text = ""
+
+    def until(self, pattern, seconds=120):
+        """Wait for new text; return it without escape sequences."""
+        end = time.monotonic() + seconds
+        seen = ""
+        while time.monotonic() < end:
+            if select.select([self.master], [], [], 0.2)[0]:
+                with contextlib.suppress(OSError):
+                    seen += os.read(self.master, 1 << 16).decode("utf-8", "replace")
+            plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen)
+            if re.search(pattern, plain, re.DOTALL):
+                time.sleep(0.2)  # keys that come at once are not replies
+                return plain
+        raise AssertionError(f"no {pattern!r} in {seen[-2000:]!r}")
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def end(self):
+        status = self.process.wait(60)
+        os.close(self.master)
+        return status
+
+
+def words(path):
+    return [json.loads(line)["answer"] for line in path.read_text().splitlines()]
+
+
+@pytest.mark.slow  # starts a process
+def test_keys_answer_and_a_held_key_answers_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{at},{at % 2}.{at}" for at in range(12)]
+    (tmp_path / "x.csv").write_text("\n".join(["id,x", *lines]))
+    terminal = Terminal("x.csv", "-j", "1", "--annotator", "ann")
+    terminal.until("Same thing.*same.*don't know")
+    terminal.press("x")  # means nothing
+    terminal.press("\x1b[A")  # nor does an arrow
+    time.sleep(0.2)
+    terminal.press("s")
+    terminal.until("ann · 1 answer ·.*saved: same")
+    terminal.press("dddddddd")
+    terminal.until("ann · 2 answers")
+    terminal.press("u")
+    terminal.until("taken back")
+    terminal.process.send_signal(signal.SIGTERM)
+    last = terminal.until("1 answer in answers.jsonl")
+    assert "interrupted" in last
+    assert terminal.end() == 128 + signal.SIGTERM
+    assert words(tmp_path / "answers.jsonl") == ["same", "different", None]
