@@ -6,7 +6,7 @@ from clew.graphs._checks import (
     check_n_neighbors,
     check_square,
 )
-from clew.graphs._distance_space import DistanceSpace
+from clew.graphs._distance_space import DistanceSpace, inner_products
 from clew.graphs._distances import (
     check_distances,
     check_distances_to_fitted,
@@ -44,6 +44,7 @@ __all__ = [
     "check_square",
     "check_triangles",
     "coincide",
+    "inner_products",
     "largest_entries",
     "largest_stored",
     "local_gaussian",

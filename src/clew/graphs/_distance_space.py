@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew._parallel import blocks
 
-__all__ = ["DistanceSpace"]
+__all__ = ["DistanceSpace", "inner_products"]
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +19,23 @@ N_COMPONENTS = 100
 ROWS_PER_BLOCK = 2048
 #: Directions with a smaller share of the largest eigenvalue are rounding errors.
 LEAST_SHARE = 1e-10
+
+
+def inner_products(squared: Floats) -> Floats:
+    """Return the inner products of centered rows from their squared distances, by Torgerson.
+
+    Parameters
+    ----------
+    squared : ndarray of shape (n_rows, n_rows)
+        Squared distances.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_rows)
+    """
+    mean = squared.mean(axis=0)
+    found: Floats = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+    return found
 
 
 class DistanceSpace(NamedTuple):
@@ -62,8 +79,7 @@ class DistanceSpace(NamedTuple):
         near = distances[np.ix_(landmarks, landmarks)].astype(np.float64)
         squared = (near / scale) ** 2
         mean = squared.mean(axis=0)
-        products = -0.5 * (squared - mean - mean[:, None] + mean.mean())
-        value, vectors = np.linalg.eigh(products)
+        value, vectors = np.linalg.eigh(inner_products(squared))
         n_kept = int((value > LEAST_SHARE * value[-1]).sum()) if value[-1] > 0 else 0
         n_kept = max(1, min(n_kept, N_COMPONENTS))
         kept = value[::-1][:n_kept], vectors[:, ::-1][:, :n_kept]

@@ -14,7 +14,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_matrix
 from clew.cluster._kmeans import kmeans
 from clew.exceptions import InvalidParameterError
-from clew.graphs import check_dense_size, check_distances
+from clew.graphs import check_dense_size, check_distances, inner_products
 from clew.kernels.consensus import alternate_medoids, count_shared
 
 __all__ = ["consensus_probabilities"]
@@ -164,9 +164,7 @@ def _principal_coordinates(rows: Floats, metric: str) -> Floats:
         def times(V: Floats) -> Floats:
             return np.asarray(unit @ (unit.T @ V))
     else:
-        squared = unit**2
-        mean = squared.mean(axis=0)
-        products = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+        products = inner_products(unit**2)
 
         def times(V: Floats) -> Floats:
             return np.asarray(products @ V)
