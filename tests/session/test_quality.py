@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from clew import Answer, Question, Session
+from clew.datasets import load
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
+from clew.questions import Guided
 from clew.questions._log import Key
 from clew.session._checks import FLOOR, Check, draw_check
 from clew.session._evidence import Evidence
@@ -41,7 +43,7 @@ def answered(check: Check, y: Labels, error: float, random: np.random.RandomStat
 def test_intervals_hold_the_truth() -> None:
     y, random = np.repeat(np.arange(6), 10), np.random.RandomState(0)
     held, widths = [], []
-    for seed in range(80):
+    for seed in range(60):
         (evidence, labels), error = some_evidence(y, random), [0.0, 0.1][seed % 2]
         drawn = [
             draw_check(evidence, labels, set(), number=k, n_answers=0, seed=seed) for k in range(12)
@@ -111,7 +113,9 @@ def test_expected_pairs_of_certain_groups() -> None:
 
 def test_early_results_say_that_it_is_too_early() -> None:
     y = np.repeat(np.arange(3), 8)
-    session = Session(items=range(24), check_every=5, random_state=0)
+    session = Session(
+        items=range(24), strategy=Guided(update_every=5), check_every=5, random_state=0
+    )
     oracle = SimulatedOracle(y, random_state=0)
     early = session.run(oracle, 10).result()
     assert early.quality_ is None
@@ -136,3 +140,24 @@ def test_remaining_needs_the_default_strategy() -> None:
     p = (labels[:, None] == labels[None, :]).astype(np.float32)
     expected = expected_pairs(Evidence(p, p, is_estimated=False, rows=np.arange(10)), labels)
     assert remaining_of(session.strategy, expected, None) is None
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_truth_in_sessions() -> None:
+    held = []
+    for at, name in enumerate(("wine", "breast_cancer", "iris")):
+        data = load(name)
+        rows = np.random.RandomState(at).permutation(len(data.y))[:120]
+        assert data.X is not None
+        X, y = data.X[rows], np.asarray(data.y)[rows]
+        for error in (0.0, 0.1, 0.2):
+            session = Session(X, strategy=Guided(update_every=10, random_state=at), random_state=at)
+            oracle = SimulatedOracle(y, error=error, random_state=at)
+            for _ in range(10):
+                result = session.run(oracle, 20, batch=5).result()
+                if result.quality_ is not None:
+                    truth = float(jaccard_score_pairs(y, result.labels_))
+                    _, low, high = result.quality_.jaccard
+                    held.append(low - 2e-3 <= truth <= high + 2e-3)
+    assert len(held) > 50
+    assert np.mean(held) >= 0.9

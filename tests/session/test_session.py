@@ -47,8 +47,8 @@ def oracle(**parameters: Any) -> SimulatedOracle:
 
 
 def test_the_loop_finds_the_groups() -> None:
-    found = session(strategy="guided").run(oracle(), 60)
-    assert len(found.answers) == 60
+    found = session(strategy="guided").run(oracle(), 40)
+    assert len(found.answers) == 40
     assert adjusted_rand_score(Y, found.labels()) == 1
 
 
@@ -73,10 +73,10 @@ def test_the_same_calls_ask_the_same_questions() -> None:
 
 
 def test_two_sessions_in_threads_are_as_one_alone() -> None:
-    alone = session(strategy="guided").run(oracle(error=0.1), 40).answers
+    alone = session(strategy="guided").run(oracle(error=0.1), 20).answers
 
     def run(_: int) -> tuple[Answer, ...]:
-        return session(strategy="guided").run(oracle(error=0.1), 40).answers
+        return session(strategy="guided").run(oracle(error=0.1), 20).answers
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(run, range(2))) == [alone, alone]
@@ -263,7 +263,7 @@ class TestChecks:
         ]  # fmt: skip
 
     def test_none(self) -> None:
-        asking = session(strategy="guided", check_every=None).run(oracle(), 40)
+        asking = session(strategy="guided", check_every=None).run(oracle(), 21)
         assert {answer.origin for answer in asking.answers} == {"asked"}
 
     def test_checks_that_were_answered_elsewhere_count(self) -> None:
@@ -310,7 +310,7 @@ class TestData:
 
     @pytest.mark.parametrize("strategy", ["guided", "random", "most_probable", "uncertain"])
     def test_items_alone_are_grouped_by_answers(self, strategy: str) -> None:
-        found = Session(items=IDS, strategy=strategy, random_state=0).run(oracle(), 150)
+        found = Session(items=IDS, strategy=strategy, random_state=0).run(oracle(), 100, batch=5)
         assert found.ids == tuple(IDS)
         assert adjusted_rand_score(Y, found.labels()) == 1
 
