@@ -60,7 +60,7 @@ class Claim:
         return self.where if isinstance(self.where, Mapping) else {p: p for p in self.where}
 
     def gaps(self, place: Any) -> dict[str, Score]:
-        """Return our lead over every other result at a place."""
+        """Return our lead over each of the other results at a place."""
         theirs = self.theirs
         several = isinstance(theirs, Mapping)
         others = {k: of(place) for k, of in theirs.items()} if several else theirs(place)
@@ -167,7 +167,7 @@ Block = str | Table | Curves | Picture | Page
 
 
 class _Places(dict[str, Any]):
-    """Values of a page's places: attributes of the parts, and blocks of its methods as Markdown."""
+    """Values for a page's placeholders: attributes of the parts, or their methods' results."""
 
     def __init__(self, parts: Any, results: Results[Any]) -> None:
         super().__init__(about="\n".join(_about(results)), study=results.study)
@@ -185,8 +185,8 @@ class _Places(dict[str, Any]):
 def fill(results: Results[Any], parts: Callable[[Results[Any]], Any], page: str | Path) -> str:
     """Write the report of a study, with its pictures, and return it.
 
-    `page` is "report.md", or the module "report.py" in the same folder. Its places are in braces:
-    ``{about}`` says where the report was made and which results are missing or outdated,
+    `page` is "report.md", or the module "report.py" in the same folder. Its placeholders are in
+    braces: ``{about}`` says where the report was made and which results are missing or outdated,
     ``{study}`` is the study, and all others are attributes of `parts(results)`, or methods that
     return one block or several. Missing results become dashes.
     """

@@ -4,8 +4,8 @@ One kernel for coarse and fine groups
 
 Six kinds of items in two families. Two features separate them, six others are
 noise. People were asked which of three items is the odd one out; one answer in ten
-is wrong. :class:`~clew.similarity.SKLR` learns a kernel from the answers, in which
-both kinds and families are groups.
+is wrong. :class:`~clew.similarity.SKLR` learns a kernel from the answers, in
+whose features both the kinds and the families form clusters.
 """
 
 import matplotlib.pyplot as plt

@@ -27,7 +27,7 @@ SMALL = ("--seeds", "1", "--n-answers", "200")
 
 @pytest.fixture(scope="module", autouse=True)
 def one_experiment() -> Iterator[None]:
-    """Do the experiment of the same setting once: each takes many seconds."""
+    """Run the experiment of each setting only once, as it takes many seconds."""
     outcomes: dict[Setting, Outcome] = {}
     work = _demo_run.experiment
 

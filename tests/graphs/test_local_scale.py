@@ -1,4 +1,4 @@
-"""Local scales and the Gaussian affinities on them: one definition, and one rule for copies."""
+"""Local scales and Gaussian affinities: the definition, and rows that coincide with others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def test_local_scale_is_the_seventh_other_distance():
 
 def test_copies_of_a_row_do_not_count_for_itself_but_for_others():
     X = np.array([[0.0]] * 9 + [[1.0]] * 5 + [[3.0]] * 4)
-    # From 0: five rows at 1, then 3. From 1: nine rows at 0. From 3: five rows at 1, then 0.
+    # The seventh nearest row that is no copy: from 0, after five rows at 1, a row at 3; from 1, one
+    # of the nine rows at 0; from 3, after five rows at 1, a row at 0.
     np.testing.assert_array_equal(LocalScales(X).of(X), np.repeat([3.0, 1.0, 3.0], [9, 5, 4]))
 
 
@@ -88,7 +89,7 @@ def test_the_adaptive_kernel_keeps_its_rank_despite_one_far_row(far):
     with_far = np.vstack([X, [[far, 0.0, 0.0, 0.0]]])
     alone = AdaptiveGaussian().fit(X).transform(X)
     features = AdaptiveGaussian().fit(with_far).transform(with_far)
-    # The far row is a feature of its own; the others have about as many as without it.
+    # The far row adds a feature of its own; the other rows need about as many as without it.
     assert abs(features.shape[1] - alone.shape[1]) <= 3
     kernel = features[:150] @ features[:150].T
     np.testing.assert_allclose(kernel, alone @ alone.T, atol=0.05)

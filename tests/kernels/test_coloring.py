@@ -84,7 +84,8 @@ def test_a_part_of_a_graph_is_colored_and_the_rest_left():
     labels = np.full(5, -1)
     found, _ = color_connected(np.array([3, 1, 2]), np.zeros((5, 2)), *lists(5, edges), 9, labels)
     assert found == 1
-    # Nodes 1, 2 and 3 have two neighbors each: 3 is first, then 2, which it leaves one color.
+    # Nodes 1, 2 and 3 have two neighbors each. 3 is first in the array and takes color 0. Then 2 is
+    # next, as only one color is left for it.
     assert labels.tolist() == [-1, 0, 1, 0, -1]
 
 

@@ -162,7 +162,7 @@ def test_an_empty_list_of_pairs_has_no_probabilities():
     assert Guided(random_state=0).start(X).probabilities([]).shape == (0,)
 
 
-def test_distances_that_say_nothing_leave_the_groups_to_the_answers():
+def test_uninformative_distances_leave_the_groups_to_the_answers():
     n, classes = 24, np.arange(24) % 3
     strategy = Guided(metric="precomputed", random_state=0).start(1 - np.eye(n))
     ran(strategy, 4 * n, SimulatedOracle(classes, random_state=0), batch=4)

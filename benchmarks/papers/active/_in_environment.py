@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-#: Numbers of answers, by rows, after which PCKMeans groups the answers of packages that only ask.
+#: Packages that only ask: the numbers of answers, as multiples of the number of rows, after which
+#: PCKMeans groups the rows.
 PARTS = (0, 0.5, 1, 2, 3)
 
 
@@ -24,7 +25,7 @@ class Budget(Exception):  # noqa: N818  it is no error
 
 
 class Asked:
-    """Answers of a table, in the order in which they are asked for: an oracle of all packages."""
+    """An oracle that all packages can call: looks answers up in a table, and records them."""
 
     def __init__(self, same: Any, budget: int) -> None:
         self.same, self.budget = same, budget
@@ -54,7 +55,7 @@ class Asked:
 
 
 def cobras(job: dict[str, Any], X: Any, asked: Asked) -> list[tuple[int, Any]]:
-    """Return the groups after each answer; none before the first ones that are valid."""
+    """Return the groups after each answer; a single group until COBRAS returns some."""
     from cobras_ts.cobras_kmeans import COBRAS_kmeans
 
     found = COBRAS_kmeans(X, asked, job["budget"]).cluster()
@@ -65,7 +66,7 @@ def cobras(job: dict[str, Any], X: Any, asked: Asked) -> list[tuple[int, Any]]:
 
 
 def selected(job: dict[str, Any], X: Any, asked: Asked) -> list[tuple[int, Any]]:
-    """Ask the pairs of a package, and group them by PCKMeans, which both packages use."""
+    """Answer the pairs that a package asks about, and group the rows by PCKMeans."""
     k = job["n_clusters"]
     if job["package"] == "scikit-query":
         import skquery.pairwise
@@ -89,7 +90,7 @@ def selected(job: dict[str, Any], X: Any, asked: Asked) -> list[tuple[int, Any]]
 
 
 def grouped(X: Any, k: int, links: list[tuple[int, int, bool]]) -> Any:
-    """Run PCKMeans; contradictions, and a group that stays empty, leave one group."""
+    """Run PCKMeans; return a single group if it fails five times, as on contradictions."""
     from active_semi_clustering.semi_supervised.pairwise_constraints import PCKMeans
 
     must, cannot = ([(i, j) for i, j, same in links if same == kind] for kind in (True, False))

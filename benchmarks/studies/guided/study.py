@@ -215,13 +215,13 @@ def _by_people(y: Any, rates: dict[str, float], count: int, seed: int) -> Constr
 
 
 def is_wrong(y: Any, known: Constraints) -> Any:
-    """Return which pairs were answered wrong."""
+    """Mark the pairs that were answered wrong."""
     first, second = known.pairs.T
     return (y[first] == y[second]) != known.is_must_link
 
 
 def _of_answers(of: Problem, known: Constraints | None, model: Any) -> dict[str, float]:
-    """Score the estimates of guided clustering about answers, all of them pairs."""
+    """Score guided clustering's error rate and doubts; empty unless all answers are pairs."""
     if known is None or len(known) != len(known.pairs) or not hasattr(model, "error_interval_"):
         return {}
     wrong = is_wrong(of.y, known)
@@ -266,7 +266,7 @@ class GuidedStudy(Study):
         return sorted(found, key=lambda point: (-found[point], point[1].name))
 
     def measure(self, task: Task) -> dict[str, Any]:
-        """Score the groups of a method, or those of Ward if it refused the answers: "ari"."""
+        """Return scores: "ari" of the method's groups, or of Ward's if it refused the answers."""
         name, method, cell, trial = task
         of, seed = problem(name), seed_of("method", name, trial)
         X = forest(name, seed) if method.input == "forest" else of.X

@@ -1,4 +1,4 @@
-"""Most central of three, and ratings: how much is lost if they are converted to other answers."""
+"""Most central of three, and ratings: what is lost by converting them to triplets or pairs."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from clew.similarity.ordinal._response import SLOPES, SMOOTHING, Response, squar
 
 N_FOLDS, N_COMPONENTS = 5, 4
 PENALTY, LAPSE, MAX_ITER, DEVIATION = 0.3, 0.05, 150, 0.5
-#: Positions of the pairs of rows opposite to each row, the most central one first.
+#: For each row of a question, the positions of the two others. The chosen row is at position 0.
 OPPOSITE = np.array([(1, 2), (0, 2), (0, 1)])
 RESPONSE = Response("tste", LAPSE)
 
@@ -47,7 +47,7 @@ def most_central(method: str, n_questions: int | None, seed: int) -> dict[str, f
 
 
 def of_most_central(space: Floats, rows: Ints, slopes: Floats | float) -> Floats:
-    """Return the probability that each row is the most central one: the softmax of distances."""
+    """Return the probability that each row is chosen: a softmax of the other two's distance."""
     apart = RESPONSE.dissimilarity(squared_distances(space, rows, OPPOSITE))
     return LAPSE / 3 + (1 - LAPSE) * softmax(apart * np.reshape(slopes, (-1, 1)), axis=1)
 
@@ -55,7 +55,7 @@ def of_most_central(space: Floats, rows: Ints, slopes: Floats | float) -> Floats
 def fitted_to_choices(
     rows: Ints, who: Ints, n_annotators: int, start: Floats
 ) -> tuple[Floats, Floats]:
-    """Maximize the likelihood of the choices themselves, as OrdinalEmbedding does for others."""
+    """Maximize the likelihood of the choices themselves, not of triplets made from them."""
     weights, slopes, space = np.ones(len(rows)), np.ones(n_annotators), start
 
     def objective(flat: Floats, slope: Floats) -> tuple[float, Floats]:
@@ -82,7 +82,8 @@ def fitted_to_choices(
     return space, slopes
 
 
-#: Sets of ratings: the file, the ends of the scale, and the triplets that they predict.
+#: Sets of ratings: their file, the ratings for "different" and "same", and the file of triplets
+#: that are predicted from them.
 RATINGS = {
     "reptile, ratings": ("reptile_tool30_pairs", 0, 6, "reptile_tool30_triplets"),
     "pk, ratings": ("pk_shapecolor_pairs_l5", 5, 0, "pk_shapecolor_triplet"),

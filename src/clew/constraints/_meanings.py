@@ -1,4 +1,4 @@
-"""The pairs that answers imply, and the true answers to questions for given labels."""
+"""The pairs that answers imply, and the answers that given labels imply."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ TRUTH: Final[Mapping[Kind, Callable[[IntArray, IntArray], IntArray]]] = MappingP
     {"pair": _pair, "triplet": _triplet, "odd_one_out": _odd_one_out}
 )
 
-#: For each kind and answer: two positions among the three rows, and the answer about that pair.
+#: For each kind and answer, the implied pairs: the positions of two of the three rows, and the
+#: answer about this pair.
 IMPLIED_PAIRS: Final[Mapping[Kind, Mapping[int, tuple[tuple[int, int, int], ...]]]] = (
     MappingProxyType({
         "triplet": {

@@ -26,11 +26,13 @@ from clew.kernels.ordered_merges import first_edges, merge_in_order
 __all__ = ["Change", "Changes"]
 
 Integers = NDArray[np.int64]
-#: Probabilities; rows in an order in which each node is contiguous; start and stop of each node.
+#: Probabilities of pairs; rows in an order in which the rows of each node of the tree are
+#: contiguous; start and stop of each node in that order.
 Pairs = tuple[NDArray[np.float32], Integers, Integers]
 
 N_SLOTS = 32
-#: Number of blocks whose change is computed at once: the first number, and the largest.
+#: Changes are computed for several blocks at once: for how many at first, which doubles each time,
+#: and for how many at most.
 FIRST_BLOCKS, MOST_BLOCKS = 32, 512
 
 
@@ -45,7 +47,7 @@ class Change(NamedTuple):
 
 
 class Changes:
-    """The expected change by each possible answer about a pair.
+    """The expected changes of the groups by answers about pairs.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ class Changes:
     n_clusters : int
         Number of groups.
     skip_below : float
-        Must-links of less probable pairs count as no change (heuristic H1).
+        A must-link of a pair of smaller probability counts as no change (heuristic H1).
     is_local : bool
         Whether only the groups of the pair are assumed to change (heuristic H2).
     n_jobs : int or None
@@ -179,7 +181,7 @@ class Changes:
         return found
 
     def _agreements(self, blocks: Integers) -> NDArray[np.float64]:
-        """Replay the merges after the answers of some blocks."""
+        """Return Jaccard's coefficient with the present groups after the answer of each block."""
         result = np.empty(len(blocks))
         nodes, merges = self._nodes[blocks], self._merges[blocks]
         n = len(self._tree.items)
@@ -208,7 +210,7 @@ class Changes:
         return min(int(effective_n_jobs(self._n_jobs)), n_blocks)
 
     def _local_agreements(self) -> NDArray[np.float64]:
-        """Return the agreements if only the groups of the pair change, and no other merges."""
+        """Return the agreements if only the groups of the pair change: heuristic H2."""
         tree, answers = self._tree, self._answers
         a, b = tree.size[self._nodes].T
         size = np.bincount(answers.group, tree.size[: len(tree.items)]).astype(np.int64)

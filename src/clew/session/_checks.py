@@ -20,7 +20,7 @@ Pair = tuple[int, int]
 
 
 class Check(NamedTuple):
-    """How a pair was drawn, and the probability of an error before the answer."""
+    """A random check: how its pair was drawn, and what was known before its answer."""
 
     pair: Pair
     is_within: bool
@@ -42,7 +42,7 @@ def draw_check(
     n_answers: int,
     seed: int,
 ) -> Check | None:
-    """Draw a pair that was not asked: within and between groups in turn.
+    """Draw a pair that was not asked: in turn within groups and between groups.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def draw_check(
     asked : set
         Keys of questions that were asked.
     number : int
-        Number of the check.
+        Number of the check, from 1. Odd checks are drawn within groups, even ones between.
     n_answers : int
         Number of answers so far.
     seed : int
@@ -62,13 +62,13 @@ def draw_check(
     Returns
     -------
     Check or None
-        None if all pairs were asked.
+        From the other kind of pairs if all of one kind were asked; None if all pairs were.
 
     Notes
     -----
     Within groups all pairs are equally likely. Between groups they are drawn in proportion to their
-    probability of being the same, plus 0.002: most pairs between groups surely differ, so uniform
-    draws would hardly ever find the others. Time O(n²).
+    probability of being the same, plus 0.002: nearly all of them are different, so uniform draws
+    would hardly ever find a missed pair. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
     own, rows = labels[evidence.rows], evidence.rows

@@ -31,9 +31,9 @@ class Doubt(NamedTuple):
     reason: str
     """What contradicts it."""
     chain: tuple[Hashable, ...]
-    """Ids of items from one of the answer's pair to the other: answers that are not doubted imply
-    that neighbors are the same, but for one pair that differs if the answer was "same". Empty if
-    no chain of answers contradicts it."""
+    """Ids of a path of items that begins and ends at two items of the answer. Other answers, none
+    of them doubtful, imply that consecutive items are the same; if they contradict a "same", one
+    consecutive pair is different. Empty if no chain of answers contradicts the answer."""
 
     def __str__(self) -> str:
         who = self.answer.annotator or "somebody"
@@ -52,8 +52,8 @@ def doubtful_answers(
     Parameters
     ----------
     strategy : Strategy
-        Its answers. `Guided` estimates how likely they are wrong; otherwise groups are taken as
-        certain, and error rates of annotators are estimated from them.
+        Its answers are examined. `Guided` estimates the probability that each is wrong; for other
+        strategies, the groups are taken as right, and each annotator's error rate is estimated.
     labels : ndarray of shape (n,), int64
         Groups.
     ids : RowIds
@@ -81,7 +81,7 @@ def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:
 
 
 def _in_tables(answers: Sequence[Answer], p_wrong: Floats, doubts: AnswerDoubts) -> AnswerDoubts:
-    """Sort probabilities, in the order of the answers, by kind."""
+    """Split probabilities, given in the order of the answers, by kind of question."""
     pairs, triplets, odd = (p_wrong[_positions(answers, kind)] for kind in KINDS)
     return AnswerDoubts(pairs, triplets, odd, doubts.constraints, doubts.alternatives)
 

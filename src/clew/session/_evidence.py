@@ -1,4 +1,4 @@
-"""Probabilities of pairs, from a strategy or from its groups."""
+"""Probability that two rows are the same, from a strategy or from its groups."""
 
 from __future__ import annotations
 
@@ -15,31 +15,33 @@ __all__ = ["Evidence", "evidence_of", "near_pairs", "p_between"]
 
 Singles = NDArray[np.float32]
 
-#: Of more rows than this, a random sample stands for all.
+#: If there are more rows than this, evidence is of a random sample of so many.
 MOST_ROWS, SAMPLE_SEED = 3000, 0
-#: Strategies without probabilities: the probability of a row and one of its nearest rows, that of
-#: other pairs, and the number of nearest rows.
+#: For strategies without probabilities: the probability that a row is the same as one of its
+#: nearest rows, that of other pairs between groups, and the number of nearest rows.
 P_NEAR, P_FAR, N_NEAR = 0.25, 0.0, 10
 #: A pair between groups is the same with probability
-#: ``sigmoid(INTERCEPT + OF_LABELS * logit(P) + OF_QUESTIONS * logit(A))``, for the probabilities P
-#: for labels and A for questions: a logistic regression on 1,281 checks of 91 sessions.
+#: ``sigmoid(INTERCEPT + OF_LABELS * logit(P) + OF_QUESTIONS * logit(A))``, where P is its entry in
+#: `Evidence.labels` and A in `Evidence.questions`: logistic regression on 1,281 checks of 91
+#: sessions.
 INTERCEPT, OF_LABELS, OF_QUESTIONS = 0.29, 0.28, 0.80
 LEAST = 1e-4
-#: Strategies without probabilities: the probability that a pair within a group is the same.
+#: For strategies without probabilities: the probability that a pair within a group is the same.
 P_WITHIN = 0.8
 
 
 class Evidence(NamedTuple):
-    """Probability of each pair of some rows of being the same, (n, n), symmetric."""
+    """Probability that two rows are the same, by two estimates; (n, n), symmetric."""
 
     labels: Singles
-    """The best estimate."""
+    """The estimate from which groups are made."""
     questions: Singles
-    """For pairs between groups, less certain where features alone separate them."""
+    """The estimate by which questions are chosen: less certain between groups that features alone
+    separate."""
     is_estimated: bool
     """Whether the strategy estimates them from the answers."""
     rows: NDArray[np.int64]
-    """The rows, sorted: all of them, or a random sample of many."""
+    """Numbers of the n rows, ascending: all rows, or a random sample."""
 
 
 def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | None) -> Evidence:
@@ -57,8 +59,9 @@ def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | N
     Returns
     -------
     Evidence
-        Of all rows, or of 3,000 random ones. A strategy without probabilities has these: 1 or 0
-        where answers imply it, 0.8 within groups, and 0.25 between a row and its nearest rows.
+        Of all rows, or of a sample of 3,000. For strategies other than `Guided`, of all rows: 1 or
+        0 where answers imply that two rows are the same or different; else 0.8 within groups; else
+        0.25 for nearest rows and 0 for all others.
     """
     n = len(labels)
     rows = np.arange(n)
@@ -87,19 +90,20 @@ def _of_guided(strategy: Guided, rows: NDArray[np.int64], *, for_questions: bool
 
 
 def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Singles:
-    """Return the probability that pairs between groups are the same.
+    """Return the probability that pairs of different groups are the same.
 
     Parameters
     ----------
     labels, questions : ndarray of shape (n_pairs,), float32
         Entries of `evidence.labels` and `evidence.questions`.
     evidence : Evidence
-        Whether they are estimated.
+        Only its `is_estimated` is read.
 
     Returns
     -------
     ndarray of shape (n_pairs,), float32
-        With `Guided`, between `labels`, which are too low, and `questions`, which are too high.
+        With `Guided`, a calibrated mean of `labels`, which are too low, and `questions`, which are
+        too high; with other strategies, `questions`.
     """
     if not evidence.is_estimated:
         return questions
@@ -109,12 +113,12 @@ def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Single
 
 
 def near_pairs(items: Items) -> Singles:
-    """Return 0.25 for each row and its nearest rows, 0 elsewhere; (n, n), float32, symmetric.
+    """Return 0.25 for each row and its ten nearest rows, 0 for other pairs; (n, n), symmetric.
 
     Parameters
     ----------
     items : Items
-        Features or distances. If neither is known, all pairs get one value.
+        Features or distances. If neither is known, all pairs have the same probability.
     """
     n = len(items.X)
     if not items.is_known:

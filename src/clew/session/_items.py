@@ -1,4 +1,4 @@
-"""The items of a session: their ids, and what a strategy starts from."""
+"""The items of a session: their ids, and their features or distances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 class Items(NamedTuple):
-    """What is grouped."""
+    """The items that are grouped."""
 
     X: Floats
     """Features, (n, n_features), or distances, (n, n); constant distances if neither is known."""
@@ -36,7 +36,7 @@ class Items(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """The strategy's parameter of this name."""
+        """Value for the `metric` parameter of a strategy."""
         return "precomputed" if self.is_distances else "euclidean"
 
 
@@ -52,7 +52,7 @@ def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
     ids : sequence or None
         Id of each row.
     items : sequence or None
-        Items without features: their ids, unless `ids` are given.
+        Items of which nothing else is known; they are their own ids unless `ids` are given.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
     Raises
     ------
     InvalidArgumentError
-        If none of the three is given, or more than one.
+        If not exactly one of `X`, `distances` and `items` is given.
     InvalidDataError
         If features or distances are not finite, or there are fewer than two rows.
     InvalidConstraintsError
@@ -110,7 +110,7 @@ def _ids(n: int, names: Any) -> RowIds:
 
 
 def _features(X: Any) -> Floats:
-    """Return features as numbers; a data frame of other columns, or with gaps, is converted."""
+    """Return features as numbers; convert data frames with other columns or missing values."""
     if hasattr(X, "columns"):
         has_numbers = all(getattr(kind, "kind", "O") in "iuf" for kind in X.dtypes)
         if not has_numbers or X.isna().to_numpy().any():
@@ -137,9 +137,9 @@ def _values(given: Any) -> Any:
 
 
 def _check_columns(frame: Any) -> None:
-    """Refuse a data frame of distances whose columns are not its rows."""
+    """Refuse a data frame of distances whose columns do not equal its index."""
     if hasattr(frame, "columns") and list(frame.columns) != list(frame.index):
         raise InvalidDataError(
-            "distances: the columns of the data frame must be its rows, in the same order; use "
-            "distances.loc[:, distances.index]"
+            "distances: the columns of the data frame must equal its index, in the same order; "
+            "use distances.loc[:, distances.index]"
         )

@@ -32,7 +32,7 @@ class Loop:
     queue : Queue
         Who is asked what.
     check_every : int or None
-        Every so many questions one is a random check.
+        One in so many questions is a random check; None: no question is.
     seed : int
         Seed of the checks.
     """
@@ -60,7 +60,7 @@ class Loop:
         return queue.with_annotator(name)[:n]
 
     def tell(self, answers: Sequence[Answer]) -> None:
-        """Take answers, all or, on an error, none."""
+        """Take answers; on an error, none of them is taken."""
         for answer in answers:
             self._check_answer(answer)
         waiting: list[Answer] = []
@@ -95,7 +95,7 @@ class Loop:
         return evidence_of(self.strategy, labels, self._near)
 
     def answered_checks(self) -> list[tuple[Check, Answer]]:
-        """Return the random checks with their answers, don't-knows left out."""
+        """Return each answer to a random check, with the check; don't-knows are left out."""
         return [
             (check, answer)
             for key, check in self.checks.items()
@@ -104,7 +104,7 @@ class Loop:
         ]
 
     def _next(self, n: int) -> list[Question]:
-        """Choose new questions: a check if it is due, those of the strategy else."""
+        """Choose new questions: a random check if one is due, otherwise those of the strategy."""
         if self._every is None:
             return self.strategy.ask(n, pending=self.queue.pending())
         done = len(self.queue.asked)
@@ -140,7 +140,7 @@ class Loop:
             self.checks[key_of(question)] = check
 
     def _with_origin(self, answer: Answer) -> Answer:
-        """Set the origin of an answer to how its question was chosen, if the session asked it."""
+        """Copy the origin from the question that the session asked, if it asked this one."""
         asked = self.queue.asked.get(key_of(answer.question))
         origin = answer.origin if asked is None else asked.origin
         question = self.named(replace(answer.question, origin=origin))

@@ -12,18 +12,18 @@ __all__ = ["Queue", "meaning_of"]
 
 
 class Queue:
-    """Questions that were asked, by whom they are being answered, and by whom they were.
+    """The questions that were asked, who is asked each now, and who has answered it.
 
     Parameters
     ----------
     annotators : int, sequence of str or None
         Number of people who answer each question, or their names: then each question goes to all
-        of them. None: one, whoever asks.
+        of them. None: one person, whoever asks first.
 
     Raises
     ------
     InvalidParameterError
-        If it is neither.
+        If `annotators` is none of these, or a name is repeated.
     """
 
     def __init__(self, annotators: object) -> None:
@@ -72,13 +72,13 @@ class Queue:
         ]
 
     def hand_out(self, question: Question, annotator: str) -> None:
-        """Note that an annotator is asked a question."""
+        """Record that an annotator is asked a question."""
         key = key_of(question)
         self.asked.setdefault(key, question)
         self._out.setdefault(annotator, {})[key] = None
 
     def take(self, answer: Answer) -> None:
-        """Note an answer; the question is done, for its annotator or for all."""
+        """Record an answer; close its question for its annotator, or for all if it has enough."""
         key = key_of(answer.question)
         self.asked.setdefault(key, answer.question)
         given = self.given.setdefault(key, {})
@@ -102,7 +102,7 @@ class Queue:
         return self.given.get(key_of(question), {}).get(annotator)
 
     def people(self, names: Sequence[str]) -> tuple[str | None, ...]:
-        """Return as whom an oracle of these annotators answers; None for any of them.
+        """Return the names as which an oracle answers; (None,) leaves the choice to the oracle.
 
         Raises
         ------

@@ -13,11 +13,11 @@ __all__ = ["Advice", "Remaining", "advice_of", "remaining_of"]
 
 #: Number of answers from which on there is an estimate.
 LEAST_ANSWERS = 20
-#: The groups agree with people from this Jaccard index on.
+#: Groups with at least this Jaccard index count as agreeing with people.
 GOAL = 0.95
-#: Advice to stop: the estimated Jaccard index, and the low end of its interval.
+#: The advice is to stop from this estimated Jaccard index on, and this low end of its interval.
 ENOUGH, ENOUGH_LOW = 0.97, 0.90
-#: Regression of the logarithm of the questions left, plus `OFFSET`, on those of five numbers; see
+#: Linear regression of log(questions left + `OFFSET`) on the logarithms of five numbers; see
 #: `remaining_of`. Fitted to 924 states of 63 sessions with `Guided` on 17 sets of data.
 INTERCEPT, OF_CORES, OF_ITEMS, OF_CAPACITY, OF_ANSWERS, OF_WRONG = (
     -0.815, 0.449, 0.519, -1.121, 0.258, 0.236,
@@ -36,7 +36,7 @@ class Remaining(NamedTuple):
     high: int
 
     def __str__(self) -> str:
-        return f"about {self.median} more ({self.low}-{self.high})"
+        return f"about {self.median} more questions ({self.low}-{self.high})"
 
 
 class Advice(NamedTuple):
@@ -59,7 +59,7 @@ def remaining_of(
     strategy : Strategy
         Has been started.
     expected : ExpectedPairs
-        What the model expects of the groups.
+        Expected numbers of wrongly grouped pairs.
     quality : Quality or None
         Estimate from random checks.
 
@@ -71,10 +71,10 @@ def remaining_of(
     Notes
     -----
     A linear regression of log(questions left + 5) on the logarithms of the number of cores (sets
-    of items that are surely one), of items, of answers, of the information in an answer,
-    ``1 - H(e)`` for the error rate e, and of the expected share of wrongly grouped pairs. Fitted
-    without the tested set of data, after a fifth of the questions it is within a factor of 1.5 of
-    the truth in 65 % of 63 sessions, and of 2 in 87 %.
+    of items that are surely in one group), of items, of answers, of the information in an answer,
+    ``1 - H(e)`` bits for the error rate e, and of the expected share of wrongly grouped pairs. In
+    cross-validation that leaves out one set of data at a time, the estimate after a fifth of the
+    questions is within a factor of 1.5 of the truth in 65 % of 63 sessions, and of 2 in 87 %.
     """
     n_answers = len(strategy.answers)
     if n_answers < LEAST_ANSWERS or not isinstance(strategy, Guided):
@@ -109,22 +109,22 @@ def advice_of(
     quality : Quality or None
         Estimate from random checks.
     remaining : Remaining or None
-        Questions that are left.
+        Estimated number of questions that are left.
     has_questions : bool
-        Whether the strategy has any.
+        Whether the strategy has another question.
 
     Returns
     -------
     Advice
-        To stop if the Jaccard index is estimated as 0.97 or more, and as 0.90 at least with
-        probability 0.975; or if there are no more questions.
+        To stop if the estimated Jaccard index is 0.97 or more and its 95 % interval begins at 0.90
+        or above, or if there are no more questions.
     """
     if not has_questions:
         return Advice(True, "there are no more questions")
     left = "" if remaining is None else f"; {remaining}"
     if quality is None:
         return Advice(False, f"too early to say: fewer than four random checks are answered{left}")
-    found = f"the groups agree with people to a Jaccard index of {quality.jaccard}"
+    found = f"the estimated Jaccard index of groups and people is {quality.jaccard}"
     if quality.jaccard.value >= ENOUGH and quality.jaccard.low >= ENOUGH_LOW:
         return Advice(True, found)
     return Advice(False, f"{found}{left}")

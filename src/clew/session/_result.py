@@ -28,11 +28,12 @@ Floats = NDArray[np.float64]
 N_EXEMPLARS = 3
 #: Smaller probabilities are left out of the affinity, unless the pair was asked about.
 LEAST_AFFINITY = 0.05
-#: Share of wrong answers that is assumed where the strategy does not estimate it.
+#: Assumed share of wrong answers for strategies that do not estimate it.
 ERROR_RATE = 0.05
-#: Of many rows, each is compared with so many of its group.
+#: With more than 3,000 items, the number of items of its group that each item is compared with.
 N_COMPARED = 10
-#: Neighbors that the confidence of a row counts if the strategy has no probabilities.
+#: Number of nearest items of which the confidence is a share, for strategies without
+#: probabilities.
 N_NEIGHBORS = 10
 
 
@@ -47,22 +48,24 @@ class SessionResult:
     labels_ : ndarray of shape (n_items,), int64
         Group of each item, numbered from 0 in the order of their first items.
     confidence_ : ndarray of shape (n_items,)
-        How sure the group of each item is, in [0, 1]: the mean probability of being the same as
-        the other items of its group; for an item alone, the probability that it is like no other.
-        If the strategy estimates no probabilities, the share of the nearest items in its group.
+        How sure the group of each item is, in [0, 1]: the mean probability that it is the same as
+        another item of its group; for an item that is alone, 1 minus the largest probability that
+        it is the same as any other item. With strategies other than `Guided`, the share of its ten
+        nearest items that are in its group.
     exemplars_ : mapping of int to tuple of hashable
         Ids of up to three typical items of each group, the most typical first.
     affinity_ : csr_array of shape (n_items, n_items)
-        Probability that two items are the same, for all answered pairs and all others where it is
-        0.05 or more; symmetric, 1 on the diagonal. Of more than 3,000 items, for the answered pairs
-        and some pairs of each group.
+        Probability that two items are the same, stored for answered pairs and wherever it is 0.05
+        or more; symmetric, 1 on the diagonal. With more than 3,000 items, stored for answered pairs
+        and up to ten random pairs of each item within its group.
     doubtful_ : tuple of Doubt
         Answers that are more likely wrong than right, the most doubtful first.
     quality_ : Quality or None
         Agreement of the groups with people, estimated from the random checks; None before four of
         them were answered.
     remaining_ : Remaining or None
-        Number of questions until the groups agree with people; None before 20 answers.
+        Number of questions until a Jaccard index of 0.95; None before 20 answers, and with
+        strategies other than `Guided`.
     stop_ : Advice
         Whether to stop asking, and why.
     """
@@ -169,14 +172,14 @@ def _affinity(evidence: Evidence, loop: Loop) -> csr_array:
 
 
 class _Pairs(NamedTuple):
-    """What is known of many rows from some pairs."""
+    """Confidences and affinities of many rows, estimated from some of the pairs."""
 
     confidence: Floats
     affinity: csr_array
 
 
 def _some_pairs(strategy: Strategy, labels: NDArray[np.int64]) -> _Pairs:
-    """Compare each row with some of its group, and with the rows it was asked about."""
+    """Estimate from pairs of each row with random rows of its group, and from answered pairs."""
     assert isinstance(strategy, Guided)
     n = len(labels)
     order = np.argsort(labels, kind="stable")

@@ -34,7 +34,7 @@ STRATEGIES: Final[Mapping[str, type[Strategy]]] = MappingProxyType(
         "margin": questions.Margin,
     }
 )
-#: Probability of a pair of items about which nothing is known, for strategies that need one.
+#: Probability that two items are the same if neither features nor distances are known.
 UNKNOWN = 0.25
 
 
@@ -71,7 +71,8 @@ def started(
     Raises
     ------
     InvalidParameterError
-        If the name is unknown, the strategy needs a number of groups, or takes none.
+        If the name is unknown; if `n_clusters` is missing where the strategy needs it, or given
+        where it cannot be set; or if the strategy cannot ask questions of these `kinds`.
     """
     made = _by_name(strategy, n_clusters, seed, n_jobs)
     parameters = made.get_params(deep=False)

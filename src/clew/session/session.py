@@ -1,4 +1,4 @@
-"""Session: ask, tell, undo and result; the one loop that browser, terminal and simulation use."""
+"""Session: ask, tell, undo and result; `clew ask` and `clew simulate` are clients of it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["Session"]
 
 
 class Session:
-    """Questions to people, their answers, and the groups so far.
+    """Asks people questions about items, takes their answers, and groups the items.
 
-    `ask` returns the questions that are worth asking next, `tell` takes the answers, and `result`
+    `ask` returns the questions whose answers help most, `tell` takes the answers, and `result`
     returns the groups, an estimate of their quality, the answers that look wrong and the number of
     questions that are left. People may answer in any order, several at once, and take answers back.
 
@@ -41,21 +41,24 @@ class Session:
     ids : sequence of length n_items, default=None
         Id of each item, all different. None: the index of a data frame, or numbers from 0.
     items : sequence, default=None
-        In place of features: the ids of items of which nothing else is known. Then answers alone
-        group them.
+        In place of features: the ids of items of which nothing else is known. They are then
+        grouped by answers alone.
     n_clusters : int or None, default=None
-        Number of groups. None: as many as answers and features support.
+        Number of groups. None: estimated from answers and features; some strategies need a number,
+        and some take none.
     strategy : str or Strategy, default="guided"
-        What is asked next: "guided", "random", "uncertain", "most_probable", "min_max",
+        How questions are chosen: "guided", "random", "uncertain", "most_probable", "min_max",
         "explore_consolidate", "cobra", "cobras", "active_spectral", "correlation_information",
         "expected_change", "margin", or an object of `clew.questions`.
     kinds : sequence of str, default=("pair",)
         Kinds of questions: "pair", "triplet", "odd_one_out".
     check_every : int or None, default=20
-        Every so many questions one is drawn at random, see `SessionResult.quality_`. None: never.
+        One in so many questions is about a pair drawn at random: a check, from which
+        `SessionResult.quality_` is estimated. None: no checks.
     annotators : int, list of str or None, default=None
         How many people answer each question, or their names: then each question goes to all of
-        them, and nobody else may answer. None: each question goes to one person, whoever asks.
+        them, and nobody else may answer. None: each question goes to one person, whoever asks
+        first.
     random_state : int, RandomState or None, default=None
         Seed of the strategy and of the checks.
     n_jobs : int or None, default=None
@@ -75,8 +78,8 @@ class Session:
     Notes
     -----
     The state is a function of the parameters, the answers in their order and who was asked what:
-    a session of the same seed that gets the same calls asks the same questions. Methods may be
-    called from several threads; one call runs at a time.
+    sessions of the same seed ask the same questions if the same methods are called in the same
+    order. Methods may be called from several threads; one call runs at a time.
 
     See `clew.questions` for the time and memory of each strategy.
 
@@ -200,14 +203,14 @@ class Session:
     ) -> Self:
         """Take an answer, to a question that was asked or to any other.
 
-        An answer that was given before has no effect. Another answer of the same person to the
-        same question replaces the first one, which is taken back in the log. Contradictions raise
-        no error: they are weighed.
+        The same answer given again has no effect. A different answer of the same person to the
+        same question replaces the first one, and the log gets a retraction of that. Answers that
+        contradict each other raise no error; the strategy weighs them.
 
         Parameters
         ----------
         question : Question, Answer or iterable of Answer
-            A question of `ask`; or answers, with their annotators and weights.
+            A question from `ask` or `question`; or answers, with their annotators and weights.
         answer : str or int, default=None
             The answer to a `Question`, as a word or a code: "same", "different" or "dont_know" to
             a pair; see `clew.answers` for other kinds.
@@ -243,7 +246,7 @@ class Session:
         Returns
         -------
         Answer or None
-            The answer; None if there is none.
+            The answer that was taken back; None if there is none.
         """
         with self._lock:
             for answer in reversed(self.answers):
@@ -297,7 +300,7 @@ class Session:
         return self
 
     def run(self, oracle: Oracle, budget: int, *, batch: int = 1) -> Self:
-        """Let an oracle answer; call it again to go on.
+        """Let an oracle answer; further calls continue.
 
         Parameters
         ----------
@@ -316,6 +319,8 @@ class Session:
         ------
         InvalidParameterError
             If a number is not positive.
+        InvalidArgumentError
+            If more people are to answer each question than the oracle has.
 
         Notes
         -----
@@ -352,7 +357,7 @@ class Session:
         Returns
         -------
         SessionResult
-            It does not change when answers arrive.
+            Later answers do not change it.
         """
         with self._lock:
             return result_of(self._loop)
@@ -382,7 +387,7 @@ def _kinds(kinds: object) -> tuple[str, ...]:
         )
     found = tuple(dict.fromkeys(as_kind(kind) for kind in kinds))
     if not found:
-        raise InvalidParameterError("Session(kinds=()): name one kind at least")
+        raise InvalidParameterError("Session(kinds=()): name at least one kind")
     return found
 
 

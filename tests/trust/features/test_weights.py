@@ -22,7 +22,7 @@ ANSWERS = Constraints.from_labels(Y, 50, error=0.1, random_state=0)
 
 
 def scores(known):
-    """The results of each function of features, with one entry or row for each pair."""
+    """Return what each function computes, an entry or row for each pair, and the error rate."""
     options = {"n_trees": 30, "random_state": 0}
     evidence = answer_evidence(X, known, **options)
     found = posterior(evidence, known)
@@ -58,7 +58,7 @@ def test_a_common_factor_of_weights_changes_only_the_error_rate():
     halved, rate_of_halves = scores(ANSWERS.with_weights(pair_weights=np.full(50, 0.5)))
     for name in ("vote", "inconsistency", "evidence"):
         np.testing.assert_allclose(whole[name], halved[name])
-    # Half of the evidence leaves the error rate nearer to the prior.
+    # With half of the evidence, the prior has more influence on the error rate.
     assert rate != rate_of_halves
 
 

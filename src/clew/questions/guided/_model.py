@@ -250,7 +250,7 @@ def start_model(
 
 
 def _all_equal(distances: Floats) -> bool:
-    """Whether all distances between two rows are the same: they say nothing of a pair."""
+    """Whether all distances between two rows are the same: they are no evidence."""
     others = distances[~np.eye(len(distances), dtype=np.bool_)]
     return len(others) > 2 and bool(np.ptp(others) <= EQUAL * others.max())
 

@@ -30,7 +30,7 @@ STEP = 0.5
 LOW, HIGH = -5.0, 4.0
 BLOCK_LIMIT = 5.0
 NEWTON_STEPS = 8
-#: Intercepts where distances say nothing of a pair.
+#: Intercepts where distances are no evidence about a pair.
 FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT = -4.0, -1.5
 
 

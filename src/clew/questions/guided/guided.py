@@ -84,7 +84,7 @@ class Guided(Readings):
 
     Answers about three rows count as the pairs that they imply, with weights so that their evidence
     adds up to about that of one answer; don't-knows are not evidence. The value of a question about
-    three rows is the mutual information of the answer and the five ways to group the rows, whose
+    three rows is the mutual information of the answer and the five partitions of the rows, whose
     probabilities follow from those of the pairs. Unlike other strategies, this one may ask about a
     pair whose answer follows from others, where one of these may be wrong.
 

@@ -43,8 +43,9 @@ class E2CP(BuiltOnSimilarity):
         a sparse affinity as it is.
     form : {"auto", "dense", "sparse"}, default="auto"
         "dense" adjusts the affinities of all pairs of rows, as published. "sparse" adjusts those of
-        the pairs in the graph, of the answered pairs, and for each must-link of the pairs of a row
-        near one end and a row near the other. "auto" is "dense" up to 2,000 rows.
+        three sets of pairs: those in the graph, the answered ones, and those of a row near one end
+        of a must-link and a row near its other end. "auto" is "dense" up to 2,000 rows, and always
+        if `n_neighbors` is None and the affinity is dense.
     n_jobs : int or None, default=None
         Number of threads of the sparse form. The result does not depend on it.
     random_state : int, RandomState or None, default=None
