@@ -267,7 +267,7 @@ class TestChecks:
         assert {answer.origin for answer in asking.answers} == {"asked"}
 
     def test_checks_that_were_answered_elsewhere_count(self) -> None:
-        first = session(strategy="guided", check_every=4).run(oracle(), 32)
+        first = session(strategy="guided", check_every=4).run(oracle(), 20)
         second = session(strategy="guided", check_every=4).tell(first.answers)
         one, other = first.result().quality_, second.result().quality_
         assert one is not None
