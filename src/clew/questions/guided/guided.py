@@ -90,7 +90,8 @@ class Guided(Readings):
 
     For 2,000 rows, `start` takes about 10 seconds, an update of the model after 20 answers 0.7 s,
     and the choice of a question 0.03 s, so a question takes 0.06 s on the average, on one core.
-    Memory O(n²) for n rows or representatives: 1.2 GiB for 2,000.
+    Memory O(n²) for n rows or representatives: 1.2 GiB for 2,000. For 100,000 rows of 64 features,
+    `start` takes 20 s and an update 1 s.
 
     References
     ----------
