@@ -185,7 +185,7 @@ def test_a_page_has_a_place_for_each_of_its_tables(page: Page) -> None:
 
 def test_every_package_has_its_task() -> None:
     packaged = [run for case in cases() for run in case.peers if run.package]
-    of_studies = {"cblearn"}  # a study compares with it, no case does
+    of_studies = {"cblearn", "cobras-ts", "scikit-query"}  # studies compare with them, no case
     assert {run.package for run in packaged} == set(PACKAGES) - of_studies
     never = {"clustlib"}  # it has no file to install
     assert {run.task for run in packaged if run.package not in never} == set(TASKS)
@@ -213,7 +213,9 @@ def test_goals_are_set_for_these_methods_and_sizes() -> None:
         ("partial_fit with the last 20", 2_000): (0.3,),
         ("GuidedClustering", 100_000): (180.0, 2048.0, 0.89),
         ("GuidedClustering", 10**6): (480.0, 4096.0, 0.92), ("ClustRF", 100_000): (15.0, 2048.0),
-        ("DistLQP", 1_000): (2.5,), ("DistLQP", 10_000): (60.0, 4096.0),
+        ("DistLQP", 1_000): (2.5,), ("DistLQP", 10_000): (60.0, 4096.0), ("auto", 10**6): (30.0,),
+        ("auto", 51_418): (8.0, 1024.0), ("shared", 51_418): (8.0, 1024.0),
+        ("thesis", 51_418): (8.0, 1024.0),
     }  # fmt: skip
 
 

@@ -179,7 +179,7 @@ def _silhouettes(
     for k in range(len(centers)):
         if k == at:
             continue
-        center, limit = centers[k], np.float32(np.inf)
+        center, limit = centers[k], np.inf
         for other in range(len(centers)):
             if other not in (k, at):
                 limit = min(limit, apart[center, centers[other]])

@@ -18,8 +18,8 @@ Singles = NDArray[np.float32]
 #: If there are more rows than this, evidence is of a random sample of so many.
 MOST_ROWS, SAMPLE_SEED = 3000, 0
 #: For strategies without probabilities: the probability that a row is the same as one of its
-#: nearest rows, that of other pairs between groups, and the number of nearest rows.
-P_NEAR, P_FAR, N_NEAR = 0.25, 0.0, 10
+#: nearest rows, and the number of nearest rows. Other pairs between groups have probability 0.
+P_NEAR, N_NEAR = 0.25, 10
 #: A pair between groups is the same with probability
 #: ``sigmoid(INTERCEPT + OF_LABELS * logit(P) + OF_QUESTIONS * logit(A))``, where P is its entry in
 #: `Evidence.labels` and A in `Evidence.questions`: logistic regression on 1,281 checks of 91

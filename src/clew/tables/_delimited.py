@@ -218,9 +218,12 @@ def _separator(sample: str) -> str:
 
 
 def _lacks_name(records: list[list[str]]) -> bool:
-    """Whether the first of the records has two fields or more, and one fewer than all others."""
+    """Whether the first of the records has two fields or more, and one fewer than all others.
+
+    One other record is not enough: it may have a field too many.
+    """
     width = len(records[0]) + 1
-    return len(records) > 1 and width > 2 and all(len(fields) == width for fields in records[1:])
+    return len(records) > 2 and width > 2 and all(len(fields) == width for fields in records[1:])
 
 
 def are_numbers_between_spaces(sample: str) -> bool:
