@@ -104,8 +104,8 @@ def test_other_methods_and_arrays(folder, method):
     assert "The affinity of two rows" in page.words
 
 
-def test_ten_thousand_rows_make_a_small_page(tmp_path):
-    n = 10_000
+def test_thousands_of_rows_make_a_small_page(tmp_path):
+    n = 3_000
     rng = np.random.RandomState(0)
     groups = 9 * rng.normal(size=(70, 30))[np.arange(n) % 70]
     frame = pd.DataFrame(groups + rng.normal(size=(n, 30)), columns=[f"c{at}" for at in range(30)])

@@ -86,10 +86,13 @@ class Session:
     Examples
     --------
     >>> import clew
-    >>> session = clew.Session([[0.0], [0.1], [5.0], [5.2]], ids=["a", "b", "c", "d"])
-    >>> (question,) = session.ask()
-    >>> session.tell(question, "same", annotator="ann").answers[0].annotator
-    'ann'
+    >>> species = {"a": "cat", "b": "cat", "c": "dog", "d": "dog"}
+    >>> X = [[0.0], [0.1], [5.0], [5.2]]
+    >>> session = clew.Session(X, ids=list(species), random_state=0)
+    >>> for question in session.ask(3, annotator="ann"):
+    ...     first, second = question.ids
+    ...     word = "same" if species[first] == species[second] else "different"
+    ...     _ = session.tell(question, word, annotator="ann")
     >>> dict(zip(session.ids, session.result().labels_.tolist()))
     {'a': 0, 'b': 0, 'c': 1, 'd': 1}
     """

@@ -190,7 +190,7 @@ def test_questions_that_were_answered_very_often(fitted, blobs):
     is_same = (blobs.y[i] == blobs.y[j]).astype(int)
     pairs = np.column_stack([i, j, is_same])
     wrong = np.column_stack([j, i, 1 - is_same])
-    every = np.concatenate([*[pairs] * 450, *[wrong] * 150])
+    every = np.concatenate([*[pairs] * 300, *[wrong] * 100])
     names = ["ann", "ben"] * (len(every) // 2)
     known = Constraints(60, pairs=every, pair_annotators=names)
     used = without_many_repeats(known)
