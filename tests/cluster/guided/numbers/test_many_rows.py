@@ -17,7 +17,7 @@ from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._numbers.choice import choose_n_clusters
 from clew.cluster.guided._numbers.rows import sampled_rows
 
-N_ROWS = 6_000
+N_ROWS = 8_000
 X, Y = make_blobs(N_ROWS, n_features=5, centers=4, cluster_std=3.0, random_state=0)
 
 
