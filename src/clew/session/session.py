@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed
-from clew.answers import Answer, Question, as_kind
+from clew.answers import Answer, Question
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
 from clew.questions._log import Retraction
+from clew.session._arguments import answers_of, check_number, kinds_of
 from clew.session._items import items_of
 from clew.session._loop import Loop
 from clew.session._queue import Queue
@@ -112,9 +113,9 @@ class Session:
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
-        _check_number("check_every", check_every, low=2)
-        _check_number("n_clusters", n_clusters, low=1)
-        wanted, queue = _kinds(kinds), Queue(annotators)
+        check_number("check_every", check_every, low=2)
+        check_number("n_clusters", n_clusters, low=1)
+        wanted, queue = kinds_of(kinds), Queue(annotators)
         found = items_of(X, distances, ids, items)
         of_strategy, of_checks = derived_seeds(random_state, 2)
         made = started(
@@ -233,7 +234,7 @@ class Session:
         InvalidArgumentError
             If arguments are missing, or the annotator is not one of the session's.
         """
-        new = _as_answers(question, answer, annotator, weight)
+        new = answers_of(question, answer, annotator, weight)
         with self._lock:
             self._loop.tell(new)
         return self
@@ -375,36 +376,3 @@ class Session:
     def __repr__(self) -> str:
         name = type(self.strategy).__name__
         return f"Session({len(self.ids)} items, {len(self.answers)} answers, strategy={name})"
-
-
-def _check_number(name: str, value: object, *, low: int) -> None:
-    allowed = Allowed(kind=int, low=low, none=True)
-    if not allowed.holds(value):
-        raise InvalidParameterError(f"Session({name}={value!r}): {name} must be {allowed}")
-
-
-def _kinds(kinds: object) -> tuple[str, ...]:
-    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
-        raise InvalidParameterError(
-            f"Session(kinds={kinds!r}): kinds must be a list, such as ['pair', 'odd_one_out']"
-        )
-    found = tuple(dict.fromkeys(as_kind(kind) for kind in kinds))
-    if not found:
-        raise InvalidParameterError("Session(kinds=()): name at least one kind")
-    return found
-
-
-def _as_answers(
-    question: object, answer: str | int | None, annotator: str, weight: float
-) -> list[Answer]:
-    if isinstance(question, Question):
-        if answer is None:
-            raise InvalidArgumentError("tell(question, answer): the answer is missing")
-        return [Answer(question, answer, annotator, weight, question.origin)]
-    is_many = isinstance(question, Iterable) and not isinstance(question, str)
-    if answer is not None or not (is_many or isinstance(question, Answer)):
-        raise InvalidArgumentError(
-            f"tell takes a Question and an answer, or Answers; got {question!r}; "
-            "session.question('a', 'b') makes a question about the items 'a' and 'b'"
-        )
-    return [question] if isinstance(question, Answer) else list(question)  # type: ignore[call-overload]
