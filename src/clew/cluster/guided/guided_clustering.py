@@ -60,17 +60,15 @@ class GuidedClustering(FittedGroups):
         member honors pairs only. Rows labeled -1 count as one group.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
         Distance between rows. "cosine" compares rows scaled to length 1: use it for texts and
-        embeddings. "precomputed": `X` are the distances of all pairs of rows, square or condensed
-        as SciPy's ``pdist`` returns them, and `predict` takes the distances of new rows to the
-        fitted ones.
+        embeddings. "precomputed": `X` holds distances, square or condensed as SciPy's ``pdist``
+        returns them, and `predict` takes the distances of new rows to the fitted ones.
     standardize : bool or "auto", default="auto"
         Whether to divide each feature by its standard deviation. "auto" does so if the largest
         standard deviation is more than five times the median, because units then differ; never
         for sparse features or ``metric="cosine"``.
     scale : {"auto", "exact", "anchors"}, default="auto"
-        Whether members are fitted to all rows ("exact") or to anchors, means of near rows. Each
-        row then gets the memberships of its nearest anchors, and all answers refine those of all
-        rows. "auto" takes anchors for more than 20,000 rows.
+        Whether members are fitted to all rows ("exact") or to anchors, means of near rows; each
+        row then gets the memberships of its nearest anchors. "auto": anchors for over 20,000 rows.
     n_anchors : int, default=5000
         Number of anchors; not less than `n_clusters`.
     random_state : int, RandomState or None, default=None
@@ -100,8 +98,7 @@ class GuidedClustering(FittedGroups):
         groups by `CorrelationClustering`. ``regime_.reason`` has the reason.
     tree_ : ndarray of shape (n_samples - 1, 4)
         Hierarchy of the rows, as `scipy.cluster.hierarchy.linkage` returns it; computed when first
-        read. Cut into `n_clusters_` groups it returns `labels_`; `scipy.cluster.hierarchy.fcluster`
-        cuts it into other numbers of groups.
+        read. `scipy.cluster.hierarchy.fcluster` cuts it; `n_clusters_` groups are `labels_`.
     error_rate_ : float
         Estimated share of wrong answers, in [0, 1]: the mean of the annotators' error rates, if
         there are several annotators or most answers are forced choices between three rows; that of
@@ -114,9 +111,9 @@ class GuidedClustering(FittedGroups):
         Probability that each answer is wrong, by kind; NaN for a don't-know and for weight 0.
         `to_frame` lists the answers, the most doubtful first.
     scores_ : dict of str to float
-        Mean log-likelihood of the held-out answers, in nats an answer, for each member and for the
-        clusterings of the second consensus. Pruned members are scored by the folds before they
-        were pruned. NaN without answers.
+        Mean log-likelihood of held-out answers, in nats an answer, of each member and of the
+        clusterings of the second consensus; NaN without answers. A pruned member is scored by the
+        folds before.
     weights_ : dict of str to float
         Weight of each of these in its consensus; the largest is 1, pruned members have 0.
     n_violated_ : int
@@ -135,8 +132,7 @@ class GuidedClustering(FittedGroups):
     InvalidConstraintsError
         If the answers are about another number of rows than `X` has.
     InvalidArgumentError
-        If neither features nor answers are given, or a pool of your own gets no features; by
-        `predict`, if there were no features.
+        If neither features nor answers are given, or a pool of your own gets no features.
 
     Warns
     -----
@@ -155,10 +151,10 @@ class GuidedClustering(FittedGroups):
 
     Notes
     -----
-    Pairs, triplets and odd-one-out answers are honored softly, each by its weight. In the
-    refinement an answer's likelihood follows from the groups of its rows and its annotator's
-    confusion matrix. Don't-know about three rows is evidence that none stands out; about a pair
-    it is ignored. Members get the answers of annotators who err more with less weight.
+    Answers are honored softly, each by its weight. In the refinement an answer's likelihood follows
+    from the groups of its rows and its annotator's confusion matrix. Don't-know about three rows is
+    evidence that none stands out; about a pair it is ignored. Members get the answers of annotators
+    who err more with less weight.
 
     Answers about three rows are often graded: the nearer rows are, the more probable is an answer
     that puts them together. If an `OrdinalEmbedding` predicts held-out answers clearly better than
@@ -172,9 +168,8 @@ class GuidedClustering(FittedGroups):
     clearly better than the consensus; or if the consensus predicts held-out answers no better than
     one group of all rows does.
 
-    The consensus of the unconstrained members is a baseline. It is returned unless another
+    The consensus of the unconstrained members is returned without answers, and unless another
     clustering predicts held-out answers clearly better, so that random answers do little harm.
-    Without answers it is the result.
 
     With distances, neighbors, Ward's linkage and silhouettes are computed from them. Members that
     need vectors read coordinates, at most 100, by classical multidimensional scaling (Torgerson);
@@ -182,10 +177,8 @@ class GuidedClustering(FittedGroups):
     coordinates. A member of a pool of your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
-    not made dense.
-
-    On one core, 600 rows of 64 features take about 2 s, 2,000 rows 6 s, 20,000 rows 2 min and
-    1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
+    not made dense. On one core, 600 rows of 64 features take about 2 s, 2,000 rows 6 s, 20,000 rows
+    2 min and 1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
 
     With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
     of their rows. All rows follow the consensus on the anchors or Ward's clustering of them,
