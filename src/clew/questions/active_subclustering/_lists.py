@@ -60,6 +60,21 @@ class RowLists:
         self._mean[at] = np.add.reduceat(table, start, axis=1) / sizes
         self._find_nearest(np.full(len(rows), at), np.arange(len(rows)))
 
+    def list_nearest(
+        self, at: int, is_elsewhere: NDArray[np.bool_], members: Sequence[Sequence[int]]
+    ) -> None:
+        """List the members of a subcluster, and the rows nearest to them on the average.
+
+        Rows of other subclusters, and the center, are listed only if others do not suffice.
+        """
+        own = np.asarray(members[at])
+        mean = self._distances.block(own, None).mean(axis=0)
+        mean[is_elsewhere] = np.inf
+        mean[own[1:]] = -1.0
+        mean[own[0]] = np.nan  # sorted after infinity
+        nearest = np.argsort(mean, kind="stable")[: self.rows.shape[1]]
+        self.set_rows(at, nearest, members)
+
     def set_members(self, at: int, members: Sequence[int]) -> None:
         """Compute distances from a subcluster anew, after its members changed."""
         self._set_mean(at, self._mean_distances(self.rows.ravel(), members))

@@ -1,4 +1,4 @@
-"""Log-odds that are linear in features, fitted to answers from a prior."""
+"""Log-odds that are linear in features, and the share of wrong answers, fitted from priors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-__all__ = ["LogOdds"]
+__all__ = ["PRIOR_ERROR", "LogOdds", "error_rate"]
 
 Floats = NDArray[np.float64]
 N_STEPS = 8
 #: No slope falls below this share of its prior mean: few or wrong answers reverse no feature.
 LEAST_SLOPE = 0.25
+#: Share of wrong answers: its prior as numbers of wrong and right answers, and its range.
+ERROR_PRIOR, ERRORS = (3.0, 27.0), (0.005, 0.4)
+#: Mean of this prior.
+PRIOR_ERROR = ERROR_PRIOR[0] / sum(ERROR_PRIOR)
 
 
 class LogOdds(NamedTuple):
@@ -62,3 +66,22 @@ class LogOdds(NamedTuple):
         slopes = np.where(self.mean > 0, np.maximum(at, least), np.minimum(at, least))
         at[1:] = slopes[1:]
         return self._replace(coefficients=at)
+
+
+def error_rate(same: Floats, votes: Floats) -> float:
+    """Return the expected share of wrong answers.
+
+    Parameters
+    ----------
+    same : ndarray of shape (n_answers,)
+        Probability that each pair is of one group.
+    votes : ndarray of shape (n_answers,)
+        The answers; positive for "same".
+
+    Returns
+    -------
+    float
+    """
+    n_wrong = float(np.where(votes > 0, 1 - same, same).sum())
+    rate = (ERROR_PRIOR[0] + n_wrong) / (sum(ERROR_PRIOR) + len(votes))
+    return float(np.clip(rate, *ERRORS))

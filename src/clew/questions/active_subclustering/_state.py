@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from clew.questions.active_subclustering._evidence import Evidence, Votes
 from clew.questions.active_subclustering._lists import RowLists, pair_features
-from clew.questions.active_subclustering._log_odds import LogOdds
+from clew.questions.active_subclustering._log_odds import PRIOR_ERROR, LogOdds, error_rate
 from clew.questions.active_subclustering._start import Start
 
 __all__ = ["State"]
@@ -26,8 +26,6 @@ CENTER_PRIOR = (1.0, 1.0), (1.0, 0.3), 7.0
 ROW_CLIP, CENTER_CLIP = 0.9, 1.2
 #: Log-odds of an answer that is not wrong.
 CERTAIN = 20.0
-#: Share of wrong answers: its prior as numbers of wrong and right answers, and its range.
-ERROR_PRIOR, ERRORS = (3.0, 27.0), (0.005, 0.4)
 #: Smallest share of wrong answers; with it no answer is checked.
 NO_ERROR = 0.005
 #: Answers after which log-odds and the share of wrong answers are fitted again.
@@ -85,7 +83,7 @@ class State:
         self.start = start
         self.is_checking = error is None or error > NO_ERROR
         self._given_error = error
-        self.error = ERROR_PRIOR[0] / sum(ERROR_PRIOR) if error is None else max(error, NO_ERROR)
+        self.error = PRIOR_ERROR if error is None else max(error, NO_ERROR)
         self.row_log_odds = LogOdds.prior(*ROW_PRIOR)
         self.center_log_odds = LogOdds.prior(*CENTER_PRIOR)
         self.evidence = Evidence()
@@ -320,20 +318,10 @@ class State:
         is_open = ((owner < 0) & (self.row_votes[at] >= 0)) | (owner == at)
         if n < 2 * self._n_at_listing[at] and is_open.sum() >= min(2 * self.start.size, len(rows)):
             return
-        if n < 2 * self._n_at_listing[at] and self._n_at_listing[at] < 0:
-            return
-        members = np.array(self.members[at])
-        mean = self.start.distances.block(members, None).mean(axis=0)
-        last = np.inf
-        mean[(self.owner >= 0) & (self.owner != at)] = last
-        for row, (vote, _) in self.votes[at].rows.items():
-            if vote < 0:
-                mean[row] = last
-        mean[members[1:]] = -1.0
-        mean[members[0]] = np.nan
-        new = np.argsort(mean, kind="stable")[: len(rows)]
+        is_elsewhere = (self.owner >= 0) & (self.owner != at)
+        is_elsewhere[[row for row, (vote, _) in self.votes[at].rows.items() if vote < 0]] = True
         self._n_at_listing[at] = n
-        self.lists.set_rows(at, new, self.members)
+        self.lists.list_nearest(at, is_elsewhere, self.members)
         self._tabulate(at)
 
     # Candidates.
@@ -400,8 +388,5 @@ class State:
         )
         if self._given_error is None:
             votes = np.array([seen.vote for each in self._seen for seen in each])
-            target = np.concatenate(same)
-            n_wrong = float(np.where(votes > 0, 1 - target, target).sum())
-            rate = (ERROR_PRIOR[0] + n_wrong) / (sum(ERROR_PRIOR) + len(votes))
-            self.error = float(np.clip(rate, *ERRORS))
+            self.error = error_rate(np.concatenate(same), votes)
         self._find_gain()
