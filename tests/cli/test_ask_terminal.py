@@ -41,7 +41,7 @@ def images(tmp_path):
         ({"TERM": "xterm-kitty"}, "truecolor", "kitty"),
         ({"KITTY_WINDOW_ID": "1", "TERM": "xterm"}, "truecolor", "kitty"),
         ({"TERM_PROGRAM": "iTerm.app"}, "truecolor", "iterm"),
-        ({"TERM_PROGRAM": "iTerm.app", "TMUX": "/tmp/x"}, "truecolor", "blocks"),
+        ({"TERM_PROGRAM": "iTerm.app", "TMUX": "socket,1,0"}, "truecolor", "blocks"),
         ({"TERM": "xterm-256color"}, "256", "blocks"),
         ({"TERM": "vt100"}, "standard", "file"),
         ({"TERM": "xterm", "NO_COLOR": "1"}, None, "file"),
