@@ -105,6 +105,11 @@ class FittedGroups(ConstrainedClusterer):
         -------
         ndarray of shape (n_rows,), int64
             May differ from `labels_` for fitted rows, because those follow the answers too.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If the model was fitted to answers alone.
         """
         return most_probable_groups(self.predict_proba(X))
 
