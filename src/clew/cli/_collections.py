@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from clew.cli._inputs import STDIN, Items, Source
+from clew.cli._inputs import STDIN, Items
+from clew.cli._job import RowsJob
 from clew.cli._progress import Words, counted, printable
 from clew.exceptions import FileFormatError
 from clew.items import read_images, read_texts
@@ -19,7 +20,7 @@ MOST_NAMED = 20
 N_SAMPLED, MOST_LINES = 100, 0.9
 
 
-def images_of(job: Source, words: Words) -> Items:
+def images_of(job: RowsJob, words: Words) -> Items:
     """Return the images of a folder with default features.
 
     Raises
@@ -59,7 +60,7 @@ def images_of(job: Source, words: Words) -> Items:
     return items._replace(folder=folder)
 
 
-def texts_of(job: Source) -> Items:
+def texts_of(job: RowsJob) -> Items:
     """Return the lines of a file as texts, with TF-IDF.
 
     Raises
@@ -78,7 +79,7 @@ def texts_of(job: Source) -> Items:
     return items._replace(texts=texts.texts)
 
 
-def seems_texts(job: Source) -> bool:
+def seems_texts(job: RowsJob) -> bool:
     """Whether a file ending in ".txt" holds one text a line, and is no table.
 
     Whoever names columns, or says how fields are separated, has a table.

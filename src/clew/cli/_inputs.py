@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from clew._validation import seems_distances
-from clew.cli._features import Standardize
 from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.tables import ColumnUse, Table, TableFeatures
@@ -28,7 +27,6 @@ __all__ = [
     "NUMBERS",
     "STDIN",
     "Items",
-    "Source",
     "check_kind_of_array",
     "kind_of",
     "loaded",
@@ -83,42 +81,6 @@ class Items(NamedTuple):
     ) -> Self:
         """Return rows that answers alone can group."""
         return cls(np.zeros((len(ids), 0)), ids, has_ids, frame, (), notes, is_scaled=True)
-
-
-class Source(Protocol):
-    """The options that say what to read."""
-
-    @property
-    def items(self) -> Path:
-        """The file of rows, or a folder of images."""
-
-    @property
-    def answers_alone(self) -> bool:
-        """Whether it holds answers, and the rows are those that they name."""
-
-    @property
-    def distances(self) -> bool | None:
-        """Whether it holds distances; None if that was not said."""
-
-    @property
-    def ids(self) -> Path | None:
-        """A file of ids."""
-
-    @property
-    def format(self) -> Format:
-        """How a delimited table is read."""
-
-    @property
-    def columns_wanted(self) -> Columns:
-        """Which columns of a table are used."""
-
-    @property
-    def standardizes(self) -> Standardize:
-        """Whether features are standardized."""
-
-    @property
-    def jobs(self) -> int:
-        """Threads."""
 
 
 def read_items(

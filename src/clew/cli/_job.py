@@ -1,9 +1,9 @@
-"""The options of ``clew cluster`` as one object."""
+"""The options of commands that read rows, as objects."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,22 +11,14 @@ from clew.cli._features import Standardize
 from clew.tables._delimited import Format
 from clew.tables._read import Columns
 
-__all__ = ["Job"]
+__all__ = ["Job", "RowsJob"]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The options; the help of the command describes them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsJob:
+    """Options of all commands that read rows; the help of the commands describes them."""
 
     items: Path
-    answers_alone: bool
-    n_clusters: int | None
-    constraints: Path | None
-    method: str
-    output: Path | None
-    doubtful: Path | None
-    report: Path | None
-    save: Path | None
     distances: bool | None
     ids: Path | None
     id_column: str | None
@@ -36,25 +28,19 @@ class Job:
     decimal: str | None
     header: bool | None
     encoding: str | None
-    standardize: str
-    mode: str
-    trust: str
-    n_trees: int
     seed: int
     jobs: int
     quiet: bool
     verbose: bool
+    standardize: str = "auto"
+    answers_alone: bool = False
+    """Whether `items` are answers, and the rows are those that they name."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """Make a job of the options by name."""
-        return cls(**{field.name: options[field.name] for field in fields(cls)})
-
-    @property
-    def outputs(self) -> list[Path]:
-        """The files that are written."""
-        paths = (self.output, self.doubtful, self.report, self.save)
-        return [path for path in paths if path is not None]
+        """Make a job of the options by name; a command may lack those that have defaults."""
+        names = [f.name for f in fields(cls) if f.default is MISSING or f.name in options]
+        return cls(**{name: options[name] for name in names})
 
     @property
     def format(self) -> Format:
@@ -70,3 +56,25 @@ class Job:
     def standardizes(self) -> Standardize:
         """Parameter `standardize` of the estimators."""
         return "auto" if self.standardize == "auto" else self.standardize == "yes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(RowsJob):
+    """Options of ``clew cluster``."""
+
+    n_clusters: int | None
+    constraints: Path | None
+    method: str
+    output: Path | None
+    doubtful: Path | None
+    report: Path | None
+    save: Path | None
+    mode: str
+    trust: str
+    n_trees: int
+
+    @property
+    def outputs(self) -> list[Path]:
+        """The files that are written."""
+        paths = (self.output, self.doubtful, self.report, self.save)
+        return [path for path in paths if path is not None]

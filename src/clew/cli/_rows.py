@@ -11,7 +11,8 @@ import pandas as pd
 from clew.cli._answers_alone import rows_of_answers
 from clew.cli._collections import images_of, seems_texts, texts_of
 from clew.cli._distances import read_distances, read_ids
-from clew.cli._inputs import STDIN, Items, Source, read_items
+from clew.cli._inputs import STDIN, Items, read_items
+from clew.cli._job import RowsJob
 from clew.cli._progress import Words, counted
 from clew.exceptions import InvalidDataError
 
@@ -20,7 +21,7 @@ __all__ = ["read_rows"]
 LOOK = "is square and symmetric, with zeros on its diagonal"
 
 
-def read_rows(job: Source, words: Words) -> Items:
+def read_rows(job: RowsJob, words: Words) -> Items:
     """Read features or distances from a file, or images from a folder.
 
     If a file seems to hold distances and no option says whether it does, the person is asked;

@@ -5,16 +5,17 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew.cli._features import Standardize, features_for
+from clew.cli._features import features_for
 from clew.cli._inputs import ARRAYS, Items, kind_of
+from clew.cli._job import RowsJob
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
 from clew.cli._progress import Words, counted
 from clew.cli._rows import read_rows
@@ -23,7 +24,6 @@ from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import Session
-from clew.tables._delimited import Format
 from clew.tables._read import Columns, content_of, table_of
 
 __all__ = ["SimulationJob", "run", "table"]
@@ -46,11 +46,10 @@ class Point(NamedTuple):
     ari: float
 
 
-@dataclass(frozen=True, slots=True)
-class SimulationJob:
-    """The options; the help of the command describes them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationJob(RowsJob):
+    """Options of ``clew simulate``."""
 
-    items: Path
     truth: str
     error: float
     dont_know: float
@@ -60,35 +59,6 @@ class SimulationJob:
     repeats: int
     output: Path | None
     plot: Path | None
-    distances: bool | None
-    ids: Path | None
-    id_column: str | None
-    columns: list[str] | None
-    drop: list[str] | None
-    sep: str | None
-    decimal: str | None
-    header: bool | None
-    encoding: str | None
-    standardize: str
-    seed: int
-    jobs: int
-    quiet: bool
-    verbose: bool
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """Make a job of the options by name."""
-        return cls(**{field.name: options[field.name] for field in fields(cls)})
-
-    @property
-    def answers_alone(self) -> bool:
-        """Always false: a simulation needs a file of rows."""
-        return False
-
-    @property
-    def format(self) -> Format:
-        """How a delimited table is read."""
-        return Format(self.sep, self.decimal, self.header, self.encoding)
 
     @property
     def is_column(self) -> bool:
@@ -103,11 +73,6 @@ class SimulationJob:
         kept = None if self.columns is None else [c for c in self.columns if c != self.truth]
         dropped = () if kept is not None else tuple({*(self.drop or ()), self.truth})
         return Columns(self.id_column, kept, dropped)
-
-    @property
-    def standardizes(self) -> Standardize:
-        """Whether features are standardized, as estimators take it."""
-        return "auto" if self.standardize == "auto" else self.standardize == "yes"
 
 
 def run(job: SimulationJob) -> dict[str, Any]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from clew.cli._features import Standardize, features_for
+from clew.cli._features import features_for
 from clew.cli._inputs import Items
+from clew.cli._job import RowsJob
 from clew.cli._outputs import check_writable, csv_text, print_or_keep, write_or_keep
 from clew.cli._progress import Words, counted
 from clew.cli._rows import read_rows
 from clew.cli._subclusters_report import subclusters_page
 from clew.cluster import Subclustering
 from clew.exceptions import ClewWarning, DistancesAsFeaturesWarning, InvalidParameterError
-from clew.tables._delimited import Format
-from clew.tables._read import Columns
 
 __all__ = ["SubclusterJob", "run"]
 
@@ -27,11 +26,10 @@ HEADER = ("cluster", "position", "id", "confidence")
 CHANNELS = (1, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class SubclusterJob:
-    """The options; the help of the command describes them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubclusterJob(RowsJob):
+    """Options of ``clew subclusters``."""
 
-    items: Path
     n_clusters: int
     size: int
     output: Path | None
@@ -39,45 +37,6 @@ class SubclusterJob:
     images: tuple[int, int] | None
     candidates: int | None
     overlap: str
-    distances: bool | None
-    ids: Path | None
-    id_column: str | None
-    columns: list[str] | None
-    drop: list[str] | None
-    sep: str | None
-    decimal: str | None
-    header: bool | None
-    encoding: str | None
-    standardize: str
-    seed: int
-    jobs: int
-    quiet: bool
-    verbose: bool
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """Make a job of the options by name."""
-        return cls(**{field.name: options[field.name] for field in fields(cls)})
-
-    @property
-    def answers_alone(self) -> bool:
-        """Always false: subclusters need a file of rows."""
-        return False
-
-    @property
-    def format(self) -> Format:
-        """How a delimited table is read."""
-        return Format(self.sep, self.decimal, self.header, self.encoding)
-
-    @property
-    def columns_wanted(self) -> Columns:
-        """Which columns of a table are used."""
-        return Columns(self.id_column, self.columns, self.drop or ())
-
-    @property
-    def standardizes(self) -> Standardize:
-        """Whether features are standardized, as estimators take it."""
-        return "auto" if self.standardize == "auto" else self.standardize == "yes"
 
 
 def run(job: SubclusterJob) -> dict[str, Any]:
