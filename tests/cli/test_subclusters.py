@@ -93,7 +93,7 @@ def test_report_of_a_table_shows_columns(call, here):
         (("X.npy", "-k", 3, "--images", "2x2"), 2, "no effect without --report"),
         (("D.npy", "-k", 3), 1, "add --distances"),
         (("D.npy", "-k", 3, "--distances", "--standardize", "yes"), 2, "has no effect"),
-        (("X.npy", "-k", 3, "-o", "X.npy"), 2, "name different files"),
+        (("X.npy", "-k", 3, "-o", "X.npy"), 2, "also the file of the rows"),
         (("X.npy", "-k", 3, "--candidates", 2), 1, "at least n_clusters"),
     ],
 )

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["INPUT", "NAMES", "OUTPUT", "distance_options", "jobs_option", "table_options"]
+__all__ = [
+    "INPUT",
+    "NAMES",
+    "OUTPUT",
+    "check_different_files",
+    "distance_options",
+    "jobs_option",
+    "message_options",
+    "quiet_option",
+    "seed_option",
+    "standardize_option",
+    "table_options",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -132,3 +144,61 @@ jobs_option = click.option(
     callback=_number_of_threads,
     help="Threads; -1 is one per core.",
 )
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print no messages but errors.")
+_verbose_option = click.option("-v", "--verbose", is_flag=True, help="Print each step.")
+
+
+def message_options(command: F) -> F:
+    """Add --quiet and --verbose."""
+    return quiet_option(_verbose_option(command))
+
+
+def seed_option(results: str) -> Callable[[F], F]:
+    """Return the option for the seed, on which `results` depend."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help=f"The same seed gives the same {results}.",
+    )
+
+
+def standardize_option(exception: str = "") -> Callable[[F], F]:
+    """Return the option for standardizing features; `exception` ends its help."""
+    return click.option(
+        "--standardize",
+        type=click.Choice(["auto", "yes", "no"]),
+        default="auto",
+        show_default=True,
+        help="Whether to bring features to mean 0 and variance 1. auto does so where the largest "
+        "standard deviation is more than five times the median, and in tables of mixed columns"
+        f"{exception}.",
+    )
+
+
+def check_different_files(
+    options: Mapping[str, Any], contents: Mapping[str, str], outputs: Iterable[str]
+) -> None:
+    """Refuse to overwrite an input, and one output with another.
+
+    Parameters
+    ----------
+    options : mapping
+        The options; files are paths or None.
+    contents : mapping of str to str
+        What the file of each option holds; inputs come before outputs.
+    outputs : iterable of str
+        The options whose files are written.
+    """
+    seen: dict[Path, str] = {}
+    for name, content in contents.items():
+        path = options[name]
+        if path is None or str(path) == "-":
+            continue
+        other = seen.setdefault(path.resolve(), content)
+        if other != content and name in outputs:
+            raise click.UsageError(
+                f"{path} is also the file of {other}; name another file for {content}"
+            )

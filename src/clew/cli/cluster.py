@@ -9,7 +9,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from clew.cli._options import INPUT, OUTPUT, distance_options, jobs_option, table_options
+from clew.cli._options import (
+    INPUT,
+    OUTPUT,
+    check_different_files,
+    distance_options,
+    jobs_option,
+    message_options,
+    seed_option,
+    standardize_option,
+    table_options,
+)
 
 __all__ = ["cluster"]
 
@@ -112,15 +122,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 )
 @distance_options
 @table_options
-@click.option(
-    "--standardize",
-    type=click.Choice(["auto", "yes", "no"]),
-    default="auto",
-    show_default=True,
-    help="Whether to bring features to mean 0 and variance 1, for every method. auto does so where "
-    "the largest standard deviation is more than five times the median, and in tables of mixed "
-    "columns.",
-)
+@standardize_option()
 @click.option(
     "--mode",
     type=click.Choice(["soft", "hard"]),
@@ -143,13 +145,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     show_default=True,
     help="coprf, clustrf: size of the forest.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="The same seed gives the same groups.",
-)
+@seed_option("groups")
 @jobs_option
 @click.option(
     "--json",
@@ -157,8 +153,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     is_flag=True,
     help="Print a summary as JSON; the groups go to clusters.csv unless -o names a file.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
+@message_options
 @click.pass_context
 def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Group the rows of a file, or the images of a folder.
@@ -214,7 +209,7 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         options["output"] = Path("clusters.csv")
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
-    _check_different_files(options)
+    _check_files(options)
 
 
 def _check_rows(options: dict[str, Any]) -> None:
@@ -247,19 +242,9 @@ def _check_distances(ctx: click.Context, method: str) -> None:
         raise click.UsageError("--standardize has no effect with --distances; leave it out")
 
 
-def _check_different_files(options: dict[str, Any]) -> None:
-    """Refuse to overwrite an input, and one output with another."""
+def _check_files(options: dict[str, Any]) -> None:
+    """Name the file of doubtful answers, and refuse outputs that would overwrite another file."""
     output = options["output"]
     if options["constraints"] and output and options["doubtful"] is None:
         options["doubtful"] = output.with_name(f"{output.stem}.doubtful.csv")
-    seen: dict[Path, str] = {}
-    for name in ("items", "ids", "constraints", *OUTPUTS):
-        path = options[name]
-        if path is None or str(path) == "-":
-            continue
-        if path.resolve() in seen and name in OUTPUTS:
-            raise click.UsageError(
-                f"{path} is also the file of {WHAT[seen[path.resolve()]]}; name another file for "
-                f"{WHAT[name]}"
-            )
-        seen.setdefault(path.resolve(), name)
+    check_different_files(options, WHAT, OUTPUTS)

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from clew.cli._options import OUTPUT, jobs_option, quiet_option
+
 __all__ = ["demo"]
 
 #: The number of pairs of 1,797 images.
@@ -18,7 +20,7 @@ MAX_ANSWERS = 1797 * 1796 // 2
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OUTPUT,
     default=Path("clew-demo"),
     show_default=True,
     metavar="FOLDER",
@@ -45,12 +47,10 @@ MAX_ANSWERS = 1797 * 1796 // 2
     show_default=True,
     help="Probability that an answer is wrong.",
 )
-@click.option(
-    "-j", "--jobs", type=int, default=-1, show_default=True, help="Threads; -1 is one per core."
-)
+@jobs_option
 @click.option("--open/--no-open", "opens", default=False, help="Open the report in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
     """Group 1,797 images of digits with the help of answers.
 
@@ -62,11 +62,6 @@ def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
     clew demo
     clew demo --json
     """  # noqa: D301 - click's mark for lines to keep
-    if options["jobs"] == 0:
-        raise click.BadParameter(
-            "0 threads are not possible; use 1 or more, or -1 for one per core",
-            param_hint="--jobs",
-        )
     from clew.cli._demo_run import Setting, run
 
     folder = options.pop("output")

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
-from clew.cli._options import INPUT, OUTPUT, distance_options, jobs_option, table_options
+from clew.cli._options import (
+    INPUT,
+    OUTPUT,
+    check_different_files,
+    distance_options,
+    jobs_option,
+    message_options,
+    seed_option,
+    standardize_option,
+    table_options,
+)
 
 __all__ = ["simulate"]
 
@@ -30,6 +39,14 @@ STRATEGIES = (
 NEED_NUMBER = ("explore_consolidate", "min_max", "active_spectral", "expected_change")
 WITHOUT_NUMBER = ("cobra", "cobras")
 PLOTS = (".png", ".svg", ".pdf")
+OUTPUTS = ("output", "plot")
+#: What the files hold.
+WHAT = {
+    "items": "the rows",
+    "ids": "the ids (--ids)",
+    "output": "the curve (-o)",
+    "plot": "the picture (--plot)",
+}
 
 
 @click.command()
@@ -97,25 +114,11 @@ PLOTS = (".png", ".svg", ".pdf")
 )
 @distance_options
 @table_options
-@click.option(
-    "--standardize",
-    type=click.Choice(["auto", "yes", "no"]),
-    default="auto",
-    show_default=True,
-    help="Whether to bring features to mean 0 and variance 1. auto does so where the largest "
-    "standard deviation is more than five times the median, and in tables of mixed columns.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="The same seed gives the same curve.",
-)
+@standardize_option()
+@seed_option("curve")
 @jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print the curve and a summary as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but results and errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
+@message_options
 def simulate(as_json: bool, **options: Any) -> None:
     """Estimate how many questions people would have to answer.
 
@@ -146,15 +149,10 @@ def _check(options: dict[str, Any]) -> None:
             raise click.UsageError(f"--strategy {name} needs --n-clusters")
         if name in WITHOUT_NUMBER and options["n_clusters"] is not None:
             raise click.UsageError(f"--strategy {name} takes no --n-clusters; leave it out")
-    plot, output = options["plot"], options["output"]
-    for name, path in (("plot", plot), ("output", output)):
-        if path is not None and str(path) == "-":
+    for name in OUTPUTS:
+        if str(options[name]) == "-":
             raise click.UsageError(f"--{name} needs the name of a file")
-        if path is not None and path.resolve() == options["items"].resolve():
-            raise click.UsageError(
-                f"{path} is also the file of the rows; name another for --{name}"
-            )
+    plot = options["plot"]
     if plot is not None and plot.suffix.lower() not in PLOTS:
         raise click.UsageError(f"--plot {plot}: the name must end in {', '.join(PLOTS)}")
-    if plot is not None and output is not None and plot.resolve() == Path(output).resolve():
-        raise click.UsageError(f"{plot} cannot be both the curve (-o) and its picture (--plot)")
+    check_different_files(options, WHAT, OUTPUTS)

@@ -9,9 +9,26 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from clew.cli._options import OUTPUT, distance_options, jobs_option, table_options
+from clew.cli._options import (
+    OUTPUT,
+    check_different_files,
+    distance_options,
+    jobs_option,
+    message_options,
+    seed_option,
+    standardize_option,
+    table_options,
+)
 
 __all__ = ["subclusters"]
+
+#: What the files hold.
+WHAT = {
+    "items": "the rows",
+    "ids": "the ids (--ids)",
+    "output": "the subclusters (-o)",
+    "report": "the report (--report)",
+}
 
 
 class Shape(click.ParamType[tuple[int, int]]):
@@ -85,22 +102,8 @@ class Shape(click.ParamType[tuple[int, int]]):
 )
 @distance_options
 @table_options
-@click.option(
-    "--standardize",
-    type=click.Choice(["auto", "yes", "no"]),
-    default="auto",
-    show_default=True,
-    help="Whether to bring features to mean 0 and variance 1. auto does so where the largest "
-    "standard deviation is more than five times the median, and in tables of mixed columns; not "
-    "with --images.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="The same seed gives the same subclusters.",
-)
+@standardize_option("; not with --images")
+@seed_option("subclusters")
 @jobs_option
 @click.option(
     "--json",
@@ -108,8 +111,7 @@ class Shape(click.ParamType[tuple[int, int]]):
     is_flag=True,
     help="Print a summary as JSON; the subclusters go to subclusters.csv unless -o names a file.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
+@message_options
 @click.pass_context
 def subclusters(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Find a few pure examples of each of many groups.
@@ -149,13 +151,4 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         ctx.get_parameter_source("standardize") is ParameterSource.COMMANDLINE
     ):
         raise click.UsageError("--standardize has no effect with --distances; leave it out")
-    seen: dict[Path, str] = {}
-    for name in ("items", "ids", "output", "report"):
-        path = options[name]
-        if path is None or str(path) == "-":
-            continue
-        if path.resolve() in seen and name in ("output", "report"):
-            raise click.UsageError(
-                f"{path} is both --{name} and {seen[path.resolve()]}; name different files"
-            )
-        seen[path.resolve()] = "the rows" if name == "items" else f"--{name}"
+    check_different_files(options, WHAT, ("output", "report"))

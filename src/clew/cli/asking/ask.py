@@ -8,11 +8,21 @@ from typing import Any
 
 import click
 
-from clew.cli._options import OUTPUT, distance_options, jobs_option, table_options
+from clew.cli._options import (
+    OUTPUT,
+    check_different_files,
+    distance_options,
+    jobs_option,
+    message_options,
+    seed_option,
+    table_options,
+)
 
 __all__ = ["ask"]
 
 KINDS = ("pair", "odd", "triplet")
+#: What the files hold.
+WHAT = {"items": "the items", "ids": "the ids (--ids)", "answers": "the answers (--answers)"}
 IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
 
 
@@ -96,9 +106,7 @@ def _login_name() -> str:
 )
 @distance_options
 @table_options
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."
-)
+@seed_option("questions")
 @jobs_option
 @click.option(
     "--json",
@@ -106,8 +114,7 @@ def _login_name() -> str:
     is_flag=True,
     help="For programs: print each question as a line of JSON, and read each answer from a line.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print no messages but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print each step.")
+@message_options
 @click.pass_context
 def ask(ctx: click.Context, /, **options: Any) -> None:
     """Ask which items are the same, one question after the other.
@@ -128,8 +135,7 @@ def ask(ctx: click.Context, /, **options: Any) -> None:
     """  # noqa: D301 - click's mark for lines to keep
     if str(options["items"]) == "-":
         raise click.UsageError("the standard input is for the answers; name a file of items")
-    if options["answers"].resolve() == options["items"].resolve():
-        raise click.UsageError(f"{options['answers']} is also the file of the items")
+    check_different_files(options, WHAT, ("answers",))
     from clew.cli.asking._job import AskJob
     from clew.cli.asking._run import run
 
