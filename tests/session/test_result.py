@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +103,26 @@ def test_doubts_without_probabilities_come_from_the_groups() -> None:
     session.tell(question, "same", annotator="eve")
     doubtful = {doubt.answer.question.ids for doubt in session.result().doubtful_}
     assert doubtful <= {("item 00", "item 23")}
+
+
+@pytest.mark.parametrize("known", [{"X": X}, {"items": IDS}])
+def test_other_strategies_sample_many_items_too(
+    monkeypatch: pytest.MonkeyPatch, known: dict[str, Any]
+) -> None:
+    sessions = []
+    for most in (3000, 16):
+        monkeypatch.setattr("clew.session._evidence.MOST_ROWS", most)
+        session = Session(
+            **known, strategy="random", n_clusters=3, check_every=None, random_state=0
+        )
+        sessions.append(session.run(SimulatedOracle(Y, random_state=0), 30).result())
+    of_all, sampled = sessions
+    np.testing.assert_array_equal(sampled.labels_, of_all.labels_)
+    stored = sampled.affinity_.tocoo()
+    assert 24 < stored.nnz < of_all.affinity_.nnz
+    np.testing.assert_allclose(stored.data, of_all.affinity_.toarray()[stored.coords], rtol=1e-6)
+    if "X" in known:
+        np.testing.assert_array_equal(sampled.confidence_, of_all.confidence_)
 
 
 def test_many_items_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
+from clew.graphs import NeighborSearch
 from clew.questions import Guided, Strategy
 from clew.session._items import Items
 
-__all__ = ["Evidence", "evidence_of", "near_pairs", "p_between"]
+__all__ = ["Evidence", "evidence_of", "near_pairs", "p_between", "probabilities_of"]
 
 Singles = NDArray[np.float32]
 
@@ -42,9 +44,11 @@ class Evidence(NamedTuple):
     """Whether the strategy estimates them from the answers."""
     rows: NDArray[np.int64]
     """Numbers of the n rows, ascending: all rows, or a random sample."""
+    near: csr_array | None = None
+    """See `near_pairs`; of all rows."""
 
 
-def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | None) -> Evidence:
+def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: csr_array | None) -> Evidence:
     """Read the probabilities of a strategy, or derive them from its groups.
 
     Parameters
@@ -53,32 +57,78 @@ def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: Singles | N
         Has been started.
     labels : ndarray of shape (n,), int64
         Its groups.
-    near : ndarray of shape (n, n), float32, or None
-        See `near_pairs`.
+    near : csr_array or None
+        What `near_pairs` returns; not needed with `Guided`.
 
     Returns
     -------
     Evidence
-        Of all rows, or of a sample of 3,000. For strategies other than `Guided`, of all rows: 1 or
-        0 where answers imply that two rows are the same or different; else 0.8 within groups; else
-        0.25 for nearest rows and 0 for all others.
+        Of all rows, or of a sample of 3,000. For strategies other than `Guided`: 1 or 0 where
+        answers imply that two rows are the same or different; else 0.8 within groups; else 0.25 for
+        nearest rows and 0 for all others, or a small number for all if no features are known.
     """
     n = len(labels)
     rows = np.arange(n)
+    if n > MOST_ROWS:
+        drawn = np.random.RandomState(SAMPLE_SEED).choice(n, MOST_ROWS, replace=False)
+        rows = np.sort(drawn).astype(np.int64)
     if isinstance(strategy, Guided):
-        if n > MOST_ROWS:
-            drawn = np.random.RandomState(SAMPLE_SEED).choice(n, MOST_ROWS, replace=False)
-            rows = np.sort(drawn).astype(np.int64)
         P, A = (_of_guided(strategy, rows, for_questions=which) for which in (False, True))
-        return Evidence(P, A, is_estimated=True, rows=rows)
-    within = labels[:, None] == labels[None, :]
-    found = np.where(within, np.float32(P_WITHIN), 0 if near is None else near)
-    found = found.astype(np.float32, copy=False)
-    component = strategy.known.closure.component
-    together = component[:, None] == component[None, :]
-    found[strategy.known.apart()[np.ix_(component, component)]] = 0
-    found[together] = 1
-    return Evidence(found, found, is_estimated=False, rows=rows)
+        return Evidence(P, A, is_estimated=True, rows=rows, near=None)
+    found = _of_groups(strategy, labels, near, rows)
+    return Evidence(found, found, is_estimated=False, rows=rows, near=near)
+
+
+def probabilities_of(
+    strategy: Strategy,
+    labels: NDArray[np.int64],
+    near: csr_array | None,
+    pairs: NDArray[np.int64],
+) -> Singles:
+    """Return entries of `Evidence.labels` for some pairs of rows, (n_pairs, 2)."""
+    if isinstance(strategy, Guided):
+        return strategy.probabilities(pairs)
+    i, j = pairs.T
+    others = _p_between_groups(len(labels), near)
+    between = others if isinstance(others, np.float32) else np.asarray(others[i, j]).ravel()
+    found = np.where(labels[i] == labels[j], np.float32(P_WITHIN), between)
+    found[strategy.known.closure.is_different(i, j)] = 0
+    found[strategy.known.closure.is_same(i, j)] = 1
+    return np.asarray(found, np.float32)
+
+
+def _of_groups(
+    strategy: Strategy,
+    labels: NDArray[np.int64],
+    near: csr_array | None,
+    rows: NDArray[np.int64],
+) -> Singles:
+    """Derive probabilities of the pairs of some rows from the groups and from answers."""
+    others = _p_between_groups(len(labels), near)
+    between = others if isinstance(others, np.float32) else others[rows][:, rows].toarray()
+    own = labels[rows]
+    found = np.where(own[:, None] == own[None, :], np.float32(P_WITHIN), between)
+    closure = strategy.known.closure
+    components, component = np.unique(closure.component[rows], return_inverse=True)
+    place = np.full(closure.n_components, -1)
+    place[components] = np.arange(len(components))
+    links = place[closure.cannot_link_components]
+    i, j = links[(links >= 0).all(axis=1)].T
+    apart = np.zeros((len(components), len(components)), np.bool_)
+    apart[i, j] = apart[j, i] = True
+    found[apart[np.ix_(component, component)]] = 0
+    found[component[:, None] == component[None, :]] = 1
+    return np.asarray(found, np.float32)
+
+
+def _p_between_groups(n: int, near: csr_array | None) -> csr_array | np.float32:
+    """Return the probability that rows of different groups are the same, if answers leave it open.
+
+    A sparse symmetric matrix, or one number for all pairs.
+    """
+    if near is None:
+        return np.float32(P_NEAR * min(1.0, N_NEAR / n))
+    return csr_array(near.maximum(near.T) * np.float32(P_NEAR))
 
 
 def _of_guided(strategy: Guided, rows: NDArray[np.int64], *, for_questions: bool) -> Singles:
@@ -112,27 +162,24 @@ def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Single
     return np.asarray(found, np.float32)
 
 
-def near_pairs(items: Items) -> Singles:
-    """Return 0.25 for each row and its ten nearest rows, 0 for other pairs; (n, n), symmetric.
+def near_pairs(items: Items) -> csr_array | None:
+    """Return the graph of each row and its ten nearest rows.
 
     Parameters
     ----------
     items : Items
-        Features or distances. If neither is known, all pairs have the same probability.
+        Features or distances.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float32, or None
+        1 for each of the nearest rows of a row, in general not symmetric; None if neither features
+        nor distances are known.
     """
-    n = len(items.X)
     if not items.is_known:
-        return np.full((n, n), P_NEAR * min(1.0, N_NEAR / n), np.float32)
-    found = np.zeros((n, n), np.float32)
-    for start in range(0, n, 1024):
-        block = slice(start, start + 1024)
-        apart = items.X[block] if items.is_distances else _squares(items.X[block], items.X)
-        nearest = np.argpartition(apart, min(N_NEAR, n - 1), axis=1)[:, : N_NEAR + 1]
-        found[np.arange(n)[block, None], nearest] = P_NEAR
-    found = np.maximum(found, found.T)
-    np.fill_diagonal(found, 1)
-    return found
-
-
-def _squares(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray((others**2).sum(axis=1) - 2 * rows @ others.T)
+        return None
+    n = len(items.X)
+    search = NeighborSearch(items.X, is_distance=items.is_distances)
+    _, nearest = search.nearest_others(min(N_NEAR, n - 1))
+    starts = np.arange(n + 1) * nearest.shape[1]
+    return csr_array((np.ones(nearest.size, np.float32), nearest.ravel(), starts), shape=(n, n))

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from clew.cluster import purest_examples
 from clew.questions import Guided, Strategy
 from clew.session._doubts import Doubt, doubtful_answers
-from clew.session._evidence import Evidence
+from clew.session._evidence import Evidence, probabilities_of
 from clew.session._items import Items
 from clew.session._loop import Loop
 from clew.session._quality import Quality, expected_pairs, quality_of
@@ -32,9 +32,6 @@ LEAST_AFFINITY = 0.05
 ERROR_RATE = 0.05
 #: With more than 3,000 items, the number of items of its group that each item is compared with.
 N_COMPARED = 10
-#: Number of nearest items of which the confidence is a share, for strategies without
-#: probabilities.
-N_NEIGHBORS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +47,10 @@ class SessionResult:
     confidence_ : ndarray of shape (n_items,)
         How sure the group of each item is, in [0, 1]: the mean probability that it is the same as
         another item of its group; for an item that is alone, 1 minus the largest probability that
-        it is the same as any other item. With strategies other than `Guided`, the share of its ten
-        nearest items that are in its group.
+        it is the same as any other item. With more than 3,000 items, means are over ten random
+        items of the group, and an item that is alone is compared only with items that were in a
+        question with it; if there are none, its confidence is 1. With strategies other than
+        `Guided`, the share of its ten nearest items that are in its group.
     exemplars_ : mapping of int to tuple of hashable
         Ids of up to three typical items of each group, the most typical first.
     affinity_ : csr_array of shape (n_items, n_items)
@@ -97,8 +96,8 @@ def result_of(loop: Loop) -> SessionResult:
     labels = strategy.labels()
     evidence = loop.evidence(labels)
     is_sampled = len(evidence.rows) < len(labels)
-    few = _some_pairs(strategy, labels) if is_sampled else None
-    confidence = _confidence(items, evidence, labels) if few is None else few.confidence
+    few = _some_pairs(strategy, labels, evidence.near) if is_sampled else None
+    confidence = _confidence(evidence, labels, few)
     expected = expected_pairs(evidence, labels)
     error = strategy.error_rate() if isinstance(strategy, Guided) else ERROR_RATE
     quality = quality_of(loop.answered_checks(), evidence, expected, error)
@@ -119,26 +118,19 @@ def result_of(loop: Loop) -> SessionResult:
     )
 
 
-def _confidence(items: Items, evidence: Evidence, labels: NDArray[np.int64]) -> Floats:
+def _confidence(evidence: Evidence, labels: NDArray[np.int64], few: _Pairs | None) -> Floats:
+    if evidence.near is not None:
+        nearest = evidence.near.indices.reshape(len(labels), -1)
+        return np.asarray((labels[nearest] == labels[:, None]).mean(axis=1))
+    if few is not None:
+        return few.confidence
     within = labels[:, None] == labels[None, :]
-    if not evidence.is_estimated and items.is_known:
-        return _share_of_nearest(items, within)
     same = np.asarray(evidence.labels, np.float64).copy()
     np.fill_diagonal(same, 0)
     n_others = within.sum(axis=1) - 1
     mean = np.where(within, same, 0).sum(axis=1) / np.maximum(n_others, 1)
     alone = 1 - same.max(axis=1)
     return np.asarray(np.clip(np.where(n_others > 0, mean, alone), 0, 1))
-
-
-def _share_of_nearest(items: Items, within: NDArray[np.bool_]) -> Floats:
-    X = items.X
-    squares = (X**2).sum(axis=1)
-    apart = X.copy() if items.is_distances else squares[:, None] + squares - 2 * X @ X.T
-    np.fill_diagonal(apart, np.inf)
-    n_near = min(N_NEIGHBORS, len(X) - 1)
-    nearest = np.argpartition(apart, n_near - 1, axis=1)[:, :n_near]
-    return np.asarray(np.take_along_axis(within, nearest, axis=1).mean(axis=1))
 
 
 def _exemplars(
@@ -178,9 +170,8 @@ class _Pairs(NamedTuple):
     affinity: csr_array
 
 
-def _some_pairs(strategy: Strategy, labels: NDArray[np.int64]) -> _Pairs:
+def _some_pairs(strategy: Strategy, labels: NDArray[np.int64], near: csr_array | None) -> _Pairs:
     """Estimate from pairs of each row with random rows of its group, and from answered pairs."""
-    assert isinstance(strategy, Guided)
     n = len(labels)
     order = np.argsort(labels, kind="stable")
     start = np.searchsorted(labels[order], labels)
@@ -192,13 +183,15 @@ def _some_pairs(strategy: Strategy, labels: NDArray[np.int64]) -> _Pairs:
     asked = np.array([pair for of in rows for pair in combinations(of, 2)], np.int64).reshape(-1, 2)
     pairs = np.concatenate([np.column_stack([i, others.ravel()]), asked])
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
-    same = strategy.probabilities(pairs).astype(np.float64)
+    same = probabilities_of(strategy, labels, near, pairs).astype(np.float64)
     first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
     both = np.concatenate([same, same])
     within = labels[first] == labels[second]
     total = np.bincount(first[within], both[within], minlength=n)
     count = np.bincount(first[within], minlength=n)
-    confidence = np.divide(total, count, out=np.ones(n), where=count > 0)
+    alone = np.ones(n)
+    np.minimum.at(alone, first, 1 - both)
+    confidence = np.divide(total, count, out=alone, where=count > 0)
     every = np.arange(n)
     entries = np.concatenate([both, np.ones(n)]), (
         np.concatenate([first, every]), np.concatenate([second, every])
