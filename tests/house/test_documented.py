@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sklearn.datasets
 from sklearn.base import BaseEstimator
 
 from clew import datasets
@@ -200,22 +201,27 @@ def _blocks(path: Path) -> list[str]:
 @pytest.fixture
 def fewer_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the digits to 500, enough for every page; `make docs` and `make demo` use all 1,797."""
-
-    load = datasets.load
+    load, load_digits = datasets.load, sklearn.datasets.load_digits
 
     def fewer(name: str) -> datasets.Dataset:
         found = load(name)
         assert found.X is not None
         return replace(found, X=found.X[:500], y=found.y[:500])
 
+    def fewer_of_sklearn(*, return_X_y: bool = False) -> object:
+        digits = load_digits(return_X_y=return_X_y)
+        return tuple(part[:500] for part in digits) if return_X_y else digits
+
     monkeypatch.setattr(datasets, "load", fewer)
+    monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_of_sklearn)
 
 
 def _run(path: Path) -> dict[str, object]:
-    """Run a page's Python from top to bottom, with a forest small enough for a test."""
+    """Run a page's Python from top to bottom, with forests and blobs small enough for a test."""
     names: dict[str, object] = {}
     for block in _blocks(path):
         small = re.sub(r"n_trees=\d+", "n_trees=40", block)
+        small = re.sub(r"make_blobs\(\d{4,}", "make_blobs(300", small)
         exec(compile(small, str(path), "exec"), names)
     return names
 

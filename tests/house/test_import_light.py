@@ -23,51 +23,77 @@ HEAVY = (
     "PIL",
     "skimage",
 )
-MODULES = ("clew", "clew.cluster", "clew.datasets, clew.metrics, clew.oracles")
-
-
-def _python(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_import_loads_no_extra(module: str) -> None:
-    # scikit-learn loads pandas by itself where it is installed.
-    before = "sys, json" if module == "clew" else "sys, json, sklearn.utils"
-    code = (
-        f"import {before}; names = set({HEAVY!r}) - set(sys.modules);"
-        f"import {module}; print(json.dumps(sorted(names & set(sys.modules))))"
-    )
-    assert json.loads(_python(code)) == []
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_import_needs_no_extra(module: str) -> None:
-    # None in sys.modules stands for a package that is not installed.
-    code = f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r})); import {module}"
-    assert _python(f"{code}; print('imported')") == "imported\n"
-
-
 SUBPACKAGES = (
     "cluster", "datasets", "items", "metrics", "oracles", "questions", "session", "similarity",
     "store", "tables", "trust",
 )  # fmt: skip
+#: One process for all subpackages: scikit-learn alone takes more than a second to import.
+FIRST_USES = """
+import json, sys
+import sklearn.utils  # loads pandas by itself where it is installed
+
+names = set(json.loads(sys.argv[1])) - set(sys.modules)
+found = {}
+for name, public in json.loads(sys.argv[2]):
+    # Each subpackage is the first to be used of a clew that was just imported.
+    for module in [module for module in sys.modules if module.partition(".")[0] == "clew"]:
+        del sys.modules[module]
+    import clew
+    before = f"clew.{name}" in sys.modules
+    listed = name in dir(clew)
+    used = getattr(getattr(clew, name), public).__name__
+    found[name] = [before, listed, used, sorted(names & set(sys.modules))]
+print(json.dumps(found))
+"""
 
 
-def test_import_clew_loads_no_subpackage() -> None:
-    loaded = json.loads(_python("import sys, json, clew; print(json.dumps(sorted(sys.modules)))"))
+def _python(code: str, *arguments: object) -> object:
+    """Run code in a process of its own, and return the JSON that it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(json.dumps, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_import_clew_loads_no_extra_and_no_subpackage() -> None:
+    loaded = _python("import sys, json, clew; print(json.dumps(sorted(sys.modules)))")
+    assert isinstance(loaded, list)
+    assert set(HEAVY).isdisjoint(loaded)
     assert {f"clew.{name}" for name in SUBPACKAGES}.isdisjoint(loaded)
 
 
+def test_import_needs_no_extra() -> None:
+    # None in sys.modules stands for a package that is not installed.
+    code = f"import sys; sys.modules.update(dict.fromkeys({HEAVY!r}));"
+    modules = "clew, clew.cluster, clew.datasets, clew.metrics, clew.oracles"
+    assert _python(f"{code} import {modules}; print('true')") is True
+
+
+@pytest.fixture(scope="module")
+def first_uses() -> dict[str, tuple[bool, bool, str, list[str]]]:
+    """What happens where each subpackage is the first that is used, all in one process."""
+    public = [(name, importlib.import_module(f"clew.{name}").__all__[0]) for name in SUBPACKAGES]
+    found = _python(FIRST_USES, HEAVY, public)
+    assert isinstance(found, dict)
+    return found
+
+
 @pytest.mark.parametrize("name", SUBPACKAGES)
-def test_subpackage_is_imported_when_it_is_first_used(name: str) -> None:
-    public = importlib.import_module(f"clew.{name}").__all__[0]
-    code = f"import clew; print('{name}' in dir(clew)); print(clew.{name}.{public}.__name__)"
-    assert _python(code).splitlines() == ["True", public]
+def test_subpackage_is_imported_when_it_is_first_used(first_uses, name: str) -> None:
+    before, listed, used, _ = first_uses[name]
+    assert not before
+    assert listed
+    assert used == importlib.import_module(f"clew.{name}").__all__[0]
+
+
+@pytest.mark.parametrize("name", SUBPACKAGES)
+def test_subpackage_loads_no_extra(first_uses, name: str) -> None:
+    assert first_uses[name][-1] == []
 
 
 def test_name_that_does_not_exist_is_an_attribute_error() -> None:

@@ -7,6 +7,7 @@ begins with an underscore; its family is the folder that it stands in.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -229,6 +230,7 @@ def test_downward_import_is_let_through(module: str, source: str) -> None:
     assert broken_rules(source, module) == []
 
 
+@cache
 def real_imports(path: Path) -> set[str]:
     """The modules that a file imports, where a name is itself a module, that one."""
     package = module_name(path) if path.name == "__init__.py" else module_name(path.parent / "_")
@@ -278,6 +280,7 @@ def test_no_folder_imports_another_in_a_circle() -> None:
     assert not circle, " imports ".join(circle)
 
 
+@cache
 def foreign_helpers() -> dict[str, set[str]]:
     """Helpers that modules of other families import, each with these modules."""
     found: dict[str, set[str]] = {}

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ from clew import _limits
 SOURCE = Path(__file__).parents[2] / "src" / "clew"
 FILES = sorted(SOURCE.rglob("*.py"))
 TEXTS = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in FILES}
-TREES = {name: ast.parse(text) for name, text in TEXTS.items()}
 #: Limits that belong to one method alone, and say so there.
 LIMITS_OF_METHODS = {
     "ANNEALED_ROWS",
@@ -30,18 +30,29 @@ LIMITS_OF_METHODS = {
 HOOKS = {"_solve", "_learn", "_embed", "_with_pivots"}
 
 
-def defined(kind: type | tuple[type, ...]) -> Iterator[tuple[str, str]]:
-    """Every file with the name of a class or function that it defines."""
-    for file, tree in TREES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, kind):
-                yield file, node.name  # type: ignore[attr-defined]
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(text) for name, text in TEXTS.items()}
+
+
+@cache
+def defined() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+    """Every class and function, with the file that defines it."""
+    return [
+        (file, node)
+        for file, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, (*FUNCTION, ast.ClassDef))
+    ]
 
 
 def constants() -> Iterator[tuple[str, str, object]]:
     """Every file with each constant that it sets, and its value where that is a literal."""
-    for file, tree in TREES.items():
-        for node in tree.body:  # type: ignore[attr-defined]
+    for file, tree in trees().items():
+        for node in tree.body:
             if isinstance(node, ast.AnnAssign) and node.value is not None:
                 pairs = [(node.target, node.value)]
             elif isinstance(node, ast.Assign):
@@ -59,9 +70,6 @@ def constants() -> Iterator[tuple[str, str, object]]:
 
 def files_with(pattern: str) -> set[str]:
     return {file for file, text in TEXTS.items() if re.search(pattern, text, re.MULTILINE)}
-
-
-FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +94,11 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
     ],
 )  # fmt: skip
 def test_it_is_defined_in_one_file(pattern: str, kind: tuple[type, ...], home: str) -> None:
-    homes = {file for file, name in defined(kind) if re.fullmatch(pattern, name)}
+    homes = {
+        file
+        for file, node in defined()
+        if isinstance(node, kind) and re.fullmatch(pattern, node.name)
+    }
     assert homes <= {home}
     assert homes or kind == FUNCTION
 
@@ -152,11 +164,11 @@ def test_sparse_eigenproblems_are_solved_in_one_file() -> None:
 
 
 def test_hooks_have_one_name_a_layer() -> None:
-    hooks = set()
-    for tree in TREES.values():
-        for node in ast.walk(tree):
-            if isinstance(node, FUNCTION) and "NotImplementedError" in ast.unparse(node.body[-1]):
-                hooks.add(node.name)
+    hooks = {
+        node.name
+        for _, node in defined()
+        if isinstance(node, FUNCTION) and "NotImplementedError" in ast.unparse(node.body[-1])
+    }
     assert hooks == HOOKS
 
 
