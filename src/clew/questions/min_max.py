@@ -1,4 +1,4 @@
-"""MinMax: ExploreConsolidate with the most uncertain row consolidated next."""
+"""MinMax: `ExploreConsolidate` that next compares the row farthest from all rows seen."""
 
 from __future__ import annotations
 
