@@ -73,7 +73,7 @@ numpydoc_validation_checks = {
     "PR01", "PR02", "PR04", "PR05", "PR07", "PR10",
     "RT01", "YD01", "SA04",
 }  # fmt: skip
-# A protocol has no parameters of its own, and the fields of a named tuple are described one by one.
+# A protocol has no parameters of its own, and the fields of a record are described one by one.
 numpydoc_validation_exclude = {
     r"\.Oracle\b",
     r"\.Support\b",
@@ -83,6 +83,8 @@ numpydoc_validation_exclude = {
     r"\.ColumnUse\.",
     r"\.Explanation\b",
     r"\.Smoother\b",
+    r"\.items\.(Images|LeftOut|Texts)$",
+    r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice)$",
     r"\._",
 }
 

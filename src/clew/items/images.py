@@ -38,12 +38,14 @@ class LeftOut(NamedTuple):
     id: str
     """Path relative to the folder."""
     reason: str
+    """Why it cannot be read."""
 
 
 class Images(NamedTuple):
     """The images of a folder."""
 
     folder: Path
+    """The folder, as it was given."""
     ids: list[str]
     """Path of each image relative to the folder, with "/", in ascending order."""
     X: NDArray[np.float64]
@@ -54,7 +56,18 @@ class Images(NamedTuple):
     """Number of files that are no images."""
 
     def path(self, row: int) -> Path:
-        """Return the path of an image."""
+        """Return the path of an image.
+
+        Parameters
+        ----------
+        row : int
+            Number of the image, from 0.
+
+        Returns
+        -------
+        Path
+            Of the file in `folder`.
+        """
         return self.folder / self.ids[row]
 
 

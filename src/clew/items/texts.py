@@ -26,6 +26,7 @@ class Texts(NamedTuple):
     ids: list[str]
     """The text itself; its beginning and a checksum if it is longer than 120 characters."""
     texts: list[str]
+    """The texts, without repeated ones."""
     X: csr_array
     """TF-IDF of words, rows of norm 1, (n_texts, n_words)."""
     n_repeated: int

@@ -26,6 +26,7 @@ class Doubt(NamedTuple):
     """An answer that is more likely wrong than right; print it to read it."""
 
     answer: Answer
+    """The answer."""
     p_wrong: float
     """Probability that it is wrong, given all answers and the data."""
     reason: str

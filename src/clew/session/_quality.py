@@ -38,8 +38,11 @@ class Estimate(NamedTuple):
     """An estimate with its 95 % interval."""
 
     value: float
+    """The estimate."""
     low: float
+    """Low end of the interval."""
     high: float
+    """High end of the interval."""
 
     def __str__(self) -> str:
         return f"{self.value:.2f} ({self.low:.2f}-{self.high:.2f})"

@@ -32,8 +32,11 @@ class Remaining(NamedTuple):
     """Number of questions until the groups agree with people: until a Jaccard index of 0.95."""
 
     median: int
+    """The estimate."""
     low: int
+    """Low end of its range."""
     high: int
+    """High end of its range."""
 
     def __str__(self) -> str:
         return f"about {self.median} more questions ({self.low}-{self.high})"
@@ -43,7 +46,9 @@ class Advice(NamedTuple):
     """Whether to stop asking."""
 
     is_enough: bool
+    """Whether to stop."""
     reason: str
+    """The estimates behind the advice, in words."""
 
     def __str__(self) -> str:
         return f"{'stop' if self.is_enough else 'go on'}: {self.reason}"
