@@ -37,6 +37,7 @@ from clew.cluster.guided._refinement.refinement import (
 )
 from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother, Smoother
 from clew.cluster.guided._result.result import result_of
+from clew.cluster.guided._rounds import DISCRIMINANTS, discriminant_smoothers, has_second_round
 from clew.cluster.guided._solution import answers_in_refinement, least_groups
 from clew.constraints import Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
@@ -86,7 +87,7 @@ Refine = Callable[[Ints, int, TiedRows, Smoother, float], Floats]
 class Ablation:
     """The steps that an ablation keeps."""
 
-    smoothers: tuple[str, ...] = ("neighbors", "ridge")
+    smoothers: tuple[str, ...] = ("neighbors", "ridge", DISCRIMINANTS)
     refine: Refine = refine
     has_constrained_members: bool = True
     weighs_annotators: bool = True
@@ -154,14 +155,23 @@ def solved(
         clusterings += members_of_answers(spaces, answers, k, seed)
     n_groups = least_groups(spaces, answers, k, have_features=True)
     first = consensus_of(of.scored(clusterings, weighted, n_groups), answers, k, seed)
-    chosen = {name: [smoothers[name]] * (len(answers.folds) + 1) for name in of.smoothers}
+    n_parts = len(answers.folds) + 1
+    chosen = {name: [smoothers[name]] * n_parts for name in of.smoothers if name in smoothers}
+    has_discriminants = DISCRIMINANTS in of.smoothers and has_second_round(views)
+    if has_discriminants:
+        chosen[DISCRIMINANTS] = discriminant_smoothers(views, first)
     more = answers_in_refinement(spaces, first, answers)
     # The library has no parameter for this step: the study replaces the function.
     with patch.object(steps, "refine", of.refine):
         all_smoothers = chosen | (more.smoothers if chosen else {})
         clusterings = steps.refinements(first, baseline, answers, all_smoothers, more.again)
         refined = of.scored(clusterings, weighted, n_groups)
-    last = consensus_of(refined, answers, k, seed)
+        last = consensus_of(refined, answers, k, seed)
+        if has_discriminants:
+            chosen[DISCRIMINANTS] = discriminant_smoothers(views, last)
+            again = steps.refined_again(last, answers, chosen | more.smoothers)
+            scored = of.scored(again, weighted, n_groups)
+            last = steps.with_pruned(consensus_of(scored, answers, k, seed), last)
     if of.is_guarded:
         last = steps.guarded(last, baseline)
     if spaces is not None:

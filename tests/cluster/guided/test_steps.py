@@ -20,6 +20,7 @@ from clew.cluster.guided._ensemble.weighted_consensus import (
 from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._members.members import UNCONSTRAINED, default_members
 from clew.cluster.guided._refinement.smoothers import NeighborSmoother, RidgeSmoother
+from clew.cluster.guided._rounds import DISCRIMINANTS, discriminant_smoothers
 from clew.cluster.guided._steps import (
     MAX_REFINED,
     UNCONSTRAINED_PRIOR,
@@ -45,6 +46,7 @@ def log_priors():
     first = consensus_of(Ensemble.of(clusterings, answers.folds), answers, 3, 0)
     graph = views.read("neighbors", 10)
     smoothers = {"neighbors": NeighborSmoother(graph), "ridge": RidgeSmoother(X)}
+    smoothers[DISCRIMINANTS] = discriminant_smoothers(views, first)
     baseline = unconstrained_consensus(unconstrained, answers, 3, 0)
     refined = refinements(first, baseline, answers, smoothers)
     return [{one.name: one.log_prior for one in part} for part in (clusterings, refined)]

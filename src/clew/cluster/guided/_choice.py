@@ -146,7 +146,9 @@ def choose_groups(
         chosen = number_of_groups(number, prepared, spaces, folds, seeds[0], step)
         given = (prepared, spaces, answers, chosen.n_clusters, seeds[1], step)
         fitted = fit_members(members_of(chosen.n_clusters), *given)
-        return FittedParts(chosen, fitted, spaces), finish(fitted, *given)
+        found = finish(fitted, *given)
+        fitted = fitted._replace(first_round=found.first_round)
+        return FittedParts(chosen, fitted, spaces), found
 
     if kept is not None:
         spaces = None if kept.spaces is None else kept.spaces.judged_by(folds)

@@ -21,13 +21,13 @@ from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensu
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import BEST_PRIOR, SHARES, STEADY, Member
 from clew.cluster.guided._refinement.smoothers import ShareSmoother, Smoother
+from clew.cluster.guided._rounds import FirstRound, Goal, all_rounds
 from clew.cluster.guided._steps import (
     MAX_REFINED,
     MAX_REFINED_BY_ANSWERS,
     as_fitted,
     guarded,
     member_clusterings,
-    refinements,
     unconstrained_clusterings,
     unconstrained_consensus,
     weighted_by_annotator,
@@ -56,6 +56,8 @@ class Solution(NamedTuple):
     """Share of groups in spaces of answers in the result."""
     best_space: Space = SPACES[0]
     """The space that predicts held-out answers best."""
+    first_round: FirstRound | None = None
+    """The first round of refinement if there are two."""
 
     @property
     def share_of_answers(self) -> float:
@@ -99,6 +101,8 @@ class FittedMembers(NamedTuple):
     """Consensus of these."""
     ensemble: Ensemble
     """All members, scored by the answers that they were fitted to."""
+    first_round: FirstRound | None = None
+    """The first round of their refinement, if there are two."""
 
 
 def fit_members(
@@ -195,24 +199,22 @@ def finish(
     scored = fitted.ensemble.rescored(weighted.folds)
     # Consensus.
     first = consensus_of(scored, answers, n_clusters, seed)
-    # Refinement of the consensus, and a second consensus.
-    n_parts = len(answers.folds) + 1
-    smoothers: dict[str, Sequence[Smoother]] = {}
-    if prepared is not None:
-        smoothers = {name: [one] * n_parts for name, one in prepared.smoothers.items()}
+    # Refinement of the consensus, and further ones.
     more = answers_in_refinement(spaces, first, answers)
-    refined = refinements(first, baseline, answers, {**smoothers, **more.smoothers}, more.again)
     n_groups = least_groups(spaces, answers, n_clusters, have_features=prepared is not None)
-    rescored = Ensemble.of(refined, weighted.folds, step, n_groups=n_groups)
-    last = consensus_of(rescored, answers, n_clusters, seed)
+    goal = Goal(answers, weighted.folds, n_clusters, n_groups, seed)
+    before = fitted.first_round
+    last, first_round = all_rounds(
+        first, baseline, prepared, more.smoothers, more.again, goal, before, step
+    )
     # Result: the baseline, unless held-out answers clearly prefer another.
     last = guarded(last, baseline)
     if spaces is None:
-        return Solution(first, last)
+        return Solution(first, last, first_round=first_round)
     blended = blended_with_spaces(spaces, last, first, answers, n_clusters, seed)
     if blended is None:
-        return Solution(first, last, 0.0, more.space)
-    return Solution(first, *blended)
+        return Solution(first, last, 0.0, more.space, first_round)
+    return Solution(first, *blended, first_round)
 
 
 def least_groups(

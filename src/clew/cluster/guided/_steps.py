@@ -17,7 +17,9 @@ from clew.cluster.guided._ensemble.weighted_consensus import LEAST_LEAD, Consens
 from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._members.members import (
     AGAIN,
+    REFINED_AGAIN_BY,
     REFINED_BY,
+    REFINED_CONSENSUS,
     SHARES,
     STEADY,
     UNCONSTRAINED,
@@ -32,19 +34,21 @@ __all__ = [
     "as_fitted",
     "guarded",
     "member_clusterings",
+    "refined_again",
     "refinements",
     "unconstrained_clusterings",
     "unconstrained_consensus",
     "weighted_by_annotator",
+    "with_pruned",
 ]
 
 Floats = NDArray[np.float64]
 
 #: Strengths of the smoother relative to the answers.
 STRENGTHS = (1.0, 3.0)
-#: Largest number of clusterings in the second consensus: two smoothers times two strengths, and
+#: Largest number of clusterings in the second consensus: three smoothers times two strengths, and
 #: three that are not refined; and five that follow answers alone.
-MAX_REFINED, MAX_REFINED_BY_ANSWERS = 7, 5
+MAX_REFINED, MAX_REFINED_BY_ANSWERS = 9, 5
 #: Log prior weight of the unconstrained consensus in the second consensus.
 UNCONSTRAINED_PRIOR = 0.5
 
@@ -171,6 +175,49 @@ def refinements(
             fitted_to = partial(refined, of_parts, strength)
             found.append(Clustering(f"{REFINED_BY}{name}, {strength:g}", fitted_to))
     return found
+
+
+def refined_again(
+    last: Consensus, answers: Answers, smoothers: Mapping[str, Sequence[Smoother]]
+) -> list[Clustering]:
+    """Return the clusterings of the second consensus, and those refined from it.
+
+    Parameters
+    ----------
+    last : Consensus
+        The second consensus.
+    answers : Answers
+        What the refined groups follow.
+    smoothers : mapping of str to sequence of Smoother
+        As `refinements` takes them.
+
+    Returns
+    -------
+    list of Clustering
+        Those of `last` are not fitted again.
+    """
+    whole, of_folds = last.ensemble.whole, last.ensemble.of_folds
+    kept = [
+        Clustering(
+            name,
+            partial(_of_fold, whole[name], [labels[name] for labels in of_folds]),
+            last.ensemble.log_priors[name],
+        )
+        for name in whole
+        if all(name in labels for labels in of_folds)
+    ]
+    start, *refined = refinements(last, None, answers, smoothers, {})
+    new_names = [one.name.replace(REFINED_BY, REFINED_AGAIN_BY) for one in refined]
+    again = [one._replace(name=name) for one, name in zip(refined, new_names, strict=True)]
+    return [*kept, start._replace(name=REFINED_CONSENSUS), *again]
+
+
+def with_pruned(last: Consensus, before: Consensus) -> Consensus:
+    """Add the scores of clusterings that were pruned before; their weight is 0."""
+    ensemble = last.ensemble
+    scores = before.ensemble.scores | ensemble.scores
+    weights = dict.fromkeys(scores, 0.0) | ensemble.weights
+    return last._replace(ensemble=ensemble._replace(scores=scores, weights=weights))
 
 
 def guarded(last: Consensus, baseline: Consensus | None) -> Consensus:

@@ -302,9 +302,9 @@ class GuidedClustering(FittedGroups):
     ) -> Self:
         """Follow further answers about the fitted rows.
 
-        Parts that do not depend on answers are kept. The members of the pool, and the number of
-        groups, are kept too until answers have changed by a fifth: they are then weighed by all
-        answers, and their consensus is refined, which takes a small part of the time of `fit`.
+        Parts that do not depend on answers are kept. The members of the pool, the number of groups
+        and the first of two rounds of refinement are kept too until answers have changed by a
+        fifth: members are then weighed by all answers, and their consensus is refined.
         Answers that came after the members were fitted count as held out in the folds of their
         questions. When members are fitted again, the result is that of `fit` with all answers.
 

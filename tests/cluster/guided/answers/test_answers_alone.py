@@ -124,9 +124,9 @@ def test_graded_answers_are_read_in_a_space():
 
 
 def test_the_error_rate_of_several_people_with_graded_answers_is_the_mean_of_theirs():
-    _, answers = graded(0)
+    _, answers = graded(0, 1000)
     table = np.column_stack([answers.triplets, answers.triplet_answers])
-    named = Constraints(45, triplets=table, triplet_annotators=["ann", "ben"] * 2000)
+    named = Constraints(45, triplets=table, triplet_annotators=["ann", "ben"] * 500)
     model = GuidedClustering(3, random_state=0).fit(constraints=named)
     assert model.error_rate_ == pytest.approx(model.confusion_.error_rates_.mean())
     low, high = model.error_interval_

@@ -39,18 +39,22 @@ GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
 #: Names of the clusterings of the refinement, which are in `scores_` like members.
 STEADY, AGAIN = "E2CP on constrained forest", ", again"
 REFINED_BY = "refined by "
+#: Names in the second round of refinement: its start, and the refined ones.
+REFINED_CONSENSUS, REFINED_AGAIN_BY = "refined consensus", "refined again by "
 #: The smoother that predicts the groups' shares for every row.
 SHARES = "shares"
 UNCONSTRAINED = "unconstrained"
 #: Names of clusterings of all rows, if the members are fitted to anchors.
 ROWS_BY = "rows by "
-RESERVED = ("consensus", UNCONSTRAINED, STEADY)
+RESERVED = ("consensus", REFINED_CONSENSUS, UNCONSTRAINED, STEADY)
 
 
 def is_of_second(name: str) -> bool:
     """Whether a clustering of this name is in the second consensus."""
     return (
-        name in ("consensus", UNCONSTRAINED) or name.startswith(REFINED_BY) or name.endswith(AGAIN)
+        name in ("consensus", REFINED_CONSENSUS, UNCONSTRAINED)
+        or name.startswith((REFINED_BY, REFINED_AGAIN_BY))
+        or name.endswith(AGAIN)
     )
 
 

@@ -1,0 +1,75 @@
+"""Neighbors by linear discriminants: directions in which groups differ count more."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.cluster.guided._refinement.smoothers import NeighborSmoother
+from clew.graphs import nearest_graph
+from clew.similarity import AdaptiveKNN
+
+__all__ = ["discriminant_neighbors", "discriminants"]
+
+Floats = NDArray[np.float64]
+
+#: Neighbors of each row, and the share of the mean variance in what the covariance is shrunk to.
+N_NEIGHBORS, SPHERICAL = 10, 0.5
+LEAST = 1e-12
+
+
+def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoother:
+    """Return the smoother over the nearest rows by the discriminants of some groups.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+    labels : ndarray of shape (n_samples,), int64
+        Groups, found without held-out answers.
+
+    Returns
+    -------
+    NeighborSmoother
+    """
+    similarity = AdaptiveKNN().fit(discriminants(X, labels))
+    return NeighborSmoother(
+        nearest_graph(similarity.affinity_matrix_, min(N_NEIGHBORS, len(X) - 1))
+    )
+
+
+def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
+    """Compute linear discriminants, each scaled by how far groups differ along it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+    labels : ndarray of shape (n_samples,), int64
+        Groups.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        Features whitened by the covariance within groups and rotated to the axes of the means of
+        groups. An axis along which means have variance b is scaled by ``√(b / (1 + b))``.
+
+    Notes
+    -----
+    The covariance within groups is shrunk, as if d more rows were given for d features, to the mean
+    of the whole covariance and of a spherical one of the same trace.
+    """
+    n, d = X.shape
+    _, group, size = np.unique(labels, return_inverse=True, return_counts=True)
+    means = np.zeros((len(size), d))
+    np.add.at(means, group, X)
+    means /= size[:, None]
+    centered, residuals = X - X.mean(axis=0), X - means[group]
+    whole = centered.T @ centered / n
+    prior = (1 - SPHERICAL) * whole + SPHERICAL * np.eye(d) * np.trace(whole) / d
+    value, axes = np.linalg.eigh((residuals.T @ residuals + d * prior) / (n + d))
+    whiten = axes / np.sqrt(np.maximum(value, LEAST))
+    between = (means - X.mean(axis=0)) @ whiten
+    variance, axes = np.linalg.eigh((between * size[:, None]).T @ between / n)
+    variance = np.maximum(variance, 0.0)
+    return np.asarray(X @ whiten @ axes * np.sqrt(variance / (1 + variance)))
