@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal
 
-__all__ = ["atomic_write"]
+__all__ = ["atomic_write", "sync_folder"]
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _open(path: Path, mode: str) -> IO[Any]:
@@ -83,8 +83,8 @@ def _open(path: Path, mode: str) -> IO[Any]:
     return open(path, mode, encoding="utf-8", newline="")
 
 
-def _sync_folder(folder: Path) -> None:
-    """Flush the folder, so that the new name survives a power cut, if the system supports it."""
+def sync_folder(folder: Path) -> None:
+    """Flush a folder, so that new names in it survive a power cut, if the system supports it."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

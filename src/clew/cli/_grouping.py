@@ -11,7 +11,7 @@ from clew.cli._features import features_for
 from clew.cli._inputs import Items
 from clew.cli._job import Job
 from clew.cli._models import build_model
-from clew.cli._outputs import check_writable, print_or_keep, write_or_keep
+from clew.cli._outputs import check_writable, write_with_table
 from clew.cli._progress import Words, counted
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import read_rows
@@ -52,8 +52,7 @@ def run(job: Job) -> dict[str, Any]:
     """
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
-    for path in job.outputs:
-        check_writable(path)
+    check_writable(*job.outputs)
     items = _items(job, words)
     known = _answers(job, items, words)
     model, X = _fitted(job, items, known, words)
@@ -71,27 +70,17 @@ def _write(job: Job, found: Findings) -> None:
     items, known, model = found.items, found.known, found.model
     groups = clusters_csv(items.ids, found.groups)
     files: dict[Path, str | bytes] = {}
-    if job.output is not None:
-        files[job.output] = groups
     if job.doubtful is not None:
         files[job.doubtful] = doubtful_csv(items.ids, known, model)
     if job.report is not None:
         files[job.report] = report_page(found)
     if job.save is not None:
         files[job.save] = saved_bytes(model, items.ids, known)
-    if job.output is not None:
-        write_or_keep(files, last_resort=groups)
-        return
-    try:
-        write_or_keep(files)
-    finally:
-        print_or_keep(groups, "clusters.csv")
+    write_with_table(files, job.output, groups, "clusters.csv")
 
 
 def _items(job: Job, words: Words) -> Items:
     items = read_rows(job, words)
-    for note in items.notes:
-        words.say(note)
     n, n_features = items.X.shape
     if n_features == 0:
         _check_answers_alone(job)

@@ -26,6 +26,7 @@ __all__ = [
     "write_folder",
     "write_or_keep",
     "write_together",
+    "write_with_table",
 ]
 
 #: A field that begins with one of these is a formula to a spreadsheet.
@@ -36,14 +37,20 @@ FALLBACKS = (None, Path("~"), Path("/dev/shm"), Path())
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def check_writable(path: Path) -> None:
-    """Check before the work begins that its result can be written.
+def check_writable(*paths: Path | None) -> None:
+    """Check before the work begins that its results can be written.
 
     Raises
     ------
     OSError
-        If it cannot. Says why, and what to do.
+        If one cannot. Says why, and what to do.
     """
+    for path in paths:
+        if path is not None:
+            _check_path(path)
+
+
+def _check_path(path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")
     if path.exists() and not path.is_file():
@@ -140,6 +147,36 @@ def write_or_keep(files: Mapping[Path, str | bytes], last_resort: str = "") -> N
         else:
             where = _where(folder)
         raise OSError(f"{_failed(error)}; {where}") from error
+
+
+def write_with_table(
+    files: Mapping[Path, str | bytes], output: Path | None, table: str, name: str
+) -> None:
+    """Write a table and other files together; if no file is named for the table, print it.
+
+    Parameters
+    ----------
+    files : mapping of Path to str or bytes
+        What each of the other files is to hold.
+    output : Path or None
+        File of the table.
+    table : str
+        The table.
+    name : str
+        Name of the file that keeps the table if it cannot be printed.
+
+    Raises
+    ------
+    OSError
+        As `write_or_keep` and `print_or_keep`.
+    """
+    if output is not None:
+        write_or_keep({output: table, **files}, last_resort=table)
+        return
+    try:
+        write_or_keep(files)
+    finally:
+        print_or_keep(table, name)
 
 
 def print_or_keep(text: str, name: str) -> None:

@@ -22,7 +22,7 @@ LOOK = "is square and symmetric, with zeros on its diagonal"
 
 
 def read_rows(job: RowsJob, words: Words) -> Items:
-    """Read features or distances from a file, or images from a folder.
+    """Read features or distances from a file, or images from a folder, and say what was assumed.
 
     If a file seems to hold distances and no option says whether it does, the person is asked;
     without a terminal, the file is refused.
@@ -34,6 +34,13 @@ def read_rows(job: RowsJob, words: Words) -> Items:
     ClewError, OSError
         If the file cannot be read.
     """
+    items = _rows(job, words)
+    for note in items.notes:
+        words.say(note)
+    return items
+
+
+def _rows(job: RowsJob, words: Words) -> Items:
     if job.answers_alone:
         return _of_answers(job.items, job.ids)
     if job.items.is_dir():

@@ -90,15 +90,11 @@ def run(job: SimulationJob) -> dict[str, Any]:
     """
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
-    for path in (job.output, job.plot):
-        if path is not None:
-            check_writable(path)
+    check_writable(job.output, job.plot)
     if job.plot is not None:
         _check_matplotlib()
     classes = _read_column(job) if job.is_column else _read_classes(job)
     items = read_rows(job, words)
-    for note in items.notes:
-        words.say(note)
     y = _checked(classes, items, job, words)
     budget = job.budget or 3 * len(y)
     curve = _simulated(job, items, y, budget, words)

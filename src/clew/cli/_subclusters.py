@@ -12,7 +12,7 @@ from typing import Any
 from clew.cli._features import features_for
 from clew.cli._inputs import Items
 from clew.cli._job import RowsJob
-from clew.cli._outputs import check_writable, csv_text, print_or_keep, write_or_keep
+from clew.cli._outputs import check_writable, csv_text, write_with_table
 from clew.cli._progress import Words, counted
 from clew.cli._rows import read_rows
 from clew.cli._subclusters_report import subclusters_page
@@ -54,12 +54,8 @@ def run(job: SubclusterJob) -> dict[str, Any]:
     """
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
-    for path in (job.output, job.report):
-        if path is not None:
-            check_writable(path)
+    check_writable(job.output, job.report)
     items = read_rows(job, words)
-    for note in items.notes:
-        words.say(note)
     _check_sizes(job, items)
     model = _fitted(job, items, words)
     summary = {
@@ -137,14 +133,6 @@ def _write(
     ]
     text = csv_text(HEADER, rows)
     files: dict[Path, str | bytes] = {}
-    if job.output is not None:
-        files[job.output] = text
     if job.report is not None:
         files[job.report] = subclusters_page(job.items.name, items, model, job.images, summary)
-    if job.output is not None:
-        write_or_keep(files, last_resort=text)
-        return
-    try:
-        write_or_keep(files)
-    finally:
-        print_or_keep(text, "subclusters.csv")
+    write_with_table(files, job.output, text, "subclusters.csv")

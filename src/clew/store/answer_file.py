@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from clew._files import sync_folder
 from clew.answers import Answer
 from clew.constraints._answer_log import (
     LogEntry,
@@ -234,7 +235,7 @@ def _append_line(path: Path, line: bytes, least_size: int) -> None:
         finally:
             os.close(descriptor)
         if is_new:
-            _sync_folder(path.absolute().parent)
+            sync_folder(path.absolute().parent)
 
 
 def _write_whole(descriptor: int, line: bytes, size: int, path: Path) -> None:
@@ -286,14 +287,3 @@ def _signals_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush a folder, so that the name of a new file survives a power cut."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -46,8 +46,6 @@ def run(job: AskJob) -> int:
     with signals_raised():
         try:
             items = read_rows(job, words)
-            for note in items.notes:
-                words.say(note)
             file = _file(job, items, words)
             session = _session(job, items, file, words)
         except Stopped as stopped:
