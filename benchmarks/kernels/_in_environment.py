@@ -72,7 +72,8 @@ def _dominant(module: Any, data: Any) -> Any:
 
 def _metric(name: str, **fixed: Any) -> Any:
     def fit(module: Any, data: Any, **options: Any) -> Any:
-        bounds = {"bounds": data["bounds"].copy()} if name == "ITML" else {}  # it changes them
+        # A copy, because ITML changes its bounds.
+        bounds = {"bounds": data["bounds"].copy()} if name == "ITML" else {}
         model = getattr(module, name)(**fixed, **options).fit(*_answers(name, data), **bounds)
         return model.get_mahalanobis_matrix()
 
@@ -120,7 +121,7 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
     seconds, failures, result = [], [], None
     task = TASKS[job["task"]]
     warnings.simplefilter("ignore")
-    if package == "metric-learn":  # what it imports on first use is not timed
+    if package == "metric-learn":  # imports on first use are not timed
         task(module, data, max_iter=1)
     for seed in range(job["n_runs"]):
         np.random.seed(seed)  # noqa: NPY002  the packages draw from it

@@ -1,4 +1,4 @@
-"""Ctrl-C in a terminal: a real signal ends a long fit within two seconds of work."""
+"""Ctrl-C in a terminal: a real signal ends a long fit within two seconds of processor time."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def comparison_loss(
     options : ndarray of shape (n_options, 2), int64 (IN)
         Positions in a question of the pairs between which it asks; the answer is the first.
     slope, weight : ndarray of shape (n_answers,), float64 (IN)
-        Slope of the annotator, and weight, of each answer.
+        Slope of the annotator of each answer, and weight of the answer.
     lapse : float
         Share of answers that are random.
     form : int
@@ -76,7 +76,7 @@ def comparison_loss(
     smoothing : float
         See `dissimilarity`.
     gradient : ndarray of shape (n_rows, n_components), float64 (INOUT)
-        The gradient by `space` is added.
+        The gradient with respect to `space` is added to it.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def pair_loss(
     threshold: float,
     gradient: NDArray[np.float64],
 ) -> float:
-    """Sum the losses of answers whether two rows are the same.
+    """Sum the losses of answers to whether two rows are the same.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Groups that maximize evidence: the best move of a row or merge of groups, until none is left."""
+"""Groups that maximize evidence, by moves of rows and merges of groups, the best one first."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def best_merge(
     labels: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> tuple[float, int, int]:
-    """Return the largest gain by merging two groups, and these.
+    """Return the largest gain by merging two groups, and the numbers of these groups.
 
     The gain is the mean prior times the root of the smaller size, plus the evidence.
     """

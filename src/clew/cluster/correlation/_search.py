@@ -23,8 +23,8 @@ from clew.kernels.correlation.scores import Scoring
 
 __all__ = ["Evidence", "Merges", "greedy_merges", "search"]
 
-#: Prior log-odds that two groups are one: this share of the mean over the asked pairs between
-#: them, and the rest of the maximum.
+#: Prior log-odds that two groups are one: of the asked pairs between them, this number times the
+#: mean plus one minus this number times the maximum.
 MEAN_SHARE = 0.25
 #: A row is moved, or a group split, if log-odds improve by more than this.
 MARGIN = 0.3
@@ -37,7 +37,8 @@ FEW_EACH = 3
 #: Annealing is used for at most this number of rows, and at least this mean number of asked pairs
 #: per row.
 ANNEALED_ROWS, LEAST_DEGREE = 20_000, 3
-#: Numbers of groups to anneal with, three times each; number of times if the number is given.
+#: Numbers of groups that are tried, each in three annealings; and number of annealings if the
+#: number of groups is given.
 FEW, RESTARTS = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25), 20
 #: Least adjusted Rand index between the best partition and the most similar one of another start.
 LEAST_AGREEMENT = 0.3
@@ -272,7 +273,8 @@ def _split(evidence: Evidence, labels: Labels) -> Labels:
     worst = np.full(int(labels.max()) + 1, np.inf)
     np.minimum.at(worst, labels, score)
     of_group = np.flatnonzero((score == worst[labels]) & (score < -MARGIN))
-    of_group = of_group[np.unique(labels[of_group], return_index=True)[1]]  # one of equal ones
+    # Of equal scores in a group, the first.
+    of_group = of_group[np.unique(labels[of_group], return_index=True)[1]]
     result = labels.copy()
     result[of_group] = n + of_group
     for row in order[1:].tolist():
@@ -319,8 +321,8 @@ def _annealed(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels |
     then hardly better than random ones, and annealing, which sums all answers of a row, is needed.
 
     If there are many small groups and most answers are cannot-links, very many partitions into few
-    groups satisfy them, as colorings of a sparse graph. A single one is then arbitrary: None is
-    returned, too, if no other start ends at a similar partition.
+    groups satisfy them, as colorings of a sparse graph, and the one that is found is arbitrary.
+    Therefore None is returned, too, if no other start ends at a similar partition.
     """
     n = evidence.n_rows
     is_sparse = 2 * len(evidence.pairs) < LEAST_DEGREE * n

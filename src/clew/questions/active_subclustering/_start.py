@@ -37,7 +37,7 @@ class Start(NamedTuple):
     nearest: Index
     """Other rows near each candidate, the nearest first, (n_candidates, n_listed)."""
     apart: Floats
-    """Their distances."""
+    """Distances of these rows from the candidate."""
     shared: NDArray[np.float32]
     """Share of common rows in larger neighborhoods of two candidates, symmetric."""
     density: Floats
@@ -48,7 +48,7 @@ class Start(NamedTuple):
     """Position of each row among the candidates, or -1, (n_samples,)."""
 
     def nearness(self, at: int) -> Floats:
-        """Return how likely all candidates are of the same group as one of them, as a score.
+        """Score how likely each candidate is of the same group as one of them.
 
         Parameters
         ----------
@@ -58,8 +58,8 @@ class Start(NamedTuple):
         Returns
         -------
         ndarray of shape (n_candidates,)
-            Weighted sum of the log-odds of the share of common rows, and of the distance in units
-            of the distances within the two subclusters.
+            Weighted log-odds of the share of common rows, less the weighted distance in units of
+            the distances within the two subclusters.
         """
         apart = self.distances.block(self.rows[at : at + 1], self.rows)[0]
         unit = np.sqrt(self.density * self.density[at])
@@ -79,7 +79,7 @@ def start_from(
     X : ndarray
         Features, or distances.
     metric : {"euclidean", "precomputed"}
-        Which of the two.
+        Which of the two `X` holds.
     n_clusters, size : int
         Number of subclusters, and of rows of each.
     n_jobs : int or None

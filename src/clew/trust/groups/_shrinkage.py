@@ -73,7 +73,7 @@ def uniform_matrix(kind: Kind, error: float) -> Floats:
 
 
 def prior_matrix(kind: Kind, error: float, weights: Floats) -> Floats:
-    """Return the matrix expected of annotators who use labels as these do.
+    """Return the mean of the prior, given how often each label is used.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def expected_counts(table: AnswerTable, probabilities: Floats, n_annotators: int
     table : AnswerTable
         Answers.
     probabilities : ndarray of shape (m, n_outcomes)
-        Probabilities of the outcomes of each.
+        Probabilities of the outcomes of each question.
     n_annotators : int
         Number of annotators.
 
@@ -232,7 +232,7 @@ def intervals_of(kind: Kind, pseudo_counts: Floats, level: float) -> Floats:
     pseudo_counts : ndarray of shape (n_annotators, n_outcomes, n_labels)
         Parameters of Dirichlet distributions.
     level : float
-        Such as 0.95.
+        Probability of each interval, such as 0.95.
 
     Returns
     -------
