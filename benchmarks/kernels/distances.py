@@ -31,13 +31,13 @@ def _distances(problem: Problem) -> Floats:
 
 
 def learn(problem: Problem, *, kind: Any, **options: Any) -> Callable[[], Any]:
-    """Fit on distances that are computed before."""
+    """Return a fit to be timed; distances are computed before."""
     D, model, known = _distances(problem), kind(**options), problem.answers
     return lambda: model.fit(D, constraints=known)
 
 
 def solve_by_clarabel(problem: Problem, **options: Any) -> Callable[[], Any]:
-    """Solve the program of a DistLQP by Clarabel; it is set up before."""
+    """Return a call of Clarabel to be timed; DistLQP's program is set up before."""
     D = given_distances(_distances(problem))
     program, _ = build(D, links_of(problem.answers), DistLQP(**options)._settings(D.n_samples))
     solver = clarabel.DefaultSolver(*_matrices(program), _quiet())
@@ -76,7 +76,7 @@ def _matrices(program: Program) -> tuple[Any, ...]:
 
 
 def judged(problem: Problem, found: Any, ours: Any) -> Row:
-    """Read the objective; of a peer also by how much it is above clew's."""
+    """Read the objective; for a peer, also the share by which clew's objective is lower."""
     if isinstance(found, float):
         return {"objective": found, "gain": (found - ours.objective_) / found}
     if isinstance(found, ShortestPaths):

@@ -93,7 +93,7 @@ def test_one_row_is_refused(method):
 def test_two_rows_are_enough(method):
     method = clone(method)
     if hasattr(method, "size"):
-        method.set_params(size=1)  # of 5 examples of each of 2 groups, two rows are too few
+        method.set_params(size=1)  # two rows are too few for the default number of examples
     assert len(result(method.fit(X[:2]))) == 2
 
 

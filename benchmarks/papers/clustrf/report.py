@@ -18,7 +18,7 @@ from benchmarks.study.report import Block, Claim, Curves, Line, Panel, Picture, 
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area
 
-#: The areas of the paper's Table 2, in its unit: at each M, or one where there is no M.
+#: The areas in the paper's Table 2, in its unit: one for each M, or one alone for forests.
 PUBLISHED = pd.read_csv(Path(__file__).with_name("published.csv"), index_col=["set", "method"])
 SHOWN_K, SHOWN_FACES = 50, 10
 FORESTS = tuple(s.Variant(kind, s.MAIN) for kind in s.FORESTS)
@@ -147,7 +147,14 @@ class ClustrfReport:
 
     @cached_property
     def of_one_person(self) -> dict[str, tuple[Floats, float, float]]:
-        """Affinities within persons, by forest: of the first images, their sum, and their share."""
+        """Read affinities within persons, by forest.
+
+        Returns
+        -------
+        dict of str to tuple
+            Affinities of the first images of one person; the sum of affinities within a person, and
+            its share of all affinities of the person's images, both as means over persons.
+        """
         found = {}
         y, seed = s.problem(s.FACES).y, seed_of("clustrf", s.FACES, 0)
         for of in FORESTS:

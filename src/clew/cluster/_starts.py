@@ -28,9 +28,9 @@ def best_start(
     seeds : sequence
         One seed for each start.
     objective : callable
-        The value of a run that is to be low.
+        Returns the value of a run; lower is better.
     callback : callable, default=None
-        Called after each start with the number of starts done and of all.
+        Called after each start with the numbers of finished starts and of all starts.
 
     Returns
     -------

@@ -98,7 +98,7 @@ def sweep_triangles(
     step : ndarray of shape (n_distances,), float64 (IN)
         Half the inverse weight of each distance; 0 for a fixed one.
     which : ndarray, int32 (IN)
-        The triangles to visit are the first `n_which` of it.
+        Numbers of triangles, of which the first `n_which` are visited.
     n_which : int
         Number of triangles to visit.
     x : ndarray of shape (n_distances,), float64 (INOUT)

@@ -31,13 +31,13 @@ Integers = NDArray[np.int64]
 Pairs = tuple[NDArray[np.float32], Integers, Integers]
 
 N_SLOTS = 32
-#: Changes are computed for several blocks at once: for how many at first, which doubles each time,
-#: and for how many at most.
+#: Number of blocks whose changes are computed at once: the first number, doubled each time, up to
+#: the second.
 FIRST_BLOCKS, MOST_BLOCKS = 32, 512
 
 
 class Change(NamedTuple):
-    """The best pair of a block of pairs, whose answers all change the groups in the same way."""
+    """A block of pairs whose answers change the groups in the same way, by its best pair."""
 
     expected: float
     """Probability that the answer changes the groups, times the change."""

@@ -53,7 +53,7 @@ def read_parquet(content: bytes) -> pd.DataFrame:
 
 
 def _columns(name: str, column: Any) -> pd.DataFrame:
-    """Return a column as one, or, if it holds lists, as one for each position."""
+    """Return a column as a frame: one column, or one for each position in its lists."""
     import pyarrow.types as kinds
 
     kind = column.type

@@ -157,7 +157,7 @@ class CannotLinkGraph:
                 repaired = self._repaired(cost)
                 if repaired is not None:
                     return repaired
-                # Trying cheap colors first used up the steps; low numbers first uses few colors.
+                # Cheap colors first took too many steps; low numbers first needs fewer colors.
                 labels[part] = -1
                 few = np.tile(np.arange(self.n_groups, dtype=np.float64), (len(cost), 1))
                 found, _ = color_connected(part, few, self.indptr, self.indices, steps, labels)
@@ -183,7 +183,7 @@ class CannotLinkGraph:
         return None if (ends == labels[self.indices]).any() else labels
 
     def _raise_if_infeasible(self, part: NDArray[np.int64], *, is_certain: bool) -> None:
-        """Raise if the search proved that none exists, or a clique has more nodes than groups."""
+        """Raise if the search or a clique of more nodes than groups proves that none exists."""
         clique = largest_clique(part, self.indptr, self.indices, self.n_groups + 1)
         is_proof = len(clique) > self.n_groups
         if is_proof or is_certain:

@@ -24,7 +24,7 @@ UNCONSTRAINED_VIEWS = [view for view in VIEWS if view not in CONSTRAINED_VIEWS]
 
 @pytest.fixture
 def fits(monkeypatch):
-    """Count the similarities that are fitted, and the answers that they get; of few trees."""
+    """List the similarities that are fitted, with their answers; forests have ten trees."""
     counts = []
 
     def counted(similarity):
