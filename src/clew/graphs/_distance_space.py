@@ -46,6 +46,8 @@ class DistanceSpace(NamedTuple):
     """Mean squared distance of each landmark to all landmarks."""
     axes: Floats
     """(n_landmarks, n_components)"""
+    n_above_noise: int
+    """Number of leading axes with an eigenvalue above the magnitude of the least one."""
 
     @classmethod
     def fit(cls, distances: NDArray[np.floating], seed: int = 0) -> Self:
@@ -84,7 +86,9 @@ class DistanceSpace(NamedTuple):
         n_kept = max(1, min(n_kept, N_COMPONENTS))
         kept = value[::-1][:n_kept], vectors[:, ::-1][:, :n_kept]
         axes = kept[1] / np.sqrt(np.maximum(kept[0], np.finfo(float).tiny)) / scale
-        return cls(landmarks, mean * scale**2, axes if value[-1] > 0 else np.zeros_like(axes))
+        axes = axes if value[-1] > 0 else np.zeros_like(axes)
+        n_above_noise = int((kept[0] > -value[0]).sum())
+        return cls(landmarks, mean * scale**2, axes, max(1, n_above_noise))
 
     def transform(self, distances: NDArray[np.floating]) -> Floats:
         """Map rows to coordinates.
@@ -106,3 +110,32 @@ class DistanceSpace(NamedTuple):
             squared = (near / scale) ** 2
             positions[start:stop] = -0.5 * ((squared - self.mean_squares / scale**2) @ axes)
         return positions
+
+    def with_rotation(self, positions: Floats, seed: int = 0) -> Floats:
+        """Return columns for trees, which split on one column at a time.
+
+        Coordinates are uncorrelated, and most of them are noise if the distances are not Euclidean.
+        A clustering forest looks for columns that depend on each other and finds none. So all
+        coordinates are rotated at random: distances stay the same, and each column is a mixture in
+        which coordinates of larger variance count more. The coordinates above the noise are kept
+        beside them.
+
+        Parameters
+        ----------
+        positions : ndarray of shape (n_rows, n_components)
+            Coordinates from `transform`.
+        seed : int, default=0
+            Seed of the rotation.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_above_noise + n_components)
+
+        References
+        ----------
+        R. Sibson, "Studies in the robustness of multidimensional scaling: perturbational analysis
+        of classical scaling", JRSS B 1979: eigenvalues above the magnitude of the least one.
+        """
+        n_components = positions.shape[1]
+        rotation = np.linalg.qr(np.random.RandomState(seed).normal(size=(n_components,) * 2))[0]
+        return np.hstack([positions[:, : self.n_above_noise], positions @ rotation])

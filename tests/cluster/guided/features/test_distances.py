@@ -12,7 +12,9 @@ from clew.cluster import ConstrainedLinkage, GuidedClustering
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._members.members import default_members
+from clew.cluster.guided._members.ward import WardOfDistances
 from clew.cluster.guided._numbers.rows import n_different_rows
+from clew.datasets import make_leaf_like
 from clew.exceptions import (
     DistancesAsFeaturesWarning,
     InvalidArgumentError,
@@ -60,6 +62,32 @@ def test_distances_that_are_not_euclidean_have_coordinates():
 
 def test_equal_rows_have_coordinates():
     assert not DistanceSpace.fit(np.zeros((5, 5))).transform(np.zeros((5, 5))).any()
+
+
+def test_a_rotation_keeps_distances_and_the_coordinates_above_the_noise():
+    noise = np.random.RandomState(0).normal(scale=0.3, size=D.shape)
+    given = np.abs(D + noise + noise.T)
+    np.fill_diagonal(given, 0)
+    space = DistanceSpace.fit(given)
+    positions = space.transform(given)
+    columns = space.with_rotation(positions, seed=1)
+    n_kept = space.n_above_noise
+    assert DistanceSpace.fit(D).n_above_noise == 4
+    assert n_kept < positions.shape[1] == columns.shape[1] - n_kept
+    assert np.array_equal(columns[:, :n_kept], positions[:, :n_kept])
+    assert np.allclose(pairwise_distances(columns[:, n_kept:]), pairwise_distances(positions))
+
+
+def test_without_answers_noisy_distances_are_grouped_better_than_by_ward():
+    model, scores = GuidedClustering(metric="precomputed", random_state=0), []
+    for seed in range(2):
+        data = make_leaf_like(150, class_size=15, noise=0.8, random_state=seed)
+        k = len(np.unique(data.y))
+        found = model.set_params(n_clusters=k).fit_predict(data.D)
+        ward = WardOfDistances(k).fit_predict(data.D)
+        scores.append([adjusted_rand_score(data.y, labels) for labels in (found, ward)])
+    ours, wards = np.mean(scores, axis=0)
+    assert ours > wards
 
 
 def test_it_is_as_good_as_on_the_features(answers):

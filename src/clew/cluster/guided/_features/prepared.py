@@ -59,13 +59,16 @@ class Prepared(NamedTuple):
         Prepared
         """
         space: Any
-        distances = None
+        distances, of_trees = None, None
         if metric == "precomputed":
             distances = cast(NDArray[np.floating], X)
             space = DistanceSpace.fit(distances, seeds[0])
         else:
             space = FeatureSpace.fit(X, metric, standardize, seeds[0])
-        views = Views(space.transform(X), seeds[0], n_jobs, distances)
+        columns = space.transform(X)
+        if distances is not None:
+            of_trees = space.with_rotation(columns, seeds[0])
+        views = Views(columns, seeds[0], n_jobs, distances, of_trees)
         graph = views.read("neighbors", N_NEIGHBORS)
         return cls(space, views, graph, RidgeSmoother(views.X, seeds[1]))
 

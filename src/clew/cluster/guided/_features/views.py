@@ -52,6 +52,8 @@ class Views:
         Threads.
     distances : ndarray of shape (n_samples, n_samples), default=None
         Distances between all pairs of rows, if they are given; `X` are coordinates then.
+    X_of_trees : ndarray of shape (n_samples, n_columns), default=None
+        Columns that forests read; None: `X`.
 
     Attributes
     ----------
@@ -77,8 +79,10 @@ class Views:
         seed: int,
         n_jobs: int | None = None,
         distances: NDArray[np.floating] | None = None,
+        X_of_trees: NDArray[np.float64] | None = None,
     ) -> None:
         self.X, self.distances = X, distances
+        self._X_of_trees = X if X_of_trees is None else X_of_trees
         self._seed, self._n_jobs = seed, n_jobs
         self.answers: Constraints | None = None
         self._made: dict[object, Any] = {}
@@ -113,14 +117,15 @@ class Views:
         -------
         Views
         """
-        constrained = Views(self.X, self._seed, self._n_jobs, self.distances)
+        constrained = Views(self.X, self._seed, self._n_jobs, self.distances, self._X_of_trees)
         constrained.answers, constrained._parent = answers, self
         return constrained
 
     def of_rows(self, rows: NDArray[np.int64], seed: int) -> Views:
         """Return unconstrained views of some of the rows."""
         distances = None if self.distances is None else self.distances[np.ix_(rows, rows)]
-        return Views(self.X[rows], seed, distances=distances)
+        of_trees = None if distances is None else self._X_of_trees[rows]
+        return Views(self.X[rows], seed, distances=distances, X_of_trees=of_trees)
 
     def read(
         self,
@@ -236,11 +241,12 @@ class Views:
         if view == "neighbors":
             return AdaptiveKNN().fit(self.X)
         if view == "trees":
-            return ClustRF(N_TREES, random_state=self._seed, n_jobs=self._n_jobs).fit(self.X)
+            forest = ClustRF(N_TREES, random_state=self._seed, n_jobs=self._n_jobs)
+            return forest.fit(self._X_of_trees)
         if view == "constrained trees":
             return self._similarity("constrained forest").remixed(0.0)
-        forest = COPRF(
+        mixed = COPRF(
             N_TREES, euclidean=EUCLIDEAN, trust=None, random_state=self._seed, n_jobs=self._n_jobs
         )
         is_constrained = view == "constrained forest"
-        return forest.fit(self.X, constraints=self._pairs if is_constrained else None)
+        return mixed.fit(self._X_of_trees, constraints=self._pairs if is_constrained else None)

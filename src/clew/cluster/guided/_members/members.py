@@ -35,6 +35,8 @@ N_INIT = 5
 #: With more groups and more rows than these, each member that cuts a graph takes minutes.
 MANY_GROUPS, LEAST_OF_MANY = 50, 2_500
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
+#: Log prior weight of each of two forest graphs, which together weigh a little more than one.
+SHARED_PRIOR = 1.0
 
 #: Names of the clusterings of the refinement, which are in `scores_` like members.
 STEADY, AGAIN = "E2CP on constrained forest", ", again"
@@ -127,7 +129,8 @@ def default_members(
     seed : int, default=0
         Seed of the estimators.
     has_distances : bool, default=False
-        Whether distances are given, which Ward's linkage then reads.
+        Whether distances are given, which Ward's linkage then reads. Coordinates made of them lose
+        more than features do, so that two members more cut graphs of near rows.
 
     Returns
     -------
@@ -139,16 +142,23 @@ def default_members(
     itml = SimilarityClustering(ITML(), kmeans, random_state=seed)
 
     ward = Member("ward", AgglomerativeClustering(n_clusters))
+    of_few_neighbors: list[Member] = []
     if has_distances:
         ward = Member("ward", WardOfDistances(n_clusters), "distances")
+        of_few_neighbors = [
+            Member("10 neighbors", cut, "neighbors", 10),
+            Member("forest, 10 neighbors", cut, "forest", 10, unconstrained_log_prior=SHARED_PRIOR),
+        ]
     if n_clusters > MANY_GROUPS and n_samples > LEAST_OF_MANY:
         return [Member("k-means", kmeans), ward]
+    is_shared = has_distances and n_samples <= MANY_ROWS
+    forest_prior = SHARED_PRIOR if is_shared else BEST_PRIOR
     members = [
         Member("k-means", kmeans),
         Member("mixture", mixture, "components"),
         Member("neighbors", cut, "neighbors", 20),
         Member("trees", cut, "trees", 20, unconstrained_log_prior=GOOD_PRIOR),
-        Member("forest", cut, "forest", 20, unconstrained_log_prior=BEST_PRIOR),
+        Member("forest", cut, "forest", 20, unconstrained_log_prior=forest_prior),
         Member("ITML", itml),
         Member("constrained forest", cut, "constrained forest", 20),
         Member("E2CP on 10 neighbors", cut, "neighbors", 10, 0.9, GOOD_PRIOR),
@@ -157,6 +167,7 @@ def default_members(
     if n_samples <= MANY_ROWS:
         members += [
             ward,
+            *of_few_neighbors,
             Member("E2CP on neighbors", cut, "neighbors", 20, 0.8, GOOD_PRIOR),
             Member("E2CP on trees", cut, "trees", 20, 0.8, GOOD_PRIOR),
             Member("E2CP on forest", cut, "forest", 20, 0.8, BEST_PRIOR),
