@@ -49,7 +49,7 @@ def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
 
     Examples
     --------
-    Of four rows of the second subcluster, three are of class 1: 3 of 6 pairs.
+    Of four rows of the second subcluster, three are of class 1, and so are 3 of its 6 pairs.
 
     >>> from clew.metrics import subclustering_jaccard
     >>> y = [0, 0, 0, 0, 1, 1, 1, 1]

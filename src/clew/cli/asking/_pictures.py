@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "SideBySide", "escape_of", "protocol_of"]
 
-#: Pixels of an image in the file of images side by side, and around it.
+#: In the file of images side by side: pixels of the side of an image, and of the margin around it.
 SIDE, MARGIN = 900, 24
 PAPER = (255, 255, 255)
 #: Bytes of Base64 in one escape sequence of kitty.
@@ -108,7 +108,7 @@ def _fitted(image: Image, width: int, height: int) -> Any:
 
 
 class SideBySide:
-    """The images of a question in one file, in a folder that ends with the program."""
+    """The images of a question in one file, in a folder that is removed when the program ends."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None

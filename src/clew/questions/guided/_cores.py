@@ -1,4 +1,4 @@
-"""The two sets of rows that a question about a pair is about."""
+"""Cores: the rows that are surely of the same group as a row of a question."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def core_features(
 
 
 def count_cores(same: Singles) -> int:
-    """Count disjoint cores: the largest that is left, over and over, until no row is left.
+    """Count the cores that are taken if the largest is removed with its rows until none is left.
 
     Parameters
     ----------

@@ -33,8 +33,8 @@ def ranks(X):
 def refitted(X, q):
     """Ridge regression with an intercept, refitted without each row in turn.
 
-    The model has the features of all rows, of which each has the kernel as inner product, centered
-    over all rows, so that the sum of squares of the coefficients is the penalty.
+    The inner products of the features are the kernel. Features are centered over all rows, and the
+    penalty is the sum of squares of their coefficients.
     """
     places = ranks(X)
     squared = euclidean_distances(places, squared=True)
@@ -126,7 +126,7 @@ def test_few_pivots_do_nearly_as_well(monkeypatch):
 @pytest.mark.parametrize(
     ("X", "words"), [([[0.0], [np.nan]], "NaN"), ([[0.0], [np.inf]], "infinity"), ([], "2D")]
 )
-def test_ridge_of_rows_that_are_none_is_refused(X, words):
+def test_ridge_refuses_what_is_no_matrix_of_finite_numbers(X, words):
     with pytest.raises(ValueError, match=words):
         RidgeSmoother(X)
 

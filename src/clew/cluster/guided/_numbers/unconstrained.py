@@ -24,7 +24,7 @@ __all__ = ["SAMPLE_ROWS", "UnconstrainedNumbers"]
 
 Floats = NDArray[np.float64]
 
-#: Silhouettes are means over at most so many rows.
+#: Silhouettes are means over at most this number of rows.
 SAMPLE_ROWS = 1_000
 
 
