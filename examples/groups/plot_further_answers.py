@@ -39,8 +39,8 @@ for more in parts:
     results.append(model.result_)
 
 # %%
-# Each round made a result of its own, and left those before as they were. A reader
-# that holds one, such as a web page, is not disturbed by a fit in another thread.
+# Each round makes a new result, and does not change earlier ones. A web page that
+# shows a result is not affected by a fit in another thread.
 first, last = results[0], results[-1]
 print(len(first.constraints), len(last.constraints))
 

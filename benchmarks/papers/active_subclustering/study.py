@@ -49,7 +49,7 @@ CELLS = (Cell(0.0), Cell(0.1), Cell(0.2))
 
 @dataclass(frozen=True)
 class Method:
-    """A way to ask; `steps` counts questions and returns the subclusters when asked to."""
+    """A way to ask: `run` yields numbers of questions, and functions that return subclusters."""
 
     name: str
     run: Callable[..., Iterator[tuple[int, Callable[[], Ints]]]]

@@ -129,8 +129,8 @@ def default_members(
     seed : int, default=0
         Seed of the estimators.
     has_distances : bool, default=False
-        Whether distances are given, which Ward's linkage then reads. Coordinates made of them lose
-        more than features do, so that two members more cut graphs of near rows.
+        Whether distances are given, which Ward's linkage then reads. Coordinates computed from them
+        are less accurate than features, so two further members cut graphs of near rows.
 
     Returns
     -------
