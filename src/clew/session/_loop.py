@@ -1,27 +1,34 @@
-"""The state of a session: the strategy, who was asked what, and the random checks."""
+"""The state of a session: the log of answers, who was asked what, and the model behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from clew.answers import Answer, Question
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
-from clew.questions import Guided, Strategy
-from clew.questions._log import Key, key_of
-from clew.session._checks import Check, check_of, draw_check
-from clew.session._evidence import Evidence, evidence_of, near_pairs
+from clew.questions import Strategy
+from clew.questions._log import AnswerLog, Key, key_of
+from clew.session._checks import Check
+from clew.session._chooser import Chooser, Chosen
 from clew.session._items import Items
 from clew.session._queue import Queue, meaning_of
 
 __all__ = ["Loop"]
 
+#: Number of questions that are chosen before they are asked, if the model learns in the background.
+N_AHEAD = 20
+
 
 class Loop:
-    """What `Session` does, without its locks and its checks of arguments.
+    """What `Session` does, without its checks of arguments; for several threads.
+
+    Two locks: `recording` is held for a moment by each call that reads or writes the log or the
+    queue; the lock of the model is held while it learns or chooses. Whoever needs both takes the
+    lock of the model first, so answers are recorded while the model learns.
 
     Parameters
     ----------
@@ -35,109 +42,164 @@ class Loop:
         One in so many questions is a random check; None: no question is.
     seed : int
         Seed of the checks.
+    background : bool
+        Whether a thread learns each answer at once; otherwise, whoever needs the model next does.
     """
 
     def __init__(
-        self, items: Items, strategy: Strategy, queue: Queue, check_every: int | None, seed: int
+        self,
+        items: Items,
+        strategy: Strategy,
+        queue: Queue,
+        check_every: int | None,
+        seed: int,
+        *,
+        background: bool = False,
     ) -> None:
-        self.items, self.strategy, self.queue, self.seed = items, strategy, queue, seed
+        self.items, self.queue = items, queue
+        self.log = AnswerLog(len(items.ids))
         self.checks: dict[Key, Check] = {}
-        self._every = check_every
-        self._near = None if isinstance(strategy, Guided) else near_pairs(items)
+        self._chooser = Chooser(items, strategy, check_every, seed)
+        self._ahead: list[Chosen] = []
+        self._background = background
+        self._failure: Exception | None = None
+        self._make_locks()
+
+    def _make_locks(self) -> None:
+        self.recording, self._modeling = threading.RLock(), threading.RLock()
+        self._worker: threading.Thread | None = None
+
+    @contextmanager
+    def model(self) -> Iterator[Chooser]:
+        """Wait until the model has learned all answers, and keep it from learning others."""
+        with self._modeling:
+            if self._failure is not None:
+                raise self._failure
+            self._chooser.learn(self.log, self.checks)
+            yield self._chooser
+
+    @property
+    def strategy_name(self) -> str:
+        """Name of the strategy."""
+        return type(self._chooser.strategy).__name__
 
     def ask(self, n: int, annotator: str) -> list[Question]:
         """Return at most `n` questions for an annotator."""
-        queue, name = self.queue, self.queue.check(annotator)
-        n_missing = n - len(queue.with_annotator(name))
-        for question in queue.shared(name)[: max(0, n_missing)]:
-            queue.hand_out(question, name)
-        while (n_missing := n - len(queue.with_annotator(name))) > 0:
-            new = self._next(n_missing)
-            if not new:
-                break
-            for question in new:
-                queue.hand_out(self.named(question), name)
-        return queue.with_annotator(name)[:n]
+        name = self.queue.check(annotator)
+        with self.recording:
+            if self._n_missing(n, name) > 0 and self._background:
+                self._hand_out_ahead(n, name)
+            is_enough = self._n_missing(n, name) <= 0
+        if not is_enough:
+            with self.model() as chooser:
+                self._choose(chooser, n, name)
+        self._wake()
+        with self.recording:
+            return self.queue.with_annotator(name)[:n]
 
     def tell(self, answers: Sequence[Answer]) -> None:
-        """Take answers; on an error, none of them is taken."""
+        """Record answers; on an error, none of them is recorded."""
         for answer in answers:
             self._check_answer(answer)
-        waiting: list[Answer] = []
-        for answer in map(self._with_origin, answers):
-            known = self.queue.answer_of(answer.question, answer.annotator)
-            if known and (meaning_of(known), known.weight) == (meaning_of(answer), answer.weight):
-                continue
-            if known or self._is_new_check(answer.question):
-                self.strategy.tell(waiting)
-                waiting = []
+        with self.recording:
+            for answer in map(self._with_origin, answers):
+                known = self.queue.answer_of(answer.question, answer.annotator)
+                if known and (meaning_of(known), known.weight) == (
+                    meaning_of(answer),
+                    answer.weight,
+                ):
+                    continue
                 if known:
                     self.take_back(known)
-                else:
-                    self._note_check(answer.question)
-            self.queue.take(answer)
-            waiting.append(answer)
-        if waiting:
-            self.strategy.tell(waiting)
+                self.log.append([answer])
+                self.queue.take(answer)
+        self._wake()
 
     def take_back(self, answer: Answer) -> None:
         """Take an answer back."""
-        self.strategy.retract(answer)
-        self.queue.drop(answer)
+        with self.recording:
+            self.log.retract(answer)
+            self.queue.drop(answer)
 
     def named(self, question: Question) -> Question:
         """Add the ids of its rows to a question."""
         names = self.items.ids.names
         return replace(question, ids=tuple(names[row] for row in question.rows))
 
-    def evidence(self, labels: NDArray[np.int64]) -> Evidence:
-        """Return the probabilities of pairs."""
-        return evidence_of(self.strategy, labels, self._near)
-
     def answered_checks(self) -> list[tuple[Check, Answer]]:
         """Return each answer to a random check, with the check; don't-knows are left out."""
-        return [
-            (check, answer)
-            for key, check in self.checks.items()
-            for answer in self.queue.given.get(key, {}).values()
-            if not answer.is_dont_know
-        ]
+        with self.recording:
+            return [
+                (check, answer)
+                for key, check in self.checks.items()
+                for answer in self.queue.given.get(key, {}).values()
+                if not answer.is_dont_know
+            ]
 
-    def _next(self, n: int) -> list[Question]:
-        """Choose new questions: a random check if one is due, otherwise those of the strategy."""
-        if self._every is None:
-            return self.strategy.ask(n, pending=self.queue.pending())
-        done = len(self.queue.asked)
-        n_before = self._every - 1 - done % self._every
-        if n_before == 0 and (question := self._drawn((done + 1) // self._every)):
-            return [question]
-        return self.strategy.ask(min(n, max(n_before, 1)), pending=self.queue.pending())
+    def _choose(self, chooser: Chooser, n: int, name: str) -> None:
+        """Ask an annotator new questions until there are `n` or no more."""
+        while True:
+            with self.recording:
+                n_missing, asked = self._n_missing(n, name), list(self.queue.asked)
+                pending = self.queue.pending()
+            chosen = chooser.choose(n_missing, asked, pending) if n_missing > 0 else []
+            if not chosen:
+                return
+            with self.recording:
+                self._hand_out(chosen, n, name)
 
-    def _drawn(self, number: int) -> Question | None:
-        labels = self.strategy.labels()
-        check = draw_check(
-            self.evidence(labels),
-            labels,
-            set(self.queue.asked),
-            number=number,
-            n_answers=len(self.strategy.answers),
-            seed=self.seed,
-        )
-        if check is None:
-            return None
-        question = Question("pair", check.pair, origin="random")
-        self.checks[key_of(question)] = check
-        return question
+    def _n_missing(self, n: int, name: str) -> int:
+        """Return how many new questions are missing, after those that others are asked, too."""
+        n_missing = n - len(self.queue.with_annotator(name))
+        for question in self.queue.shared(name)[: max(0, n_missing)]:
+            self.queue.hand_out(question, name)
+            n_missing -= 1
+        return n_missing
 
-    def _is_new_check(self, question: Question) -> bool:
-        is_check = question.kind == "pair" and question.origin == "random"
-        return is_check and key_of(question) not in self.checks
+    def _hand_out(self, chosen: list[Chosen], n: int, name: str) -> None:
+        """Ask an annotator questions until there are `n`; those that are out are skipped."""
+        while chosen and len(self.queue.with_annotator(name)) < n:
+            new = chosen.pop(0)
+            if not self.queue.is_out(new.key):
+                if new.check is not None:
+                    self.checks[new.key] = new.check
+                self.queue.hand_out(self.named(new.question), name)
 
-    def _note_check(self, question: Question) -> None:
-        labels, n = self.strategy.labels(), len(self.strategy.answers)
-        check = check_of(question, self.evidence(labels), labels, n)
-        if check is not None:
-            self.checks[key_of(question)] = check
+    def _hand_out_ahead(self, n: int, name: str) -> None:
+        """Ask an annotator questions that were chosen before; a check only where one is due."""
+        while len(self.queue.with_annotator(name)) < n:
+            is_due = self._chooser.is_check_due(len(self.queue.asked))
+            at = [at for at, new in enumerate(self._ahead) if (new.check is not None) == is_due]
+            if not at:
+                return
+            self._hand_out([self._ahead.pop(at[0])], n, name)
+
+    def _wake(self) -> None:
+        """Let a thread learn and choose ahead, if that is wanted and none does."""
+        if not self._background:
+            return
+        with self.recording:
+            is_done = self._chooser.n_learned == len(self.log.entries) and self._ahead
+            if self._worker is None and not is_done:
+                self._worker = threading.Thread(target=self._work, daemon=True)
+                self._worker.start()
+
+    def _work(self) -> None:
+        """Learn and choose ahead until the log has nothing new."""
+        is_done = False
+        while not is_done:
+            try:
+                with self.model() as chooser:
+                    with self.recording:
+                        asked, pending = list(self.queue.asked), self.queue.pending()
+                    chosen = chooser.choose(N_AHEAD, asked, pending)
+            except Exception as error:  # raised by the next call that needs the model
+                self._failure, chosen = error, []
+            with self.recording:
+                self._ahead = chosen
+                is_done = self._chooser.n_learned == len(self.log.entries) or not chosen
+                if is_done:
+                    self._worker = None
 
     def _with_origin(self, answer: Answer) -> Answer:
         """Copy the origin from the question that the session asked, if it asked this one."""
@@ -153,3 +215,12 @@ class Loop:
         n = len(self.items.ids)
         if max(answer.question.rows) >= n:
             raise InvalidConstraintsError(f"{answer.question}: rows run from 0 to {n - 1}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._modeling, self.recording:
+            left_out = {"recording", "_modeling", "_worker"}
+            return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state
+        self._make_locks()

@@ -57,6 +57,10 @@ class Queue:
         out = {key for keys in self._out.values() for key in keys}
         return [self.asked[key] for key in self.asked if key in out and not self.given.get(key)]
 
+    def is_out(self, key: Key) -> bool:
+        """Return whether somebody is asked a question, or has answered it."""
+        return bool(self.given.get(key)) or any(key in out for out in self._out.values())
+
     def shared(self, annotator: str) -> list[Question]:
         """Return questions of others that this annotator is to answer too, oldest first."""
         if self.n_wanted == 1:

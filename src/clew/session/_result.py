@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from clew.cluster import purest_examples
 from clew.questions import Guided, Strategy
+from clew.session._chooser import Chooser
 from clew.session._doubts import Doubt, doubtful_answers
 from clew.session._evidence import Evidence, probabilities_of
 from clew.session._items import Items
@@ -80,21 +81,23 @@ class SessionResult:
     stop_: Advice
 
 
-def result_of(loop: Loop) -> SessionResult:
+def result_of(loop: Loop, model: Chooser) -> SessionResult:
     """Compute the result of a session.
 
     Parameters
     ----------
     loop : Loop
         Its state.
+    model : Chooser
+        Its model, which has learned all answers.
 
     Returns
     -------
     SessionResult
     """
-    items, strategy = loop.items, loop.strategy
+    items, strategy = loop.items, model.strategy
     labels = strategy.labels()
-    evidence = loop.evidence(labels)
+    evidence = model.evidence(labels)
     is_sampled = len(evidence.rows) < len(labels)
     few = _some_pairs(strategy, labels, evidence.near) if is_sampled else None
     confidence = _confidence(evidence, labels, few)
@@ -102,7 +105,7 @@ def result_of(loop: Loop) -> SessionResult:
     error = strategy.error_rate() if isinstance(strategy, Guided) else ERROR_RATE
     quality = quality_of(loop.answered_checks(), evidence, expected, error)
     remaining = remaining_of(strategy, expected, quality)
-    affinity = _affinity(evidence, loop) if few is None else few.affinity
+    affinity = _affinity(evidence, strategy) if few is None else few.affinity
     for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False
     return SessionResult(
@@ -151,10 +154,10 @@ def _exemplars(
     )
 
 
-def _affinity(evidence: Evidence, loop: Loop) -> csr_array:
+def _affinity(evidence: Evidence, strategy: Strategy) -> csr_array:
     same = evidence.labels
     stored = same >= LEAST_AFFINITY
-    for answer in loop.strategy.answers:
+    for answer in strategy.answers:
         rows = np.array(answer.question.rows)
         stored[np.ix_(rows, rows)] = True
     np.fill_diagonal(stored, val=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal, Self
 
@@ -60,6 +59,10 @@ class Session:
         How many people answer each question, or their names: then each question goes to all of
         them, and nobody else may answer. None: each question goes to one person, whoever asks
         first.
+    background : bool, default=False
+        Whether a thread learns each answer at once, and `ask` returns questions that were chosen
+        before while it does; they then depend on timing. False: the next call that needs the model
+        learns the answers.
     random_state : int, RandomState or None, default=None
         Seed of the strategy and of the checks.
     n_jobs : int or None, default=None
@@ -80,7 +83,8 @@ class Session:
     -----
     The state is a function of the parameters, the answers in their order and who was asked what:
     sessions of the same seed ask the same questions if the same methods are called in the same
-    order. Methods may be called from several threads; one call runs at a time.
+    order, unless `background` is set. Methods may be called from several threads. `tell`, `undo`
+    and `retract` only record: they return at once, also while the model learns.
 
     See `clew.questions` for the time and memory of each strategy.
 
@@ -110,6 +114,7 @@ class Session:
         kinds: Sequence[Literal["pair", "triplet", "odd_one_out"]] = ("pair",),
         check_every: int | None = 20,
         annotators: int | Sequence[str] | None = None,
+        background: bool = False,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -121,8 +126,7 @@ class Session:
         made = started(
             strategy, found, n_clusters=n_clusters, kinds=wanted, seed=of_strategy, n_jobs=n_jobs
         )
-        self._loop = Loop(found, made, queue, check_every, of_checks)
-        self._lock = threading.RLock()
+        self._loop = Loop(found, made, queue, check_every, of_checks, background=background)
 
     @property
     def ids(self) -> tuple[Hashable, ...]:
@@ -132,17 +136,20 @@ class Session:
     @property
     def answers(self) -> tuple[Answer, ...]:
         """The answers that were not taken back, in order of arrival."""
-        return self._loop.strategy.answers
+        with self._loop.recording:
+            return tuple(self._loop.log.answers)
 
     @property
     def log(self) -> tuple[Answer | Retraction, ...]:
         """All answers and retractions, in order of arrival."""
-        return self._loop.strategy.log
+        with self._loop.recording:
+            return tuple(self._loop.log.entries)
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy, for reading; answers go to `tell`."""
-        return self._loop.strategy
+        """The strategy, for reading, after all answers; answers go to `tell`."""
+        with self._loop.model() as model:
+            return model.strategy
 
     def question(
         self, *ids: Hashable, kind: Literal["pair", "triplet", "odd_one_out"] = "pair"
@@ -194,8 +201,7 @@ class Session:
         """
         if not Allowed(kind=int, low=1).holds(n):
             raise InvalidParameterError(f"ask(n={n!r}): n must be a positive integer")
-        with self._lock:
-            return self._loop.ask(int(n), annotator)
+        return self._loop.ask(int(n), annotator)
 
     def tell(
         self,
@@ -234,9 +240,7 @@ class Session:
         InvalidArgumentError
             If arguments are missing, or the annotator is not one of the session's.
         """
-        new = answers_of(question, answer, annotator, weight)
-        with self._lock:
-            self._loop.tell(new)
+        self._loop.tell(answers_of(question, answer, annotator, weight))
         return self
 
     def undo(self, annotator: str | None = None) -> Answer | None:
@@ -252,7 +256,7 @@ class Session:
         Answer or None
             The answer that was taken back; None if there is none.
         """
-        with self._lock:
+        with self._loop.recording:
             for answer in reversed(self.answers):
                 if annotator in (None, answer.annotator):
                     self._loop.take_back(answer)
@@ -280,7 +284,7 @@ class Session:
         InvalidArgumentError
             If this person did not answer the question.
         """
-        with self._lock:
+        with self._loop.recording:
             found = self._loop.queue.answer_of(question, annotator)
             if found is None:
                 raise InvalidArgumentError(f"{question} has no answer of {annotator!r}")
@@ -299,7 +303,7 @@ class Session:
         -------
         self
         """
-        with self._lock:
+        with self._loop.recording:
             self._loop.queue.release(annotator)
         return self
 
@@ -352,8 +356,8 @@ class Session:
         ndarray of shape (n_items,), int64
             Group of each item, numbered from 0 in the order of their first items.
         """
-        with self._lock:
-            return self._loop.strategy.labels()
+        with self._loop.model() as model:
+            return model.strategy.labels()
 
     def result(self) -> SessionResult:
         """Return what is known so far: groups, doubts, quality, and the questions that remain.
@@ -363,16 +367,9 @@ class Session:
         SessionResult
             Later answers do not change it.
         """
-        with self._lock:
-            return result_of(self._loop)
-
-    def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            return {name: value for name, value in vars(self).items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state | {"_lock": threading.RLock()}
+        with self._loop.model() as model:
+            return result_of(self._loop, model)
 
     def __repr__(self) -> str:
-        name = type(self.strategy).__name__
+        name = self._loop.strategy_name
         return f"Session({len(self.ids)} items, {len(self.answers)} answers, strategy={name})"

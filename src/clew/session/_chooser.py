@@ -1,0 +1,149 @@
+"""The model's side of a session: it learns from the log, and chooses questions and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.answers import Answer, Question
+from clew.questions import Guided, Strategy
+from clew.questions._log import AnswerLog, Key, Retraction, key_of
+from clew.session._checks import Check, check_of, draw_check
+from clew.session._evidence import Evidence, evidence_of, near_pairs
+from clew.session._items import Items
+
+__all__ = ["Chooser", "Chosen"]
+
+
+class Chosen(NamedTuple):
+    """A new question, and its check if it is a random one."""
+
+    question: Question
+    check: Check | None
+
+    @property
+    def key(self) -> Key:
+        """Key of the question."""
+        return key_of(self.question)
+
+
+class Chooser:
+    """Learns answers and chooses questions, for one thread at a time.
+
+    Parameters
+    ----------
+    items : Items
+        What is grouped.
+    strategy : Strategy
+        Has been started.
+    check_every : int or None
+        One in so many questions is a random check; None: no question is.
+    seed : int
+        Seed of the checks.
+    """
+
+    def __init__(
+        self, items: Items, strategy: Strategy, check_every: int | None, seed: int
+    ) -> None:
+        self.strategy = strategy
+        self.n_learned = 0
+        self._every, self._seed = check_every, seed
+        self._near = None if isinstance(strategy, Guided) else near_pairs(items)
+
+    def learn(self, log: AnswerLog, checks: dict[Key, Check]) -> None:
+        """Learn what the log has gained, also while this runs.
+
+        Parameters
+        ----------
+        log : AnswerLog
+            Answers and retractions; further ones may be appended by other threads.
+        checks : dict
+            The random checks by question; those that were drawn elsewhere, such as in an earlier
+            session, are added.
+        """
+        while new := log.entries[self.n_learned :]:
+            waiting: list[Answer] = []
+            for entry in new:
+                if isinstance(entry, Retraction):
+                    waiting = self._tell(waiting)
+                    retracted = log.entries[entry.position]
+                    assert isinstance(retracted, Answer)
+                    self.strategy.retract(retracted)
+                else:
+                    if _is_check(entry.question) and key_of(entry.question) not in checks:
+                        waiting = self._tell(waiting)
+                        if (check := self._check_of(entry.question)) is not None:
+                            checks[key_of(entry.question)] = check
+                    waiting.append(entry)
+            self._tell(waiting)
+            self.n_learned += len(new)
+
+    def choose(self, n: int, asked: Iterable[Key], pending: Sequence[Question]) -> list[Chosen]:
+        """Choose new questions, the best first, with random checks in between.
+
+        Parameters
+        ----------
+        n : int
+            Number of questions.
+        asked : iterable of keys
+            All questions that were asked.
+        pending : sequence of Question
+            Those of them that nobody has answered.
+
+        Returns
+        -------
+        list of Chosen
+            Fewer than `n` if there are no more.
+        """
+        found: list[Chosen] = []
+        keys, out = set(asked), list(pending)
+        while len(found) < n and (new := self._next(n - len(found), keys, out)):
+            found += new
+            keys.update(chosen.key for chosen in new)
+            out += [chosen.question for chosen in new]
+        return found
+
+    def is_check_due(self, n_asked: int) -> bool:
+        """Return whether the next question is a random check."""
+        return self._every is not None and n_asked % self._every == self._every - 1
+
+    def evidence(self, labels: NDArray[np.int64]) -> Evidence:
+        """Return the probabilities of pairs."""
+        return evidence_of(self.strategy, labels, self._near)
+
+    def _next(self, n: int, asked: set[Key], pending: list[Question]) -> list[Chosen]:
+        """Choose a random check if one is due, otherwise questions of the strategy before it."""
+        if self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
+            return [Chosen(Question("pair", check.pair, origin="random"), check)]
+        n_before = n if self._every is None else self._every - 1 - len(asked) % self._every
+        questions = self.strategy.ask(min(n, max(n_before, 1)), pending=pending)
+        return [Chosen(question, None) for question in questions]
+
+    def _drawn(self, asked: set[Key]) -> Check | None:
+        assert self._every is not None
+        labels = self.strategy.labels()
+        return draw_check(
+            self.evidence(labels),
+            labels,
+            asked,
+            number=(len(asked) + 1) // self._every,
+            n_answers=len(self.strategy.answers),
+            seed=self._seed,
+        )
+
+    def _check_of(self, question: Question) -> Check | None:
+        labels, n = self.strategy.labels(), len(self.strategy.answers)
+        return check_of(question, self.evidence(labels), labels, n)
+
+    def _tell(self, answers: list[Answer]) -> list[Answer]:
+        """Learn answers if there are any, and return an empty list."""
+        if answers:
+            self.strategy.tell(answers)
+        return []
+
+
+def _is_check(question: Question) -> bool:
+    return question.kind == "pair" and question.origin == "random"

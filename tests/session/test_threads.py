@@ -1,0 +1,148 @@
+"""Answers are recorded at once, also while the model learns; one thread alone notices nothing."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clew import Answer, Session
+from clew.oracles import SimulatedOracle
+from clew.questions import MostProbable
+from clew.questions._log import key_of
+
+N = 24
+Y = np.repeat([0, 1, 2], N // 3)
+X = np.random.RandomState(0).randn(N, 2) * 0.6 + 4 * np.column_stack([Y == 1, Y == 2])
+PATIENCE = 120
+
+#: Closed: the model of `Slow` waits while it learns.
+gate, is_learning = threading.Event(), threading.Event()
+
+
+class Slow(MostProbable):
+    """Learns answers only while `gate` is open."""
+
+    def _learn(self, answers: Sequence[Answer]) -> None:
+        if answers:
+            is_learning.set()
+            assert gate.wait(PATIENCE)
+        super()._learn(answers)
+
+
+@pytest.fixture(autouse=True)
+def _open_gate() -> Iterator[None]:
+    gate.set()
+    is_learning.clear()
+    yield
+    gate.set()
+
+
+def session(**parameters: Any) -> Session:
+    given: dict[str, Any] = {"strategy": "most_probable", "random_state": 0} | parameters
+    return Session(X, **given)
+
+
+def oracle(**parameters: Any) -> SimulatedOracle:
+    return SimulatedOracle(Y, **({"random_state": 0} | parameters))
+
+
+def in_threads(*calls: Any) -> list[Any]:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [each.result(PATIENCE) for each in [pool.submit(call) for call in calls]]
+
+
+def test_answers_are_recorded_while_the_model_learns() -> None:
+    found = session(strategy=Slow(random_state=0))
+    first, second = found.ask(2, annotator="ann")
+    found.tell(first, "same", annotator="ann")
+    gate.clear()
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(found.ask, annotator="bob")
+        assert is_learning.wait(PATIENCE)
+        found.tell(second, "same", annotator="ann")
+        assert len(found.answers) == len(found.log) == 2
+        assert found.undo("ann") is not None
+        assert found.ask(annotator="ann") == [second]
+        gate.set()
+        assert len(asking.result(PATIENCE)) == 1
+    assert found.strategy.log == found.log
+
+
+def test_in_the_background_questions_are_asked_while_the_model_learns() -> None:
+    found = session(strategy=Slow(random_state=0), background=True)
+    (first,) = found.ask()
+    found.tell(first, "different")
+    (second,) = found.ask()
+    gate.clear()
+    found.tell(second, "different")
+    assert is_learning.wait(PATIENCE)
+    asked = [key_of(found.ask(annotator=name)[0]) for name in ("ann", "bob", "eve")]
+    gate.set()
+    assert len({*asked, key_of(first), key_of(second)}) == 5
+    assert found.strategy.log == found.log
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_many_threads_lose_no_answer(background: bool) -> None:
+    found, people = session(background=background, check_every=5), oracle()
+
+    def answer(name: str) -> int:
+        n = 0
+        for _ in range(6):
+            for question in found.ask(2, annotator=name):
+                found.tell(question, people.answer(question).value, annotator=name)
+                n += 1
+        return n
+
+    given = in_threads(*(lambda name=name: answer(name) for name in ("ann", "bob", "eve")))
+    keys = [key_of(each.question) for each in found.answers]
+    assert len(keys) == len(set(keys)) == sum(given)
+    assert found.strategy.answers == found.answers
+    assert len(found.result().labels_) == N
+
+
+def test_an_error_of_the_model_is_raised_by_the_next_call() -> None:
+    class Broken(MostProbable):
+        def _learn(self, answers: Sequence[Answer]) -> None:
+            if answers:
+                raise MemoryError("full")
+
+    found = session(strategy=Broken(random_state=0), background=True)
+    found.tell(found.ask()[0], "same")
+    with pytest.raises(MemoryError, match="full"):
+        found.labels()
+    assert len(found.answers) == 1
+
+
+def test_a_session_in_the_background_is_copied() -> None:
+    found = session(background=True).run(oracle(), 8)
+    other = pickle.loads(pickle.dumps(found))
+    assert other.answers == found.answers
+    assert len(other.run(oracle(), 5).answers) == 13
+
+
+def test_checks_are_asked_in_the_background() -> None:
+    found = session(strategy="guided", background=True, check_every=4).run(oracle(), 24)
+    origins = [answer.origin for answer in found.answers]
+    assert origins.count("random") == 6
+    quality = found.result().quality_
+    assert quality is not None
+    assert quality.n_checks == 6
+
+
+def test_the_order_of_calls_alone_decides_without_background() -> None:
+    one, other = session(strategy="guided"), session(strategy="guided")
+    for _ in range(8):
+        questions = one.ask(2)
+        assert other.ask(2) == questions
+        answers = oracle(error=0.2).answer_all(questions)
+        one.tell(answers).labels()
+        for answer in answers:
+            other.tell(answer)
+    assert (one.labels() == other.labels()).all()
