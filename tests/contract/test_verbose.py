@@ -12,39 +12,51 @@ import pytest
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 (LINE,) = re.findall(r"`(logging\.basicConfig\(.*\))`", README)
 
-FIT = """
-import logging, threading
-{setup}
+#: Fits in threads without the line of the README, then with it; a marked line ends each part.
+FITS = """
+import logging, sys, threading
 import numpy as np
 from clew.similarity import ClustRF
+from sklearn.base import clone
 
-def fit():
-    ClustRF(n_trees=40, n_jobs=2, random_state=0, verbose={verbose}).fit(np.eye(20))
+def fit(verbose):
+    model = ClustRF(n_trees=40, n_jobs=2, random_state=0, verbose=verbose)
+    threads = [threading.Thread(target=model.fit, args=(np.eye(20),))]
+    threads.append(threading.Thread(target=clone(model).fit, args=(np.eye(20),)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for stream in (sys.stdout, sys.stderr):
+        print("end of a part", file=stream, flush=True)
 
-threads = [threading.Thread(target=fit) for _ in range(2)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+fit(1)
+{line}
+fit(0)
+fit(1)
 """
 
 
-def printed(setup: str, verbose: int) -> tuple[str, str]:
-    code = FIT.format(setup=setup, verbose=verbose)
+@pytest.fixture(scope="module")
+def printed() -> tuple[list[str], list[str]]:
+    """What each part prints on the standard output, and on the standard error."""
+    code = FITS.format(line=LINE)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
-    return done.stdout, done.stderr
+    out, err = (words.split("end of a part\n") for words in (done.stdout, done.stderr))
+    return out, err
 
 
-def test_the_line_of_the_readme_prints_progress_of_fits_in_threads() -> None:
-    out, err = printed(LINE, verbose=1)
-    assert out == ""
-    lines = err.splitlines()
+def test_the_line_of_the_readme_prints_progress_of_fits_in_threads(printed) -> None:
+    out, err = printed
+    assert out == ["", "", "", ""]
+    lines = err[2].splitlines()
     assert len(lines) == 2
     assert all(re.fullmatch(r"INFO:clew:blocks of trees: (\d+) of \1 done", line) for line in lines)
+    assert err[3] == ""
 
 
-@pytest.mark.parametrize(("setup", "verbose"), [("", 1), (LINE, 0)])
-def test_nothing_is_printed_without_it_or_without_verbose(setup: str, verbose: int) -> None:
-    assert printed(setup, verbose) == ("", "")
+def test_nothing_is_printed_without_the_line_or_without_verbose(printed) -> None:
+    _, (without_line, without_verbose, *_) = printed
+    assert without_line == without_verbose == ""

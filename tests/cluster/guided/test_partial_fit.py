@@ -59,6 +59,20 @@ def n_fits(monkeypatch):
     return calls
 
 
+@pytest.fixture(scope="module")
+def fitted_to(blobs):
+    """Return a copy of a model of the first answers, which is fitted once."""
+    kept = {}
+
+    def copy(n_first):
+        if n_first not in kept:
+            first, _ = parts(blobs.known, n_first)
+            kept[n_first] = pickle.dumps(model().fit(blobs.X, constraints=first))
+        return pickle.loads(kept[n_first])
+
+    return copy
+
+
 def mixed(y, seed):
     """Answers of all kinds by two people, one of whom errs often."""
     good, bad = (
@@ -76,17 +90,17 @@ def named(known, name):
 
 @pytest.mark.parametrize("n_clusters", [3, None])
 def test_members_that_are_fitted_again_are_those_of_a_cold_fit(n_clusters):
-    X, y = make_blobs(60, centers=3, cluster_std=1.0, random_state=5)
+    n_rows = 60 if n_clusters else 45  # to choose the number of groups takes many fits
+    X, y = make_blobs(n_rows, centers=3, cluster_std=1.0, random_state=5)
     first, more = mixed(y, 0), mixed(y, 5)
     warm = model(n_clusters).fit(X, constraints=first).partial_fit(constraints=more)
     assert_equal(warm, model(n_clusters).fit(X, constraints=first + more))
     assert warm.confusion_.annotators_ == ("good", "bad")
 
 
-def test_a_few_answers_fit_no_member(blobs, n_fits):
-    first, more = parts(blobs.known, 101)
-    warm = model().fit(blobs.X, constraints=first)
-    assert n_fits
+def test_a_few_answers_fit_no_member(blobs, fitted_to, n_fits):
+    _, more = parts(blobs.known, 110)
+    warm = fitted_to(110)
     n_fits.clear()
     warm.partial_fit(constraints=more)
     assert n_fits == []
@@ -107,9 +121,10 @@ def test_members_are_fitted_again_after_a_fifth_more_answers(blobs, n_fits):
 
 
 @pytest.mark.parametrize("refit", [True, False])
-def test_members_are_fitted_again_when_wanted(blobs, n_fits, refit):
-    first, more = parts(blobs.known, 118 if refit else 40)
-    warm = model().fit(blobs.X, constraints=first)
+def test_members_are_fitted_again_when_wanted(blobs, fitted_to, n_fits, refit):
+    n_first = 110 if refit else 40
+    _, more = parts(blobs.known, n_first)
+    warm = fitted_to(n_first)
     n_fits.clear()
     warm.partial_fit(constraints=more, refit=refit)
     assert bool(n_fits) == refit
@@ -117,9 +132,8 @@ def test_members_are_fitted_again_when_wanted(blobs, n_fits, refit):
         assert_equal(warm, blobs.model)
 
 
-def test_later_answers_are_followed_and_judged(blobs):
-    first, _ = parts(blobs.known, 100)
-    warm = model().fit(blobs.X, constraints=first)
+def test_later_answers_are_followed_and_judged(blobs, fitted_to):
+    warm = fitted_to(110)
     before = warm.result_
     at = int(np.argmin(before.probabilities.max(axis=1)))  # the least certain row
     others = np.flatnonzero((blobs.y == blobs.y[at]) & (np.arange(60) != at))
@@ -133,16 +147,16 @@ def test_later_answers_are_followed_and_judged(blobs):
     assert warm.scores_ != before.scores
 
 
-def test_answers_that_are_taken_back_leave_no_trace(blobs):
+def test_answers_that_are_taken_back_leave_no_trace(blobs, fitted_to):
     first, more = parts(blobs.known, 110)
-    warm = model().fit(blobs.X, constraints=first)
+    warm = fitted_to(110)
     warm.partial_fit(constraints=more).partial_fit(constraints=first, replace=True)
-    assert_equal(warm, model().fit(blobs.X, constraints=first))
+    assert_equal(warm, fitted_to(110))
     assert warm.result_.constraints == first
 
 
-def test_no_new_answers_change_nothing(blobs):
-    warm = model().fit(blobs.X, constraints=blobs.known)
+def test_no_new_answers_change_nothing(blobs, fitted_to):
+    warm = fitted_to(110)
     before = warm.result_
     for given in (None, Constraints(60)):
         assert warm.partial_fit(constraints=given).result_ is before
@@ -176,8 +190,8 @@ def test_ids_and_annotators_are_merged_by_name(blobs):
     assert "row 1" in str(warm.explain("row 0", "row 1"))
 
 
-def test_other_rows_parameters_and_answers_are_refused(blobs):
-    warm = model().fit(blobs.X, constraints=blobs.known)
+def test_other_rows_parameters_and_answers_are_refused(blobs, fitted_to):
+    warm = fitted_to(110)
     before = warm.result_
     with pytest.raises(InvalidDataError, match="other rows"):
         warm.partial_fit(blobs.X[::-1])
@@ -203,9 +217,9 @@ def test_a_result_cannot_be_changed(blobs):
     assert result.constraints is blobs.known
 
 
-def test_a_result_outlives_further_fits(blobs):
-    first, more = parts(blobs.known, 60)
-    warm = model().fit(blobs.X, constraints=first)
+def test_a_result_outlives_further_fits(blobs, fitted_to):
+    _, more = parts(blobs.known, 60)
+    warm = fitted_to(60)
     before = warm.result_
     labels, weights = before.labels.copy(), dict(before.weights)
     warm.partial_fit(constraints=more)
@@ -214,12 +228,12 @@ def test_a_result_outlives_further_fits(blobs):
     assert before.weights == weights
 
 
-def test_a_failed_call_leaves_the_last_result(blobs):
+def test_a_failed_call_leaves_the_last_result(blobs, fitted_to):
     def give_up(done, n_steps):
         raise RuntimeError
 
-    first, more = parts(blobs.known, 60)
-    warm = model().fit(blobs.X, constraints=first)
+    _, more = parts(blobs.known, 60)
+    warm = fitted_to(60)
     before = warm.result_
     with pytest.raises(RuntimeError):
         warm.partial_fit(constraints=more, callback=give_up)
@@ -236,9 +250,9 @@ def test_a_saved_model_goes_on(blobs):
     assert_equal(loaded.partial_fit(constraints=again), warm.partial_fit(constraints=again))
 
 
-def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs):
-    first, more = parts(blobs.known, 100)
-    warm, stop, faults, seen = model().fit(blobs.X, constraints=first), Event(), [], set()
+def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs, fitted_to):
+    _, more = parts(blobs.known, 110)
+    warm, stop, faults, seen = fitted_to(110), Event(), [], set()
 
     def read():
         while not stop.is_set():
@@ -256,7 +270,7 @@ def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs):
     reader.start()
     try:
         for at in range(6):
-            one = more.select(pairs=np.arange(20) == at)
+            one = more.select(pairs=np.arange(10) == at)
             warm.partial_fit(constraints=one)
     finally:
         stop.set()
@@ -265,12 +279,10 @@ def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs):
     assert len(seen) > 1
 
 
-def test_two_models_at_once_are_as_one_after_the_other(blobs):
-    first, more = parts(blobs.known, 100)
-    models = [model(), model(4)]
-    expected = [model(), model(4)]
-    for one in (*models, *expected):
-        one.fit(blobs.X, constraints=first)
+def test_two_models_at_once_are_as_one_after_the_other(blobs, fitted_to):
+    first, more = parts(blobs.known, 110)
+    models = [fitted_to(110), model(4).fit(blobs.X, constraints=first)]
+    expected = [fitted_to(110), pickle.loads(pickle.dumps(models[1]))]
     threads = [Thread(target=one.partial_fit, kwargs={"constraints": more}) for one in models]
     for thread in threads:
         thread.start()

@@ -134,11 +134,27 @@ def test_the_error_rate_of_several_people_with_graded_answers_is_the_mean_of_the
     assert f"Error rate of the answers: {model.error_rate_:.1%}" in model.summary()
 
 
-@pytest.mark.parametrize("X", [None, np.eye(200)], ids=["no features", "useless features"])
-def test_many_small_groups_are_found(X):
-    y, answers = identities(0, repeats=1 if X is None else 2)
-    model = GuidedClustering(random_state=0).fit(X, constraints=answers)
-    assert model.regime_ == ("identities" if X is None else "answers")
+@pytest.fixture(scope="module")
+def of_identities():
+    """A model of many small groups, from answers alone."""
+    return GuidedClustering(random_state=0).fit(constraints=identities(0)[1])
+
+
+@pytest.fixture(scope="module")
+def of_pairs():
+    """A model of three groups, from answers about pairs alone."""
+    answers = Constraints.from_labels(classes(0), n_pairs=300, random_state=0)
+    return GuidedClustering(3, random_state=0).fit(constraints=answers)
+
+
+@pytest.mark.parametrize("have_features", [False, True], ids=["no features", "useless features"])
+def test_many_small_groups_are_found(of_identities, have_features):
+    if have_features:
+        y, answers = identities(0, 120, repeats=2)
+        model = GuidedClustering(random_state=0).fit(np.eye(120), constraints=answers)
+    else:
+        (y, answers), model = identities(0), of_identities
+    assert model.regime_ == ("answers" if have_features else "identities")
     assert adjusted_rand_score(y, model.labels_) > 0.7
     assert model.n_clusters_ == len(np.unique(model.labels_))
     assert np.isfinite(model.answer_posterior_.pairs).all()
@@ -154,15 +170,14 @@ def test_wrong_answers_about_identities_are_doubted():
 
 
 @pytest.mark.parametrize("case", ["features", "answers", "graded", "identities"])
-def test_the_tree_holds_the_groups(case):
+def test_the_tree_holds_the_groups(case, of_pairs, of_identities):
     y = classes(0)
     X = np.random.RandomState(0).normal(size=(N_ROWS, 2)) + 6 * np.eye(3)[y][:, :2]
-    pairs = Constraints.from_labels(y, n_pairs=5 * N_ROWS, random_state=0)
     model = {
         "features": lambda: GuidedClustering(3, random_state=0).fit(X),
-        "answers": lambda: GuidedClustering(3, random_state=0).fit(constraints=pairs),
+        "answers": lambda: of_pairs,
         "graded": lambda: GuidedClustering(3, random_state=0).fit(constraints=graded(0)[1]),
-        "identities": lambda: GuidedClustering(random_state=0).fit(constraints=identities(0)[1]),
+        "identities": lambda: of_identities,
     }[case]()
     n = len(model.labels_)
     assert model.tree_.shape == (n - 1, 4)
@@ -184,12 +199,11 @@ def test_answers_that_do_not_determine_the_number_say_so():
     assert GuidedClustering(3).fit(X, constraints=few).n_clusters_probabilities_ == {}
 
 
-def test_new_rows_need_features():
-    answers = Constraints.from_labels(classes(0), n_pairs=300, random_state=0)
-    model = GuidedClustering(3, random_state=0).fit(constraints=answers)
+def test_new_rows_need_features(of_pairs):
     with pytest.raises(InvalidArgumentError, match="without X"):
-        model.predict(np.eye(N_ROWS))
-    assert "Together" in str(model.explain(0, 1)) or "apart" in str(model.explain(0, 1)).lower()
+        of_pairs.predict(np.eye(N_ROWS))
+    found = str(of_pairs.explain(0, 1))
+    assert "Together" in found or "apart" in found.lower()
 
 
 def test_nothing_at_all_is_refused():
@@ -213,15 +227,11 @@ def test_the_order_of_rows_does_not_matter():
     assert adjusted_rand_score(one, other[place]) > 0.98
 
 
-def test_a_regime_survives_pickling():
-    y = classes(0)
-    model = GuidedClustering(3, random_state=0).fit(
-        constraints=Constraints.from_labels(y, n_pairs=300, random_state=0)
-    )
-    again = pickle.loads(pickle.dumps(model))
-    assert again.regime_ == model.regime_
-    assert again.regime_.reason == model.regime_.reason
-    assert np.array_equal(again.tree_, model.tree_)
+def test_a_regime_survives_pickling(of_pairs):
+    again = pickle.loads(pickle.dumps(of_pairs))
+    assert again.regime_ == of_pairs.regime_
+    assert again.regime_.reason == of_pairs.regime_.reason
+    assert np.array_equal(again.tree_, of_pairs.tree_)
 
 
 @pytest.mark.parametrize("error", [0.0, 0.15])
