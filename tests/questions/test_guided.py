@@ -6,14 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import pdist, squareform
 
 from clew import Answer, Question
+from clew.datasets import make_leaf_like
 from clew.exceptions import ClewError
 from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided, odd_one_out_information, triplet_information
 from clew.questions._log import key_of
+from clew.questions.guided._start_labels import START_SHARE, start_labels, start_share
 from clew.questions.guided._triples import joint_probabilities, triple_information
 
 K, SIZE = 6, 10
@@ -175,6 +178,33 @@ def test_groups_are_found_at_every_size():
     for k in (None, 3):
         labels = Guided(k, random_state=0).start(near).labels()
         assert jaccard_score_pairs(np.arange(120) % 3, labels) > 0.9
+
+
+def test_the_start_is_no_worse_than_wards_linkage():
+    scores = []
+    for seed in range(3):
+        made = make_leaf_like(120, class_size=12, noise=0.7, random_state=seed)
+        found = [
+            cut_tree(linkage(squareform(made.D), "ward"), [10])[:, 0],
+            Guided(10, metric="precomputed", random_state=0).start(made.D).labels(),
+            Guided(metric="precomputed", random_state=0).start(made.D).labels(),
+        ]
+        scores.append([jaccard_score_pairs(made.y, labels) for labels in found])
+    ward, known, unknown = np.mean(scores, axis=0)
+    assert known > ward - 0.02
+    assert unknown > ward - 0.1
+
+
+def test_start_labels_count_less_with_each_answer():
+    assert start_share(0, 100) == START_SHARE
+    assert start_share(100, 100) < 1e-4
+    blocks = np.repeat(np.arange(4), 5)
+    log_odds = np.where(blocks[:, None] == blocks, 2.0, -4.0).astype(np.float32)
+    np.fill_diagonal(log_odds, 0)
+    # The effective number of sampled groups is 4, as there are groups of three rows or more.
+    sampled = np.append(blocks[:-1], 4)
+    assert jaccard_score_pairs(start_labels(log_odds, sampled, 9.0, None), blocks) == 1.0
+    assert start_labels(log_odds, sampled, 9.0, 2).max() == 1
 
 
 def test_a_row_that_fits_nowhere_takes_no_place_of_a_group():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,11 @@ class JaccardLabels(NamedTuple):
     """Probabilities of pairs, averaged over the last batches with decreasing weights."""
     jaccard: float = 0.7
     """Expected Jaccard index of the labels."""
+
+    @classmethod
+    def of(cls, labels: NDArray[np.int64], average: NDArray[np.float32]) -> Self:
+        """Take labels as they are, with the probabilities of pairs."""
+        return cls(labels, average, _clipped(expected_jaccard(average, labels)))
 
     def updated(
         self, same: NDArray[np.float32], start: NDArray[np.int64], weight: float = 1.0

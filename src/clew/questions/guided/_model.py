@@ -28,6 +28,7 @@ from clew.questions.guided._posterior import (
     Singles,
     Views,
 )
+from clew.questions.guided._start_labels import start_labels, start_share
 from clew.questions.guided._within_ratio import WithinRatio
 
 __all__ = ["Model", "PairAnswer", "Pairs", "start_model"]
@@ -93,6 +94,8 @@ class Model(NamedTuple):
     same: SameProbabilities
     next_ratio: float
     """Number of answers after which the ratio within groups is refitted."""
+    start: Ints | None = None
+    """Labels before any answer, which count beside the sampled partitions at first."""
 
     @property
     def labels(self) -> Ints:
@@ -149,8 +152,22 @@ class Model(NamedTuple):
         posterior = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
         same = posterior.same()
         start = np.unique(posterior.partitions[0], return_inverse=True)[1].astype(np.int64)
-        found = self.found.updated(same.labels, start, weight)
+        found = self.found.updated(self._with_start(same.labels), start, weight)
         return self._replace(posterior=posterior, same=same, found=found)
+
+    def started(self, labels: Ints) -> Model:
+        """Return labels that count beside the sampled partitions, less with each answer."""
+        model = self._replace(start=labels)
+        average = model._with_start(self.same.labels)
+        return model._replace(found=JaccardLabels.of(labels, average))
+
+    def _with_start(self, same: Singles) -> Singles:
+        """Average probabilities of pairs with those of the start labels."""
+        if self.start is None:
+            return same
+        share = np.float32(start_share(len(self.asked.same), len(self.start)))
+        together = self.start[:, None] == self.start
+        return np.asarray((1 - share) * same + share * together, np.float32)
 
     def _expected(self, answers: Sequence[PairAnswer]) -> AskedPairs:
         """Combine each answer with the features and the log-odds that were known before it."""
@@ -213,13 +230,15 @@ def start_model(
     Model
     """
     n = len(distances)
-    if _all_equal(distances):
+    flat = _all_equal(distances)
+    if flat:
         features = np.zeros((n, n, N_FEATURES), np.float32)
         features[:, :, 0] = 1.0
         odds, ratio = PairLogOdds.without_features(), WithinRatio.start(np.zeros((n, 1)))
     else:
         ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")
-        factor = feature_scale(rows_a_group(distances, ward, n_clusters))
+        rows = rows_a_group(distances, ward, n_clusters)
+        factor = feature_scale(rows)
         features = pair_features(distances, coordinates, ward, factor, seed)
         odds, ratio = PairLogOdds(), _start_ratio(coordinates, factor)
     pairs = Pairs(features, seed, n_jobs)
@@ -246,7 +265,9 @@ def start_model(
     model = model._replace(ratio=ratio, views=odds.views(pairs.features, ratio.values))
     for _ in range(n_steps - n_steps // 2):
         model = model.stepped()
-    return model
+    if flat:
+        return model
+    return model.started(start_labels(model.views.pairs, model.labels, n / rows, n_clusters))
 
 
 def _all_equal(distances: Floats) -> bool:

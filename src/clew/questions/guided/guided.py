@@ -80,7 +80,8 @@ class Guided(Readings):
     are moved by Gibbs sampling of rows and of whole groups, and by splits. The probability of a
     pair is averaged over the possible next moves. The labels have the best expected Jaccard index
     of pairs; they change only where others are clearly better, under probabilities that are
-    averaged over the last answers.
+    averaged over the last answers. Before any answer they are a cut of Ward's linkage of W, which
+    counts as half of the probabilities at first, and less with each answer.
 
     Answers about three rows count as the pairs that they imply, with weights so that their evidence
     adds up to about that of one answer; don't-knows are not evidence. The value of a question about
