@@ -14,17 +14,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import clew
+from clew.cli import main
 
 
 def test_version_and_help(spawn):
     done = spawn("--version")
     assert (done.returncode, done.stdout) == (0, f"clew {clew.__version__}\n")
-    for command in ((), ("cluster",), ("demo",)):
-        done = spawn(*command, "--help")
-        assert done.returncode == 0
-        assert done.stdout.startswith("Usage: clew")
+    done = spawn("cluster", "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: clew cluster")
+
+
+@pytest.mark.parametrize("command", [(), ("cluster",), ("demo",)])
+def test_every_help_begins_with_the_usage(command):
+    done = CliRunner().invoke(main, [*command, "--help"], prog_name="clew")
+    assert done.exit_code == 0
+    assert done.stdout.startswith(" ".join(["Usage: clew", *command]))
 
 
 def test_help_loads_no_library(here):
@@ -74,35 +82,55 @@ def test_json_is_the_only_thing_on_the_standard_output(spawn, X, answers):
     assert json.loads(done.stdout)["rows"] == 30
 
 
+@pytest.fixture
+def bad_files(X, here):
+    np.save("bad.npy", [[0.0], [np.inf], [1.0]])
+    (here / "a.csv").write_text("kind,i,j,answer\npair,0,1,same\npair,0,99,same\n")
+    (here / "c.csv").write_text("kind,i,j,answer\npair,0,1,same\npair,0,1,different\n")
+    return sorted(here.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "word"),
+    [
+        (("cluster", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
+        (("cluster", "X.npy", "-k", "0"), 2, "Usage"),
+    ],
+)
+def test_failure_of_a_process_is_a_sentence_and_a_status(
+    spawn, bad_files, here, arguments, status, word
+):
+    done = spawn(*arguments)
+    assert done.returncode == status, done.stderr
+    assert done.stdout == ""
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(here.iterdir()) == bad_files
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "word"),
     [
         (("cluster", "X.npy", "-k", "31"), 1, "too many"),
         (("cluster", "bad.npy", "-k", "2"), 1, "row 1, column 0"),
-        (("cluster", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
         (
             ("cluster", "X.npy", "-k3", "-cc.csv", "--method=coprf", "--mode=hard", "--trust=none"),
             1,
             "0 = 1",
         ),
-        (("cluster", "X.npy", "-k", "0"), 2, "Usage"),
         (("cluster", "X.npy", "--method", "coprf"), 2, "--n-clusters"),
         (("clutser",), 2, "No such command"),
         (("demo", "--seeds", "0"), 2, "Usage"),
         (("demo", "-o", "X.npy"), 1, "X.npy is a file"),
     ],
 )
-def test_failure_is_a_sentence_and_a_status(spawn, X, here, arguments, status, word):
-    np.save("bad.npy", [[0.0], [np.inf], [1.0]])
-    (here / "a.csv").write_text("kind,i,j,answer\npair,0,1,same\npair,0,99,same\n")
-    (here / "c.csv").write_text("kind,i,j,answer\npair,0,1,same\npair,0,1,different\n")
-    before = sorted(here.iterdir())
-    done = spawn(*arguments)
-    assert done.returncode == status, done.stderr
+def test_failure_is_a_sentence_and_a_status(bad_files, here, arguments, status, word):
+    done = CliRunner().invoke(main, arguments, prog_name="clew")
+    assert done.exit_code == status, done.stderr
     assert done.stdout == ""
     assert word in done.stderr
     assert "Traceback" not in done.stderr
-    assert sorted(here.iterdir()) == before
+    assert sorted(here.iterdir()) == bad_files
 
 
 def _interrupted(arguments: list[str], said: str) -> tuple[int, str]:

@@ -13,9 +13,10 @@ from clew.kernels.medoids import assign, swap_best, swap_eagerly, try_swaps
 def problem(seed, n_clusters):
     random = np.random.RandomState(seed)
     rows = random.normal(size=(30, 2))
-    table = np.linalg.norm(rows[:12, None] - rows, axis=2)  # twelve candidates
+    # Distances of twelve candidates, in single precision as the methods compute them.
+    table = np.linalg.norm(rows[:12, None] - rows, axis=2).astype(np.float32)
     medoids = random.permutation(12)[:n_clusters].astype(np.int64)
-    found, far = empty_assignment(30), 2 * table.max() + 1
+    found, far = empty_assignment(30), 2 * float(table.max()) + 1
     assign(table, medoids, far, found)
     return table, medoids, found, far
 

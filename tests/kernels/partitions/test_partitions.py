@@ -46,8 +46,13 @@ def problem(seed, n=N, n_answers=12):
     for i, j in random.randint(n, size=(n_answers, 2)):
         if i != j:
             E[i, j] = E[j, i] = random.choice([-2.0, 2.0])
+    return W, E, answered_of(E)
+
+
+def answered_of(E):
+    """A matrix of evidence as the kernels take it."""
     start = np.concatenate(([0], np.cumsum((E != 0).sum(axis=1))))
-    return W, E, Answered(start, np.nonzero(E)[1], E[np.nonzero(E)])
+    return Answered(start, np.ascontiguousarray(np.nonzero(E)[1]), E[np.nonzero(E)])
 
 
 def groups_of(labels, W):
@@ -183,8 +188,7 @@ def test_cold_splits_part_what_is_likely_two(source):
     apart = np.where(y[:, None] == y, 3.0, -5.0)
     W, E = (apart, 0 * apart) if source == "features" else (0 * apart + 0.1, apart)
     np.fill_diagonal(E, 0)
-    start = np.concatenate(([0], np.cumsum((E != 0).sum(axis=1))))
-    answered = Answered(start, np.nonzero(E)[1], E[np.nonzero(E)])
+    answered = answered_of(E)
     groups = groups_of(np.zeros(8, int), W.astype(np.float32))
     draw_splits(groups, W.astype(np.float32), answered, COLD, 8, stream(2))
     assert_consistent(groups, W.astype(np.float32))
