@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
-from clew.items import image_features, open_image, read_images
+from clew.items import image_features, images, open_image, read_images
 
 #: EXIF orientations, with what undoes each.
 ORIENTATIONS = {
@@ -210,3 +210,35 @@ def test_missing_package_is_named(tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=r"clew\[images\]"):
         read_images(tmp_path)
+
+
+def test_described_images_are_read_from_the_cache(tmp_path, monkeypatch):
+    folder, cache = tmp_path / "photos", tmp_path / "cache"
+    folder.mkdir()
+    blobs(folder)
+    first = read_images(folder, cache=cache)
+    read = []
+    monkeypatch.setattr(images, "open_image", lambda path, n: read.append(path) or open_image(path))
+    again = read_images(folder, cache=cache)
+    assert read == []
+    np.testing.assert_array_equal(again.X, first.X)
+    Image.new("RGB", (31, 20), "green").save(folder / "2.png")
+    (folder / "0.png").unlink()
+    changed = read_images(folder, cache=cache)
+    assert read == [folder / "2.png"]
+    np.testing.assert_array_equal(changed.X, read_images(folder).X)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut", b"no archive"])
+def test_a_damaged_cache_is_ignored(tmp_path, content):
+    blobs(tmp_path)
+    expected = read_images(tmp_path, cache=tmp_path / ".cache").X
+    (file,) = (tmp_path / ".cache").iterdir()
+    file.write_bytes(content or file.read_bytes()[:-30])
+    np.testing.assert_array_equal(read_images(tmp_path, cache=tmp_path / ".cache").X, expected)
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    blobs(tmp_path)
+    (tmp_path / "file").touch()
+    assert len(read_images(tmp_path, cache=tmp_path / "file").ids) == 6

@@ -9,6 +9,7 @@ from clew.cli._job import RowsJob
 from clew.cli._progress import Words, counted, printable
 from clew.exceptions import FileFormatError
 from clew.items import read_images, read_texts
+from clew.items._described import default_folder
 from clew.tables._delimited import SEPARATORS, Format, are_numbers_between_spaces
 from clew.tables._read import Columns
 
@@ -40,7 +41,7 @@ def images_of(job: RowsJob, words: Words) -> Items:
     if (job.format, job.columns_wanted) != (Format(), Columns()):
         raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
     with words.bar("Reading images") as advance:
-        images = read_images(folder, n_jobs=job.jobs, callback=advance)
+        images = read_images(folder, cache=default_folder(), n_jobs=job.jobs, callback=advance)
     n, n_features = images.X.shape
     features = counted(n_features, "feature")
     notes = [f"{folder}: {n:,} images; {features} of shapes, colors and texture"]
