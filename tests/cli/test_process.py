@@ -61,24 +61,10 @@ def test_installed_script(X):
     assert "30 rows in 3 groups" in done.stderr
 
 
-def test_json_is_the_only_thing_on_the_standard_output(spawn, X, answers):
+def test_json_is_the_only_thing_on_the_standard_output(run, X, answers):
     file = answers("0 1 same", "0 12 different")
-    done = spawn(
-        "cluster",
-        X,
-        "-k",
-        3,
-        "-c",
-        file,
-        "--method",
-        "coprf",
-        "--n-trees",
-        20,
-        "-o",
-        "g.csv",
-        "--json",
-    )
-    assert done.returncode == 0, done.stderr
+    done = run(X, "-k", 3, "-c", file, "-o", "g.csv", "--json")
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["rows"] == 30
 
 
@@ -148,7 +134,7 @@ def _interrupted(arguments: list[str], said: str) -> tuple[int, str]:
             printed += line
             if said in line:
                 break
-        time.sleep(1.0)
+        time.sleep(0.5)
         assert process.poll() is None, printed
         process.send_signal(signal.SIGINT)
         _, rest = process.communicate(timeout=60)
@@ -198,7 +184,7 @@ def test_ctrl_c_in_the_demo_leaves_no_folder(here):
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "working\n"
-        time.sleep(1.0)
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         _, words = process.communicate(timeout=60)
     finally:
