@@ -173,9 +173,9 @@ class GuidedClustering(FittedGroups):
 
     With distances, neighbors, Ward's linkage and silhouettes are computed from them. Members that
     need vectors read coordinates, at most 100, by classical multidimensional scaling (Torgerson);
-    past 2,000 rows by distances to as many landmarks (de Silva and Tenenbaum). Forests read them
-    rotated at random, and those above the noise. Anchors are means of coordinates. A member of a
-    pool of your own with ``metric="precomputed"`` gets the distances.
+    past 2,000 rows by distances to as many landmarks (de Silva and Tenenbaum). Forests read those
+    above the noise, and rotations of them. Anchors are means of coordinates. A member of a pool of
+    your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense. On one core, 600 rows of 64 features take about 2 s, 2,000 rows 6 s, 20,000 rows

@@ -67,7 +67,7 @@ class Prepared(NamedTuple):
             space = FeatureSpace.fit(X, metric, standardize, seeds[0])
         columns = space.transform(X)
         if distances is not None:
-            of_trees = space.with_rotation(columns, seeds[0])
+            of_trees = space.with_rotations(columns, seeds[0])
         views = Views(columns, seeds[0], n_jobs, distances, of_trees)
         graph = views.read("neighbors", N_NEIGHBORS)
         return cls(space, views, graph, RidgeSmoother(views.X, seeds[1]))
