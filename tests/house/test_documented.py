@@ -199,8 +199,8 @@ def _blocks(path: Path) -> list[str]:
 
 
 @pytest.fixture
-def fewer_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut the digits to 500, enough for every page; `make docs` and `make demo` use all 1,797."""
+def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut the digits to 500 and forests to 40 trees; `make docs` and `make demo` use all."""
     load, load_digits = datasets.load, sklearn.datasets.load_digits
 
     def fewer(name: str) -> datasets.Dataset:
@@ -214,6 +214,7 @@ def fewer_digits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(datasets, "load", fewer)
     monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_of_sklearn)
+    monkeypatch.setattr("clew.cluster.guided._features.views.N_TREES", 40)
 
 
 def _run(path: Path) -> dict[str, object]:
@@ -226,7 +227,7 @@ def _run(path: Path) -> dict[str, object]:
     return names
 
 
-@pytest.mark.usefixtures("fewer_digits")
+@pytest.mark.usefixtures("smaller")
 def test_readme_example_finds_ten_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     model = _run(ROOT / "README.md")["model"]
@@ -251,7 +252,7 @@ PAGES_THAT_RUN = [
 LONG = (DOCS / "notebooks" / "how_many_answers.ipynb",)
 
 
-@pytest.mark.usefixtures("fewer_digits")
+@pytest.mark.usefixtures("smaller")
 @pytest.mark.parametrize(
     "path",
     [
