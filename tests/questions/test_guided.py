@@ -16,6 +16,7 @@ from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided, odd_one_out_information, triplet_information
 from clew.questions._log import key_of
+from clew.questions.guided._labels import weight_of_new
 from clew.questions.guided._start_labels import START_SHARE, start_labels, start_share
 from clew.questions.guided._triples import joint_probabilities, triple_information
 
@@ -205,6 +206,21 @@ def test_start_labels_count_less_with_each_answer():
     sampled = np.append(blocks[:-1], 4)
     assert jaccard_score_pairs(start_labels(log_odds, sampled, 9.0, None), blocks) == 1.0
     assert start_labels(log_odds, sampled, 9.0, 2).max() == 1
+
+
+def test_without_evidence_the_start_labels_stay():
+    strategy = Guided(random_state=0, update_every=1).start(X)
+    before = strategy.labels().tolist()
+    strategy.tell(Answer(Question("pair", (0, 1)), "dont_know"))
+    assert strategy.labels().tolist() == before
+
+
+def test_new_probabilities_count_less_if_more_answers_are_wrong():
+    weights = [weight_of_new(5, 200, error) for error in (0.0, 0.1, 0.2)]
+    assert weights[0] > 0.6 > weights[1] > weights[2] > 0.05
+    assert weight_of_new(20, 200, 0.1) > weights[1]
+    # Many small batches count as one large one.
+    assert (1 - weights[1]) ** 4 == pytest.approx(1 - weight_of_new(20, 200, 0.1))
 
 
 def test_a_row_that_fits_nowhere_takes_no_place_of_a_group():

@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from clew.kernels.partitions.labels import best_partition
 
-__all__ = ["JaccardLabels", "cut_at", "expected_jaccard"]
+__all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "weight_of_new"]
 
 MAX_ITER = 30
 #: Another start has to be better by this much, so that labels do not change without a reason.
@@ -20,6 +20,9 @@ LEAST_GAIN = 0.5
 #: changes for less are mostly undone by the next answers.
 LEAST_SHARE = 0.03
 LOWEST, HIGHEST = 0.2, 0.98
+#: Probabilities from which labels are read keep this share of their weight after so many answers,
+#: as a share of the rows: the first number, or the second plus the share of wrong answers.
+KEPT_SHARE, KEPT_ANSWERS, KEPT_WITH_ERRORS = 0.6, 0.02, 0.01
 #: Factor of distances within groups.
 WITHIN = 1e-3
 
@@ -136,6 +139,29 @@ def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> fl
     found, n_within = float(same[within].sum()) - n, float(within.sum()) - n
     union = n_within + float(same.sum(dtype=np.float64)) - n - found
     return min(max(found / union, 0.0), 1.0) if union > 1e-9 else 1.0
+
+
+def weight_of_new(n_answers: int, n_rows: int, error: float | None = None) -> float:
+    """Return the weight of new probabilities in the average from which labels are read.
+
+    The more answers are wrong, the longer the average: until others contradict it, a wrong answer
+    moves labels less.
+
+    Parameters
+    ----------
+    n_answers : int
+        Number of answers since the last probabilities.
+    n_rows : int
+        Number of rows.
+    error : float or None, default=None
+        Share of wrong answers. None: the average is short.
+
+    Returns
+    -------
+    float
+    """
+    kept = KEPT_ANSWERS if error is None else KEPT_WITH_ERRORS + error
+    return float(1 - KEPT_SHARE ** (n_answers / (kept * n_rows)))
 
 
 def _clipped(jaccard: float) -> float:

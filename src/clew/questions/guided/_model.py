@@ -17,7 +17,7 @@ from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._cores import core_features, cores
 from clew.questions.guided._error_rate import START_RATE, ErrorRate, error_rate
 from clew.questions.guided._group_size import feature_scale, rows_a_group
-from clew.questions.guided._labels import JaccardLabels
+from clew.questions.guided._labels import JaccardLabels, weight_of_new
 from clew.questions.guided._pair_features import N_DIMENSIONS, N_FEATURES, pair_features
 from clew.questions.guided._pair_log_odds import PairLogOdds
 from clew.questions.guided._posterior import (
@@ -48,9 +48,6 @@ SHORT_BURN_IN_ROWS = 1000
 ROWS_A_GROUP = 8
 #: The ratio is refitted after answers of this share of the rows, and at least so many.
 RATIO_SHARE, RATIO_FEWEST = 0.25, 20
-#: Probabilities from which labels are read keep this share of their weight after answers of so
-#: many rows: a wrong answer moves labels less, before others contradict it.
-KEPT_SHARE, KEPT_ANSWERS = 0.6, 0.02
 RATES = (0.005, 0.45)
 FIT_RATES = (0.01, 0.4)
 PROBABILITIES = (0.03, 0.97)
@@ -90,6 +87,9 @@ class Model(NamedTuple):
     rate: ErrorRate
     posterior: Posterior
     found: JaccardLabels
+    """Labels by which questions are chosen; they follow the answers at once."""
+    shown: JaccardLabels
+    """Labels to return, from probabilities that are averaged over more answers."""
     views: Views
     same: SameProbabilities
     next_ratio: float
@@ -99,7 +99,7 @@ class Model(NamedTuple):
 
     @property
     def labels(self) -> Ints:
-        """Group of each row."""
+        """Group of each row, by which questions are chosen."""
         return self.found.labels
 
     @property
@@ -130,16 +130,15 @@ class Model(NamedTuple):
             odds = self.odds.refitted(asked, float(np.clip(self.error, *FIT_RATES)))
             model = model._replace(odds=odds, rate=error_rate(asked, self._wrong(asked)))
         views = model.odds.views(self.pairs.features, model.ratio.values)
-        weight = 1 - KEPT_SHARE ** (len(answers) / (KEPT_ANSWERS * len(self.labels)))
-        return model._replace(views=views).stepped(weight)
+        return model._replace(views=views).stepped(len(answers))
 
-    def stepped(self, weight: float = 1.0) -> Model:
+    def stepped(self, n_answers: int = 0) -> Model:
         """Continue the sampling of partitions, and compute labels and probabilities from them.
 
         Parameters
         ----------
-        weight : float, default=1.0
-            Weight of the new probabilities in the average from which labels are read.
+        n_answers : int, default=0
+            Number of answers since the last step; there are none before the first question.
 
         Returns
         -------
@@ -152,14 +151,19 @@ class Model(NamedTuple):
         posterior = self.posterior.step(self.views, evidence, factors, self.pairs.n_jobs)
         same = posterior.same()
         start = np.unique(posterior.partitions[0], return_inverse=True)[1].astype(np.int64)
-        found = self.found.updated(self._with_start(same.labels), start, weight)
-        return self._replace(posterior=posterior, same=same, found=found)
+        if self.start is None and len(self.asked.same) == 0:
+            found = self.found.updated(same.labels, start)
+            return self._replace(posterior=posterior, same=same, found=found, shown=found)
+        found = self.found.updated(same.labels, start, weight_of_new(n_answers, n))
+        weight = weight_of_new(n_answers, n, self.error)
+        shown = self.shown.updated(self._with_start(same.labels), start, weight)
+        return self._replace(posterior=posterior, same=same, found=found, shown=shown)
 
     def started(self, labels: Ints) -> Model:
-        """Return labels that count beside the sampled partitions, less with each answer."""
+        """Return these labels at first; they count less with each answer."""
         model = self._replace(start=labels)
         average = model._with_start(self.same.labels)
-        return model._replace(found=JaccardLabels.of(labels, average))
+        return model._replace(shown=JaccardLabels.of(labels, average))
 
     def _with_start(self, same: Singles) -> Singles:
         """Average probabilities of pairs with those of the start labels."""
@@ -253,6 +257,7 @@ def start_model(
         ratio,
         START_RATE,
         Posterior.start(start, seed),
+        JaccardLabels(start, identity),
         JaccardLabels(start, identity),
         views,
         SameProbabilities(identity, identity),

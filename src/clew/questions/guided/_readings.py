@@ -99,7 +99,7 @@ class Readings(Strategy):
             index is lower. Of representatives, if rows follow them.
         """
         labels = self.labels()[self._items.rows]
-        return expected_jaccard(self._model.found.average, labels)
+        return expected_jaccard(self._model.shown.average, labels)
 
     def error_rate(self) -> float:
         """Return the estimated share of wrong answers of all annotators.

@@ -80,8 +80,9 @@ class Guided(Readings):
     are moved by Gibbs sampling of rows and of whole groups, and by splits. The probability of a
     pair is averaged over the possible next moves. The labels have the best expected Jaccard index
     of pairs; they change only where others are clearly better, under probabilities that are
-    averaged over the last answers. Before any answer they are a cut of Ward's linkage of W, which
-    counts as half of the probabilities at first, and less with each answer.
+    averaged over the last answers, over more of them if more are wrong. Before any answer they are
+    a cut of Ward's linkage of W, which counts as half of the probabilities at first, and less with
+    each answer.
 
     Answers about three rows count as the pairs that they imply, with weights so that their evidence
     adds up to about that of one answer; don't-knows are not evidence. The value of a question about
@@ -244,9 +245,9 @@ class Guided(Readings):
 
     def _group(self) -> NDArray[np.int64]:
         model = self._states[-1][1]
-        labels = model.labels
+        labels = model.shown.labels
         if self.n_clusters is not None:
-            labels = cut_at(model.found.average, model.views.pairs, labels, self.n_clusters)
+            labels = cut_at(model.shown.average, model.views.pairs, labels, self.n_clusters)
         return labels[self._items.number]
 
 
