@@ -51,9 +51,9 @@ class GuidedClustering(FittedGroups):
     n_clusters : int or None, default=None
         Number of groups. None chooses it: the number with the largest silhouette, unless another
         one predicts held-out answers clearly better. By silhouettes, from 2 to half of the rows, at
-        most 100, are considered; by answers, up to the number of rows (with anchors, up to 100). If
-        neither features nor answers show groups, it is 2 (1 if all rows are equal), and
-        probabilities are low. A pool of your own needs a number.
+        most 100, are considered; by answers, up to a fifth of the rows or of the anchors (up to all
+        rows if answers are many). If neither features nor answers show groups, it is 2 (1 if all
+        rows are equal), and probabilities are low. A pool of your own needs a number.
     pool : "default" or list of (str, estimator), default="default"
         The members: names, and clusterers of features from scikit-learn or clew. Members that
         honor answers get them; triplets and odd-one-out answers are converted to pairs where a
@@ -305,9 +305,9 @@ class GuidedClustering(FittedGroups):
 
         Parts that do not depend on answers are kept. The members of the pool, the number of groups
         and the first of two rounds of refinement are kept too until answers have changed by a
-        fifth: members are then weighed by all answers, and their consensus is refined.
-        Answers that came after the members were fitted count as held out in the folds of their
-        questions. When members are fitted again, the result is that of `fit` with all answers.
+        fifth: members are then weighed by all answers, and their consensus is refined. Answers that
+        came after the members were fitted count as held out in the folds of their questions. When
+        members are fitted again, the result is that of `fit` with all answers.
 
         Parameters
         ----------

@@ -13,6 +13,7 @@ from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._numbers.choice import choose_n_clusters
 from clew.cluster.guided._numbers.held_out import NumberScores
 from clew.cluster.guided._numbers.rows import n_different_rows
+from clew.cluster.guided._numbers.search import MOST, larger_numbers
 from clew.constraints._folds import held_out_folds
 
 CENTERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -161,3 +162,23 @@ def test_no_more_groups_than_different_rows():
 def test_few_rows(n, most):
     rows = np.arange(float(n))[:, None]
     assert 1 <= choose_n_clusters(Views(rows, 0), [], 0).n_clusters <= most
+
+
+def test_larger_numbers_leave_five_rows_to_a_group():
+    assert larger_numbers(5_000)[-1] == 1_000
+    assert min(larger_numbers(5_000)) > MOST
+    assert larger_numbers(500) == []
+
+
+def test_answers_choose_more_groups_than_are_tried_first(monkeypatch):
+    for module in ("search", "choice"):
+        monkeypatch.setattr(f"clew.cluster.guided._numbers.{module}.MOST", 10)
+    rows, classes = make_blobs(240, n_features=8, centers=30, cluster_std=0.5, random_state=0)
+    near = [(i, i + 30 * step) for step in (1, 2) for i in range(180)]
+    of_class = np.argsort(classes, kind="stable").reshape(30, 8).T.ravel()  # 30 rows apart: alike
+    same = [(of_class[i], of_class[j], 1) for i, j in near]
+    other = Constraints.from_labels(classes, 600, random_state=0).cannot_link
+    known = Constraints(240, pairs=[*same, *((i, j, 0) for i, j in other)])
+    views = Views(rows, 0)
+    assert choose_n_clusters(views, [], 0).n_clusters <= 10
+    assert choose_n_clusters(views, folds_of(known), 0).n_clusters == 30

@@ -19,7 +19,13 @@ from clew.cluster.guided._numbers.held_out import (
 )
 from clew.cluster.guided._numbers.number import NumberOfGroups
 from clew.cluster.guided._numbers.rows import n_different_rows, sampled_rows
-from clew.cluster.guided._numbers.search import FEWEST, MOST, best_number, first_tried
+from clew.cluster.guided._numbers.search import (
+    FEWEST,
+    MOST,
+    best_number,
+    first_tried,
+    larger_numbers,
+)
 from clew.cluster.guided._numbers.unconstrained import UnconstrainedNumbers
 
 __all__ = ["best_log_likelihood", "choose_n_clusters", "number_in_spaces"]
@@ -76,6 +82,9 @@ def choose_n_clusters(
     standard error is that of the difference, summed over asked answers only: without these, the
     largest is chosen. In `probabilities` the chosen number has the largest log-likelihood.
 
+    2 to 100 groups are tried. If answers choose the largest of these, Ward's linkage is cut into
+    up to a fifth as many groups as there are rows; spectral clustering would take too long.
+
     If there are more than 5,000 rows, 5,000 take part: those in answers to random questions first,
     then random ones. All spectral clusterings of a graph share their eigenvectors. k-means starts
     at the rows that QR with pivoting puts first, which is as good as several random starts.
@@ -114,6 +123,10 @@ def choose_n_clusters(
         numbers = first_tried(len(views.X), len(views.X) - 1)
     scores = held_out.scores
     by_answers = best_number(held_out.log_likelihood, numbers, step, scores.smallest_near_best)
+    if spaces is None and by_answers > numbers[-2] and numbers[-1] == MOST:
+        n_different = n_different_rows(views.X, len(views.X), views.distances)
+        numbers = numbers + larger_numbers(n_different)
+        by_answers = best_number(held_out.log_likelihood, numbers, step, scores.smallest_near_best)
     largest = scores.largest
     lead = largest - held_out.log_likelihood(by_features.n_clusters)
     chosen = NumberOfGroups(by_answers) if lead >= LEAST_LEAD else by_features

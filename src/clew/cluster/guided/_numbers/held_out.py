@@ -82,9 +82,9 @@ class HeldOutNumbers:
         """Return that of the best clustering."""
         if n_clusters not in self.scores.log_likelihoods:
             clusterings: list[list[Labels]] = []
+            unconstrained = self._unconstrained.partitions(n_clusters)
+            clusterings += [[labels] * self._n_folds for labels in unconstrained]
             if n_clusters <= self._unconstrained.most:
-                unconstrained = self._unconstrained.partitions(n_clusters)
-                clusterings += [[labels] * self._n_folds for labels in unconstrained]
                 clusterings.append([spectral(n_clusters) for spectral in self._constrained])
             if self._spaces is not None:
                 clusterings += clusterings_in_spaces(self._spaces, n_clusters, self._n_folds)

@@ -20,12 +20,14 @@ from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._members.ward import ward_of_distances
 from clew.cluster.spectral import spectral_embedding
 
-__all__ = ["SAMPLE_ROWS", "UnconstrainedNumbers"]
+__all__ = ["LEAST_MEAN_ROWS", "SAMPLE_ROWS", "UnconstrainedNumbers"]
 
 Floats = NDArray[np.float64]
 
 #: Silhouettes are means over at most this number of rows.
 SAMPLE_ROWS = 1_000
+#: Least number of rows in a group on average, where Ward's linkage alone is cut.
+LEAST_MEAN_ROWS = 5
 
 
 class UnconstrainedNumbers:
@@ -39,9 +41,27 @@ class UnconstrainedNumbers:
         self._judges: list[int] = []
 
     def partitions(self, n_clusters: int) -> list[Labels]:
-        """Return the labels of Ward's linkage and of spectral clustering."""
+        """Return the labels of Ward's linkage and of spectral clustering.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of groups.
+
+        Returns
+        -------
+        list of ndarray of shape (n_samples,), int64
+            Above `most` groups Ward's alone, and none if groups have fewer than five rows on
+            average.
+        """
         if n_clusters not in self._labels:
-            self._labels[n_clusters] = [self._ward(n_clusters), self._spectral(n_clusters)]
+            is_spectral = n_clusters <= self.most
+            labels = []
+            if is_spectral or LEAST_MEAN_ROWS * n_clusters <= len(self.views.X):
+                labels.append(self._ward(n_clusters))
+            if is_spectral:
+                labels.append(self._spectral(n_clusters))
+            self._labels[n_clusters] = labels
         return self._labels[n_clusters]
 
     def spectral(self, graph: csr_array) -> Callable[[int], Labels]:
