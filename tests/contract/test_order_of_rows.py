@@ -89,14 +89,14 @@ def found_by(model):
     THREE_ROWS,
     ids=[f"{type(m).__name__}-{at}" for at, (m, _) in enumerate(THREE_ROWS)],
 )
-@pytest.mark.parametrize("seed", [0, 1])
-def test_methods(method, kinds, seed):
-    known = any_answers(seed, says_none="pairs" in kinds)
+def test_methods(method, kinds):
+    known = any_answers(0, says_none="pairs" in kinds)
     a = found_by(clone(method).fit(X, constraints=known))
-    b = found_by(clone(method).fit(X, constraints=in_another_order(known, seed)))
-    assert a.keys() == b.keys()
-    for name in a:
-        np.testing.assert_allclose(a[name], b[name], rtol=1e-6, atol=1e-8, err_msg=name)
+    for seed in (0, 1):
+        b = found_by(clone(method).fit(X, constraints=in_another_order(known, seed)))
+        assert a.keys() == b.keys()
+        for name in a:
+            np.testing.assert_allclose(a[name], b[name], rtol=1e-6, atol=1e-8, err_msg=name)
 
 
 @pytest.mark.parametrize("method", PAIRS_ALONE, ids=lambda m: type(m).__name__)
