@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks._harness import source_tag
 
 from benchmarks import _harness as harness
 
@@ -64,6 +65,18 @@ def test_source_tag_depends_on_code_and_not_on_comments() -> None:
     )
     assert plain == documented
     assert plain != harness._program("def f(x):\n    return x + 2\n")
+
+
+def test_source_tag_is_that_of_all_files_but_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness.clew, "__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "cli").mkdir()
+    tags = []
+    for file, code in (("a.py", "1"), ("cli/b.py", "1"), ("a.py", "2")):
+        (tmp_path / file).write_text(f"x = {code}\n")
+        tags.append(source_tag.__wrapped__())
+    assert tags[0] == tags[1] != tags[2]
 
 
 def test_peak_memory_is_no_less_than_what_is_held() -> None:

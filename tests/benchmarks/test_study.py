@@ -55,7 +55,6 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(problems.datasets, "load", _made)
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    monkeypatch.setattr(harness, "source_tag", lambda: "now")
     problems.load.cache_clear()
     yield
     problems.load.cache_clear()
