@@ -66,7 +66,8 @@ class Case(NamedTuple):
 def measured(case: Case, clock: str) -> Row:
     """Measure a case and its peers; ratios compare the seconds of `clock`, "cpu_s" or "wall_s".
 
-    "ours" and each of "peers" have the medians "cpu_s" and "wall_s", the seconds of each repeat,
+    "ours" and each of "peers" have the medians "cpu_s" and "wall_s", the shortest time
+    "least_wall_s" (near that of an idle machine on a busy one), the seconds of each repeat,
     "growth_mib" and "peak_mib" if measured, "ratio" (a peer's seconds divided by ours), what the
     judge returned, and "reason" if a peer failed.
     """
@@ -129,7 +130,10 @@ def fit(
 
 def _seconds(runs: Sequence[tuple[float, float]], scale: float = 1.0) -> Row:
     wall, cpu = ([scale * seconds for seconds in column] for column in zip(*runs, strict=True))
-    return {"cpu_s": median(cpu), "wall_s": median(wall), "runs_cpu_s": cpu, "runs_wall_s": wall}
+    return {
+        "cpu_s": median(cpu), "wall_s": median(wall), "least_wall_s": min(wall),
+        "runs_cpu_s": cpu, "runs_wall_s": wall,
+    }  # fmt: skip
 
 
 def _growth(run: Run, problem: Problem) -> float:

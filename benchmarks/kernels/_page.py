@@ -15,6 +15,7 @@ PAGES = Path(__file__).parent / "pages"
 #: Format of values, by the last key of their path.
 FORMS = {
     "growth_mib": "{:.0f}", "peak_mib": "{:.0f}", "error": "{:.0%}", "objective": "{:.6g}",
+    "least_wall_s": "{:.3f}",
     "gain": "{:.1e}", "difference": "{:.1e}", "n_samples": "{:,}", "n_answers": "{:,}",
 }  # fmt: skip
 

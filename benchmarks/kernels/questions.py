@@ -32,12 +32,18 @@ def start(problem: Problem, **options: Any) -> Callable[[], Any]:
     return lambda: started(problem, **options).ask()
 
 
-def _case(label: str, n: int, n_answers: int, work: Any, **more: Any) -> Case:
-    problem = Problem("mixture", n, 30, max(2, n // 17), n_answers=n_answers)
-    return Case(label, problem, Run("clew", work, {}, 5), **more)
+def _case(label: str, n: int, n_answers: int, work: Any, repeats: int = 5, **more: Any) -> Case:
+    problem = Problem("mixture", n, 30, min(max(2, n // 17), MAX_GROUPS), n_answers=n_answers)
+    return Case(label, problem, Run("clew", work, {}, repeats), **more)
 
 
+#: A quick run has 300 rows.
+MAX_GROUPS = 200
 SIZES = (250, 1042, 2000)
+#: Repeats of each question where threads are compared.
+N_TIMES = 25
+#: Sizes at which 2,000 rows represent the others.
+LARGE_SIZES = (6_000, 10_000)
 AT_MOST = {1042: 0.1, 2000: 1.0}
 QUESTIONS = tuple(
     _case(
@@ -46,17 +52,30 @@ QUESTIONS = tuple(
         goals={"ours.cpu_s": AT_MOST[n]} if n in AT_MOST else {},
     )
     for n in SIZES for n_answers in (0, 500, 2000)
-)  # fmt: skip
+) + tuple(_case("a question", n, 500, ask) for n in LARGE_SIZES)  # fmt: skip
 STARTS = tuple(
     _case(
         "start and a question", n, 500, start, measures_growth=True,
         goals={"ours.growth_mib": 9 * n**2 / 2**20},
     )
     for n in SIZES[1:]
+) + tuple(
+    _case("start and a question", n, 500, start, 1, measures_growth=True) for n in LARGE_SIZES
+)  # fmt: skip
+THREADS = tuple(
+    _case(
+        "a question", n, 500, ask, N_TIMES,
+        peers=(Run("two", ask, {"n_jobs": 2}, N_TIMES),),
+    )
+    for n in SIZES[1:]
 )  # fmt: skip
 COLUMNS = {
     "what": "label", "data": "problem.data", "size": "problem.size",
     "groups": "problem.n_clusters", "answers": "problem.answers", "s": "ours.cpu_s",
+}  # fmt: skip
+THREAD_COLUMNS = COLUMNS | {
+    "s": "ours.least_wall_s", "s, two threads": "peers.two.least_wall_s",
+    "CPU s": "ours.cpu_s", "CPU s, two threads": "peers.two.cpu_s",
 }  # fmt: skip
 PAGE = Page(
     "questions",
@@ -66,5 +85,6 @@ PAGE = Page(
             QUESTIONS, quick=slice(2),
         ),
         "starts": Table(COLUMNS | {"MiB": "ours.growth_mib"}, STARTS, quick=slice(0)),
+        "threads": Table(THREAD_COLUMNS, THREADS, quick=slice(0)),
     },
 )  # fmt: skip
