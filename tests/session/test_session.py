@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import clew
 from clew import Answer, Question, Session
@@ -70,6 +71,20 @@ def test_the_same_calls_ask_the_same_questions() -> None:
         assert first.ask(4) == second.ask(4)
         for each in (first, second):
             each.tell(oracle().answer_all(each.ask(4)))
+
+
+def test_sparse_features_are_as_dense_ones() -> None:
+    sparse = Session(csr_array(X), strategy="most_probable", random_state=0)
+    dense = Session(X, strategy="most_probable", random_state=0)
+    assert sparse.run(oracle(), 8).answers == dense.run(oracle(), 8).answers
+
+
+@pytest.mark.parametrize(
+    "data", [np.ones((N, 3)), np.eye(3)[Y], np.random.RandomState(1).rand(N, 2), X[:2], X * 1e300]
+)
+def test_poor_data_make_a_result(data: Any) -> None:
+    found = Session(data, random_state=0).run(oracle(), 6).result()
+    assert len(found.labels_) == len(data)
 
 
 def test_two_sessions_in_threads_are_as_one_alone() -> None:
@@ -334,7 +349,15 @@ class TestData:
                 InvalidDataError,
                 "row 3, column 1",
             ),
-            ({"X": X[:1]}, ValueError, "minimum of 2"),
+            ({"X": X[:1]}, InvalidDataError, "minimum of 2"),
+            ({"X": X[:, 0]}, InvalidDataError, "got 1D array instead. X is a table of numbers"),
+            ({"X": ["a", "b"]}, InvalidDataError, "pass items="),
+            ({"X": {"a": [1, 2]}}, InvalidDataError, "table of numbers"),
+            ({"X": X + 1j}, InvalidDataError, "Complex data not supported"),
+            ({"X": pd.DataFrame(index=range(3))}, InvalidDataError, "0 feature"),
+            ({"X": np.ma.masked_greater(X, 4)}, InvalidDataError, "X holds nan in row"),
+            ({"X": csr_array((10**6, 10**3))}, InvalidDataError, "TruncatedSVD"),
+            ({"X": X, "n_clusters": N + 1}, InvalidParameterError, "there are only 24 items"),
             ({"items": ["a"]}, InvalidDataError, "two items or more, got 1"),
             ({"items": "abc"}, InvalidArgumentError, "sequence"),
         ],

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clew._validation import check_matrix, seems_distances
 from clew._warnings import warn
@@ -22,6 +23,9 @@ from clew.tables import TableFeatures
 __all__ = ["Items", "items_of"]
 
 Floats = NDArray[np.float64]
+
+#: Largest number of entries of a sparse matrix that is made dense (800 MB).
+MOST_ENTRIES = 10**8
 
 
 class Items(NamedTuple):
@@ -115,13 +119,14 @@ def _features(X: Any) -> Floats:
         has_numbers = all(getattr(kind, "kind", "O") in "iuf" for kind in X.dtypes)
         if not has_numbers or X.isna().to_numpy().any():
             return np.asarray(TableFeatures().fit_transform(X), np.float64)
-    values: Floats = check_matrix(_values(X), ensure_all_finite=False)
+    values = _matrix(X)
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         row, column = bad[0]
+        more = " Missing values may be in a pandas data frame." if not hasattr(X, "columns") else ""
         raise InvalidDataError(
-            f"X holds {values[row, column]} in row {row}, column {column}: fill such values in, "
-            "leave the row out, or pass a pandas data frame, which may have missing values"
+            f"X holds {values[row, column]} in row {row}, column {column}: fill such values in, or "
+            f"leave the row out.{more}"
         )
     if seems_distances(values):
         warn(
@@ -130,6 +135,34 @@ def _features(X: Any) -> Floats:
             DistancesAsFeaturesWarning,
         )
     return values
+
+
+def _matrix(X: Any) -> Floats:
+    """Return features as a dense array, in which values may be missing."""
+    given = _values(X)
+    if _is_sparse(given):
+        n, n_columns = given.shape
+        if n * n_columns > MOST_ENTRIES:
+            raise InvalidDataError(
+                f"X is sparse and has {n:,} × {n_columns:,} entries, too many for a dense array: "
+                "reduce its columns first, with sklearn's TruncatedSVD(100)"
+            )
+        given = given.toarray()
+    if isinstance(given, np.ma.MaskedArray):
+        given = np.ma.filled(np.ma.asarray(given, np.float64), np.nan)
+    try:
+        values: Floats = check_matrix(given, ensure_all_finite=False)
+    except (TypeError, ValueError) as error:
+        what = str(error).partition("\n")[0].partition(":")[0].rstrip(".")
+        raise InvalidDataError(
+            f"X cannot be used as features: {what}. X is a table of numbers with a row for each "
+            "item; of items without features, pass items=..."
+        ) from error
+    return values
+
+
+def _is_sparse(given: Any) -> bool:
+    return bool(issparse(given))
 
 
 def _values(given: Any) -> Any:

@@ -20,7 +20,7 @@ from clew.session._evidence import Evidence, probabilities_of
 from clew.session._items import Items
 from clew.session._loop import Loop
 from clew.session._quality import Quality, expected_pairs, quality_of
-from clew.session._remaining import Advice, Remaining, advice_of, remaining_of
+from clew.session._remaining import Advice, Remaining, advice_of, progress_of, remaining_of
 
 __all__ = ["SessionResult", "result_of"]
 
@@ -103,8 +103,9 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     confidence = _confidence(evidence, labels, few)
     expected = expected_pairs(evidence, labels)
     error = strategy.error_rate() if isinstance(strategy, Guided) else ERROR_RATE
-    quality = quality_of(loop.answered_checks(), evidence, expected, error)
-    remaining = remaining_of(strategy, expected, quality)
+    checks, is_estimated = loop.answered_checks(), evidence.is_estimated
+    quality = quality_of(checks, expected, error, is_estimated=is_estimated)
+    remaining = remaining_of(progress_of(strategy), quality)
     affinity = _affinity(evidence, strategy) if few is None else few.affinity
     for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False

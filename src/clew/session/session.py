@@ -34,8 +34,9 @@ class Session:
 
     Parameters
     ----------
-    X : array-like or data frame of shape (n_items, n_features), default=None
-        Features. A data frame may hold categories, dates and texts, and missing values.
+    X : array-like, sparse matrix or data frame of shape (n_items, n_features), default=None
+        Features, dense or sparse. A data frame may hold categories, dates and texts, and missing
+        values.
     distances : array-like or data frame, default=None
         In place of features: distances between items, (n_items, n_items) or condensed.
     ids : sequence of length n_items, default=None
@@ -75,7 +76,7 @@ class Session:
     InvalidParameterError
         If a parameter is outside its range.
     InvalidDataError
-        If data are not finite, or there are fewer than two items.
+        If data are no numbers or not finite, or there are fewer than two items.
     InvalidConstraintsError
         If ids are missing or repeated.
 
@@ -122,6 +123,10 @@ class Session:
         check_number("n_clusters", n_clusters, low=1)
         wanted, queue = kinds_of(kinds), Queue(annotators)
         found = items_of(X, distances, ids, items)
+        if n_clusters is not None and n_clusters > len(found.ids):
+            raise InvalidParameterError(
+                f"Session(n_clusters={n_clusters}): there are only {len(found.ids)} items"
+            )
         of_strategy, of_checks = derived_seeds(random_state, 2)
         made = started(
             strategy, found, n_clusters=n_clusters, kinds=wanted, seed=of_strategy, n_jobs=n_jobs

@@ -1,0 +1,1 @@
+"""How well `clew.Session` estimates its quality and the number of questions that remain."""

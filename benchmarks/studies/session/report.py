@@ -1,0 +1,130 @@
+"""The report of the study: how often intervals hold the truth, and how good predictions are."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from benchmarks.studies.session import study as s
+from benchmarks.studies.session.estimates import Run, regression, run_of
+from benchmarks.study.command import study_command
+from benchmarks.study.report import Table
+from benchmarks.study.results import Results
+from clew.session import _remaining as now
+
+#: An interval holds the truth if it is missed by less than this.
+TOLERANCE = 0.002
+MEASURES = ("jaccard", "precision", "recall")
+FACTORS, N_CHECKS = (1.5, 2.0), ((4, 6), (7, 12), (13, 25), (26, 999))
+
+
+class SessionReport:
+    """The parts of the report, made of the results."""
+
+    goal, step, budget = f"{now.GOAL}", f"{s.STEP}", f"{s.BUDGET}"
+
+    def __init__(self, results: Results[s.SessionStudy]) -> None:
+        self.results = results
+        self.fitted_on, self.held_out = (", ".join(sets) for sets in (s.FITTED_ON, s.HELD_OUT))
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        records = self.results.records.items()
+        return [run_of(task.set, task.cell.error, record) for task, record in records]
+
+    @cached_property
+    def states(self) -> list[tuple[Run, dict[str, float]]]:
+        """For each state with an estimate: its session, truth, estimates, and what they miss."""
+        found = []
+        for run in self.runs:
+            for state in run.states:
+                if (quality := run.quality(state)) is None:
+                    continue
+                row = {"n_checks": float(quality.n_checks), "true": state["jaccard"]}
+                row |= {"estimate": quality.jaccard.value}
+                for name in MEASURES:
+                    each, true = getattr(quality, name), state[name]
+                    row[name] = each.low - TOLERANCE <= true <= each.high + TOLERANCE
+                    row[f"width of {name}"] = each.high - each.low
+                found.append((run, row))
+        return found
+
+    def _groups(self) -> dict[str, Callable[[Run], bool]]:
+        return {
+            "held out": lambda run: run.set in s.HELD_OUT,
+            "fitted on": lambda run: run.set in s.FITTED_ON,
+        }
+
+    def _coverage(self, name: str, rows: Sequence[dict[str, float]]) -> list[str]:
+        if not rows:
+            return [name, "0", *["–"] * 7]
+        mean = {field: float(np.mean([row[field] for row in rows])) for field in rows[0]}
+        return [
+            name,
+            f"{len(rows):,}",
+            *(f"{100 * mean[each]:.1f} %" for each in MEASURES),
+            *(f"{mean[f'width of {each}']:.2f}" for each in MEASURES),
+            f"{mean['true']:.2f}, {mean['estimate']:.2f}",
+        ]
+
+    def quality(self) -> Table:
+        rows = []
+        for name, is_in in self._groups().items():
+            inside = [(run, row) for run, row in self.states if is_in(run)]
+            rows.append(self._coverage(name, [row for _, row in inside]))
+            for cell in s.CELLS:
+                of = [row for run, row in inside if run.error == cell.error]
+                rows.append(self._coverage(f"{name}, {cell.name}", of))
+            for low, high in N_CHECKS:
+                of = [row for _, row in inside if low <= row["n_checks"] <= high]
+                text = f"{low} to {high}" if high < N_CHECKS[-1][1] else f"{low} or more"
+                rows.append(self._coverage(f"{name}, {text} checks", of))
+        return Table(self._header("sessions"), rows)
+
+    def by_set(self) -> Table:
+        rows = [
+            self._coverage(name, [row for run, row in self.states if run.set == name])
+            for name in (*s.HELD_OUT, *s.FITTED_ON)
+        ]
+        return Table(self._header("set"), rows)
+
+    def _header(self, first: str) -> list[str]:
+        widths = [f"width of {each}" for each in MEASURES]
+        return [first, "results", *MEASURES, *widths, "true, estimated Jaccard index"]
+
+    def remaining(self) -> Table:
+        rows = []
+        for name, is_in in self._groups().items():
+            for error in (None, *(cell.error for cell in s.CELLS)):
+                runs = [run for run in self.runs if is_in(run) and error in (None, run.error)]
+                label = name if error is None else f"{name}, {s.Cell(error).name}"
+                rows.append([label, str(len(runs)), *_shares(runs)])
+        header = ["", "sessions", "reach the goal", "within 1.5", "within 2", "in the range"]
+        return Table([*header, "too high"], rows)
+
+    def coefficients(self) -> Table:
+        fitted = regression([run for run in self.runs if run.set in s.FITTED_ON])
+        today = (now.INTERCEPT, now.OF_CORES, now.OF_ITEMS, now.OF_ANSWERS, now.OF_WRONG)
+        names = [
+            *("intercept", "log(cores + 1)", "log items", "log answers"),
+            *("share of answers that seem wrong", "low end", "high end"),
+        ]
+        values = zip(
+            names, (*fitted.coefficients, *fitted.range), (*today, *now.RANGE), strict=True
+        )
+        rows = [[name, f"{of:.3f}", f"{used:.3f}"] for name, of, used in values]
+        return Table(["", "fitted to this log", "in use"], rows)
+
+
+def _shares(runs: Sequence[Run]) -> list[str]:
+    found = [each for run in runs if (each := run.at_a_fifth()) is not None]
+    if not found:
+        return ["0", *["–"] * 4]
+    ratio = np.array([of.median / left for of, left in found])
+    shares = [np.maximum(ratio, 1 / np.maximum(ratio, 1e-9)) <= factor for factor in FACTORS]
+    shares += [[of.low <= left <= of.high for of, left in found], ratio > 1]
+    return [str(len(found)), *(f"{100 * np.mean(share):.0f} %" for share in shares)]
+
+
+QUICK = s.SessionStudy(1, ("iris",), "session_quick", True)
+command = study_command(s.SessionStudy(), SessionReport, __file__, QUICK, "One trial, one set")

@@ -1,0 +1,72 @@
+"""The study of sessions: its log holds what estimates are made of, and its regression fits them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.studies.session import study as s
+from benchmarks.studies.session.estimates import Run, regression, run_of
+from benchmarks.studies.session.report import SessionReport
+from benchmarks.study.results import Results
+
+from clew import Answer, Session
+from clew.session._remaining import remaining_of
+
+
+def test_the_log_makes_the_same_estimates_as_the_session() -> None:
+    y = np.repeat([0, 1, 2], 8)
+    X = np.random.RandomState(0).randn(24, 2) + 3 * np.eye(3)[y][:, :2]
+    session = Session(X, check_every=4, random_state=0)
+    checks = []
+    for _ in range(24):
+        (question,) = session.ask()
+        i, j = question.rows
+        answer = Answer(question, int(y[i] == y[j]), origin=question.origin)
+        if question.origin == "random":
+            checks.append(s._check(session, question, answer))
+        session.tell(answer)
+    record = {"n_items": 24, "states": [s._state(session, y)], "checks": checks}
+    run, result = run_of("three", 0.0, record), session.result()
+    quality = run.quality(run.states[0])
+    assert quality is not None
+    assert result.quality_ is not None
+    assert quality.n_checks == result.quality_.n_checks == 6
+    np.testing.assert_allclose(quality.jaccard, result.quality_.jaccard, atol=0.02)
+    remaining = remaining_of(run.progress(run.states[0]), quality)
+    assert remaining is not None
+    assert result.remaining_ is not None
+    np.testing.assert_allclose(remaining, result.remaining_, atol=2)
+
+
+@pytest.mark.parametrize("name", ["blobs", "moons", "leaf_like", "wine"])
+def test_rows_are_drawn_anew_in_each_trial(name: str) -> None:
+    (data, y), (other, _) = s.rows(name, 0), s.rows(name, 1)
+    (values,), (others,) = data.values(), other.values()
+    assert len(values) == len(y)
+    assert abs(len(y) - s.SIZES[name][0]) <= 2  # sizes of blobs are rounded
+    assert not np.array_equal(values, others)
+
+
+def test_no_set_is_fitted_on_and_held_out() -> None:
+    assert not set(s.FITTED_ON) & set(s.HELD_OUT)
+
+
+def test_the_regression_finds_what_decides() -> None:
+    random, runs = np.random.RandomState(0), []
+    for _ in range(60):
+        n_items, n_cores = random.randint(50, 300), random.randint(10, 60)
+        needed = 80 + 2 * n_cores
+        state = {"n_cores": float(n_cores), "share_wrong": 0.1, "jaccard": 0.5}
+        states = [state | {"n_answers": float(n)} for n in range(20, needed, 10)]
+        end = state | {"n_answers": float(needed), "jaccard": 0.96}
+        runs.append(Run("made", 0.0, n_items, [*states, end], []))
+    found = regression(runs)
+    assert found.coefficients[1] > 0.2
+    assert abs(found.coefficients[2]) < 0.05
+    assert found.range[0] < 0 < found.range[1]
+
+
+def test_the_report_of_an_empty_log() -> None:
+    report = SessionReport(Results(s.SessionStudy(1, ("iris",), "session_absent")))
+    assert report.quality().rows[0][:2] == ["held out", "0"]
+    assert report.remaining().rows[0][:3] == ["held out", "0", "0"]
