@@ -16,6 +16,9 @@ Floats = NDArray[np.float64]
 
 #: Sweeps over the triangles that have positive multipliers, for each sweep over all.
 SWEEPS_OF_ACTIVE = 10
+#: Weight of the squared steps of distances of weight 0. The solution does not depend on it; with 1
+#: in place of 8, 1,000 leaves take four times as many sweeps.
+FREE_WEIGHT = 8.0
 #: Full sweeps between two computations of the duality gap.
 SWEEPS_PER_CHECK = 3
 #: Lower limit of the objective to which the gap is relative, as a share of ``Σ w d²``.
@@ -61,7 +64,7 @@ class _State:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.is_free = problem.weight == 0
-        self.weight = np.where(self.is_free, 1.0, problem.weight)
+        self.weight = np.where(self.is_free, FREE_WEIGHT, problem.weight)
         self.center, self.x = problem.target.copy(), problem.target.copy()
         self.step = 0.5 / self.weight
         self.multipliers = np.zeros(problem.sides.shape)
