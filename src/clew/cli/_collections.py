@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pandas as pd
 
 from clew.cli._inputs import STDIN, Items
@@ -9,7 +12,6 @@ from clew.cli._job import RowsJob
 from clew.cli._progress import Words, counted, printable
 from clew.exceptions import FileFormatError
 from clew.items import read_images, read_texts
-from clew.items._described import default_folder
 from clew.tables._delimited import SEPARATORS, Format, are_numbers_between_spaces
 from clew.tables._read import Columns
 
@@ -41,7 +43,7 @@ def images_of(job: RowsJob, words: Words) -> Items:
     if (job.format, job.columns_wanted) != (Format(), Columns()):
         raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
     with words.bar("Reading images") as advance:
-        images = read_images(folder, cache=default_folder(), n_jobs=job.jobs, callback=advance)
+        images = read_images(folder, cache=_cache_folder(), n_jobs=job.jobs, callback=advance)
     n, n_features = images.X.shape
     features = counted(n_features, "feature")
     notes = [f"{folder}: {n:,} images; {features} of shapes, colors and texture"]
@@ -59,6 +61,12 @@ def images_of(job: RowsJob, words: Words) -> Items:
         images.X, images.ids, True, frame, (), notes, is_scaled=job.standardizes is not True
     )
     return items._replace(folder=folder)
+
+
+def _cache_folder() -> Path:
+    """Return the folder for files that speed up later calls: ``$XDG_CACHE_HOME/clew``."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(home) if os.path.isabs(home) else Path.home() / ".cache") / "clew"
 
 
 def texts_of(job: RowsJob) -> Items:

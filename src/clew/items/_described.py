@@ -19,7 +19,7 @@ import numpy as np
 from clew._files import atomic_write
 from clew.items._descriptors import Descriptor
 
-__all__ = ["Described", "default_folder", "file_for"]
+__all__ = ["Described", "file_for", "read", "write"]
 
 #: Changes whenever the same image would get another descriptor.
 VERSION = 1
@@ -36,12 +36,6 @@ class Described(NamedTuple):
     def is_of(self, found: os.stat_result) -> bool:
         """Return whether a file is as it was when it was described."""
         return (self.size, self.mtime) == (found.st_size, found.st_mtime_ns)
-
-
-def default_folder() -> Path:
-    """Return the folder for files that speed up later calls: ``$XDG_CACHE_HOME/clew``."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(home) if os.path.isabs(home) else Path.home() / ".cache") / "clew"
 
 
 def file_for(images: Path, folder: Path) -> Path:
