@@ -86,6 +86,10 @@ class Study:
         }
 
     @property
+    def trials(self) -> str:
+        return "1 trial" if self.n_trials == 1 else f"{self.n_trials} trials"
+
+    @property
     def log(self) -> ResultLog:
         return ResultLog(harness.RESULTS / f"{self.stem}.jsonl", self.key_fields)
 
@@ -162,8 +166,3 @@ def _run_group(study: Study, tasks: Sequence[Task], source: str) -> str:
             seconds = round(time.process_time() - start, 3)
             study.log.append(study.key(task) | found | {"seconds": seconds, "source": source})
     return f"{tasks[0].set}, {tasks[0].cell.name}, trial {tasks[0].trial}"
-
-
-def method_named(methods: Sequence[Any], name: str) -> Any:
-    """Find a method by its name in the log."""
-    return next(method for method in methods if method.name == name)

@@ -69,12 +69,14 @@ def line(panel: Any, x: Sequence[float], curves: pd.DataFrame, **style: Any) -> 
         panel.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.15, lw=0)
 
 
-def matrix_picture(panel: Any, affinity: NDArray[np.floating], sizes: NDArray[np.int64]) -> None:
-    """Draw the affinities of rows that are sorted by class, with lines between the classes."""
+def matrix_picture(panel: Any, affinity: NDArray[np.floating], y: NDArray[np.int64]) -> None:
+    """Draw affinities, the rows sorted by class, with lines between the classes."""
+    order = np.argsort(y, kind="stable")
+    affinity = affinity[np.ix_(order, order)]
     # A few affinities are far above the rest, and would hide the blocks.
     top = np.quantile(affinity[affinity > 0], 0.98) if (affinity > 0).any() else 1.0
     panel.imshow(affinity, cmap="magma", vmin=0, vmax=top, interpolation="antialiased")
-    for edge in np.cumsum(sizes)[:-1] - 0.5:
+    for edge in np.cumsum(np.bincount(y))[:-1] - 0.5:
         panel.axhline(edge, color="white", linewidth=0.4, alpha=0.6)
         panel.axvline(edge, color="white", linewidth=0.4, alpha=0.6)
     panel.set(xticks=[], yticks=[])

@@ -2,16 +2,25 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self
 
 import numpy as np
 import pandas as pd
 
 from benchmarks import _harness as harness
 from benchmarks.study import pictures
-from benchmarks.study.results import Results
+from benchmarks.study.results import Results, S
 from benchmarks.study.scores import Score, Values, paired, standing, verdict
+
+
+class Report(Generic[S]):
+    """The parts of a report, made of the results; each report is a subclass."""
+
+    def __init__(self, results: Results[S]) -> None:
+        self.results, self.study = results, results.study
+        self.sets = self.study.found_sets
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,7 @@ class Table:
     columns: Sequence[str]  # The header, beginning with the name of the first column
     rows: Sequence[Sequence[Any]]
     is_marked: bool = False  # Whether the best score of each column is bold
+    is_lowest_best: bool = False
     average: Callable[[pd.Series], Score] = Score.of  # Computes a score from values by trial
 
     def markdown(self) -> str:
@@ -32,7 +42,8 @@ class Table:
 
     def _best(self, column: Sequence[Any]) -> float:
         means = [c.mean for c in column if isinstance(c, Score) and c.is_known and not c.is_gap]
-        return max(means) if self.is_marked and means else float("nan")
+        best = min if self.is_lowest_best else max
+        return best(means) if self.is_marked and means else float("nan")
 
 
 def _text(cell: Any, best: float) -> Any:
@@ -80,6 +91,18 @@ class Claim:
         return found
 
 
+def above(
+    ours: Any,
+    theirs: Any,
+    value: Callable[..., Values],
+    where: Sequence[str] | Mapping[str, Any],
+    text: str = "",
+) -> Claim:
+    """Claim that a method is above another one: ``value(place, method=method)``."""
+    title = f"{ours.label} above {theirs.label}{text}"
+    return Claim(title, partial(value, method=ours), partial(value, method=theirs), where)
+
+
 def counted(claims: Sequence[Claim]) -> str:
     """Count in how many comparisons of all claims ours is above, level and below."""
     gaps = [claim.gaps(place) for claim in claims for place in claim.places.values()]
@@ -112,6 +135,19 @@ class Panel:
     x: Sequence[float]
     lines: Sequence[Line]
     ticks: Sequence[str] | None = None  # Names of the points
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        x: Sequence[float],
+        methods: Sequence[Any],
+        curve: Callable[[Any], pd.DataFrame],
+        style: Callable[[Any], Mapping[str, Any]],
+        ticks: Sequence[str] | None = None,
+    ) -> Self:
+        """Draw a curve for each method."""
+        return cls(title, x, [Line(m.label, curve(m), style(m)) for m in methods], ticks)
 
 
 @dataclass(frozen=True)
@@ -163,7 +199,7 @@ class Page:
 
 
 #: A part of a report; a string is a line of Markdown.
-Block = str | Table | Curves | Picture | Page
+Block = str | Table | Claim | Curves | Picture | Page
 
 
 class _Places(dict[str, Any]):
@@ -177,8 +213,6 @@ class _Places(dict[str, Any]):
         found = getattr(self._parts, name)
         found = found() if callable(found) else found
         blocks = [found] if isinstance(found, Block) else list(found)
-        claims = [block for block in blocks if isinstance(block, Claim)]
-        blocks = [claims_table(claims)] if claims else blocks
         return "\n".join(_rendered(self["study"].stem, blocks)[1:])
 
 
@@ -198,8 +232,11 @@ def fill(results: Results[Any], parts: Callable[[Results[Any]], Any], page: str 
 
 def _rendered(stem: str, blocks: Sequence[Block]) -> list[str]:
     lines: list[str] = []
+    claims = [block for block in blocks if isinstance(block, Claim)]
     for block in blocks:
-        if isinstance(block, Page):
+        if isinstance(block, Claim):  # all claims are in one table, at the place of the first
+            lines += ["", claims_table(claims).markdown()] if block is claims[0] else []
+        elif isinstance(block, Page):
             page = _rendered(stem, block.blocks)
             text = "\n".join(page[1:]) + "\n"
             harness.write_text(harness.RESULTS / f"{stem}_{block.stem}.md", text)

@@ -41,3 +41,37 @@ def source(monkeypatch):
     from benchmarks import _harness
 
     monkeypatch.setattr(_harness, "source_tag", lambda: "now")
+
+
+@pytest.fixture
+def replaced(tmp_path, monkeypatch):
+    """Replace what loads data sets, and the folder of results; empties caches before and after."""
+    from benchmarks.study import problems
+
+    from benchmarks import _harness as harness
+
+    emptied = []
+
+    def replace(load, *cached):
+        monkeypatch.setattr(problems.datasets, "load", load)
+        monkeypatch.setattr(harness, "RESULTS", tmp_path)
+        emptied.extend((problems.load, *cached))
+        for function in emptied:
+            function.cache_clear()
+
+    yield replace
+    for function in emptied:
+        function.cache_clear()
+
+
+@pytest.fixture
+def fill_log():
+    """Write every result of a study: .5, more in each trial, and a lead for some methods."""
+
+    def fill_log(study, lead, leaders, fields=("ari",), **more):
+        for task in study.tasks():
+            score = 0.5 + 0.02 * task.trial + lead * (task.method in leaders)
+            scores = dict.fromkeys(fields, score)
+            study.log.append(study.key(task) | scores | {"source": "x"} | more)
+
+    return fill_log

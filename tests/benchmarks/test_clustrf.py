@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 from benchmarks.papers.clustrf import report as report_module
 from benchmarks.papers.clustrf import study as s
 from benchmarks.papers.clustrf.report import command
-from benchmarks.study import problems
 from benchmarks.study.engine import run
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
@@ -37,27 +34,13 @@ def _faces(name: str, scale: str | None = None) -> Dataset:
 
 
 @pytest.fixture(autouse=True)
-def made_faces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(problems.datasets, "load", _faces)
-    monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    cached = (problems.load, s.problem, s.affinity, s.graph)
-    for function in cached:
-        function.cache_clear()
-    yield
-    for function in cached:
-        function.cache_clear()
+def made_faces(replaced: Any) -> None:
+    replaced(_faces, s.problem, s.affinity, s.graph)
 
 
 @pytest.fixture
 def small() -> s.ClustrfStudy:
     return s.ClustrfStudy(2, (s.FACES, s.SEGMENTS), "test", n_trees=3, k=(5, 10, 20))
-
-
-def _fill(small: s.ClustrfStudy, lead: float = 0.0) -> None:
-    """Write .5 for each result, a little more in each trial, and `lead` for forests."""
-    for task in small.tasks():
-        ari = 0.5 + 0.02 * task.trial + lead * task.method.is_forest
-        small.log.append(small.key(task) | {"ari": ari, "source": "x"})
 
 
 def test_faces_are_scaled_pixels_then_components() -> None:
@@ -134,8 +117,10 @@ def test_height_is_the_area_divided_by_the_range(small: s.ClustrfStudy) -> None:
     assert heights.to_dict() == dict.fromkeys((0, 1), pytest.approx((0.5 + 0.6) / 2))
 
 
-def test_report_compares_with_the_paper(small: s.ClustrfStudy, pictured: list[str]) -> None:
-    _fill(small, lead=0.1)
+def test_report_compares_with_the_paper(
+    small: s.ClustrfStudy, pictured: list[str], fill_log: Any
+) -> None:
+    fill_log(small, 0.1, [of for of in s.VARIANTS if of.is_forest])
     text = fill(Results(small), report_module.ClustrfReport, report_module.__file__)
     assert text == (harness.RESULTS / "test.md").read_text(encoding="utf-8")
     assert re.search(r"the paper +\| +22\.9 \|", text)

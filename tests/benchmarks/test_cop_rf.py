@@ -24,7 +24,7 @@ from benchmarks.papers.cop_rf.report import (
     reproduced,
 )
 from benchmarks.study.check import measured_again
-from benchmarks.study.engine import Task, method_named, run
+from benchmarks.study.engine import Task, run
 from benchmarks.study.methods import Method
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
@@ -44,7 +44,7 @@ ALL = (s.METHODS, s.BLOCKS, s.EXEMPLARS, s.REFERENCES, s.DOUBTS)
 
 
 def _method(name: str) -> Method:
-    return method_named(tuple(chain(*ALL)), name)
+    return next(method for method in chain(*ALL) if method.name == name)
 
 
 DEFAULT, FOREST = _method("coprf"), _method("clustrf")

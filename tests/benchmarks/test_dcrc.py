@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +21,6 @@ from benchmarks.study.results import Results
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_blobs
 
-from benchmarks import _harness as harness
 from clew import Constraints
 from clew.answers import DONT_KNOW
 from clew.constraints._meanings import TRUTH
@@ -44,15 +41,8 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 
 
 @pytest.fixture(autouse=True)
-def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(problems.datasets, "load", _made)
-    monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    cached = (problems.load, s.answers)
-    for function in cached:
-        function.cache_clear()
-    yield
-    for function in cached:
-        function.cache_clear()
+def made_sets(replaced: Any) -> None:
+    replaced(_made, s.answers)
 
 
 @pytest.fixture
@@ -208,14 +198,6 @@ def test_rows_near_boundaries_are_asked_about() -> None:
     assert (distance.argmin(axis=1) == apart.y).all()
 
 
-def _fill(small: s.DcrcStudy, lead: float = 0.0) -> None:
-    """Write every result: the same everywhere, a little more in each trial, and a lead for DCRC."""
-    for task in small.tasks():
-        score = 0.5 + 0.02 * task.trial + lead * (task.method is s.DEFAULT)
-        scores = dict.fromkeys(("f", "ari", "nmi"), score) | {"fit_seconds": 0.25, "source": "x"}
-        small.log.append(small.key(task) | scores)
-
-
 @pytest.fixture
 def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the models that are fitted for pictures."""
@@ -224,8 +206,10 @@ def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick_fits")
-def test_report_shows_what_the_log_holds(small: s.DcrcStudy, pictured: list[str]) -> None:
-    _fill(small, lead=0.1)
+def test_report_shows_what_the_log_holds(
+    small: s.DcrcStudy, pictured: list[str], fill_log: Any
+) -> None:
+    fill_log(small, 0.1, [s.DEFAULT], ("f", "ari", "nmi"), fit_seconds=0.25)
     text = fill(Results(small), report_module.DcrcReport, report_module.__file__)
     # Two trials, .02 apart: Student's t with one degree of freedom is 12.706.
     assert "**0.610 ± 0.127**" in text

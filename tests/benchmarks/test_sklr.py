@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 from benchmarks.papers.sklr import draws
 from benchmarks.papers.sklr import report as report_module
 from benchmarks.papers.sklr import study as s
-from benchmarks.study import problems
 from benchmarks.study.engine import Task
 from benchmarks.study.methods import Method
 from benchmarks.study.report import fill
@@ -20,7 +17,6 @@ from benchmarks.study.results import Results
 from numpy.random import RandomState
 from sklearn.datasets import make_blobs
 
-from benchmarks import _harness as harness
 from clew import Constraints
 from clew.answers import DIFFERENT, NONE_DIFFERS, SAME
 from clew.constraints._meanings import TRUTH
@@ -48,15 +44,8 @@ def _made(name: str, scale: str | None = None) -> Dataset:
 
 
 @pytest.fixture(autouse=True)
-def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(problems.datasets, "load", _made)
-    monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    cached = (problems.load, s.sample, s.answers)
-    for function in cached:
-        function.cache_clear()
-    yield
-    for function in cached:
-        function.cache_clear()
+def made_sets(replaced: Any) -> None:
+    replaced(_made, s.sample, s.answers)
 
 
 @pytest.fixture
@@ -253,16 +242,10 @@ def test_rows_outside_the_sample_are_scored_where_the_paper_does(small: s.SklrSt
     assert not {"binary", "new multi"} & set(other)
 
 
-def _fill(small: s.SklrStudy, lead: float = 0.0) -> None:
-    """Write every result: the same everywhere, a little more in each trial, and a lead for SKLR."""
-    for task in small.tasks():
-        ari = 0.5 + 0.02 * task.trial + lead * (task.method is s.SOFT)
-        scores = dict.fromkeys(("binary", "multi", "new binary", "new multi"), ari)
-        small.log.append(small.key(task) | scores | {"source": "x"})
-
-
-def test_report_shows_what_the_log_holds(small: s.SklrStudy, pictured: list[str]) -> None:
-    _fill(small, lead=0.1)
+def test_report_shows_what_the_log_holds(
+    small: s.SklrStudy, pictured: list[str], fill_log: Any
+) -> None:
+    fill_log(small, 0.1, [s.SOFT], ("binary", "multi", "new binary", "new multi"))
     text = fill(Results(small), report_module.SklrReport, report_module.__file__)
     assert "**0.610 ± 0.010**" in text
     assert "| SKLR, all rows *" in text

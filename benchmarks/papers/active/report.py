@@ -13,7 +13,7 @@ from benchmarks.papers.active import study as s
 from benchmarks.papers.active.limit import limit
 from benchmarks.study import pictures
 from benchmarks.study.command import study_command
-from benchmarks.study.report import Block, Picture, Table
+from benchmarks.study.report import Block, Picture, Report, Table
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score
 
@@ -29,15 +29,14 @@ FORMS = {"to": ".0f", "qu": ".4f"}
 N_COLUMNS = 5
 
 
-class ActiveReport:
+class ActiveReport(Report[s.ActiveStudy]):
     """The parts of the report, made of the results."""
 
     def __init__(self, results: Results[s.ActiveStudy]) -> None:
-        self.results, self.study = results, results.study
-        found = self.study.found_sets
-        self.real = [name for name in found if name in data.PEOPLE]
-        self.large = [name for name in found if name in data.LARGE]
-        self.small = [name for name in found if name not in (*self.real, *self.large)]
+        super().__init__(results)
+        self.real = [name for name in self.sets if name in data.PEOPLE]
+        self.large = [name for name in self.sets if name in data.LARGE]
+        self.small = [name for name in self.sets if name not in (*self.real, *self.large)]
 
     def _score(self, name: str, cell: s.Cell, method: m.Method, field: str) -> Score:
         if not method.uses_answers:

@@ -7,8 +7,7 @@ import pandas as pd
 from benchmarks.papers.active_subclustering import study as s
 from benchmarks.study.command import study_command
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED
-from benchmarks.study.report import Curves, Line, Panel, Table
-from benchmarks.study.results import Results
+from benchmarks.study.report import Curves, Line, Panel, Report, Table
 from benchmarks.study.scores import Score
 
 LINES = (
@@ -21,11 +20,8 @@ LINES = (
 )
 
 
-class ActiveSubclusteringReport:
+class ActiveSubclusteringReport(Report[s.ActiveSubclusteringStudy]):
     """The parts of the report, made of the results."""
-
-    def __init__(self, results: Results[s.ActiveSubclusteringStudy]) -> None:
-        self.results, self.study = results, results.study
 
     def curve(self, name: str, method: s.Method, cell: s.Cell) -> pd.DataFrame:
         at = s.points_of(name)
@@ -34,22 +30,24 @@ class ActiveSubclusteringReport:
 
     def figure_6(self) -> Curves:
         panels = []
-        for name in self.study.found_sets:
+        for name in self.sets:
             lines = [
                 Line(label, frame, {"color": color})
                 for label, method, cell, color in LINES
                 if len(frame := self.curve(name, method, cell).dropna())
             ]
-            panels.append(Panel(name, s.points_of(name), lines))
+            if lines:
+                panels.append(Panel(name, s.points_of(name), lines))
+        panels = panels or [Panel("no results", (), ())]
         return Curves("figure_6", "SJC by the number of questions", [panels], "questions", ("SJC",))
 
     def scores(self) -> Iterator[Table]:
         for share, title in ((0, "no questions"), (4, "a fifth"), (10, "half"), (20, "all")):
             rows = [
-                [label, *(self._at(name, method, cell, share) for name in self.study.found_sets)]
+                [label, *(self._at(name, method, cell, share) for name in self.sets)]
                 for label, method, cell, _ in LINES
             ]
-            yield Table([title, *self.study.found_sets], rows, is_marked=share > 0)
+            yield Table([title, *self.sets], rows, is_marked=share > 0)
 
     def _at(self, name: str, method: s.Method, cell: s.Cell, point: int) -> pd.Series:
         return self.results.values(name, cell, method, f"sjc {s.points_of(name)[point]}")
@@ -58,23 +56,23 @@ class ActiveSubclusteringReport:
         rows = []
         for label, method, cell, _ in LINES:
             texts = []
-            for name in self.study.found_sets:
+            for name in self.sets:
                 all_of = self.results.values(name, cell, method, f"sjc {s.points_of(name)[-1]}")
                 found = self.results.values(name, cell, method, "to target").dropna().astype(float)
                 mean = Score.of(found).text(".0f") if len(found) else "–"
                 missed = len(all_of) - len(found)
                 texts.append(mean if not missed else f"{mean} ({missed} never)")
             rows.append([label, *texts])
-        return Table(["questions", *self.study.found_sets], rows)
+        return Table(["questions", *self.sets], rows)
 
     def seconds(self) -> Iterator[Table]:
         for field, title in (("start", "start, s"), ("per question", "a question, ms")):
             rows = [
                 [label, *(self.results.values(name, cell, method, field)
-                          for name in self.study.found_sets)]
+                          for name in self.sets)]
                 for label, method, cell, _ in LINES
             ]  # fmt: skip
-            yield Table([title, *self.study.found_sets], rows)
+            yield Table([title, *self.sets], rows)
 
 
 command = study_command(

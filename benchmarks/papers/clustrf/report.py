@@ -14,7 +14,7 @@ from benchmarks.study.command import study_command
 from benchmarks.study.log import seed_of
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, matrix_picture, panels
 from benchmarks.study.problems import Floats
-from benchmarks.study.report import Block, Claim, Curves, Line, Panel, Picture, Table
+from benchmarks.study.report import Block, Claim, Curves, Panel, Picture, Report, Table, above
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area
 
@@ -24,7 +24,8 @@ SHOWN_K, SHOWN_FACES = 50, 10
 FORESTS = tuple(s.Variant(kind, s.MAIN) for kind in s.FORESTS)
 FOREST_LABELS = [of.label for of in FORESTS]
 #: The methods of Figures 3 and 5: with the paper's M, and with the main reading.
-SHOWN = (*(s.Variant(method, s.M[0]) for method in s.EUCLIDEAN), *FORESTS)
+EUCLIDEAN = tuple(s.Variant(method, s.M[0]) for method in s.EUCLIDEAN)
+SHOWN = (*EUCLIDEAN, *FORESTS)
 COLORS = dict(zip(s.LABELS, (GRAY, PINK, GREEN, ORANGE, RED, BLUE), strict=True))
 
 
@@ -33,14 +34,14 @@ def percent(values: pd.Series, form: str = ".1f") -> str:
     return Score.of(values).text(form, 100)
 
 
-class ClustrfReport:
+class ClustrfReport(Report[s.ClustrfStudy]):
     """The parts of the report, made of the results."""
 
     def __init__(self, results: Results[s.ClustrfStudy]) -> None:
-        self.results, self.study = results, results.study
-        self.sets = {
+        super().__init__(results)
+        self.titles = {
             name: f"{s.FACES}, components stretched" if name == s.STRETCHED else name
-            for name in self.study.found_sets
+            for name in self.sets
         }
         self.published = [name for name in self.sets if name in s.PUBLISHED_SETS]
         self.sizes = ", ".join(map(str, self.study.k))
@@ -51,13 +52,14 @@ class ClustrfReport:
     def height(self, name: str, of: s.Variant) -> pd.Series:
         return area(self.curve(name, of)) / (len(self.study.k) - 1)
 
-    def best(self, name: str, method: str) -> pd.Series:
-        """Return `height` of a method at the M that is best on average."""
-        heights = [self.height(name, s.Variant(method, m)) for m in s.M]
+    def best(self, name: str, method: s.Variant) -> pd.Series:
+        """Return `height` of a method, at the M that is best on average."""
+        settings = (s.MAIN,) if method.is_forest else s.M
+        heights = [self.height(name, s.Variant(method.method, m)) for m in settings]
         return max(heights, key=lambda values: values.mean() if len(values) else -np.inf)
 
     def table_2(self) -> Iterator[Table]:
-        for name, title in self.sets.items():
+        for name, title in self.titles.items():
             rows: list[list[Any]] = []
             for method, label in s.LABELS.items():
                 settings = s.M if method in s.EUCLIDEAN else (s.MAIN,)
@@ -70,22 +72,17 @@ class ClustrfReport:
             yield Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
 
     def claims(self) -> Iterator[Claim]:
-        where = {label: name for name, label in self.sets.items()}
-        forests = {of.label: partial(self.height, of=of) for of in FORESTS}
-        euclidean = {s.LABELS[m]: partial(self.best, method=m) for m in s.EUCLIDEAN}
-        (leaf, of_leaf), *others = forests.items()
-        (knn, of_knn), *selections = euclidean.items()
-        for a, ours in others:
-            yield Claim(f"{a} above {leaf}", ours, of_leaf, where)
-        for (a, ours), (b, theirs) in product(forests.items(), euclidean.items()):
-            yield Claim(f"{a} above {b} at its best M", ours, theirs, where)
-        for a, ours in selections:
-            yield Claim(f"{a} above {knn}, each at its best M", ours, of_knn, where)
+        where = {title: name for name, title in self.titles.items()}
+        (leaf, *others), (knn, *selections) = FORESTS, EUCLIDEAN
+        pairs = [(of, leaf, "") for of in others]
+        pairs += [(*pair, " at its best M") for pair in product(FORESTS, EUCLIDEAN)]
+        pairs += [(of, knn, ", each at its best M") for of in selections]
+        yield from (above(a, b, self.best, where, text) for a, b, text in pairs)
 
     def declines(self) -> Table:
         """Compare the largest k with the best: the paper calls only Adpt stable."""
         rows = []
-        for name, title in self.sets.items():
+        for name, title in self.titles.items():
             means = [self.curve(name, of).dropna().mean() for of in FORESTS]
             falls = [Score(mean.iloc[-1] - mean.max()).text("+.1f", 100) for mean in means]
             rows.append([title, *falls])
@@ -105,13 +102,10 @@ class ClustrfReport:
         yield f"Readings under which both ClustRF-Strct are above ClustRF-Bi on all sets: {found}."
 
     def curves(self) -> Curves:
-        row = []
-        for name, title in self.sets.items():
-            lines = []
-            for of in SHOWN:
-                style = {"color": COLORS[of.method], "linestyle": "-" if of.is_forest else "--"}
-                lines.append(Line(of.label, self.curve(name, of), style))
-            row.append(Panel(title, self.study.k, lines))
+        row = [
+            Panel.of(title, self.study.k, SHOWN, partial(self.curve, name), _style)
+            for name, title in self.titles.items()
+        ]
         options = {"width": 3.6, "height": 2.9}
         return Curves("curves", f"ARI over k, M = {s.M[0]}", [row], "k", options=options)
 
@@ -122,14 +116,11 @@ class ClustrfReport:
 
     def matrices(self, name: str) -> Any:
         y, seed = s.problem(name).y, seed_of("clustrf", name, 0)
-        order = np.argsort(y, kind="stable")
-        is_same = y[order][:, None] == y[order]
         figure, grid = panels(2, 3, figsize=(8.2, 6.4))
         for panel, of in zip(grid.ravel(), SHOWN, strict=True):
             edges = s.graph(name, of, SHOWN_K, self.study.n_trees, seed).toarray()
-            shown = edges[np.ix_(order, order)]
-            matrix_picture(panel, shown, np.bincount(y))
-            share = shown[is_same].sum() / shown.sum()
+            matrix_picture(panel, edges, y)
+            share = edges[y[:, None] == y].sum() / edges.sum()
             panel.set_title(f"{of.label}: {share:.0%} within classes", fontsize=9)
         figure.suptitle(f"{name}: graphs of k = {SHOWN_K}, rows sorted by class", fontsize=11)
         return figure
@@ -178,6 +169,10 @@ class ClustrfReport:
         title = f"Affinities of {SHOWN_FACES} images of one person (and their sum)"
         figure.suptitle(title, fontsize=11)
         return figure
+
+
+def _style(of: s.Variant) -> dict[str, Any]:
+    return {"color": COLORS[of.method], "linestyle": "-" if of.is_forest else "--"}
 
 
 QUICK = s.ClustrfStudy(1, (s.FACES,), "clustrf_quick", True, n_trees=100, k=(10, 50, 100))

@@ -11,7 +11,7 @@ import pandas as pd
 from benchmarks.papers.cop_rf import study as s
 from benchmarks.study import pictures as pic
 from benchmarks.study.methods import Method
-from benchmarks.study.report import Block, Claim, Curves, Line, Panel, Picture, Table, claims_table
+from benchmarks.study.report import Block, Claim, Curves, Panel, Picture, Report, Table, above
 from benchmarks.study.results import Results
 from benchmarks.study.scores import averaged
 
@@ -24,13 +24,13 @@ KINDS, MEDIAN = ("right", "wrong"), s.QUANTILES.index(0.5)
 CLEAN, NOISY, _ = s.TABLES
 
 
-class FigureParts:
+class FigureParts(Report[s.CopRfStudy]):
     """The parts of the report that belong to these figures."""
 
     def __init__(self, results: Results[s.CopRfStudy]) -> None:
-        self.results, self.found = results, results.study.found_sets
-        self.shown = [name for name in s.SHOWN_SETS if name in self.found]
-        self.face_sets = [name for name in s.FACE_SETS if name in self.found]
+        super().__init__(results)
+        self.shown = [name for name in s.SHOWN_SETS if name in self.sets]
+        self.face_sets = [name for name in s.FACE_SETS if name in self.sets]
 
     def affinities(self) -> Iterator[Block]:
         fields = {"AUC": "auc", "within": "within"}
@@ -61,8 +61,7 @@ class FigureParts:
         return [*claims, Claim(text, most, fewest, self.shown)]
 
     def matrices(self, name: str) -> Any:
-        study, y = self.results.study, s.problem(name).y
-        order, cells = np.argsort(y, kind="stable"), CLEAN.cells(name)[::2]
+        study, y, cells = self.study, s.problem(name).y, CLEAN.cells(name)[::2]
         size = (2.1 * len(s.BLOCKS), 2.25 * len(cells) + 0.4)
         figure, grid = pic.panels(len(cells), len(s.BLOCKS), figsize=size)
         for panels, cell in zip(grid, cells, strict=True):
@@ -71,7 +70,7 @@ class FigureParts:
                 between = s.affinity(name, m, known, study.n_trees, study.seed(name, 0))
                 between = np.array(between, dtype=np.float64)
                 np.fill_diagonal(between, 0.0)
-                pic.matrix_picture(panel, between[np.ix_(order, order)], np.bincount(y))
+                pic.matrix_picture(panel, between, y)
                 auc = self.results.values(name, cell, m, "auc").mean()
                 panel.set_xlabel(f"AUC {auc:.3f}", fontsize=8)
                 panel.set_title(m.label if cell == cells[0] else "", fontsize=9)
@@ -116,18 +115,12 @@ class FigureParts:
         places = product(self.face_sets, ENDS)
         where = {f"{name}, {ENDS[end]}": (name, end) for name, end in places}
         pairs = ((RF, EUCL), (RF_LINKS, RF), (HARD, RF_LINKS), (DEFAULT, RF_LINKS))
-        for a, b in pairs:
-            ours, theirs = (partial(self.face_mean, method=m) for m in (a, b))
-            yield Claim(f"{a.label} above {b.label}", ours, theirs, where)
+        yield from (above(*pair, self.face_mean, where) for pair in pairs)
 
     def face_panel(self, name: str, end: str) -> Panel:
-        lines = []
-        for m, color in FACE_COLORS.items():
-            stroke = ":" if not m.uses_answers else "-" if m.input == "features" else "--"
-            style = {"color": color, "linestyle": stroke}
-            lines.append(Line(m.label, self.face_curve(name, end, m), style))
-        x = s.amounts(name)
-        return Panel(f"{name}, {ENDS[end]}", x, lines, list(map(str, x)))
+        x, title = s.amounts(name), f"{name}, {ENDS[end]}"
+        curve = partial(self.face_curve, name, end)
+        return Panel.of(title, x, s.EXEMPLARS, curve, _style, list(map(str, x)))
 
     def doubts(self) -> Iterator[Block]:
         for name in self.shown:
@@ -140,7 +133,7 @@ class FigureParts:
             yield Table([name, *header, *(f"median, {kind}" for kind in KINDS)], rows)
         right, wrong = (partial(self.quantile, method=s.DOUBTS[0], kind=kind) for kind in KINDS)
         text = "wrong answers have a higher median inconsistency"
-        yield claims_table([Claim(text, wrong, right, self.shown)])
+        yield Claim(text, wrong, right, self.shown)
         if self.shown:
             yield Picture("doubts", "Scores of answers", self.boxes)
 
@@ -170,3 +163,8 @@ class FigureParts:
             row[0].set_ylabel(name, fontsize=10)
         figure.suptitle(f"Scores of answers, {s.NOISE:.0%} of them wrong", fontsize=11)
         return figure
+
+
+def _style(method: Method) -> dict[str, Any]:
+    stroke = ":" if not method.uses_answers else "-" if method.input == "features" else "--"
+    return {"color": FACE_COLORS[method], "linestyle": stroke}

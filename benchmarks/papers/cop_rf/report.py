@@ -15,9 +15,8 @@ from benchmarks.papers.cop_rf.figures import FigureParts
 from benchmarks.study import pictures as pic
 from benchmarks.study import report as parts
 from benchmarks.study.command import study_command
-from benchmarks.study.engine import method_named
 from benchmarks.study.methods import Method
-from benchmarks.study.report import Block, Claim, Curves, Line, Panel, Picture, Table
+from benchmarks.study.report import Block, Claim, Curves, Panel, Picture, Table, above
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area, averaged, best_of, in_order
 
@@ -26,18 +25,16 @@ PUBLISHED = pd.read_csv(Path(__file__).with_name("published.csv"), index_col=["t
 PAPER_SETS = set(PUBLISHED.index.levels[1])
 #: The paper's columns, and our method.
 COLUMNS = {
-    column: method_named(s.METHODS, name)
-    for column, name in {
-        "SPClust": "spclust", "COP-Kmeans": "cop_kmeans_paper", "SL": "sl_paper",
-        "E2CP": "e2cp_paper", "RF+E2CP": "rf_e2cp_paper", "COP-RF": "coprf_hard",
-    }.items()
+    "SPClust": s.BY_NAME["spclust"], "COP-Kmeans": s.BY_NAME["cop_kmeans_paper"],
+    "SL": s.BY_NAME["sl_paper"], "E2CP": s.BY_NAME["e2cp_paper"],
+    "RF+E2CP": s.BY_NAME["rf_e2cp_paper"], "COP-RF": s.BY_NAME["coprf_hard"],
 }  # fmt: skip
 #: An area is reproduced if it differs by less than two standard errors, 10 % or this.
 LEAST = 0.05
 _, _, WARD, FOREST, *_ = s.METHODS
 E2CP_PAPER, E2CP, RF_E2CP_PAPER, RF_E2CP, HARD, DEFAULT, BOTH = s.METHODS[11:]
 #: The methods that the default is compared with.
-RIVALS = (HARD, E2CP, E2CP_PAPER, RF_E2CP, method_named(s.METHODS, "constrained_linkage"))
+RIVALS = (HARD, E2CP, E2CP_PAPER, RF_E2CP, s.BY_NAME["constrained_linkage"])
 #: Methods that only reproduce the paper.
 CHOICES = tuple(m for m in s.METHODS if m not in COLUMNS.values())
 CLEAN, NOISY, RATES = s.TABLES
@@ -68,7 +65,7 @@ class CopRfReport(FigureParts):
     def __init__(self, results: Results[s.CopRfStudy]) -> None:
         super().__init__(results)
         #: The sets of the tables: all but Glass with its row number, and those of the paper.
-        self.fair = [name for name in s.TABLE_SETS if name in self.found and name != s.LEAKY]
+        self.fair = [name for name in s.TABLE_SETS if name in self.sets and name != s.LEAKY]
         self.published = [name for name in self.fair if name in PAPER_SETS]
         self.singles = {name: [name] for name in self.fair}
         several = (self.published, self.fair)
@@ -77,7 +74,7 @@ class CopRfReport(FigureParts):
         self.groups = {f"all {len(self.fair)} sets": self.fair}
         if self.published not in ([], self.fair):
             self.groups[f"the paper's {len(self.published)}"] = self.published
-        if s.LEAKY in self.found:
+        if s.LEAKY in self.sets:
             self.columns[s.LEAKY] = [s.LEAKY]
             like_paper = [s.LEAKY if name == "glass" else name for name in self.published]
             self.groups["the paper's, Glass with the row number"] = like_paper
@@ -137,9 +134,9 @@ class CopRfReport(FigureParts):
             for name in self.fair:
                 of, cells = s.problem(name), table.cells(name)
                 x = [100 * c.error if table is RATES else c.amount for c in cells]
-                lines = [Line(m.label, self.curve(name, m, table), _style(m)) for m in methods]
                 title = f"{name} ({len(of.y)} rows, {of.n_classes} classes)" if not rows else ""
-                row.append(Panel(title, x, lines, [f"{value:g}" for value in x]))
+                curve, ticks = partial(self.curve, name, table=table), [f"{at:g}" for at in x]
+                row.append(Panel.of(title, x, methods, curve, _style, ticks))
             rows.append(row)
         title, labels = f"{table.title}; a refusal counts as 0", [f"ARI\n{kind}" for kind in ROWS]
         options = {"width": 2.9, "height": 3.0, "sharey": "col"}
@@ -182,18 +179,14 @@ class CopRfReport(FigureParts):
     def best(self, name: str, table: s.Curve, among: Sequence[Method]) -> tuple[Any, Score]:
         return best_of(among, lambda m: Score.of(self.height([name], m, table)))
 
-    def above(self, other: Method, text: str, where: Any, value: Any, **at: Any) -> Claim:
-        ours, theirs = (partial(value, method=m, **at) for m in (DEFAULT, other))
-        return Claim(f"{DEFAULT.label} above {other.label}{text}", ours, theirs, where)
-
     def claims(self) -> Iterator[Claim]:
-        for other, table in product(RIVALS, s.TABLES):
-            yield self.above(other, f", Table {table.name}", self.groups, self.area, table=table)
-        yield self.above(FOREST, ", Table III", self.singles, self.area, table=NOISY)
-        text, most = " with most answers, all right", {"table": CLEAN, "place": -1}
-        yield self.above(WARD, text, self.singles, self.at, **most)
-        text, rate = f" with {s.ERRORS[3]:.0%} wrong", {"table": RATES, "place": 3}
-        yield self.above(FOREST, text, self.singles, self.at, **rate)
+        areas = {table: partial(self.area, table=table) for table in s.TABLES}
+        for other, (table, value) in product(RIVALS, areas.items()):
+            yield above(DEFAULT, other, value, self.groups, f", Table {table.name}")
+        yield above(DEFAULT, FOREST, areas[NOISY], self.singles, ", Table III")
+        most, rate = (partial(self.at, table=of, place=k) for of, k in ((CLEAN, -1), (RATES, 3)))
+        yield above(DEFAULT, WARD, most, self.singles, " with most answers, all right")
+        yield above(DEFAULT, FOREST, rate, self.singles, f" with {s.ERRORS[3]:.0%} wrong")
 
     def by_amount(self) -> Table:
         rows = []

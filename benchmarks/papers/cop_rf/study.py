@@ -66,6 +66,7 @@ METHODS = (
     Method("coprf", "COP-RF default", "spectral", "COP-RF"),
     Method("coprf_e2cp", "COP-RF+E2CP", "spectral", "E2CP on COP-RF"),
 )
+BY_NAME = {method.name: method for method in METHODS}
 #: Methods that satisfy every answer, or raise an error.
 HARD = tuple(m for m in METHODS if "cop_kmeans" in m.name or m.name == "constrained_linkage")
 #: Figure 6: affinities.

@@ -14,7 +14,7 @@ from benchmarks.study import pictures
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
-from benchmarks.study.report import Claim, Curves, Line, Panel, Picture, Table, counted
+from benchmarks.study.report import Claim, Curves, Panel, Picture, Report, Table, counted
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, in_order
 from clew.questions import pair_information, triplet_information
@@ -28,12 +28,12 @@ COLORS = dict(zip(s.OURS, (BLUE, GRAY, BLUE, SKY, PINK, RED, ORANGE), strict=Tru
 DASHED = (s.LINEAR, s.KERNEL, s.YES_NO, s.HARD, s.FREE, s.SKLR, s.E2CP)
 
 
-class DcrcReport:
+class DcrcReport(Report[s.DcrcStudy]):
     """The parts of the report, made of the results."""
 
     def __init__(self, results: Results[s.DcrcStudy]) -> None:
-        self.results, self.study = results, results.study
-        self.sets, self.most = self.study.found_sets, self.study.curve[-1]
+        super().__init__(results)
+        self.most = self.study.curve[-1]
         self.with_none = [s.NO_ANSWERS, *self.study.curve]
         self.sizes = ", ".join(f"{share:g} N" for share in self.study.shares)
         self.figure_2 = Picture("information", "Figure 2", _information)
@@ -158,12 +158,8 @@ class DcrcReport:
     ) -> Curves:
         x, rows = [cell.share for cell in cells], []
         for field in CLAIMED:
-            of = partial(self.results.curve, cells=cells, field=field, x=x)
-            lines = {
-                name: [Line(m.label, of(name, method=m), _style(m)) for m in methods]
-                for name in self.sets
-            }
-            rows.append([Panel(name, x, lines[name]) for name in self.sets])
+            of = {n: partial(self.results.curve, n, cells, field=field, x=x) for n in self.sets}
+            rows.append([Panel.of(n, x, methods, of[n], _style) for n in self.sets])
         return Curves(stem, title, rows, "triplets / N", ["F-measure", "ARI"])
 
 
@@ -189,12 +185,6 @@ def _information() -> Any:
 
 QUICK_SETS = ("balance_scale", "ionosphere")
 QUICK = s.DcrcStudy(1, QUICK_SETS, "dcrc_quick", True, shares=s.SHARES[-1:])
-ALL_SIZES = ("0.05, 0.1, ... 0.3 N triplets.", {"shares": s.ALL_SHARES})
-command = study_command(
-    s.DcrcStudy(),
-    DcrcReport,
-    __file__,
-    QUICK,
-    "One trial, two small sets, one size",
-    {"all-sizes": ALL_SIZES},
-)
+FLAGS = {"all-sizes": ("0.05, 0.1, ... 0.3 N triplets.", {"shares": s.ALL_SHARES})}
+HELP = "One trial, two small sets, one size"
+command = study_command(s.DcrcStudy(), DcrcReport, __file__, QUICK, HELP, FLAGS)

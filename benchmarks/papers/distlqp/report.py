@@ -9,8 +9,7 @@ import pandas as pd
 from benchmarks.papers.distlqp import study as s
 from benchmarks.study.command import study_command
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED
-from benchmarks.study.report import Claim, Curves, Line, Panel, Table
-from benchmarks.study.results import Results
+from benchmarks.study.report import Claim, Curves, Line, Panel, Report, Table
 
 #: Methods of Figure 3, with their colors.
 SHOWN = {
@@ -25,14 +24,11 @@ PUBLISHED = {
 }  # fmt: skip
 
 
-class DistlqpReport:
+class DistlqpReport(Report[s.DistlqpStudy]):
     """The parts of the report, made of the results."""
 
-    def __init__(self, results: Results[s.DistlqpStudy]) -> None:
-        self.results, self.study = results, results.study
-
     def _table(self, cell: s.Cell, methods: Any, field: str, sets: Any = None) -> Table:
-        names = [name for name in self.study.found_sets if sets is None or name in sets]
+        names = [name for name in self.sets if sets is None or name in sets]
         rows = [
             [m.label, *(self.results.score(name, cell, m, field) for name in names)]
             for m in methods
@@ -61,24 +57,22 @@ class DistlqpReport:
         cell = self.study.curve[-1]
         rows = []
         for m in s.METHODS:
-            found = [
-                self.results.values(name, cell, m, "seconds") for name in self.study.found_sets
-            ]
+            found = [self.results.values(name, cell, m, "seconds") for name in self.sets]
             texts = [f"{of.astype(float).mean():.1f}" if len(of) else "–" for of in found]
             rows.append([m.label, *texts])
-        return Table([f"{cell.name}, CPU seconds", *self.study.found_sets], rows)
+        return Table([f"{cell.name}, CPU seconds", *self.sets], rows)
 
     def chosen(self) -> Table:
         """Count which distances held-out answers chose."""
         rows = []
         for cell in self.study.curve:
             texts = []
-            for name in self.study.found_sets:
+            for name in self.sets:
                 found = self.results.values(name, cell, s.CHOSEN, "chosen")
                 counts = found.value_counts()
                 texts.append(", ".join(f"{k} {n}" for k, n in counts.items()) or "–")
             rows.append([cell.name, *texts])
-        return Table(["answers", *self.study.found_sets], rows)
+        return Table(["answers", *self.sets], rows)
 
     def claims(self) -> Iterator[Claim]:
         pairs = [
@@ -91,7 +85,7 @@ class DistlqpReport:
         for ours, theirs in pairs:
             text = f"{ours.label} above {theirs.label}"
             of = partial(self._values, ours), partial(self._values, theirs)
-            yield Claim(text, *of, self.study.found_sets)
+            yield Claim(text, *of, self.sets)
 
     def _values(self, method: s.Method, name: str) -> pd.DataFrame:
         return self.results.curve(name, self.study.curve, method, "jcc")
@@ -99,7 +93,7 @@ class DistlqpReport:
     def figure_3(self) -> Curves:
         row = []
         x = [cell.per_row for cell in self.study.curve]
-        for name in self.study.found_sets:
+        for name in self.sets:
             lines = []
             for m, color in SHOWN.items():
                 curve = self.results.curve(name, self.study.curve, m, "jcc", x=x)

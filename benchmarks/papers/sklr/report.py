@@ -13,7 +13,7 @@ from benchmarks.study.command import study_command
 from benchmarks.study.fits import run_method
 from benchmarks.study.methods import Method
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY, panels
-from benchmarks.study.report import Claim, Curves, Line, Panel, Picture, Table, counted
+from benchmarks.study.report import Claim, Curves, Line, Panel, Picture, Report, Table, counted
 from benchmarks.study.results import Results
 from benchmarks.study.scores import in_order
 
@@ -42,12 +42,12 @@ COLUMNS = (
 )
 
 
-class SklrReport:
+class SklrReport(Report[s.SklrStudy]):
     """The parts of the report, made of the results."""
 
     def __init__(self, results: Results[s.SklrStudy]) -> None:
-        self.results, self.study = results, results.study
-        self.sets, self.sizes = self.study.found_sets, ", ".join(map(str, self.study.sizes))
+        super().__init__(results)
+        self.sizes = ", ".join(map(str, self.study.sizes))
         new = self.new(s.KERNEL_KMEANS, COLUMNS[0])
         self.unseen = [name for name in self.sets if len(new(name).dropna())]
         self.main = {
@@ -233,12 +233,6 @@ def _map(place: Any, Z: Any, y: dict[str, Any], title: str) -> None:
 
 
 QUICK = s.SklrStudy(1, (s.VEHICLE,), "sklr_quick", True, sizes=(5, 13))
-ALL_SIZES = ("5, 7, ... 19 labelled rows a class.", {"sizes": s.ALL_SIZES})
-command = study_command(
-    s.SklrStudy(),
-    SklrReport,
-    __file__,
-    QUICK,
-    "One trial, vehicle, two sizes",
-    {"all-sizes": ALL_SIZES},
-)
+FLAGS = {"all-sizes": ("5, 7, ... 19 labelled rows a class.", {"sizes": s.ALL_SIZES})}
+HELP = "One trial, vehicle, two sizes"
+command = study_command(s.SklrStudy(), SklrReport, __file__, QUICK, HELP, FLAGS)

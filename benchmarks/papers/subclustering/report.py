@@ -4,11 +4,13 @@ import itertools
 from collections.abc import Iterator
 from functools import partial
 
+import pandas as pd
+
 from benchmarks.papers.subclustering import methods as m
 from benchmarks.papers.subclustering import study as s
 from benchmarks.study.command import study_command
 from benchmarks.study.pictures import BLUE, GRAY, GREEN, ORANGE, PINK, RED
-from benchmarks.study.report import Claim, Curves, Line, Panel, Table
+from benchmarks.study.report import Claim, Curves, Line, Panel, Report, Table
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score
 
@@ -17,14 +19,14 @@ SHOWN = dict(zip((m.AUTO, m.THESIS, m.FAST_PAM, m.LLOYD, m.SPECTRAL, m.BUBBLES),
 VARIED = (m.AUTO, m.THESIS, m.LLOYD, m.SPECTRAL, m.BUBBLES)
 
 
-class SubclusteringReport:
+class SubclusteringReport(Report[s.SubclusteringStudy]):
     """The parts of the report, made of the results."""
 
     def __init__(self, results: Results[s.SubclusteringStudy]) -> None:
-        self.results, self.study = results, results.study
-        self.sets = [name for name in self.study.found_sets if name != s.MEDOIDS]
+        super().__init__(results)
+        self.sets = [name for name in self.sets if name != s.MEDOIDS]
 
-    def value(self, name: str, method: m.Method, field: str = "sjc"):  # type: ignore[no-untyped-def]
+    def value(self, name: str, method: m.Method, field: str = "sjc") -> pd.Series:
         return self.results.values(name, s.Cell(s.SIZES[name]), method, field)
 
     def table(self, methods: tuple[m.Method, ...], field: str) -> Table:
@@ -65,13 +67,11 @@ class SubclusteringReport:
         return Table(["confidence", *spans], rows)
 
     def figure_4(self) -> Curves:
-        lines = []
-        for of, color in SHOWN.items():
-            columns = [self.value(name, of) for name in s.FACE_SETS if name in self.sets]
-            if columns:
-                frame = m_concat(columns)
-                lines.append(Line(of.name, frame, {"color": color}))
-        x = [k for k, name in zip(s.N_CLASSES, s.FACE_SETS, strict=True) if name in self.sets]
+        faces = {n: k for n, k in zip(s.FACE_SETS, s.N_CLASSES, strict=True) if n in self.sets}
+        lines, x = [], list(faces.values())
+        for of, color in SHOWN.items() if faces else ():
+            frame = pd.concat([self.value(name, of) for name in faces], axis=1, keys=x)
+            lines.append(Line(of.name, frame, {"color": color}))
         panel = Panel("face-like sets", x, lines)
         return Curves("figure_4", "SJC by the number of classes", [[panel]], "classes", ("SJC",))
 
@@ -97,13 +97,6 @@ class SubclusteringReport:
                 form = ".0f" if field == "cost" else ".3f"
                 rows.append([of.name, *(Score.of(each).text(form) for each in values)])
             yield Table([title, *(cell.name for cell in cells)], rows)
-
-
-def m_concat(columns):  # type: ignore[no-untyped-def]
-    """Put values by trial side by side."""
-    import pandas as pd
-
-    return pd.concat(columns, axis=1, keys=range(len(columns)))
 
 
 command = study_command(
