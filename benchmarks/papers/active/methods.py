@@ -35,7 +35,7 @@ def _without_number(kind: Any) -> Callable[[int, int], Any]:
     return lambda k, n: kind(metric=GIVEN)
 
 
-GUIDED = Method("Guided", _without_number(questions.Guided), "2")
+GUIDED = Method("Guided", _without_number(questions.Guided), "3")
 LARGE_BATCHES = replace(GUIDED, name="Guided, batches of 20", batch=20, every=20, trials=3)
 RANDOM = Method("RandomPairs", _with_number(questions.RandomPairs))
 MOST_PROBABLE = Method("MostProbable", _with_number(questions.MostProbable))
@@ -70,7 +70,7 @@ WITHOUT = {
     "ClustRF": shared.Method("", "", "spectral", "ClustRF"),
 }
 N_COORDINATES, N_TREES = 10, 200
-STARTS = tuple(Method(name, version="3", uses_answers=False) for name in WITHOUT)
+STARTS = tuple(Method(name, version="4", uses_answers=False) for name in WITHOUT)
 
 
 def without_answers(name: str, part: Part, seed: int) -> Ints:
