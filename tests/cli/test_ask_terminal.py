@@ -25,7 +25,11 @@ from PIL import Image
 from rich.console import Console
 
 from clew.cli.asking._cards import cards, shortened
+from clew.cli.asking._loop import Loop
 from clew.cli.asking._pictures import Blocks, SideBySide, escape_of, protocol_of
+from clew.cli.asking._replies import Command
+from clew.session import Session
+from clew.store import AnswerFile
 
 
 @pytest.fixture
@@ -110,14 +114,17 @@ def test_names_and_texts_cannot_command_the_terminal():
 class Terminal:
     """``clew ask`` in a process with a terminal of its own."""
 
-    def __init__(self, *arguments, size=(24, 80)):
+    def __init__(self, *arguments, size=(24, 80), shell=None):
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
         environment.pop("TMUX", None)
+        command = [sys.executable, "-m", "clew.cli", "ask"]
+        if shell is not None:
+            command = ["sh", "-c", shell, "sh"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "clew.cli", "ask", *arguments], stdin=slave, stdout=slave,
-            stderr=slave, env=environment, start_new_session=True, close_fds=True,
+            [*command, *arguments], stdin=slave, stdout=slave, stderr=slave,
+            env=environment, start_new_session=True, close_fds=True,
         )  # fmt: skip
         os.close(slave)
         self.text = ""
@@ -143,6 +150,11 @@ class Terminal:
         status = self.process.wait(60)
         os.close(self.master)
         return status
+
+    def close(self):
+        """Close the window, as a person does; return the status."""
+        os.close(self.master)
+        return self.process.wait(60)
 
 
 def words(path):
@@ -170,3 +182,65 @@ def test_keys_answer_and_a_held_key_answers_once(tmp_path, monkeypatch):
     assert "interrupted" in last
     assert terminal.end() == 128 + signal.SIGTERM
     assert words(tmp_path / "answers.jsonl") == ["same", "different", None]
+
+
+class Quiet:
+    """A screen that records what it is asked to show."""
+
+    def __init__(self, replies):
+        self._replies, self.notes = iter(replies), []
+
+    def reply(self):
+        return next(self._replies, Command("quit"))
+
+    def __getattr__(self, name):
+        return lambda *_: self.notes.append((name, *_)[:2])
+
+
+@pytest.fixture
+def asked_rows(tmp_path):
+    """A session of ten rows, and its empty file of answers."""
+    X = np.repeat([[0.0, 0.0], [9.0, 9.0]], 5, axis=0) + np.random.RandomState(0).normal(
+        size=(10, 2)
+    )
+    ids = [str(row) for row in range(10)]
+    return Session(X, ids=ids, random_state=0, n_jobs=1), AnswerFile(tmp_path / "a.jsonl", ids)
+
+
+def test_a_reply_that_could_not_be_written_is_unsaved_until_it_is(asked_rows, monkeypatch):
+    session, file = asked_rows
+    screen = Quiet(["same"])
+    loop = Loop(session, file, screen, annotator="ann", n_wanted=None, seed=0)
+
+    def fails(*_):
+        raise OSError(28, "No space left on device", "a.jsonl")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("clew.store.answer_file._append_line", fails)
+        assert loop.run() is False
+    assert loop.is_unsaved
+    assert ("refused", f"{file.path}: No space left on device") in screen.notes
+    screen._replies = iter(["same"])
+    loop.run()
+    assert not loop.is_unsaved
+    assert len(file.standing) == 1
+
+
+@pytest.mark.slow  # starts processes
+def test_a_closed_terminal_loses_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{at},{at % 2}.{at}" for at in range(12)]
+    (tmp_path / "x.csv").write_text("\n".join(["id,x", *lines]))
+    # Opening a terminal makes it that of the session, which gets SIGHUP when it closes.
+    script = f': < "$(tty)"; exec {sys.executable} -m clew.cli ask "$@" 2> errors.txt'
+    for n in (1, 2):
+        # Standard error is a file: it is still there when the terminal is gone.
+        terminal = Terminal("x.csv", "-j", "1", "--annotator", "ann", shell=script)
+        terminal.until("Same thing.*same.*don't know")
+        terminal.press("s")
+        terminal.until("saved: same")
+        assert terminal.close() == 128 + signal.SIGHUP
+        errors = (tmp_path / "errors.txt").read_text()
+        assert f"clew: interrupted; {n} answer" in errors
+        assert "Traceback" not in errors
+        assert words(tmp_path / "answers.jsonl") == ["same"] * n

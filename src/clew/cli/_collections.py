@@ -60,7 +60,7 @@ def images_of(job: RowsJob, words: Words) -> Items:
     items = Items(
         images.X, images.ids, True, frame, (), notes, is_scaled=job.standardizes is not True
     )
-    return items._replace(folder=folder)
+    return items._replace(folder=folder, n_left_out=len(images.left_out))
 
 
 def _cache_folder() -> Path:

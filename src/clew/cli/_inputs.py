@@ -67,6 +67,8 @@ class Items(NamedTuple):
     """Folder of the images, whose ids are their paths in it; None if the rows are no images."""
     texts: list[str] | None = None
     """The text of each row; None if the rows are no texts."""
+    n_left_out: int = 0
+    """Number of images of the folder that cannot be read."""
 
     @property
     def noun(self) -> str:

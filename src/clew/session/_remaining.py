@@ -36,7 +36,8 @@ class Remaining(NamedTuple):
     """High end of its range."""
 
     def __str__(self) -> str:
-        return f"about {self.median} more questions ({self.low}-{self.high})"
+        noun = "question" if self.median == 1 else "questions"
+        return f"about {self.median} more {noun} ({self.low}-{self.high})"
 
 
 class Advice(NamedTuple):

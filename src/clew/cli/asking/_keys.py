@@ -79,7 +79,10 @@ class Keys:
                 return key
 
     def _key(self) -> str:
-        data = os.read(self._input, 1)
+        try:
+            data = os.read(self._input, 1)
+        except OSError:  # the terminal is gone
+            data = b""
         if not data:
             return "\x04"
         if data == ESCAPE.encode():

@@ -96,6 +96,8 @@ class Loop:
         self.session, self.file, self.screen = session, file, screen
         self.annotator, self.n_wanted, self.seed = annotator, n_wanted, seed
         self.n_now = 0
+        #: Whether the last reply could not be written.
+        self.is_unsaved = False
         self._start = time.monotonic()
         self._left, self._estimated_at = "", 0
 
@@ -149,8 +151,9 @@ class Loop:
         try:
             entry = self.file.append(answer, shown=asked.shown, ms=ms)
         except OSError as error:
-            self.screen.refused(f"{self.file.path}: {error.strerror or error}")
+            self._refuse(error)
             return False
+        self.is_unsaved = False
         self.n_now += 1
         self.session.tell(answer)
         self.screen.saved(asked, entry, self.progress)
@@ -174,9 +177,14 @@ class Loop:
         try:
             self.file.revoke(entry, annotator=self.annotator)
         except OSError as error:
-            self.screen.refused(f"{self.file.path}: {error.strerror or error}")
+            self._refuse(error)
             return False
+        self.is_unsaved = False
         return True
+
+    def _refuse(self, error: OSError) -> None:
+        self.is_unsaved = True
+        self.screen.refused(f"{self.file.path}: {error.strerror or error}")
 
     def _status(self) -> None:
         """Show what is known, until the person goes on; take doubtful answers back."""
@@ -187,7 +195,7 @@ class Loop:
                 if is_it and entry.annotator == answer.annotator:
                     if self._revoke(entry):
                         self.session.retract(answer.question, annotator=answer.annotator)
-                        self.screen.undone(entry, self.progress)
+                        self.screen.say("taken back")
                     break
 
     def _take_new(self) -> None:

@@ -98,6 +98,8 @@ def _ask(job: AskJob, items: Items, file: AnswerFile, session: Session) -> int:
         with screen:  # type: ignore[attr-defined]
             if loop.run():
                 status, why = NOTHING_LEFT, "there is nothing left to ask; "
+            elif loop.is_unsaved:
+                status, why = FAILED, "the last answer is not saved; "
     except (Stopped, KeyboardInterrupt) as stopped:
         status = 128 + getattr(stopped, "signal", 2)
         why = "interrupted; "
@@ -106,7 +108,7 @@ def _ask(job: AskJob, items: Items, file: AnswerFile, session: Session) -> int:
         _close_output()
     except (ClewError, OSError) as error:
         status, why = FAILED, f"{error}; "
-    with suppress(OSError):
+    with suppress(OSError, Stopped):  # the terminal may be gone
         _last_line(job, loop, why)
     return status
 

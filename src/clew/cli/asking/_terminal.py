@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,16 +60,23 @@ class Terminal:
         self._file = SideBySide()
         self._shown: tuple[Asked, Progress] | None = None
         self._note = ""
+        if items.n_left_out:
+            n = counted(items.n_left_out, "file")
+            self._note = f"{n} cannot be read: listed above, scroll up"
 
     def __enter__(self) -> Self:
         self._keys.__enter__()
+        # Many terminals erase what is cleared: messages scroll out of the window before.
+        self._console.print("\n" * self._console.height, end="")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._shown = None
         self._keys.__exit__()
         self._file.close()
-        sys.stdout.write("\n")
+        with suppress(OSError):  # the terminal is gone
+            sys.stdout.write("\n")
+            sys.stdout.flush()
 
     def show(self, asked: Asked, progress: Progress) -> None:
         """Draw a question."""
@@ -109,8 +117,8 @@ class Terminal:
         """Open the images of the question in the system's viewer."""
         path = self._written()
         if path is not None:
-            click.launch(str(path))
-            self._note = f"opened {path}"
+            is_opened = click.launch(str(path)) == 0
+            self._note = f"{'opened' if is_opened else 'no viewer was found; open'} {path}"
 
     def status(self, session: Session, progress: Progress) -> Answer | None:
         """Show what is known; return the doubtful answer whose number is typed."""
@@ -219,8 +227,8 @@ class Terminal:
         self._console.rule(style="dim")
 
     def _footer(self, progress: Progress) -> None:
-        if progress.n_answers < EARLY:
-            left = f"after {EARLY} answers: how sure the groups are"
+        if early := too_early(progress):
+            left = "" if self._note == early else f"after {EARLY} answers: how sure the groups are"
         else:
             left = progress.left or "estimating how many are left"
             left += "    Enter: how sure the groups are"
