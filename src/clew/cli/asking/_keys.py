@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any, Self
 
@@ -105,6 +106,10 @@ class Keys:
         tty.setcbreak(self._input)
 
     def _changed(self, number: int, _: FrameType | None) -> None:
-        if number == getattr(signal, "SIGCONT", None):
-            self._set()
-        self._redraw()
+        import termios
+
+        # A terminal that closes sends SIGCONT after SIGHUP, and cannot be drawn on any more.
+        with suppress(termios.error, OSError):
+            if number == getattr(signal, "SIGCONT", None):
+                self._set()
+            self._redraw()
