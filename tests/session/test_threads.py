@@ -8,17 +8,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
 import pytest
+from tests.session.small import N, X, Y
 
 from clew import Answer, Session
 from clew.oracles import SimulatedOracle
 from clew.questions import MostProbable
 from clew.questions._log import key_of
 
-N = 24
-Y = np.repeat([0, 1, 2], N // 3)
-X = np.random.RandomState(0).randn(N, 2) * 0.6 + 4 * np.column_stack([Y == 1, Y == 2])
 PATIENCE = 120
 
 #: Closed: the model of `Slow` waits while it learns.

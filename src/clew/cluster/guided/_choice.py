@@ -165,19 +165,31 @@ def choose_groups(
         other = consensus(identities.n_clusters_)
         if _lead_over_one_group(other[1], answers) >= LEAST_LEAD:
             kept, found = other
-    chosen = kept.chosen
+    return _of_consensus(kept, found, given, X, spaces, has_answers=bool(folds))
+
+
+def _of_consensus(
+    kept: FittedParts,
+    found: Solution,
+    given: Constraints,
+    X: Floats | None,
+    spaces: Spaces | None,
+    *,
+    has_answers: bool,
+) -> Choice:
+    """Return the consensus as the choice, with what led to it."""
     regime = regime_of(
         has_features=X is not None,
-        has_answers=bool(folds),
+        has_answers=has_answers,
         saw_answers=found.last.saw_answers,
         share_of_answers=found.share_of_answers,
         share_of_spaces=found.share_of_spaces,
     )
     result = result_of(given, found.first, found.last)
     return Choice(
-        replace(result, probabilities=chosen.shrunk(result.probabilities)),
+        replace(result, probabilities=kept.chosen.shrunk(result.probabilities)),
         regime,
-        chosen.probabilities,
+        kept.chosen.probabilities,
         partial(_tree, result.labels, found, X, spaces),
         kept,
     )
