@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +16,7 @@ from clew import Answer, Session
 from clew.oracles import SimulatedOracle
 from clew.questions import MostProbable
 from clew.questions._log import key_of
+from clew.session._chooser import Chooser
 
 PATIENCE = 120
 
@@ -54,6 +56,13 @@ def in_threads(*calls: Any) -> list[Any]:
         return [each.result(PATIENCE) for each in [pool.submit(call) for call in calls]]
 
 
+def wait_until(is_true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 def test_answers_are_recorded_while_the_model_learns() -> None:
     found = session(strategy=Slow(random_state=0))
     first, second = found.ask(2, annotator="ann")
@@ -76,6 +85,7 @@ def test_in_the_background_questions_are_asked_while_the_model_learns() -> None:
     (first,) = found.ask()
     found.tell(first, "different")
     (second,) = found.ask()
+    wait_until(lambda: found._loop._worker is None)  # questions were chosen ahead
     gate.clear()
     found.tell(second, "different")
     assert is_learning.wait(PATIENCE)
@@ -83,6 +93,23 @@ def test_in_the_background_questions_are_asked_while_the_model_learns() -> None:
     gate.set()
     assert len({*asked, key_of(first), key_of(second)}) == 5
     assert found.strategy.log == found.log
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_question_answered_after_the_model_has_learned_is_not_chosen_again(
+    background: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = session(background=background)
+    (first,) = found.ask(annotator="ann")
+    learn = Chooser.learn
+
+    def then_told(chooser: Chooser, *log_and_checks: Any) -> None:
+        learn(chooser, *log_and_checks)
+        found.tell(first, "different", annotator="ann")
+
+    monkeypatch.setattr(Chooser, "learn", then_told)
+    (second,) = found.ask(annotator="bob")
+    assert key_of(second) != key_of(first)
 
 
 @pytest.mark.parametrize("background", [False, True])

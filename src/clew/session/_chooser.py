@@ -91,7 +91,7 @@ class Chooser:
         asked : iterable of keys
             All questions that were asked.
         pending : sequence of Question
-            Those of them that nobody has answered.
+            Those of them whose answers are not learned yet.
 
         Returns
         -------

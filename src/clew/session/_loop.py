@@ -141,12 +141,21 @@ class Loop:
         while True:
             with self.recording:
                 n_missing, asked = self._n_missing(n, name), list(self.queue.asked)
-                pending = self.queue.pending()
-            chosen = chooser.choose(n_missing, asked, pending) if n_missing > 0 else []
+                open_questions = self._open_to(chooser)
+            chosen = chooser.choose(n_missing, asked, open_questions) if n_missing > 0 else []
             if not chosen:
                 return
             with self.recording:
                 self._hand_out(chosen, n, name)
+
+    def _open_to(self, chooser: Chooser) -> list[Question]:
+        """Return the questions that somebody is asked, or whose answers are not yet learned.
+
+        Without the latter, a question answered after the model has learned would be chosen again.
+        """
+        new = [entry for entry in self.log.entries[chooser.n_learned :] if isinstance(entry, Answer)]
+        waiting = [*self.queue.pending(), *(answer.question for answer in new)]
+        return list({key_of(question): question for question in waiting}.values())
 
     def _n_missing(self, n: int, name: str) -> int:
         """Return how many new questions are missing, after those that others are asked, too."""
@@ -191,8 +200,8 @@ class Loop:
             try:
                 with self.model() as chooser:
                     with self.recording:
-                        asked, pending = list(self.queue.asked), self.queue.pending()
-                    chosen = chooser.choose(N_AHEAD, asked, pending)
+                        asked, open_questions = list(self.queue.asked), self._open_to(chooser)
+                    chosen = chooser.choose(N_AHEAD, asked, open_questions)
             except Exception as error:  # raised by the next call that needs the model
                 self._failure, chosen = error, []
             with self.recording:

@@ -177,7 +177,7 @@ def _of_consensus(
     *,
     has_answers: bool,
 ) -> Choice:
-    """Return the consensus as the choice, with what led to it."""
+    """Return the consensus as the choice, with its reasons."""
     regime = regime_of(
         has_features=X is not None,
         has_answers=has_answers,
