@@ -153,7 +153,9 @@ class Loop:
 
         Without the latter, a question answered after the model has learned would be chosen again.
         """
-        new = [entry for entry in self.log.entries[chooser.n_learned :] if isinstance(entry, Answer)]
+        new = [
+            entry for entry in self.log.entries[chooser.n_learned :] if isinstance(entry, Answer)
+        ]
         waiting = [*self.queue.pending(), *(answer.question for answer in new)]
         return list({key_of(question): question for question in waiting}.values())
 
