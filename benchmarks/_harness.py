@@ -1,15 +1,12 @@
-"""Shared by all benchmarks: a description of the machine, time and memory, tables and files."""
+"""Shared by all benchmarks: a description of the machine, time, tables and files."""
 
 import ast
 import gc
 import hashlib
 import os
 import platform
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -114,31 +111,6 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
     if len(points) < 2:
         return (float(points.mean()) if len(points) else float("nan")), float("nan")
     return float(points.mean()), float(points.std(ddof=1) / np.sqrt(len(points)))
-
-
-def memory_now() -> float:
-    """Return the resident memory of this process in MiB."""
-    return _status("VmRSS") or memory_peak()
-
-
-def memory_peak() -> float:
-    """Return the largest resident memory of this process in MiB."""
-    # `getrusage` of a process that was just started may report the peak of the one that started it.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return _status("VmHWM") or peak / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def reset_memory_peak() -> None:
-    """Reset the peak if the system allows it, because compiling takes more memory than running."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
-def _status(name: str) -> float | None:
-    path = Path("/proc/self/status")
-    text = path.read_text(encoding="ascii", errors="replace") if path.exists() else ""
-    found = [line.split()[1] for line in text.splitlines() if line.startswith(f"{name}:")]
-    return int(found[0]) / 1024 if found else None
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from benchmarks._harness import ROOT
 
 FOLDER = ROOT / ".venv-peers"
-SCRIPT = Path(__file__).with_name("_in_environment.py")
 SECONDS_TO_INSTALL, SECONDS_TO_RUN = 600.0, 900.0
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 #: Requirements of each package. The index lists clustlib without a file to install; metric-learn
@@ -36,8 +39,13 @@ class PackageError(RuntimeError):
     """A package could not be installed, or its run failed; the message says why."""
 
 
-def run_in_environment(package: str, job: dict[str, Any], script: Path = SCRIPT) -> dict[str, Any]:
-    """Run a job of a script on one thread; the environment is made if it is missing."""
+def run_in_environment(
+    package: str, function: str, arrays: Mapping[str, Any], /, **options: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Call ``MODULE:FUNCTION`` on one thread; the environment is made if it is missing.
+
+    Returns what the function returns: what it measured, and arrays.
+    """
     home, wanted = FOLDER / package, PACKAGES[package]
     python, stamp = str(home / "bin" / "python"), home / ".installed"
     if not (stamp.exists() and stamp.read_text(encoding="utf-8") == "\n".join(wanted)):
@@ -46,9 +54,14 @@ def run_in_environment(package: str, job: dict[str, Any], script: Path = SCRIPT)
         install = ("-m", "pip", "install", "--quiet", "--retries", "1", "--timeout", "15")
         called(SECONDS_TO_INSTALL, python, *install, *wanted)
         stamp.write_text("\n".join(wanted), encoding="utf-8")
-    printed = called(SECONDS_TO_RUN, python, str(script), json.dumps(job))
-    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    return found
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "arrays.npz"
+        np.savez(path, **arrays)
+        job = json.dumps({"function": function, "arrays": str(path), "options": options})
+        script = "benchmarks.kernels._in_environment"
+        printed = called(SECONDS_TO_RUN, python, "-m", script, job)
+        with np.load(path) as file:
+            return json.loads(printed.splitlines()[-1]), dict(file)
 
 
 def called(seconds: float, *command: str) -> str:

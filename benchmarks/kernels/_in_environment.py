@@ -1,143 +1,32 @@
-"""Run one package on one problem in the package's own environment, where clew is not installed.
+"""Run a function in a package's own environment, where clew is not installed.
 
-``python _in_environment.py JOB`` with JSON in JOB; the last line of its output is JSON.
+``python -m benchmarks.kernels._in_environment JOB``, with JSON in JOB: "function" is a module and
+its function, which gets the arrays of the file "arrays" and the "options". It returns what it
+measured, printed as JSON in the last line, and arrays, which replace those of the file.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import random
 import sys
-import time
 import warnings
-from importlib.metadata import distributions
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 
-def _links(data: Any) -> Any:
-    return [[(int(i), int(j)) for i, j in data[kind]] for kind in ("must_link", "cannot_link")]
-
-
-def _pairwise(name: str) -> Any:
-    def fit(module: Any, data: Any) -> Any:
-        must, cannot = _links(data)
-        model = getattr(module, name)(n_clusters=int(data["n_clusters"]))
-        return model.fit(data["X"], ml=must, cl=cannot).labels_
-
-    return fit
-
-
-def _clumppy(module: Any, data: Any) -> Any:
-    k, seed = int(data["n_clusters"]), random.randrange(2**31)
-    return module.cop_kmeans(data["X"], k, *_links(data), seed=seed)
-
-
-def _copkmeans_ht(module: Any, data: Any) -> Any:
-    labels, _ = module.cop_kmeans(data["X"].tolist(), int(data["n_clusters"]), *_links(data))
-    if labels is None:
-        raise ValueError("no assignment found")
-    return labels
-
-
-def _linkage(module: Any, data: Any) -> Any:
-    squared = (data["X"] ** 2).sum(axis=1)
-    square = squared[:, None] + squared - 2 * data["X"] @ data["X"].T
-    distance = np.sqrt(np.maximum(square, 0.0))
-    # Its constraints are penalties; these are far larger than any distance.
-    penalty = np.zeros_like(distance)
-    for sign, name in ((-1.0, "must_link"), (1.0, "cannot_link")):
-        i, j = data[name].T
-        penalty[i, j] = penalty[j, i] = sign * 1e6
-    tree = module.constrained_linkage(distance, method="average", constraint_matrix=penalty)
-    return _cut(tree, len(distance), int(data["n_clusters"]))
-
-
-def _cut(tree: Any, n: int, n_clusters: int) -> Any:
-    group = {row: [row] for row in range(n)}
-    for k, (a, b) in enumerate(tree[: n - n_clusters, :2].astype(int).tolist()):
-        group[n + k] = group.pop(a) + group.pop(b)
-    labels = np.empty(n, dtype=int)
-    for label, rows in enumerate(group.values()):
-        labels[rows] = label
-    return labels
-
-
-def _dominant(module: Any, data: Any) -> Any:
-    raise ImportError(f"the package holds {[n for n in dir(module) if n[0] != '_'] or 'no code'}")
-
-
-def _metric(name: str, **fixed: Any) -> Any:
-    def fit(module: Any, data: Any, **options: Any) -> Any:
-        # A copy, because ITML changes its bounds.
-        bounds = {"bounds": data["bounds"].copy()} if name == "ITML" else {}
-        model = getattr(module, name)(**fixed, **options).fit(*_answers(name, data), **bounds)
-        return model.get_mahalanobis_matrix()
-
-    return fit
-
-
-def _answers(name: str, data: Any) -> Any:
-    """Rows that answers are about, by their features; for pairs, 1 and -1 too."""
-    if name == "LSML":
-        return (data["X"][np.concatenate([data["near"], data["far"]], axis=1)],)
-    must, cannot = data["must_link"], data["cannot_link"]
-    y = np.concatenate([np.ones(len(must), int), -np.ones(len(cannot), int)])
-    return data["X"][np.concatenate([must, cannot])], y
-
-
-SURE = "active-semi-supervised-clustering"
-MODULES = {
-    SURE: "active_semi_clustering.semi_supervised.pairwise_constraints",
-    "copkmeans-ht": "copkmeans-ht.cop_kmeans", "constrained-linkage": "constrained_linkage",
-    "metric-learn": "metric_learn",
-}  # fmt: skip
-#: By package and method.
-TASKS = {
-    f"{SURE} COPKMeans": _pairwise("COPKMeans"), f"{SURE} PCKMeans": _pairwise("PCKMeans"),
-    f"{SURE} MPCKMeans": _pairwise("MPCKMeans"), "clumppy COPKMeans": _clumppy,
-    "copkmeans-ht COPKMeans": _copkmeans_ht, "dominant DominantNeighbors": _dominant,
-    "constrained-linkage ConstrainedLinkage": _linkage, "metric-learn ITML": _metric("ITML"),
-    "metric-learn LSML": _metric("LSML"), "metric-learn MMC full": _metric("MMC"),
-    "metric-learn MMC diagonal": _metric("MMC", diagonal=True),
-}  # fmt: skip
-
-
-def _memory(name: str) -> float:
-    status = Path("/proc/self/status")
-    lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
-    found = [line.split()[1] for line in lines if line.startswith(f"{name}:")]
-    return int(found[0]) / 1024 if found else float("nan")
-
-
-def measured(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a task `n_runs` times, with seeds 0, 1, ...; returns times, failures, last result."""
-    package = job["task"].split()[0]
-    module = importlib.import_module(MODULES.get(package, package))
-    data, before = dict(np.load(job["data"])), _memory("VmRSS")
-    seconds, failures, result = [], [], None
-    task = TASKS[job["task"]]
+def carry_out(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the function, and write the arrays."""
     warnings.simplefilter("ignore")
-    if package == "metric-learn":  # imports on first use are not timed
-        task(module, data, max_iter=1)
-    for seed in range(job["n_runs"]):
-        np.random.seed(seed)  # noqa: NPY002  the packages draw from it
-        random.seed(seed)
-        try:
-            start = time.process_time()
-            result = np.asarray(task(module, data, **job["options"])).tolist()
-        except Exception as error:  # whatever a package raises is reported
-            failures.append(f"{type(error).__name__}: {error}"[:100].strip(": "))
-        else:
-            seconds.append(time.process_time() - start)
-    growth = _memory("VmHWM") - before
-    versions = {dist.metadata["Name"]: dist.version for dist in distributions()}
-    found = {"seconds": seconds, "failures": failures, "result": result}
-    return found | {"growth_mib": growth, "versions": versions}
+    module, _, name = job["function"].partition(":")
+    with np.load(job["arrays"]) as file:
+        arrays = dict(file)
+    found, computed = getattr(importlib.import_module(module), name)(arrays, **job["options"])
+    np.savez(job["arrays"], **computed)
+    measured: dict[str, Any] = found
+    return measured
 
 
 if __name__ == "__main__":
-    print(json.dumps(measured(json.loads(sys.argv[1]))))
+    print(json.dumps(carry_out(json.loads(sys.argv[1]))))

@@ -4,15 +4,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import _harness as harness
+from benchmarks import _memory as memory
 from benchmarks.kernels._environments import PackageError, run_in_environment
 from benchmarks.kernels._problems import Problem
 
@@ -27,7 +25,7 @@ class Run(NamedTuple):
     name: str
     task: Callable[..., Callable[[], Any]] | str | float
     """Called with the problem and `options`, returns the work to time, a function without
-    arguments. A string names a task of `_in_environment`; a number is a published time."""
+    arguments. A string names one of `_packages.TASKS`; a number is a published time."""
     options: Mapping[str, Any] = {}
     repeats: int = 3
     package: str | None = None
@@ -152,10 +150,10 @@ def _once(run: Run, problem: Problem, judge: Any) -> Row:
     with threadpool_limits(1):
         _work(run, problem.few())()  # compiling takes more memory than running
         work = _work(run, problem)
-        harness.reset_memory_peak()
-        before = harness.memory_now()
+        memory.reset_memory_peak()
+        before = memory.memory_now()
         wall, cpu, found = harness.timed(work)
-    peak = harness.memory_peak()
+    peak = memory.memory_peak()
     row = {"cpu_s": cpu, "wall_s": wall, "growth_mib": peak - before, "peak_mib": peak}
     return row | (judge(problem, found, None) if judge else {})
 
@@ -180,16 +178,14 @@ def _in_environment(run: Run, problem: Problem) -> tuple[Row, Any]:
 
 def _called(run: Run, problem: Problem) -> tuple[Row, Any]:
     row: Row = {"options": dict(run.options)}
+    job = {"task": run.task, "n_runs": run.repeats} | row
+    function = "benchmarks.kernels._packages:measured"
     try:
-        with TemporaryDirectory() as folder:
-            data = Path(folder) / "inputs.npz"
-            problem.save(data)
-            job = {"task": run.task, "data": str(data), "n_runs": run.repeats}
-            found = run_in_environment(str(run.package), job | row)
+        found, arrays = run_in_environment(str(run.package), function, problem.arrays(), **job)
     except PackageError as error:
         return row | {"reason": str(error)}, None
-    seconds, failures, result = (found.pop(key) for key in ("seconds", "failures", "result"))
+    seconds, failures = (found.pop(key) for key in ("seconds", "failures"))
     row |= found | {"runs_cpu_s": seconds}
     if failures:
         row["reason"] = f"{len(failures)} of {run.repeats} runs failed: {failures[0]}"
-    return (row, None) if result is None else (row | {"cpu_s": median(seconds)}, np.array(result))
+    return (row | {"cpu_s": median(seconds)}, arrays["result"]) if arrays else (row, None)

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -134,13 +133,14 @@ class Problem:
         rows = np.where(is_second[:, None], rows[:, [0, 2, 1]], rows)
         return rows[:, [0, 1]], rows[:, [0, 2]]
 
-    def save(self, path: Path) -> None:
-        """Write the arrays that a run in another environment reads."""
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays that a run in another environment gets."""
         known, (near, far) = self.answers, self.comparisons
-        np.savez(
-            path, X=self.X, must_link=known.must_link, cannot_link=known.cannot_link, near=near,
-            far=far, bounds=np.array(self.bounds), n_clusters=self.n_clusters,
-        )  # fmt: skip
+        return {
+            "X": self.X, "must_link": known.must_link, "cannot_link": known.cannot_link,
+            "near": near, "far": far, "bounds": np.array(self.bounds),
+            "n_clusters": self.n_clusters,
+        }  # fmt: skip
 
 
 def gaussian_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Ints]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from benchmarks.papers.active import methods as m
@@ -73,12 +70,11 @@ def test_parts_keep_whole_groups_and_are_drawn_by_trial():
 
 
 def test_packages_get_the_answers_of_the_oracle(monkeypatch):
-    def fake(package, job, script):
-        problem = np.load(job["data"])
-        assert problem["X"].shape[0] == len(PART.y)
-        np.testing.assert_array_equal(problem["same"], PART.y[:, None] == PART.y)
-        np.savez(Path(job["data"]).with_name("groups.npz"), n=[0, 9], labels=[PART.y * 0, PART.y])
-        return json.loads('{"seconds": 0.5}')
+    def fake(package, function, arrays, /, **job):
+        assert arrays["X"].shape[0] == len(PART.y)
+        np.testing.assert_array_equal(arrays["same"], PART.y[:, None] == PART.y)
+        groups = np.stack([PART.y * 0, PART.y])
+        return {"seconds": 0.5}, {"n": np.array([0, 9]), "labels": groups}
 
     monkeypatch.setattr(peers, "run_in_environment", fake)
     oracle = s.Cell().oracle(PART.y, 0)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.studies.guided import ablations, study
 from benchmarks.studies.guided import report as report_module
-from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE, Ablated, Ablation
+from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE
 from benchmarks.studies.guided.report import GuidedReport
 from benchmarks.studies.guided.study import (
     COMPARATORS,
@@ -37,7 +37,6 @@ from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
 from clew import Constraints
-from clew.cluster import GuidedClustering
 from clew.cluster.guided._ensemble.ensemble import Clustering
 from clew.cluster.guided._ensemble.folds import split_answers
 from clew.cluster.guided._refinement.refinement import TiedRows
@@ -148,6 +147,7 @@ def test_methods_without_pairs_get_comparisons(small: GuidedStudy, kind: str) ->
 
 
 def test_steps_are_left_out() -> None:
+    library = [getattr(*of[:2]) for m in ABLATIONS for of in type(m.model(3)).replaced]
     known = answers("iris", ASKED, 0)
     found = {
         m.name: m.model(3).set_params(random_state=0).fit(_iris().X, constraints=known)
@@ -173,28 +173,22 @@ def test_steps_are_left_out() -> None:
         found[name].probabilities_ for name in ("guided", "guided_mean_field")
     )
     assert np.abs(of_beliefs - of_mean_field).max() > 0.01
-
-
-def test_without_ablation_the_result_is_that_of_guided_clustering() -> None:
-    X, known = _iris().X, answers("iris", Cell("four people", "2N"), 0)
-    model = GuidedClustering(3, standardize=False, random_state=0)
-    whole = Ablated(**model.get_params()).fit(X, constraints=known)
-    model.fit(X, constraints=known)
-    np.testing.assert_allclose(whole.probabilities_, model.probabilities_, rtol=1e-9)
-    assert whole.scores_ == model.scores_
-    assert whole.weights_ == model.weights_
+    assert library == [getattr(*of[:2]) for m in ABLATIONS for of in type(m.model(3)).replaced]
 
 
 def test_pruning_and_priors_are_left_out() -> None:
-    split = split_answers(answers("iris", Cell("pairs", "2N"), 0), 0)
+    folds = split_answers(answers("iris", Cell("pairs", "2N"), 0), 0).folds
     y = _iris().y
     clusterings = [
         Clustering("right", lambda at: y),
         Clustering("likely", lambda at: y, 1.4),
         Clustering("poor", lambda at: np.arange(len(y)) % 3),
     ]
-    every = Ablation(pruning_margin=np.inf).scored(clusterings, split)
-    some = Ablation(has_priors=False).scored(clusterings, split)
+    kinds = {m.name: type(m.model(3)) for m in ABLATIONS}
+    every, some = (
+        kinds[name].replaced[0][-1](clusterings, folds)
+        for name in ("guided_no_pruning", "guided_no_priors")
+    )
     assert [set(fold) for fold in every.of_folds] == [{"right", "likely", "poor"}] * 3
     assert some.weights["right"] == 1 > every.weights["right"]
     assert "poor" not in some.of_folds[-1]

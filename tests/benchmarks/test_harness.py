@@ -13,6 +13,7 @@ import pytest
 from benchmarks._harness import source_tag
 
 from benchmarks import _harness as harness
+from benchmarks import _memory as memory
 
 
 def test_mean_and_its_standard_error() -> None:
@@ -81,5 +82,5 @@ def test_source_tag_is_that_of_all_files_but_the_command_line(
 
 def test_peak_memory_is_no_less_than_what_is_held() -> None:
     block = np.ones(2**22)
-    assert harness.memory_peak() >= harness.memory_now() * 0.99
-    assert harness.memory_now() > block.nbytes / 2**20
+    assert memory.memory_peak() >= memory.memory_now() * 0.99
+    assert memory.memory_now() > block.nbytes / 2**20

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.kernels import _in_environment as script
+from benchmarks.kernels import _packages as packages
 from benchmarks.kernels import _plain as plain
 from benchmarks.kernels._measure import Case
 from benchmarks.kernels._problems import Problem
@@ -51,10 +50,10 @@ def test_scipy_s_linkage_finds_the_same_groups_without_answers() -> None:
 
 def test_a_tree_is_cut_into_the_groups_of_its_last_merges() -> None:
     tree = np.array([(0, 1, 0.1, 2), (3, 4, 0.2, 2), (2, 5, 0.3, 3), (6, 7, 0.9, 5)])
-    assert script._cut(tree, 5, 2).tolist() in ([0, 0, 0, 1, 1], [1, 1, 1, 0, 0])
+    assert packages._cut(tree, 5, 2).tolist() in ([0, 0, 0, 1, 1], [1, 1, 1, 0, 0])
 
 
-def test_a_script_counts_runs_that_fail(tmp_path: Path, monkeypatch: Any) -> None:
+def test_runs_that_fail_are_counted(monkeypatch: Any) -> None:
     calls = []
 
     def task(module: Any, data: Any, **options: Any) -> Any:
@@ -63,21 +62,18 @@ def test_a_script_counts_runs_that_fail(tmp_path: Path, monkeypatch: Any) -> Non
             raise ValueError("dead end")
         return data["X"][:, 0] > 0
 
-    monkeypatch.setitem(script.TASKS, "json mine", task)
-    SMALL.save(tmp_path / "inputs.npz")
-    job = {"task": "json mine", "data": str(tmp_path / "inputs.npz"), "n_runs": 3}
-    result = script.measured(job | {"options": {"tol": 1}})
+    monkeypatch.setitem(packages.TASKS, "json mine", task)
+    found, arrays = packages.measured(SMALL.arrays(), "json mine", 3, {"tol": 1})
     assert calls == [{"tol": 1}] * 3
-    assert len(result["seconds"]) == 2
-    assert result["failures"] == ["ValueError: dead end"]
-    assert result["result"] == (SMALL.X[:, 0] > 0).tolist()
-    assert "numpy" in result["versions"]
+    assert len(found["seconds"]) == 2
+    assert found["failures"] == ["ValueError: dead end"]
+    assert (arrays["result"] == (SMALL.X[:, 0] > 0)).all()
+    assert "numpy" in found["versions"]
 
 
-def test_answers_reach_metric_learn_as_features(tmp_path: Path) -> None:
+def test_answers_reach_metric_learn_as_features() -> None:
     problem = Problem("iris", 150, 4, 3, n_answers=60, is_scaled=True)
-    problem.save(tmp_path / "inputs.npz")
-    pairs, y = script._answers("ITML", dict(np.load(tmp_path / "inputs.npz")))
+    pairs, y = packages._answers("ITML", problem.arrays())
     assert pairs.shape == (60, 2, 4)
     assert (y == 1).sum() == len(problem.answers.must_link)
 

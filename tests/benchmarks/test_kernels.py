@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pickle
 import string
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.kernels import _environments as environments
 from benchmarks.kernels import _measure as measure
 from benchmarks.kernels.__main__ import PAGES
 from benchmarks.kernels._environments import PACKAGES, PackageError, called
-from benchmarks.kernels._in_environment import TASKS
 from benchmarks.kernels._measure import Case, Run, apart, fit, measured
+from benchmarks.kernels._packages import TASKS
 from benchmarks.kernels._page import PAGES as TEMPLATES
 from benchmarks.kernels._page import Page, Table, carry_out, laid_out, markdown
 from benchmarks.kernels._problems import Problem, gaussian_mixture
@@ -136,11 +138,12 @@ def test_memory_of_all_trees_is_extrapolated_from_two_parts(monkeypatch: Any) ->
 
 
 def test_a_package_that_fails_is_a_peer_with_its_reason(monkeypatch: Any) -> None:
-    def run_in_environment(package: str, job: dict[str, Any]) -> dict[str, Any]:
-        assert dict(np.load(job["data"]))["X"].shape == (120, 3)
+    def run_in_environment(package: str, function: str, arrays: Any, **job: Any) -> Any:
+        assert arrays["X"].shape == (120, 3)
         if package == "clustlib":
             raise PackageError("No matching distribution found")
-        return {"seconds": [2.0, 4.0], "failures": ["ValueError: dead end"], "result": [0] * 120}
+        found = {"seconds": [2.0, 4.0], "failures": ["ValueError: dead end"]}
+        return found, {"result": np.zeros(120, int)}
 
     monkeypatch.setattr(measure, "run_in_environment", run_in_environment)
     monkeypatch.setattr(measure, "_FOUND", {})
@@ -164,11 +167,24 @@ def test_a_package_that_fails_is_a_peer_with_its_reason(monkeypatch: Any) -> Non
     ],
 )
 def test_a_command_that_fails_says_why(code: str, seconds: float, reason: str) -> None:
-    import sys
-
     assert called(60, sys.executable, "-c", "print(7)") == "7\n"
     with pytest.raises(PackageError, match=reason):
         called(seconds, sys.executable, "-c", code)
+
+
+def test_a_function_runs_in_an_environment(tmp_path: Path, monkeypatch: Any) -> None:
+    python, stamp = tmp_path / "clumppy/bin/python", tmp_path / "clumppy/.installed"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    stamp.write_text("\n".join(PACKAGES["clumppy"]), encoding="utf-8")
+    code = "def multiplied(data, by):\n    return {'by': by}, {'x': data['x'] * by}\n"
+    (tmp_path / "own.py").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(environments, "FOLDER", tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    ones = {"x": np.ones(2)}
+    found, arrays = environments.run_in_environment("clumppy", "own:multiplied", ones, by=2)
+    assert found == {"by": 2}
+    assert arrays["x"].tolist() == [2, 2]
 
 
 # Pages

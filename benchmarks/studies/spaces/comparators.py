@@ -1,8 +1,6 @@
 """Embeddings of the package cblearn: positions from triplets, and probabilities of answers."""
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +13,6 @@ from clew.similarity.ordinal._answers import OrdinalAnswers, definite
 from clew.similarity.ordinal._model import PAIR_OF_ANSWER
 from clew.similarity.ordinal._response import Response, squared_distances
 
-SCRIPT = Path(__file__).with_name("_in_environment.py")
 #: The dissimilarity of each method, from squared distances and the number of components.
 FORMS: dict[str, Callable[[Floats, int], Floats]] = {
     "TSTE": lambda squared, d: np.log1p(squared / max(d - 1, 1)),
@@ -43,16 +40,12 @@ def as_triplets(known: Constraints) -> Ints:
 
 def fitted(name: str, parts: list[Constraints], seed: int) -> tuple[list[list[Floats]], float]:
     """Fit each number of components to each part; returns positions and CPU seconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "answers.npz"
-        np.savez(path, **{f"part{at}": as_triplets(part) for at, part in enumerate(parts)})
-        job = {
-            "data": str(path), "n_parts": len(parts), "method": name, "seed": seed,
-            "n_components": N_COMPONENTS, "n_rows": parts[0].n_samples,
-        }  # fmt: skip
-        found = run_in_environment("cblearn", job, SCRIPT)
-        with np.load(path.with_name("positions.npz")) as file:
-            spaces = [[file[f"part{at}_{d}"] for d in N_COMPONENTS] for at in range(len(parts))]
+    found, positions = run_in_environment(
+        "cblearn", "benchmarks.studies.spaces.packages:fitted",
+        {f"part{at}": as_triplets(part) for at, part in enumerate(parts)},
+        method=name, n_components=N_COMPONENTS, n_rows=parts[0].n_samples, seed=seed,
+    )  # fmt: skip
+    spaces = [[positions[f"part{at}_{d}"] for d in N_COMPONENTS] for at in range(len(parts))]
     return spaces, float(found["seconds"])
 
 

@@ -1,16 +1,10 @@
-"""Let a package ask questions in an environment of its own, where clew is not installed.
-
-``python _in_environment.py JOB`` with JSON in JOB; groups are written beside the problem.
-"""
+"""Questions of other packages, which run in environments of their own, without clew."""
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import time
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,17 +96,14 @@ def grouped(X: Any, k: int, links: list[tuple[int, int, bool]]) -> Any:
     return np.zeros(len(X), int)
 
 
-if __name__ == "__main__":
-    job = json.loads(sys.argv[1])
-    warnings.simplefilter("ignore")
-    np.random.seed(job["seed"] % 2**31)  # noqa: NPY002  the packages draw from it
-    random.seed(job["seed"])
-    problem = np.load(job["data"])
-    asked = Asked(problem["same"], job["budget"])
+def asked(data: Any, seed: int, **job: Any) -> tuple[dict[str, float], dict[str, Any]]:
+    """Let a package ask; returns CPU seconds for each question, and groups by number of answers."""
+    np.random.seed(seed % 2**31)  # noqa: NPY002  the packages draw from it
+    random.seed(seed)
+    oracle = Asked(data["same"], job["budget"])
     start = time.process_time()
     run = cobras if job["package"] == "cobras-ts" else selected
-    points = run(job, problem["X"], asked)
-    seconds = (time.process_time() - start) / max(asked.queries, 1)
+    points = run(job, data["X"], oracle)
+    seconds = (time.process_time() - start) / max(oracle.queries, 1)
     n, labels = zip(*points, strict=True)
-    np.savez(Path(job["data"]).with_name("groups.npz"), n=n, labels=np.array(labels))
-    print(json.dumps({"seconds": seconds}))
+    return {"seconds": seconds}, {"n": np.array(n), "labels": np.array(labels)}
