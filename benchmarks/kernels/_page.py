@@ -82,10 +82,14 @@ def laid_out(table: Table, rows: Iterable[Row]) -> str:
         rows = [
             row | {"peer": peer}
             for row in rows
-            for peer in [{"name": k} | peer for k, peer in row["peers"].items()] or [{}]
+            for peer in [{"name": k} | peer for k, peer in _peers(row)] or [{}]
         ]
     cells = [[_cell(row, path) for path in table.columns.values()] for row in rows]
     return harness.markdown_table(list(table.columns), cells)
+
+
+def _peers(row: Row) -> Iterable[tuple[str, Row]]:
+    return row.get("peers", {}).items()
 
 
 def _value(row: Row, path: str) -> Any:
@@ -107,7 +111,7 @@ def failures_of(rows: Rows) -> str:
     said = [
         f"- {name}, {_about(row)}: {peer['reason']}"
         for row in chain(*rows.values())
-        for name, peer in row["peers"].items()
+        for name, peer in _peers(row)
         if "reason" in peer
     ]
     return "\n".join(said) or "None."

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from benchmarks.kernels import _plain as plain
+from benchmarks.kernels._fits import agreement
 from benchmarks.kernels._measure import Case, Run, fit
 from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
-from benchmarks.kernels.fits import agreement
 from clew import similarity
 from clew.cluster import ConstrainedLinkage, COPKMeans, MPCKMeans, PCKMeans
 

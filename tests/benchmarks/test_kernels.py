@@ -15,12 +15,12 @@ from benchmarks.kernels import _environments as environments
 from benchmarks.kernels import _measure as measure
 from benchmarks.kernels.__main__ import PAGES
 from benchmarks.kernels._environments import PACKAGES, PackageError, called
+from benchmarks.kernels._fits import agreement
 from benchmarks.kernels._measure import Case, Run, apart, fit, measured
 from benchmarks.kernels._packages import TASKS
 from benchmarks.kernels._page import PAGES as TEMPLATES
-from benchmarks.kernels._page import Page, Table, carry_out, laid_out, markdown
+from benchmarks.kernels._page import Page, Table, carry_out, failures_of, laid_out, markdown
 from benchmarks.kernels._problems import Problem, gaussian_mixture
-from benchmarks.kernels.fits import agreement
 from benchmarks.kernels.forest import grow_peer
 from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
@@ -33,9 +33,7 @@ OURS = Run("clew", fit, {"kind": COPKMeans, "n_clusters": 2, "random_state": 0},
 
 
 def pages() -> list[Page]:
-    return [
-        getattr(import_module(f"benchmarks.kernels.{file}"), name) for file, name in PAGES.values()
-    ]
+    return [import_module(f"benchmarks.kernels.{name}").PAGE for name in PAGES]
 
 
 def cases() -> list[Case]:
@@ -190,7 +188,7 @@ def test_a_function_runs_in_an_environment(tmp_path: Path, monkeypatch: Any) -> 
 # Pages
 
 
-@pytest.mark.parametrize("page", pages(), ids=list(PAGES))
+@pytest.mark.parametrize("page", pages(), ids=PAGES)
 def test_a_page_has_a_place_for_each_of_its_tables(page: Page) -> None:
     template = (TEMPLATES / f"{page.stem}.md").read_text(encoding="utf-8")
     places = {field for _, field, _, _ in string.Formatter().parse(template) if field}
@@ -260,6 +258,13 @@ def test_a_long_table_has_a_line_for_each_peer() -> None:
         ["COP", "1.500", "100", "a", "14.3×"], ["COP", "1.500", "100", "b", "1.23×"],
         ["COP", "1.500", "100", "c", "–"], ["COP", "1.000", "100", "–", "–"],
     ]  # fmt: skip
+
+
+def test_a_row_without_peers_has_one_line_and_no_failures() -> None:
+    row = row_of(1.5)
+    del row["peers"]
+    assert laid_out(TABLE, [row]) == laid_out(TABLE, [row_of(1.5)])
+    assert failures_of({"rows": [row]}) == "None."
 
 
 def test_a_page_says_what_was_reached_and_what_failed(
