@@ -121,8 +121,9 @@ class DistanceSpace(NamedTuple):
         Coordinates are uncorrelated, and most of them are noise if the distances are not Euclidean.
         A clustering forest looks for columns that depend on each other and finds none. So trees
         get the coordinates above the noise, and rotations of them: varimax, whose columns are often
-        large for one group only, and for distances that are not Euclidean, or less than ten
-        coordinates, a random one of all. In its columns coordinates of larger variance count more.
+        large for one group only (of more than 2,000 rows, it is fitted to a part), and for
+        distances that are not Euclidean, or less than ten coordinates, a random one of all. In its
+        columns coordinates of larger variance count more.
 
         Parameters
         ----------
@@ -146,7 +147,8 @@ class DistanceSpace(NamedTuple):
         """
         n_components = positions.shape[1]
         above = positions[:, : self.n_above_noise]
-        columns = [above, above @ _varimax(above)]
+        sample = above[:: -(-len(above) // N_LANDMARKS)]
+        columns = [above, above @ _varimax(sample)]
         if self.n_above_noise < n_components or n_components < FEW_COMPONENTS:
             random = np.random.RandomState(seed).normal(size=(n_components, n_components))
             columns.append(positions @ np.linalg.qr(random)[0])

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from clew._parallel import blocks, one_blas_thread
+from clew.kernels.nearest import smallest_of_rows
 
 __all__ = ["NeighborSearch"]
 
@@ -92,10 +93,10 @@ class NeighborSearch:
 
     def _of_block(self, block: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
         if self._is_distance:
-            index = np.argpartition(block, n_neighbors - 1, axis=1)[:, :n_neighbors]
-            distance = np.take_along_axis(block, index, axis=1)
-            order = np.argsort(distance, axis=1)
-            return np.take_along_axis(distance, order, 1), np.take_along_axis(index, order, 1)
+            distance = np.empty((len(block), n_neighbors))
+            index = np.empty(distance.shape, np.int64)
+            smallest_of_rows(np.ascontiguousarray(block), -np.inf, index, distance)
+            return distance, index
         n, n_features = self._rows.shape
         if not issparse(self._rows) and n_features <= TREE_FEATURES and n_neighbors < n // 2:
             self._tree = self._tree or KDTree(self._rows, leaf_size=LEAF_SIZE)

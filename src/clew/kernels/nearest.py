@@ -1,4 +1,4 @@
-"""The largest entries of each row of a square matrix."""
+"""The largest or smallest entries of each row of a matrix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["largest_of_rows"]
+__all__ = ["largest_of_rows", "smallest_of_rows"]
 
 
 @kernel
@@ -67,3 +67,58 @@ def _is_worse(table: NDArray[np.floating], i: int, first: int, second: int) -> b
     if table[i, first] == table[i, second]:
         return first > second
     return bool(table[i, first] < table[i, second])
+
+
+@kernel
+def smallest_of_rows(
+    table: NDArray[np.floating],
+    above: float,
+    columns: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> None:
+    """Find the `k` smallest entries of each row, the smallest first; of equal entries the first.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n) (IN)
+        Entries.
+    above : float (IN)
+        Entries that are not larger than this are left out.
+    columns : ndarray of shape (n_rows, k), int64 (OUT)
+        Their columns; 0 where a row has fewer entries.
+    values : ndarray of shape (n_rows, k), float64 (OUT)
+        Their values; infinite where a row has fewer entries.
+
+    Notes
+    -----
+    Time O(n) for each row if few entries are smaller than all before them, at most O(n·log k).
+    """
+    last = columns.shape[1] - 1
+    for i in range(table.shape[0]):
+        heap, column = values[i], columns[i]  # the largest entry first, of equal ones the last
+        heap[:] = np.inf
+        column[:] = 0
+        for j in range(table.shape[1]):
+            if above < table[i, j] < heap[0]:
+                _sift_down(heap, column, last, table[i, j], j)
+        for end in range(last, 0, -1):
+            value, at = heap[end], column[end]
+            heap[end], column[end] = heap[0], column[0]
+            _sift_down(heap, column, end - 1, value, at)
+
+
+@kernel
+def _sift_down(
+    heap: NDArray[np.float64], column: NDArray[np.int64], last: int, value: float, at: int
+) -> None:
+    """Replace the first entry of a heap that ends at `last`."""
+    place = 0
+    while 2 * place + 1 <= last:
+        below = 2 * place + 1
+        if below < last and (heap[below + 1], column[below + 1]) > (heap[below], column[below]):
+            below += 1
+        if (heap[below], column[below]) <= (value, at):
+            break
+        heap[place], column[place] = heap[below], column[below]
+        place = below
+    heap[place], column[place] = value, at

@@ -28,6 +28,7 @@ from clew.graphs import (
     local_gaussian,
     local_scales,
 )
+from clew.kernels.nearest import smallest_of_rows
 
 __all__ = ["AdaptiveKNN"]
 
@@ -277,13 +278,15 @@ class AdaptiveKNN(Transformer):
         """Return the mean distance of rows to their nearest fitted rows that do not coincide."""
         if self.metric != "precomputed":
             return self._local.of(rows)
-        scale = np.empty(len(rows))
-        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
-            nearest = np.sort(self._units.scale(rows[start:stop]), axis=1)
-            scale[start:stop] = local_scales(
-                nearest, nearest > 0, self.scale_neighbors, uses_mean=True
-            )
-        return scale
+        nearest = np.empty((len(rows), min(self.scale_neighbors, rows.shape[1])))
+        # Rows at distance 0 coincide.
+        smallest_of_rows(
+            np.ascontiguousarray(rows), 0.0, np.empty(nearest.shape, np.int64), nearest
+        )
+        is_found = np.isfinite(nearest)
+        return local_scales(
+            self._units.scale(nearest), is_found, self.scale_neighbors, uses_mean=True
+        )
 
 
 def _affinity(distance: Floats, scale: Floats, other: Floats) -> Floats:

@@ -79,6 +79,16 @@ def test_rotations_keep_distances():
     assert (by_varimax**2).var(axis=0).sum() > (above**2).var(axis=0).sum()
 
 
+def test_varimax_of_many_rows_reads_a_part_of_them(monkeypatch):
+    monkeypatch.setattr("clew.graphs._distance_space.N_LANDMARKS", 20)
+    positions = np.random.RandomState(0).normal(size=(90, 4)) ** 3
+    space = DistanceSpace(np.arange(4), np.ones(4), np.eye(4), n_above_noise=4)
+    columns = space.with_rotations(positions)
+    of_part = space.with_rotations(positions[::5])
+    assert np.allclose(columns[::5], of_part)
+    assert np.allclose(pairwise_distances(columns[:, 4:8]), pairwise_distances(positions))
+
+
 def test_euclidean_distances_have_no_noise():
     space = DistanceSpace.fit(D)
     assert space.n_above_noise == 4

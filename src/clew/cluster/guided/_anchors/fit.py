@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
-from clew._parallel import blocks, in_threads
+from clew._parallel import blocks, in_threads, one_library_thread
+from clew._random import derived_seeds
 from clew._warnings import warn
 from clew.cluster.guided._anchors.anchors import (
     LINKED_ROWS,
@@ -28,6 +29,7 @@ from clew.cluster.guided._anchors.judgment import answer_doubts, final_confusion
 from clew.cluster.guided._anchors.rows import N_OF_ANCHOR, Memberships, row_memberships
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
 from clew.cluster.guided._features.feature_space import FeatureSpace
+from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import ROWS_BY
 from clew.cluster.guided._result.regime import Regime
 from clew.cluster.guided._result.result import Result
@@ -213,7 +215,7 @@ def fit_on_anchors(
         moved = moved_answers(kept, links.nearest[:, 0], len(anchors), of_moved)
         fitted = clone(model).set_params(**OF_ANCHORS, random_state=of_members)
         _reduce_groups(fitted, len(anchors))
-        _fit_members(fitted, anchors, moved, callback)
+        _fit_members(fitted, linked, moved, callback)
     else:
         fitted = last.model
     is_trusted = fitted.regime_ != "features"
@@ -246,14 +248,20 @@ def _reduce_groups(model: Any, n_anchors: int) -> None:
         model.set_params(n_clusters=n_anchors)
 
 
-def _fit_members(
-    model: Any, anchors: NDArray[np.float32], moved: Constraints, callback: Any
-) -> None:
+def _fit_members(model: Any, linked: LinkedRows, moved: Constraints, callback: Any) -> None:
     """Fit the model; few anchors are repeated, because members find few groups in few rows."""
+    space, anchors, _ = linked
     n_times = -(-LEAST_ANCHORS // len(anchors))
     rows = np.tile(anchors.astype(np.float64), (n_times, 1))
     known = Constraints(len(rows)).with_tables(moved.tables, moved.annotators)
-    model.fit(rows, constraints=known, callback=callback)
+    if not isinstance(space, DistanceSpace):
+        model.fit(rows, constraints=known, callback=callback)
+        return
+    seeds = derived_seeds(model.random_state, 4)
+    own = seeds[0], seeds[3]
+    with one_library_thread():
+        prepared = Prepared.of(rows, "euclidean", False, own, model.n_jobs, space)
+    model._fit_to(known, prepared, seeds, None, callback)
 
 
 def _starts(model: Any, anchors: NDArray[np.float32]) -> dict[str, Memberships]:

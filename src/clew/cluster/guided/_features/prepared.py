@@ -40,6 +40,7 @@ class Prepared(NamedTuple):
         standardize: bool | Literal["auto"],
         seeds: tuple[int, int],
         n_jobs: int | None,
+        coordinates_of: DistanceSpace | None = None,
     ) -> Self:
         """Prepare features.
 
@@ -53,6 +54,8 @@ class Prepared(NamedTuple):
             Seeds of the views and of the smoother.
         n_jobs : int or None
             Threads.
+        coordinates_of : DistanceSpace, default=None
+            Where features are coordinates computed from distances: forests get rotations of them.
 
         Returns
         -------
@@ -62,12 +65,12 @@ class Prepared(NamedTuple):
         distances, of_trees = None, None
         if metric == "precomputed":
             distances = cast(NDArray[np.floating], X)
-            space = DistanceSpace.fit(distances, seeds[0])
+            space = coordinates_of = DistanceSpace.fit(distances, seeds[0])
         else:
             space = FeatureSpace.fit(X, metric, standardize, seeds[0])
         columns = space.transform(X)
-        if distances is not None:
-            of_trees = space.with_rotations(columns, seeds[0])
+        if coordinates_of is not None:
+            of_trees = coordinates_of.with_rotations(columns, seeds[0])
         views = Views(columns, seeds[0], n_jobs, distances, of_trees)
         graph = views.read("neighbors", N_NEIGHBORS)
         return cls(space, views, graph, RidgeSmoother(views.X, seeds[1]))

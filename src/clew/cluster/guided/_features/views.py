@@ -124,7 +124,7 @@ class Views:
     def of_rows(self, rows: NDArray[np.int64], seed: int) -> Views:
         """Return unconstrained views of some of the rows."""
         distances = None if self.distances is None else self.distances[np.ix_(rows, rows)]
-        of_trees = None if distances is None else self._X_of_trees[rows]
+        of_trees = None if self._X_of_trees is self.X else self._X_of_trees[rows]
         return Views(self.X[rows], seed, distances=distances, X_of_trees=of_trees)
 
     def read(
