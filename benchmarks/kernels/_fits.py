@@ -23,7 +23,7 @@ def agreement(problem: Problem, labels: Any, ours: Any) -> Row:
 
 
 def whole_fit(label: str, task: Any, problem: Problem, options: Any, *bounds: float) -> Case:
-    """Make a case; `bounds` are the most CPU seconds and the most MiB that it should take."""
+    """Make a case; `bounds` are upper limits of CPU seconds and of MiB of memory."""
     goals = dict(zip(("ours.cpu_s", "ours.peak_mib"), bounds, strict=False))
     run = Run("clew", task, options)
     return Case(label, problem, run, in_fresh_process=True, judge=agreement, goals=goals)

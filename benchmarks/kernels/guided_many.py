@@ -44,7 +44,7 @@ LEAST_ARI = {
     ("digits", 1_000_000): 0.96, ("uneven", 1_000_000): 0.92,
 }  # fmt: skip
 SIZES = ((100_000, 180.0, 2048.0), (1_000_000, 480.0, 4096.0))
-# By seed first: pages are written after each case, so one that is stopped has all data.
+# All data with one seed come before the next seed, so that a run that is stopped has measured all.
 CASES = [
     _many(data, size[0], seed, *size[1:])
     for seed in range(3)

@@ -48,8 +48,10 @@ def study_command(
         _option("--cells", multiple=True, help="Only those whose name has this text."),
         _option("--fresh", is_flag=True, help="Measure again what was measured."),
         _option("--report-only", is_flag=True, help="Run nothing; write the report."),
-        _option("--check", type=click.IntRange(1), help="Only measure so many results again."),
-        _option("--seed", default=0, help="Of the results that --check draws."),
+        _option(
+            "--check", type=click.IntRange(1), help="Only measure this many random results again."
+        ),
+        _option("--seed", default=0, help="Seed of the draw of --check."),
         _option("--tolerance", default=1e-6, help="Larger differences fail --check."),
         *(_option(f"--{name}", is_flag=True, help=text) for name, (text, _) in flags.items()),
     ]

@@ -35,7 +35,7 @@ _SUBPACKAGES = frozenset(
 )
 
 
-if not TYPE_CHECKING:  # mypy would take any name for one that exists
+if not TYPE_CHECKING:  # mypy would accept any attribute
 
     def __getattr__(name: str) -> object:
         """Import a subpackage, or `Session`, when it is first used."""

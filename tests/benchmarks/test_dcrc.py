@@ -215,7 +215,9 @@ def test_report_shows_what_the_log_holds(
     assert "**0.610 ± 0.127**" in text
     assert "Digits-389, 0.3 N triplets: DCRC F 0.610 ± 0.010, ITML 0.510 ± 0.010" in text
     assert "+0.100 ± 0.000 (ITML at 0.1 N)" in text
-    assert "- DCRC, F, beside the comparators (set × size × method): above in 20 of 20" in text
+    assert (
+        "- DCRC, F, compared with the comparators (set × size × method): above in 20 of 20" in text
+    )
     assert re.search(r"\| ITML, 225 pairs +\| +0\.510 ± 0\.127 \|", text)
     assert "Not complete" not in text
     assert "not complete" not in text

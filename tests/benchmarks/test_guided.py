@@ -218,7 +218,7 @@ def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words:
     lines = str(text).splitlines()
     assert f"Lead {lead:+.3f} ± 0.000" in lines[0]
     assert words in lines[0]
-    assert lines[-1].startswith("- Of the other methods that run on all sets the best is ")
+    assert lines[-1].startswith("- The best of the other methods that run on all sets is ")
     n_behind = 0 if lead > 0 else 2
     assert table.rows[-1][:2] == ["30 % wrong", f"{n_behind} of 2 ({n_behind} of 2)"]
     assert ("in 3 of 3 cells" in lines[1]) == (lead > 0)

@@ -251,7 +251,7 @@ def test_report_shows_what_the_log_holds(
     assert "| SKLR, all rows *" in text
     assert "| SKkm, labelled rows *" in text
     assert "+0.100 ± 0.000 (SKkm at 5)" in text
-    assert "- SKLR, all from all rows, beside the comparators: above in 48 of 48" in text
+    assert "- SKLR, all from all rows, compared with the comparators: above in 48 of 48" in text
     assert re.search(r"\| SKLR above kernel k-means with 30% of the .*\+0\.100 .* yes \|", text)
     assert "Not complete" not in text
     assert not re.search(r"\bnan\b", text)

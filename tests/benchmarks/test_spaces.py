@@ -19,7 +19,7 @@ from benchmarks import _harness as harness
 from clew import Constraints
 
 
-def test_an_odd_one_becomes_two_triplets_as_often_as_it_was_given() -> None:
+def test_each_odd_one_out_answer_becomes_two_triplets() -> None:
     known = Constraints(
         4, triplets=[(3, 1, 0, 1)], odd_one_out=[(0, 1, 2, 2), (2, 0, 1, 0), (0, 1, 2, -2)]
     )

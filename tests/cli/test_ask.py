@@ -77,7 +77,7 @@ def test_answers_are_in_the_file_and_the_next_call_goes_on(ask, rows):
     first = entries()
     assert [entry.word for entry in first.standing] == ["same", "different", "dont_know"]
     done = ask(rows, ["d"])
-    assert "goes on after 3 answers" in done.stderr
+    assert "continues after 3 answers" in done.stderr
     assert "question 4:" in done.stdout
     second = entries()
     assert second.entries[:3] == first.entries
@@ -126,7 +126,7 @@ def test_nothing_left_to_ask(ask, here):
 
 def test_words_that_mean_nothing_are_refused(ask, rows):
     done = ask(rows, ["maybe", "\x1b[2J", "same"])
-    assert "'maybe' is no answer; use same, different, don't know, undo or quit" in done.stdout
+    assert "'maybe' is not an answer; use same, different, don't know, undo or quit" in done.stdout
     assert "\x1b" not in done.stdout
     assert len(entries().standing) == 1
 

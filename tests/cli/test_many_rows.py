@@ -1,4 +1,4 @@
-"""`clew cluster` of so many rows that their probabilities are sparse."""
+"""`clew cluster` of many rows, whose probabilities are stored in a sparse matrix."""
 
 from __future__ import annotations
 

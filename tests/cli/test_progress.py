@@ -44,7 +44,7 @@ def test_quiet_prints_nothing(clock, capsys):
     assert capsys.readouterr().err == ""
 
 
-#: A program that calls two kernels; Numba keeps them compiled in a folder beside the program.
+#: A program that calls two kernels; Numba keeps them compiled in the folder of the program.
 WORK = """
 from numba import njit
 from clew.cli._progress import Words

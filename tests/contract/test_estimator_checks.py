@@ -53,7 +53,7 @@ from clew.similarity import (
 
 
 class Gaussian:
-    """A function whose name, which goes into those of tests, is the same in every process."""
+    """A kernel whose ``repr``, which becomes part of test names, is the same in every process."""
 
     def __call__(self, rows: Any, others: Any) -> Any:
         return rbf_kernel(rows, others)

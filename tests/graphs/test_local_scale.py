@@ -24,8 +24,8 @@ def test_local_scale_is_the_seventh_other_distance():
 
 def test_copies_of_a_row_do_not_count_for_itself_but_for_others():
     X = np.array([[0.0]] * 9 + [[1.0]] * 5 + [[3.0]] * 4)
-    # The seventh nearest row that is no copy: from 0, after five rows at 1, a row at 3; from 1, one
-    # of the nine rows at 0; from 3, after five rows at 1, a row at 0.
+    # The scale is the distance to the seventh nearest row that is not a copy. For a row at 0 that
+    # is a row at 3, after five rows at 1; for 1, one of the nine rows at 0; for 3, a row at 0.
     np.testing.assert_array_equal(LocalScales(X).of(X), np.repeat([3.0, 1.0, 3.0], [9, 5, 4]))
 
 

@@ -252,7 +252,7 @@ MODULES = {module_name(path): path for path in FILES}
 def node_of(module: str) -> str:
     """The node of the graph of folders that a module belongs to.
 
-    A package's ``__init__``, which collects what is public, is a node beside the folder; what
+    A package's ``__init__``, which collects what is public, is a node besides the folder; what
     stands right under ``src/clew`` is one node a file.
     """
     path = MODULES[module]

@@ -138,7 +138,7 @@ def test_probabilities_are_exact_if_answers_form_no_loop(kinds, seed):
 
 
 def test_messages_to_a_row_leave_out_its_own_evidence():
-    # The only evidence on row 1 is its must-link to row 0: it is no evidence on row 0.
+    # The only evidence on row 1 is its must-link to row 0: that is not evidence on row 0.
     prior = np.array([[0.8, 0.2], [0.5, 0.5]])
     known = Constraints.from_pairs(must_link=[(0, 1)], n_samples=2)
     confusion = ConfusionMatrices.uniform(0.2)

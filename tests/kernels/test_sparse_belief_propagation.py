@@ -11,7 +11,7 @@ from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, sha
 from clew.trust.groups._outcomes import co_membership
 
 N_ROWS, N_GROUPS, N_KEPT = 12, 6, 4
-#: Log-probability of a group that is no candidate, for the dense twin.
+#: Log-probability of a group that is not a candidate, for the dense twin.
 NONE = -60.0
 
 

@@ -296,6 +296,6 @@ def test_rows_follow_their_representatives():
     p = strategy.probabilities()
     assert p.shape == (len(rows), len(rows))
     assert p[0, 1] == 1.0
-    # An answer about a row that is no representative counts for that of the row.
+    # An answer about a row that is not a representative counts for the representative of the row.
     strategy.tell(Answer(Question("triplet", (1, 6, 11)), "first"))
     assert len(strategy.ask(3)) == 3

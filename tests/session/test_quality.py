@@ -22,7 +22,7 @@ Labels = NDArray[np.int64]
 
 
 def some_evidence(y: Labels, random: np.random.RandomState) -> tuple[Evidence, Labels]:
-    """Groups with some rows in the wrong one, and probabilities that are too sure or not enough."""
+    """Groups with some misplaced rows, and probabilities that are over- or underconfident."""
     n, share = len(y), random.uniform(0, 0.25)
     labels, wrong = y.copy(), random.random_sample(n) < share
     labels[wrong] = random.randint(y.max() + 1, size=int(wrong.sum()))

@@ -231,7 +231,7 @@ def test_retract_one_answer() -> None:
 
 
 class TestChecks:
-    """Every so many questions one is drawn at random."""
+    """One question in `check_every` is drawn at random."""
 
     def test_every_fifth_question_is_random(self) -> None:
         asking = session(strategy="guided", check_every=5).run(oracle(), 25)

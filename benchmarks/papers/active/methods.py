@@ -59,7 +59,7 @@ OTHERS = (
     Method("Uncertain", _with_number(questions.Uncertain)),
 )
 STRATEGIES = (GUIDED, *OTHERS, RANDOM)
-#: Of sets of a thousand rows, and where only recorded questions can be asked.
+#: Methods for sets of a thousand rows, and where only recorded questions can be asked.
 FEW = (GUIDED, THESIS, MOST_PROBABLE, EXPLORE, MARGIN, RANDOM)
 REPLAYED = (GUIDED, MOST_PROBABLE, MARGIN, RANDOM)
 LIMIT = Method("information limit", version="2", uses_answers=False)

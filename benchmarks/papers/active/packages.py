@@ -14,7 +14,7 @@ import numpy as np
 PARTS = (0, 0.5, 1, 2, 3)
 
 
-class Budget(Exception):  # noqa: N818  it is no error
+class Budget(Exception):  # noqa: N818  not an error
     """Raised to end a package's loop."""
 
 

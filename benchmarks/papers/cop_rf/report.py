@@ -97,7 +97,7 @@ class CopRfReport(FigureParts):
 
     def in_short(self) -> Iterator[Block]:
         found = [word for column in COLUMNS for word in self.verdicts(column, self.published)]
-        yield f"Of the paper's areas on {len(self.published)} sets {counted(found)}."
+        yield f"Areas in the paper, on {len(self.published)} sets: {counted(found)}."
         ours = {"E2CP": (E2CP_PAPER, E2CP), "COP-RF": (HARD, DEFAULT, BOTH)}
         header, rows = ["areas, mean over sets"], []
         for column, methods in ours.items():

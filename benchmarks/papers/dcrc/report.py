@@ -60,7 +60,7 @@ class DcrcReport(Report[s.DcrcStudy]):
 
     def in_short(self) -> str:
         lines = [
-            f"- {m.label}, {label}, beside the comparators (set × size × method): "
+            f"- {m.label}, {label}, compared with the comparators (set × size × method): "
             f"{counted([self.above(m, s.COMPARATORS, field)])}."
             for m, (field, label) in product((s.DEFAULT, s.PUBLISHED), CLAIMED.items())
         ]

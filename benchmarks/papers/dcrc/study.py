@@ -18,7 +18,7 @@ from clew.metrics import adjusted_rand_score, normalized_mutual_info_score, pair
 from clew.oracles import SimulatedOracle
 
 BIRDS, LETTERS, DIGITS = "hja_birdsong", "letters_ijlt", "digits389"
-#: Those that take longest first.
+#: Sets, those that take longest first.
 SETS = (BIRDS, LETTERS, DIGITS, "pima_diabetes", "balance_scale", "ionosphere")
 #: Sets on which six people answer.
 PEOPLE_SETS = (BIRDS, LETTERS, DIGITS)
@@ -104,7 +104,7 @@ BY_PEOPLE = {
 
 @lru_cache(maxsize=4)
 def answers(name: str, cell: Cell, trial: int) -> Constraints:
-    """Draw the answers of a trial; fewer triplets are the first ones of more triplets."""
+    """Draw the answers of a trial; a larger amount of triplets contains the smaller ones."""
     y = load(name, "standard").y
     if cell.kind != "truth":
         return _by_people(name, cell, trial)

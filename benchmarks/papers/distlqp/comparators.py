@@ -11,7 +11,7 @@ from clew.similarity import AdaptiveKNN
 #: Weight of an answer in the field, weight of a neighbor, and number of neighbors.
 ANSWER_WEIGHT, NEIGHBOR_WEIGHT, N_NEIGHBORS = 2.0, 0.1, 10
 MAX_ITER = 30
-#: Weight of the answers beside the Laplacian.
+#: Weight of the answers, relative to the Laplacian.
 NPKL_PENALTY = 1.0
 
 

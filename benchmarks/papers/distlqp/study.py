@@ -26,7 +26,7 @@ PORTRAITS, VIDEO = "olivetti_64x64", "lost_faces"
 SETS = (SMALL_LEAVES, PORTRAITS, FACES, VIDEO, LEAVES)
 #: The largest distance over the lower bound, in the thesis: leaves, faces, faces in videos.
 ALPHA = {LEAVES: 8.0, SMALL_LEAVES: 8.0, FACES: 3.0, PORTRAITS: 3.0, VIDEO: 2.0}
-#: Of about a thousand leaves, as in the thesis.
+#: Images drawn from each class: about a thousand leaves in all, as in the thesis.
 PER_CLASS = {LEAVES: 33}
 #: Share of the differences, the smallest ones, that a robust distance sums.
 SHARE_OF_DIFFERENCES = 0.8

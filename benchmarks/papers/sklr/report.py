@@ -90,7 +90,7 @@ class SklrReport(Report[s.SklrStudy]):
 
     def in_short(self) -> str:
         return "\n".join(
-            f"- {method.label}, {sampling}, beside the comparators: {counted(claims)}."
+            f"- {method.label}, {sampling}, compared with the comparators: {counted(claims)}."
             for (method, sampling), claims in self.main.items()
         )
 

@@ -95,7 +95,7 @@ class GuidedReport:
             best, score = best_of(s.COMPARATORS, partial(self.mean, [cell]))
             if best:
                 gap = self.mean([cell], s.GUIDED).mean - score.mean
-                leads.append((gap, f"{cell.name}: {gap:+.3f} beside {best.label}"))
+                leads.append((gap, f"{cell.name}: {gap:+.3f} compared with {best.label}"))
         n_above = sum(gap >= 0 for gap, _ in leads)
         lines += [
             f"At or above every comparator on the mean in {n_above} of {len(leads)} cells "
@@ -107,7 +107,7 @@ class GuidedReport:
         best, score = best_of(others, partial(self.mean, self.all))
         if best:
             lines.append(
-                f"Of the other methods that run on all sets the best is {best.label} with "
+                f"The best of the other methods that run on all sets is {best.label} with "
                 f"{score}: {self.lead(self.all, best)}."
             )
         yield "\n".join(f"- {line}" for line in lines)
@@ -255,7 +255,7 @@ class GuidedReport:
             gap = difference(self.ablated(m), self.ablated(s.GUIDED)) if m in ABLATIONS else ""
             row = [label, *(self.ablated(m, error) for error in self.errors), gap]
             rows.append([*row, f"{seconds.mean:.2f}" if seconds.is_known else "–"])
-        return Table(["", *map(_wrong, self.errors), "beside all steps", "s"], rows)
+        return Table(["", *map(_wrong, self.errors), "minus all steps", "s"], rows)
 
     def _bars(self) -> Any:
         figure, grid = pictures.panels(1, 1, figsize=(7.5, 3.6))

@@ -14,9 +14,10 @@ from clew.answers import CODES
 from clew.trust import ConfusionMatrices
 from clew.trust.groups._outcomes import outcome_probabilities
 
-#: Number of answers of a kind of which none is "none differs" or don't-know.
+#: Number of possible answers of each kind, without "none differs" and don't-know.
 N_DEFINITE = {"pair": 2, "triplet": 2, "odd_one_out": 3}
-#: An annotator is compared with the others if so many answers are to questions of others too.
+#: Annotators are compared with each other if at least this many of their answers are to questions
+#: that others answered, too.
 MIN_SHARED = 10
 
 

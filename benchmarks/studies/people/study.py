@@ -31,7 +31,7 @@ CLUSTERERS["majority"] = lambda k: MajorityClosure()
 SIMILARITIES["ordinal"] = lambda t: similarity.OrdinalEmbedding()
 SIMILARITIES["ordinal, features"] = lambda t: similarity.OrdinalEmbedding(features="ridge")
 
-#: Groups of sets without classes.
+#: Number of groups for sets without classes.
 N_GROUPS = 8
 #: One of `N_FOLDS` parts of the questions is held out; at most `MAX_HELD` answers are scored.
 N_FOLDS, MAX_HELD = 5, 5000
@@ -39,11 +39,11 @@ N_TREES = 300
 Amount = int | str  # Answers for the fit; or "1/4", "4/5" or "all" of them
 
 
-class Of(NamedTuple):
+class HumanSet(NamedTuple):
     """A set: its file, its classes, and the numbers of answers."""
 
     file: str
-    classes: tuple[str, ...]  # The first has the number of groups; empty if there are none
+    classes: tuple[str, ...]  # Their first gives the number of groups; () without classes
     amounts: tuple[Amount, ...]
     anonymous: tuple[Amount, ...] = ()  # Numbers of answers that are measured without names too
     with_features: tuple[Amount, ...] = ()
@@ -51,27 +51,33 @@ class Of(NamedTuple):
 
 
 SETS = {
-    "car60, class4": Of(
+    "car60, class4": HumanSet(
         "car60_as_triplets", ("class4",), (600, 3000, "4/5", "all"), (3000, "all"), (600, 3000)
     ),
-    "restaurant": Of("crowder_restaurant", ("entity",), ("1/4", "4/5", "all"), ("all",), (), False),
-    "restaurant_qt": Of(
+    "restaurant": HumanSet(
+        "crowder_restaurant", ("entity",), ("1/4", "4/5", "all"), ("all",), (), False
+    ),
+    "restaurant_qt": HumanSet(
         "crowder_restaurant_qt", ("entity",), ("1/4", "4/5", "all"), ("all",), (), False
     ),
-    "pk_odd": Of("pk_shapecolor_odd", ("shape", "color"), (64, 1000), (64, 1000), (64, 1000)),
-    "pk_triplet": Of("pk_shapecolor_triplet", ("shape", "color"), (64, 1000), (1000,), (1000,)),
-    "pk_pairs": Of("pk_shapecolor_pairs_l5", ("shape", "color"), (64, 1000), (1000,), (1000,)),
-    "reptile, triplets": Of(
+    "pk_odd": HumanSet("pk_shapecolor_odd", ("shape", "color"), (64, 1000), (64, 1000), (64, 1000)),
+    "pk_triplet": HumanSet(
+        "pk_shapecolor_triplet", ("shape", "color"), (64, 1000), (1000,), (1000,)
+    ),
+    "pk_pairs": HumanSet(
+        "pk_shapecolor_pairs_l5", ("shape", "color"), (64, 1000), (1000,), (1000,)
+    ),
+    "reptile, triplets": HumanSet(
         "reptile_tool30_triplets", ("category",), (300, "4/5"), ("4/5",), (300, "4/5")
     ),
-    "reptile, pairs": Of(
+    "reptile, pairs": HumanSet(
         "reptile_tool30_pairs", ("category",), (300, "4/5"), ("4/5",), (300, "4/5")
     ),
-    "material100": Of("material100", ("name_group",), (3000, 12_000), (), (3000,)),
-    "car60, class3": Of("car60_as_triplets", ("class3",), (3000, "all")),
-    "letters_latin": Of("letters_latin_odd", (), (3000, 12_000), (3000,)),
-    "zappos85": Of("zappos85", (), (3000, 12_000), (), (3000,)),
-    "alien_eggs300": Of("alien_eggs300", (), (3000, "4/5"), (3000,), (3000,)),
+    "material100": HumanSet("material100", ("name_group",), (3000, 12_000), (), (3000,)),
+    "car60, class3": HumanSet("car60_as_triplets", ("class3",), (3000, "all")),
+    "letters_latin": HumanSet("letters_latin_odd", (), (3000, 12_000), (3000,)),
+    "zappos85": HumanSet("zappos85", (), (3000, 12_000), (), (3000,)),
+    "alien_eggs300": HumanSet("alien_eggs300", (), (3000, "4/5"), (3000,), (3000,)),
 }
 GUIDED = Method("guided", "GuidedClustering", "guided", input="none")
 SPACE = Method("space", "OrdinalEmbedding", similarity="ordinal", input="none")
@@ -143,7 +149,7 @@ def _selected(every: Constraints, argument: str, which: Ints) -> Constraints:
     return every.select(**empty | {argument: np.sort(which)})
 
 
-def can_read(method: Method, of: Of, kind: str) -> bool:
+def can_read(method: Method, of: HumanSet, kind: str) -> bool:
     """Return whether a method takes the answers, and does not need the number of groups."""
     needs_k = method.name not in ("guided", "space", "correlation", "majority")
     return (kind == "pair" or method.answers != "pairs") and (of.has_k or not needs_k)
@@ -208,7 +214,7 @@ class PeopleStudy(Study):
 def _about_answers(
     found: Outcome, known: Constraints, held: Constraints | None, labels: Ints | None
 ) -> dict[str, Any]:
-    """Score held-out answers, and compare estimates about annotators with their agreement."""
+    """Score held-out answers, and correlate estimated accuracies with agreement of annotators."""
     model, scores = found.model, {}
     if held is not None and len(held):
         if found.embedding is not None:

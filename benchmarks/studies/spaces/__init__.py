@@ -1,1 +1,1 @@
-"""The study of spaces: OrdinalEmbedding beside other software, and kinds of questions."""
+"""The study of spaces: OrdinalEmbedding compared with other software, and kinds of questions."""

@@ -89,7 +89,7 @@ def texts_of(job: RowsJob) -> Items:
 
 
 def seems_texts(job: RowsJob) -> bool:
-    """Whether a file ending in ".txt" holds one text a line, and is no table.
+    """Whether a file ending in ".txt" holds one text a line, and is not a table.
 
     Whoever names columns, or says how fields are separated, has a table.
     """

@@ -252,7 +252,7 @@ def _matched(source: str, table: Table) -> tuple[NDArray[np.int64] | None, Any, 
 
 
 def _not_a_number(frame: pd.DataFrame) -> str:
-    """Name the first cell that is no number."""
+    """Name the first cell that is not a number."""
     for name in frame.columns:
         numbers = pd.to_numeric(frame[name], errors="coerce")
         wrong = np.flatnonzero(numbers.isna() & frame[name].notna())

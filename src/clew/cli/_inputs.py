@@ -64,9 +64,9 @@ class Items(NamedTuple):
     seems_distances: bool = False
     """Whether the file, read as features, seems to hold distances."""
     folder: Path | None = None
-    """Folder of the images, whose ids are their paths in it; None if the rows are no images."""
+    """Folder of the images, whose ids are their paths in it; None if the rows are not images."""
     texts: list[str] | None = None
-    """The text of each row; None if the rows are no texts."""
+    """The text of each row; None if the rows are not texts."""
     n_left_out: int = 0
     """Number of images of the folder that cannot be read."""
 

@@ -37,7 +37,7 @@ N_POINTS, N_PRINTED = 60, 12
 
 
 class Point(NamedTuple):
-    """Agreement after so many answers."""
+    """Agreement of the groups with the classes after some number of answers."""
 
     strategy: str
     repeat: int

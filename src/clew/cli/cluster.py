@@ -160,7 +160,7 @@ def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
     a table may hold numbers, categories, dates and free text; values may be missing. With
-    --distances the file holds distances between the rows. A .txt file that is no table holds one
+    --distances the file holds distances between the rows. A .txt file that is not a table holds one
     text a line. Without a file, the rows that answers name are grouped by the answers alone.
     Writes a table with id, cluster, confidence, doubtful, doubt_reason and n_answers.
 

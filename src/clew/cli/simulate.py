@@ -35,7 +35,7 @@ STRATEGIES = (
     "expected_change",
     "margin",
 )
-#: Of these, the ones that need a number of groups, and the ones that take none.
+#: The strategies above that need a number of groups, and those that take none.
 NEED_NUMBER = ("explore_consolidate", "min_max", "active_spectral", "expected_change")
 WITHOUT_NUMBER = ("cobra", "cobras")
 PLOTS = (".png", ".svg", ".pdf")
@@ -123,7 +123,7 @@ def simulate(as_json: bool, **options: Any) -> None:
     """Estimate how many questions people would have to answer.
 
     Simulates people who answer questions about rows of known classes, some answers wrong, and
-    prints how well the groups agree with the classes after so many answers: the Jaccard index of
+    prints how well the groups agree with the classes as answers arrive: the Jaccard index of
     pairs (pairs that are together in both, as a share of those together in either) and the adjusted
     Rand index.
 

@@ -162,7 +162,7 @@ class SimilarityClustering(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            The answers; None is no answers.
+            The answers; None for no answers.
         callback : callable, default=None
             Passed to the similarity, which calls it with the numbers of finished and of all steps.
 

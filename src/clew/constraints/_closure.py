@@ -80,7 +80,7 @@ class Closure:
         return self.n_contradicted == 0
 
     def is_same(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.bool_] | bool:
-        """Whether must-links entail that rows are the same.
+        """Whether must-links entail that rows are in the same group.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Closure:
         Returns
         -------
         rows : ndarray of shape (m, 2), int64
-            The pairs, the smaller row first: those that are the same before those that differ.
+            The pairs, the smaller row first: must-links before cannot-links.
         answers : ndarray of shape (m,), int64
             1 same, 0 different.
 

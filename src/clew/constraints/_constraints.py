@@ -133,8 +133,8 @@ class Constraints(AnswerColumns):
     def as_pairs(self) -> Constraints:
         """Convert answers about three rows to the pairs that they imply.
 
-        "a is more like b than like c" implies that a and b are the same, and a and c different.
-        "k is the odd one" implies that the other two are the same, and k differs from both. "None
+        "a is more like b than like c" implies that a and b are the same, and a and c different. "k
+        is the odd one" implies a must-link of the other two, and cannot-links of k with both. "None
         differs" implies that all three are the same. A don't-know implies no pair.
 
         Returns

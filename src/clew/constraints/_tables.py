@@ -287,7 +287,7 @@ def as_table(
     ----------
     values : array-like of shape (n, n_rows) or (n, n_rows + 1), or None
         The rows of each question, or their ids; if `answers` is None, followed by the answer. None
-        is no answers.
+        means no answers.
     kind : {"pair", "triplet", "odd_one_out"}
         The kind of the questions.
     n_samples : int

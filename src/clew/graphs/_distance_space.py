@@ -13,7 +13,7 @@ __all__ = ["DistanceSpace", "inner_products"]
 
 Floats = NDArray[np.float64]
 
-#: Rows whose distances among themselves give the axes.
+#: Number of landmarks: the axes are computed from the distances among these rows.
 N_LANDMARKS = 2_000
 N_COMPONENTS = 100
 ROWS_PER_BLOCK = 2048
@@ -120,10 +120,11 @@ class DistanceSpace(NamedTuple):
 
         Coordinates are uncorrelated, and most of them are noise if the distances are not Euclidean.
         A clustering forest looks for columns that depend on each other and finds none. So trees
-        get the coordinates above the noise, and rotations of them: varimax, whose columns are often
-        large for one group only (of more than 2,000 rows, it is fitted to a part), and for
-        distances that are not Euclidean, or less than ten coordinates, a random one of all. In its
-        columns coordinates of larger variance count more.
+        get the coordinates above the noise, and their varimax rotation, whose columns are often
+        large for one group only; with more than 2,000 rows, it is fitted to a part of them. If
+        distances are not Euclidean, or there are fewer than ten coordinates, trees also get a
+        random rotation of all coordinates; its columns mix them, so that coordinates of larger
+        variance count more.
 
         Parameters
         ----------

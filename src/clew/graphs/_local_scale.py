@@ -31,7 +31,7 @@ N_NEIGHBORS = 7
 
 
 class LocalScales:
-    """Local scale of each row: the distance to its n-th nearest fitted row that is no copy of it.
+    """Local scale of each row: the distance to its n-th nearest fitted row, copies left out.
 
     Parameters
     ----------

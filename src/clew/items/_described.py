@@ -45,7 +45,7 @@ def file_for(images: Path, folder: Path) -> Path:
 
 
 def read(path: Path) -> dict[str, Described]:
-    """Read descriptors by the relative paths of their images; none if the file is no such one."""
+    """Read descriptors by the relative paths of their images; empty if the file holds none."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             if int(stored["version"]) != VERSION:

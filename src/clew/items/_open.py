@@ -49,7 +49,7 @@ def open_image(path: str | os.PathLike[str], longest: int | None = None) -> Imag
     Parameters
     ----------
     path : str or path-like
-        A file. Of several frames the first one is read.
+        A file. If it has several frames, the first one is read.
     longest : int, default=None
         Number of pixels that neither side may exceed; a larger image is made smaller. None: as
         large as it is.

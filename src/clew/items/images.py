@@ -55,7 +55,7 @@ class Images(NamedTuple):
     left_out: list[LeftOut]
     """Images that cannot be read, with reasons."""
     n_others: int
-    """Number of files that are no images."""
+    """Number of files that are not images."""
 
     def path(self, row: int) -> Path:
         """Return the path of an image.
@@ -214,7 +214,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _printable(name: str) -> str:
-    """Return a name without bytes that are no text."""
+    """Return a name without bytes that are not valid text."""
     return name.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -126,7 +126,7 @@ def pair_loss(
     threshold: float,
     gradient: NDArray[np.float64],
 ) -> float:
-    """Sum the losses of answers to whether two rows are the same.
+    """Sum the losses of "same" and "different" answers about pairs.
 
     Parameters
     ----------

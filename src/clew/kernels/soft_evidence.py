@@ -23,7 +23,7 @@ def sums_by_group(
     Parameters
     ----------
     prior : ndarray of shape (n, n), float32 (IN)
-        Log-odds that two rows are the same, without answers; 0 on the diagonal.
+        Log-odds that two rows are in one group, without answers; 0 on the diagonal.
     pairs : ndarray of shape (m, 2) (IN)
         Answered pairs.
     evidence : ndarray of shape (m,) (IN)
@@ -136,7 +136,7 @@ def improve_groups(
     least_gain: float,
     max_moves: int,
 ) -> None:
-    """Move the best row while that gains, else merge the best two groups, until neither does.
+    """Move the best row, or if no move gains, merge the best two groups; until neither gains.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["propagate_sparse_beliefs", "shared_probabilities"]
 def probability_of(
     group: int, groups: NDArray[np.int32], probabilities: NDArray[np.float32]
 ) -> float:
-    """Look up the probability of a group; 0 if it is no candidate."""
+    """Look up the probability of a group; 0 if it is not a candidate."""
     for place in range(groups.shape[0]):
         if groups[place] == group:
             return probabilities[place]
@@ -146,7 +146,7 @@ def propagate_sparse_beliefs(
     n_rows, n_candidates = q.shape
     field = np.empty(n_candidates)
     rest = np.empty(n_candidates)
-    # Rows of other ends are far apart in memory: their groups stand beside their cavities.
+    # Rows of other ends are far apart in memory: so their groups are stored next to their cavities.
     of_end = groups[row_of_end]
     sweep, change = 0, np.inf
     while sweep <= max_sweeps:

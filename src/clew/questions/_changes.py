@@ -62,7 +62,7 @@ class Changes:
     n_clusters : int
         Number of groups.
     skip_below : float
-        A must-link of a pair of smaller probability counts as no change (heuristic H1).
+        A must-link counts as no change if the probability of its pair is smaller (heuristic H1).
     is_local : bool
         Whether only the groups of the pair are assumed to change (heuristic H2).
     n_jobs : int or None
@@ -98,8 +98,8 @@ class Changes:
         """Return the best pair of each block, the largest expected change first.
 
         The probability that an answer changes the groups bounds its expected change, which is
-        computed only if that bound exceeds the changes found so far. Of equal expected changes, the
-        more probable pair comes first, then the one with the smaller row numbers.
+        computed only if that bound exceeds the changes found so far. Among equal expected changes,
+        the more probable pair comes first, then the one with the smaller row numbers.
         """
         is_done = ~np.isnan(self._agreement) | (self._bound == 0)
         expected = np.where(is_done, self._bound * (1 - np.nan_to_num(self._agreement)), -1.0)

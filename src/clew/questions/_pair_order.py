@@ -95,9 +95,9 @@ class PairOrder(NamedTuple):
     Parameters
     ----------
     probabilities : ndarray of shape (n_samples, n_samples), float32
-        Probability of each pair that its rows are the same.
+        Probability that the rows of each pair are in the same group.
     edges : Edges
-        Pairs by ``1 - probabilities`` plus a thousandth of the relative distance.
+        Pairs, sorted by ``1 - probabilities`` plus a thousandth of the relative distance.
     n_probable : int
         Number of pairs with a probability above one half; they come first.
     """
@@ -108,7 +108,7 @@ class PairOrder(NamedTuple):
 
     @classmethod
     def of(cls, X: NDArray[np.float64], metric: str, probabilities: NDArray[np.float32]) -> Self:
-        """Sort all pairs; time O(n²·log n), memory 4·n² bytes beside `probabilities`."""
+        """Sort all pairs; time O(n²·log n), memory 4·n² bytes besides `probabilities`."""
         distances = given(X) if metric == "precomputed" else euclidean(X)
         edges = edges_in_order(consensus(distances, probabilities), len(X))
         n_probable = (int((probabilities > 0.5).sum()) - len(X)) // 2
@@ -122,8 +122,8 @@ class PairOrder(NamedTuple):
         closure : Closure
             The answers.
         n_clusters : int or None
-            Number of groups. None: pairs are merged as far as they are the same with a
-            probability above one half.
+            Number of groups. None: groups are merged while the probability that they
+            are one is above one half.
 
         Returns
         -------

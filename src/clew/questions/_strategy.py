@@ -32,7 +32,7 @@ class Strategy(Estimator, ABC):
     return the same questions; those that other people are answering are passed as `pending`.
 
     A subclass writes `_prepare`, `_choose` and `_group`, and `_forget` and `_learn` if it keeps a
-    state of its own beside `known`. `_learn` gets the answers in their order but in portions that
+    state of its own besides `known`. `_learn` gets the answers in their order but in portions that
     differ, for example after `undo`: its result must not depend on the portions.
 
     Attributes
@@ -64,7 +64,7 @@ class Strategy(Estimator, ABC):
             Features, or distances between rows if `metric` is "precomputed"; distances may also
             be condensed, as SciPy's ``pdist`` returns them.
         probabilities : array-like of shape (n_samples, n_samples), default=None
-            Probability of each pair of rows that they are the same, symmetric. None: from
+            Probability that two rows are in the same group, symmetric. None: from
             `clew.cluster.consensus_probabilities`.
 
         Returns

@@ -33,7 +33,7 @@ class ActiveSpectral(PairStrategy):
     Answered rows form certain sets: rows joined by must-links. The probability that another row
     belongs to each set falls with its distance from the set in the spectral embedding. The row
     with the largest entropy is compared with these sets, the most probable first, until it is in
-    one of them. Each answer changes the neighbor graph: edges between rows that are the same get
+    one of them. Each answer changes the neighbor graph: edges between rows of one group get
     weight 1, and those between rows that differ are removed (purification).
 
     Parameters

@@ -33,7 +33,7 @@ def kinds_of(kinds: object) -> tuple[str, ...]:
 def answers_of(
     question: object, answer: str | int | None, annotator: str, weight: float
 ) -> list[Answer]:
-    """Return what `Session.tell` was given as a list of answers."""
+    """Convert the arguments of `Session.tell` to a list of answers."""
     if isinstance(question, Question):
         if answer is None:
             raise InvalidArgumentError("tell(question, answer): the answer is missing")

@@ -13,7 +13,7 @@ from clew.session._evidence import LEAST, Evidence, p_between
 
 __all__ = ["Check", "check_of", "draw_check"]
 
-#: Added to the probability by which pairs between groups are drawn, so that each may be drawn.
+#: Added to the probability that a pair between groups belongs together, so that each can be drawn.
 FLOOR = 0.002
 
 Pair = tuple[int, int]
@@ -42,7 +42,7 @@ def draw_check(
     n_answers: int,
     seed: int,
 ) -> Check | None:
-    """Draw a pair that was not asked: in turn within groups and between groups.
+    """Draw a pair that was not asked, alternately within groups and between groups.
 
     Parameters
     ----------
@@ -62,13 +62,14 @@ def draw_check(
     Returns
     -------
     Check or None
-        From the other kind of pairs if all of one kind were asked; None if all pairs were.
+        If all pairs of the wanted kind were asked, a pair of the other kind; None if all pairs
+        were.
 
     Notes
     -----
-    Within groups all pairs are equally likely. Between groups they are drawn in proportion to their
-    probability of being the same, plus 0.002: nearly all of them are different, so uniform draws
-    would hardly ever find a missed pair. Time O(n²).
+    Within groups all pairs are equally likely. Between groups they are drawn in proportion to the
+    probability that they should be in one group, plus 0.002: nearly all of them are different, so
+    uniform draws would hardly ever find a missed pair. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
     own, rows = labels[evidence.rows], evidence.rows

@@ -38,9 +38,9 @@ class Chooser:
     items : Items
         What is grouped.
     strategy : Strategy
-        Has been started.
+        A strategy that was started.
     check_every : int or None
-        One in so many questions is a random check; None: no question is.
+        Every `check_every`-th question is a random check; None: no checks.
     seed : int
         Seed of the checks.
     """
@@ -54,7 +54,7 @@ class Chooser:
         self._near = None if isinstance(strategy, Guided) else near_pairs(items)
 
     def learn(self, log: AnswerLog, checks: dict[Key, Check]) -> None:
-        """Learn what the log has gained, also while this runs.
+        """Learn new answers and retractions, also those that arrive during this call.
 
         Parameters
         ----------

@@ -54,7 +54,8 @@ def doubtful_answers(
     ----------
     strategy : Strategy
         Its answers are examined. `Guided` estimates the probability that each is wrong; for other
-        strategies, the groups are taken as right, and each annotator's error rate is estimated.
+        strategies, the groups are taken as right, and each annotator's error rate is estimated from
+        them.
     labels : ndarray of shape (n,), int64
         Groups.
     ids : RowIds

@@ -1,4 +1,4 @@
-"""Probability that two rows are the same, from a strategy or from its groups."""
+"""Probability that two rows are in the same group, from a strategy or from its groups."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ __all__ = ["Evidence", "evidence_of", "near_pairs", "p_between", "probabilities_
 
 Singles = NDArray[np.float32]
 
-#: If there are more rows than this, evidence is of a random sample of so many.
+#: With more rows than this, probabilities are computed for a random sample of this many rows.
 MOST_ROWS, SAMPLE_SEED = 3000, 0
-#: For strategies without probabilities: the probability that a row is the same as one of its
+#: For strategies without probabilities: the probability that a row is in one group with one of its
 #: nearest rows, and the number of nearest rows. Other pairs between groups have probability 0.
 P_NEAR, N_NEAR = 0.25, 10
-#: A pair between groups is the same with probability
+#: A pair between groups should be in one group with probability
 #: ``sigmoid(INTERCEPT + OF_LABELS * logit(P) + OF_QUESTIONS * logit(A))``, where P is its entry in
 #: `Evidence.labels` and A in `Evidence.questions`: logistic regression on 1,281 checks of 91
 #: sessions.
 INTERCEPT, OF_LABELS, OF_QUESTIONS = 0.29, 0.28, 0.80
 LEAST = 1e-4
-#: For strategies without probabilities: the probability that a pair within a group is the same.
+#: For strategies without probabilities: the probability that a pair within a group belongs
+#: together.
 P_WITHIN = 0.8
 
 
 class Evidence(NamedTuple):
-    """Probability that two rows are the same, by two estimates; (n, n), symmetric."""
+    """Probability that two rows are in the same group, by two estimates; (n, n), symmetric."""
 
     labels: Singles
     """The estimate from which groups are made."""
@@ -54,7 +55,7 @@ def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: csr_array |
     Parameters
     ----------
     strategy : Strategy
-        Has been started.
+        A strategy that was started.
     labels : ndarray of shape (n,), int64
         Its groups.
     near : csr_array or None
@@ -152,7 +153,7 @@ def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Single
     Returns
     -------
     ndarray of shape (n_pairs,), float32
-        With `Guided`, a calibrated mean of `labels`, which are too low, and `questions`, which are
+        With `Guided`, a calibrated mean of `labels`, which is too low, and `questions`, which is
         too high; with other strategies, `questions`.
     """
     if not evidence.is_estimated:

@@ -35,11 +35,11 @@ class Loop:
     items : Items
         What is grouped.
     strategy : Strategy
-        Has been started.
+        A strategy that was started.
     queue : Queue
         Who is asked what.
     check_every : int or None
-        One in so many questions is a random check; None: no question is.
+        Every `check_every`-th question is a random check; None: no checks.
     seed : int
         Seed of the checks.
     background : bool
@@ -149,9 +149,9 @@ class Loop:
                 self._hand_out(chosen, n, name)
 
     def _open_to(self, chooser: Chooser) -> list[Question]:
-        """Return the questions that somebody is asked, or whose answers are not yet learned.
+        """Return the questions that wait for an answer, or whose answers are not yet learned.
 
-        Without the latter, a question answered after the model has learned would be chosen again.
+        A question that was answered after the model has learned would else be chosen again.
         """
         new = [
             entry for entry in self.log.entries[chooser.n_learned :] if isinstance(entry, Answer)
@@ -160,7 +160,7 @@ class Loop:
         return list({key_of(question): question for question in waiting}.values())
 
     def _n_missing(self, n: int, name: str) -> int:
-        """Return how many new questions are missing, after those that others are asked, too."""
+        """Return how many new questions an annotator needs, besides those that others share."""
         n_missing = n - len(self.queue.with_annotator(name))
         for question in self.queue.shared(name)[: max(0, n_missing)]:
             self.queue.hand_out(question, name)
@@ -168,7 +168,7 @@ class Loop:
         return n_missing
 
     def _hand_out(self, chosen: list[Chosen], n: int, name: str) -> None:
-        """Ask an annotator questions until there are `n`; those that are out are skipped."""
+        """Ask an annotator questions until there are `n`; skip those that others were asked."""
         while chosen and len(self.queue.with_annotator(name)) < n:
             new = chosen.pop(0)
             if not self.queue.is_out(new.key):

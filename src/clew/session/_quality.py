@@ -16,7 +16,7 @@ __all__ = ["Estimate", "ExpectedPairs", "Quality", "expected_pairs", "quality_of
 
 Floats = NDArray[np.float64]
 
-#: Number of answered checks from which on there is an estimate.
+#: Number of answered checks that an estimate needs.
 LEAST_CHECKS = 4
 LEVEL = 0.95
 #: Grid of ``log(true / expected)`` for the number of wrong pairs.
@@ -56,7 +56,7 @@ class Quality(NamedTuple):
     precision: Estimate
     """Share of the pairs within groups that are the same."""
     recall: Estimate
-    """Of the pairs that people call the same, the share that is within groups."""
+    """Share of the pairs that people call the same that are within groups."""
     n_checks: int
     """Number of answered checks."""
 

@@ -38,13 +38,14 @@ class Queue:
         Raises
         ------
         InvalidArgumentError
-            If it is no string, or not one of the names that were given.
+            If it is not a string, or not one of the names that were given.
         """
         if not isinstance(annotator, str):
             raise InvalidArgumentError(f"annotator must be a string, got {annotator!r}")
         if self.names and annotator not in self.names:
             raise InvalidArgumentError(
-                f"there is no annotator {annotator!r}; the session's are {', '.join(self.names)}"
+                f"there is no annotator {annotator!r}; the annotators of the session are "
+                f"{', '.join(self.names)}"
             )
         return annotator
 
@@ -58,7 +59,7 @@ class Queue:
         return [self.asked[key] for key in self.asked if key in out and not self.given.get(key)]
 
     def is_out(self, key: Key) -> bool:
-        """Return whether somebody is asked a question, or has answered it."""
+        """Return whether somebody was asked a question or has answered it."""
         return bool(self.given.get(key)) or any(key in out for out in self._out.values())
 
     def shared(self, annotator: str) -> list[Question]:
@@ -106,7 +107,7 @@ class Queue:
         return self.given.get(key_of(question), {}).get(annotator)
 
     def people(self, names: Sequence[str]) -> tuple[str | None, ...]:
-        """Return the names as which an oracle answers; (None,) leaves the choice to the oracle.
+        """Return the annotators as whom an oracle answers; with (None,) the oracle chooses.
 
         Raises
         ------

@@ -11,7 +11,7 @@ from clew.session._quality import Quality
 
 __all__ = ["Advice", "Progress", "Remaining", "advice_of", "progress_of", "remaining_of"]
 
-#: Number of answers from which on there is an estimate.
+#: Number of answers that an estimate needs.
 LEAST_ANSWERS = 20
 #: Groups with at least this Jaccard index count as agreeing with people.
 GOAL = 0.95
@@ -53,12 +53,12 @@ class Advice(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What the number of questions that are left is estimated from."""
+    """The numbers from which the number of remaining questions is estimated."""
 
     n_items: int
     n_answers: int
     n_cores: int
-    """Number of sets of items that are surely in one group each."""
+    """Number of cores: sets of items that are surely in one group."""
     share_wrong: float
     """Mean probability that an answer is wrong."""
 
@@ -89,9 +89,9 @@ def remaining_of(progress: Progress | None, quality: Quality | None) -> Remainin
     Notes
     -----
     A linear regression of log(questions left + 5) on the share of answers that seem wrong and the
-    logarithms of the numbers of cores, of items and of answers. ``benchmarks.studies session``
-    fits it and measures its errors. How often people err is hardly known early, and nearly doubles
-    the number between 0 and 10 % of wrong answers: most of the error is due to this.
+    logarithms of the numbers of cores, of items and of answers. ``benchmarks.studies session`` fits
+    it and measures its errors. Most of the error is due to wrong answers: their share is hardly
+    known early, and 10 % of them nearly double the number of questions.
     """
     if progress is None or progress.n_answers < LEAST_ANSWERS:
         return None

@@ -55,9 +55,9 @@ class SessionResult:
     exemplars_ : mapping of int to tuple of hashable
         Ids of up to three typical items of each group, the most typical first.
     affinity_ : csr_array of shape (n_items, n_items)
-        Probability that two items are the same, stored for answered pairs and wherever it is 0.05
-        or more; symmetric, 1 on the diagonal. With more than 3,000 items, stored for answered pairs
-        and up to ten random pairs of each item within its group.
+        Probability that two items are in the same group, stored for answered pairs and wherever it
+        is 0.05 or more; symmetric, 1 on the diagonal. With more than 3,000 items, stored for
+        answered pairs and up to ten random pairs of each item within its group.
     doubtful_ : tuple of Doubt
         Answers that are more likely wrong than right, the most doubtful first.
     quality_ : Quality or None

@@ -34,7 +34,7 @@ STRATEGIES: Final[Mapping[str, type[Strategy]]] = MappingProxyType(
         "margin": questions.Margin,
     }
 )
-#: Probability that two items are the same if neither features nor distances are known.
+#: Probability that two items are in the same group if neither features nor distances are known.
 UNKNOWN = 0.25
 
 

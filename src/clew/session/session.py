@@ -54,8 +54,8 @@ class Session:
     kinds : sequence of str, default=("pair",)
         Kinds of questions: "pair", "triplet", "odd_one_out".
     check_every : int or None, default=20
-        One in so many questions is about a pair drawn at random: a check, from which
-        `SessionResult.quality_` is estimated. None: no checks.
+        Every `check_every`-th question is a check, about a pair drawn at random;
+        `SessionResult.quality_` is estimated from the checks. None: no checks.
     annotators : int, list of str or None, default=None
         How many people answer each question, or their names: then each question goes to all of
         them, and nobody else may answer. None: each question goes to one person, whoever asks
@@ -76,7 +76,7 @@ class Session:
     InvalidParameterError
         If a parameter is outside its range.
     InvalidDataError
-        If data are no numbers or not finite, or there are fewer than two items.
+        If data are not numbers, or not finite, or there are fewer than two items.
     InvalidConstraintsError
         If ids are missing or repeated.
 
@@ -159,7 +159,7 @@ class Session:
     def question(
         self, *ids: Hashable, kind: Literal["pair", "triplet", "odd_one_out"] = "pair"
     ) -> Question:
-        """Make a question about items, to tell an answer that the session did not ask for.
+        """Make a question about chosen items, to `tell` an answer that was not asked for.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Session:
         InvalidParameterError
             If `n` is not a positive integer.
         InvalidArgumentError
-            If `annotator` is not one of the session's.
+            If `annotator` is not one of the session's annotators.
         """
         if not Allowed(kind=int, low=1).holds(n):
             raise InvalidParameterError(f"ask(n={n!r}): n must be a positive integer")
@@ -243,7 +243,7 @@ class Session:
         InvalidConstraintsError
             If the word is unknown or a row is out of range. No answer is taken then.
         InvalidArgumentError
-            If arguments are missing, or the annotator is not one of the session's.
+            If arguments are missing, or `annotator` is not one of the session's annotators.
         """
         self._loop.tell(answers_of(question, answer, annotator, weight))
         return self
@@ -313,7 +313,7 @@ class Session:
         return self
 
     def run(self, oracle: Oracle, budget: int, *, batch: int = 1) -> Self:
-        """Let an oracle answer; further calls continue.
+        """Let an oracle answer questions; call it again to continue.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ class LearnedSpace(ConstrainedTransformer):
         y : ignored
             Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            Answers; None is no answers.
+            Answers; None for no answers.
         callback : callable, default=None
             Called as ``callback(n_done, n_steps)``.
 

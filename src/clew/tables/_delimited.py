@@ -199,7 +199,7 @@ def _records(sample: str, sep: str) -> list[list[str]]:
 def _separator(sample: str) -> str:
     """Return the separator that splits most of the first records into the same number of fields.
 
-    That number is above 1. Of equally good separators, the one that yields more numbers is
+    That number is above 1. Among equally good separators, the one that yields more numbers is
     returned. Spaces are a separator only if all fields below the header are numbers.
     """
     best, most = ",", 0.0

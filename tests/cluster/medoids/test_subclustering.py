@@ -204,7 +204,7 @@ def test_bad_distances(change, message):
 
 def test_examples_of_known_groups_are_pure_and_near_each_other():
     wrong = y.copy()
-    wrong[:10] = 0  # ten rows with a wrong label are no examples
+    wrong[:10] = 0  # ten rows with a wrong label, which must not be returned
     found = purest_examples(X, wrong, 4)
     assert found.shape == (6, 4)
     assert (y[found] == np.arange(6)[:, None]).all()

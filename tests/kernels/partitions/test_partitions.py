@@ -1,4 +1,4 @@
-"""Sampling partitions: every kernel beside its plain twin."""
+"""Sampling partitions: every kernel compared with a slow twin in plain Python."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from clew.similarity.log_det._problem import Problem, bounds, comparisons, equal
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 5))
 TRIPLES = np.array([rng.permutation(30)[:3] for _ in range(40)])
-#: Near pairs are near in the first two features, so that all can hold.
+#: In the first two features alone, each near pair is nearer than its far pair: all comparisons can
+#: hold at once.
 IS_NEAR = [
     np.linalg.norm((X[a] - X[b])[:2]) < np.linalg.norm((X[a] - X[c])[:2]) for a, b, c in TRIPLES
 ]

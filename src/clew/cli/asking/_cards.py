@@ -105,7 +105,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _table(items: Items, rows: Sequence[int], labels: Sequence[str], height: int) -> RenderableType:
-    """Return rows of a table beside each other, a line for each column; equal values are dim."""
+    """Return rows of a table side by side, a line for each column; equal values are dim."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     table.add_column("", style="dim")
     for label, row in zip(labels, rows, strict=True):

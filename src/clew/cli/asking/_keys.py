@@ -26,7 +26,7 @@ class Keys:
     Parameters
     ----------
     redraw : callable
-        Called when the window has changed its size, or the program was stopped and goes on.
+        Called when the window has changed its size, or the program continues after a stop.
     """
 
     def __init__(self, redraw: Callable[[], None]) -> None:

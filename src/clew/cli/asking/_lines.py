@@ -68,7 +68,7 @@ class Lines:
             if reply is not None:
                 return reply
             words = ", ".join(key.label for key in keys_of(self._kind))
-            self._print(f"{line.strip()[:40]!r} is no answer; use {words}, undo or quit")
+            self._print(f"{line.strip()[:40]!r} is not an answer; use {words}, undo or quit")
         return QUIT
 
     def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:

@@ -187,7 +187,7 @@ class Loop:
         self.screen.refused(f"{self.file.path}: {error.strerror or error}")
 
     def _status(self) -> None:
-        """Show what is known, until the person goes on; take doubtful answers back."""
+        """Show what is known until the person continues; take doubtful answers back."""
         while (answer := self.screen.status(self.session, self.progress)) is not None:
             names = [self.file.ids[row] for row in answer.question.rows]
             for entry in reversed(self.file.standing):

@@ -56,7 +56,7 @@ def run(job: AskJob) -> int:
 def _file(job: AskJob, items: Items, words: Words) -> AnswerFile:
     file = AnswerFile(job.answers, items.ids)
     if file.entries:
-        words.say(f"{job.answers}: goes on after {counted(len(file.standing), 'answer')}")
+        words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
     for line in file.torn:
         words.say(f"{job.answers}, line {line}: was not written to its end, and is skipped")
     return file

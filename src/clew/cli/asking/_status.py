@@ -109,7 +109,7 @@ def _sureness(result: SessionResult) -> str:
 
 def _agreement(result: SessionResult) -> str:
     if result.quality_ is None:
-        return "too early to say: it is measured by questions asked at random"
+        return "not known yet: it is estimated from questions asked at random"
     jaccard = result.quality_.jaccard
     checks = counted(result.quality_.n_checks, "random question")
     return f"{jaccard.value:.0%} ({jaccard.low:.0%} to {jaccard.high:.0%}), from {checks}"

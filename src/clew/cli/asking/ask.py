@@ -65,7 +65,7 @@ def _login_name() -> str:
     default=Path("answers.jsonl"),
     show_default=True,
     metavar="ANSWERS.jsonl",
-    help="Where the answers are kept. The questions go on where this file ends.",
+    help="Where the answers are kept. If the file exists, questions continue where it ends.",
 )
 @click.option(
     "--kinds",
@@ -120,9 +120,9 @@ def ask(ctx: click.Context, /, **options: Any) -> None:
     """Ask which items are the same, one question after the other.
 
     Shows two items, or three, and waits for a key: s same, d different, k don't know, u undo,
-    q quit. Each answer is on disk before the next question. The next call goes on where this one
-    stopped. After 20 answers, Enter shows how sure the groups are, how many questions are left, and
-    which answers look wrong. Without a terminal, words are read from the standard input, one a
+    q quit. Each answer is on disk before the next question. The next call continues where this
+    one stopped. After 20 answers, Enter shows how sure the groups are, how many questions are left,
+    and which answers look wrong. Without a terminal, words are read from the standard input, one a
     line.
 
     The exit status is 3 if there is nothing left to ask.

@@ -29,7 +29,7 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
     """
     height, width, channels = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, COLOR_TYPES[channels], 0, 0, 0)
-    # Each line begins with the code of its filter; 0 is no filter.
+    # Each line begins with the code of its filter; 0 means no filter.
     lines = np.zeros((height, 1 + width * channels), np.uint8)
     lines[:, 1:] = pixels.reshape(height, -1)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))

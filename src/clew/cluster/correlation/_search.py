@@ -32,7 +32,7 @@ ROUNDS, SWEEPS = 20, 20
 #: Up to this number of groups, and from this mean size on, a row may move to a group without an
 #: asked pair between them.
 FEW_GROUPS, LARGE_GROUP = 64, 8
-#: If answers name fewer than this many rows a group, `n_clusters` does not bind these rows.
+#: `n_clusters` is ignored if answers name fewer rows than this times `n_clusters`.
 FEW_EACH = 3
 #: Annealing is used for at most this number of rows, and at least this mean number of asked pairs
 #: per row.
@@ -132,7 +132,7 @@ def search(evidence: Evidence, threshold: float, n_clusters: int | None, seed: i
     labels = np.arange(evidence.n_rows)
     if len(asked):
         inside = evidence._replace(n_rows=len(asked), pairs=inverse.reshape(-1, 2))
-        # A few named rows need not be in as many groups as all rows.
+        # A few rows, if only these are named, may be in fewer groups than all rows are.
         is_few = n_clusters is not None and len(asked) < FEW_EACH * n_clusters <= len(labels)
         if n_clusters is None:
             # Scores of two groups are linear in the prior: this subtracts the threshold from all.
@@ -273,7 +273,7 @@ def _split(evidence: Evidence, labels: Labels) -> Labels:
     worst = np.full(int(labels.max()) + 1, np.inf)
     np.minimum.at(worst, labels, score)
     of_group = np.flatnonzero((score == worst[labels]) & (score < -MARGIN))
-    # Of equal scores in a group, the first.
+    # the first of equal scores in a group
     of_group = of_group[np.unique(labels[of_group], return_index=True)[1]]
     result = labels.copy()
     result[of_group] = n + of_group
@@ -296,7 +296,8 @@ def _spanning_tree(
         Parents.
     """
     n = len(labels)
-    # Larger evidence is a shorter edge. Lengths are positive, because sparse zeros are no edges.
+    # Larger evidence is a shorter edge. Lengths are positive, because SciPy takes zeros of a sparse
+    # matrix for missing edges.
     length = 1.0 + strength.max(initial=0.0) - strength
     tree = minimum_spanning_tree(csr_array(coo_array((length, (first, second)), shape=(n, n))))
     part = connected_components(tree, directed=False)[1]

@@ -182,7 +182,7 @@ def n_scorable(known: Constraints) -> int:
 def agreement(groups: NDArray[np.int64], held_out: Constraints) -> float:
     """Return the weighted share of answers that follow from the groups.
 
-    Don't-knows about pairs are ignored: from groups it always follows that two rows are the same
+    Don't-knows about pairs are ignored: groups always determine whether two rows are the same
     or different.
 
     Parameters

@@ -259,7 +259,7 @@ class DCRC(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            The answers; None is no answers.
+            The answers; None for no answers.
         callback : callable, default=None
             Called after each start with the numbers of finished and of all starts.
 

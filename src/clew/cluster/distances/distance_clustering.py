@@ -174,7 +174,7 @@ class DistanceClustering(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            Must-links and cannot-links; None is no answers.
+            Must-links and cannot-links; None for no answers.
         callback : callable, default=None
             Called as ``callback(n_done, n_fits)``.
 

@@ -18,7 +18,7 @@ __all__ = ["DistancesFrom", "Edges", "consensus", "cut", "edges_in_order", "eucl
 #: Takes a row, and returns the distances to the rows after it.
 DistancesFrom = Callable[[int], NDArray[np.float64]]
 
-#: Weight of the distances, beside 1 - P, that orders pairs of equal probability.
+#: Weight of the distances, which are added to 1 - P to order pairs of equal probability.
 WEIGHT_OF_DISTANCES = 1e-3
 KEYS_PER_BLOCK = 1 << 16
 

@@ -1,4 +1,4 @@
-"""Probabilities that two rows are the same, from many clusterings without answers."""
+"""Probabilities that two rows are in the same group, from many clusterings without answers."""
 
 from __future__ import annotations
 

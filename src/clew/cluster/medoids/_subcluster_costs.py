@@ -20,7 +20,7 @@ SCALES: dict[Overlap, float] = {
 OVERLAP_PENALTY = 20.0
 #: Probabilities and shares are clipped to 1 minus this, so that logarithms are finite.
 LEAST_GAP, LEAST_UNSHARED = 1e-12, 0.01
-#: Weights of shared neighborhoods and of the dispersion, beside distances.
+#: Weights of shared neighborhoods and of the dispersion, relative to distances.
 SHARED_WEIGHT, DISPERSION_WEIGHT = 2.0, 0.5
 #: With "both": weight of shared neighborhoods, and λ of the thesis' pair costs as a multiple of
 #: `scale`. These are divided by the size, as distances within subclusters are.

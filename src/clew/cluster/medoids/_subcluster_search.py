@@ -20,7 +20,7 @@ Index = NDArray[np.int64]
 TOLERANCE = 1e-9
 #: Largest number of swaps of a start, for each center.
 SWAPS_PER_CLUSTER = 1_000
-#: Weight of the cost beside silhouettes, and how often the search looks at each center at most.
+#: Weight of the cost relative to silhouettes, and how often the search visits each center at most.
 COST_WEIGHT, LOOKS_PER_CENTER = 0.1, 40
 
 

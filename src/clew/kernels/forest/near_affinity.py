@@ -1,8 +1,8 @@
 """The most similar fitted rows of each row, found in small subtrees only.
 
 In each tree a row meets the rows of its leaf, and the rows of larger and larger subtrees around the
-leaf, up to `cap` rows. Rows that it meets in no tree have affinity 0 to it. Of a leaf with more
-than `cap` rows, a row meets `cap` consecutive ones, from a random position on.
+leaf, up to `cap` rows. Rows that it meets in no tree have affinity 0 to it. In a leaf with
+more than `cap` rows, a row meets `cap` consecutive ones, from a random position on.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ class RowLists:
         Returns
         -------
         ndarray of shape (n_clusters, n_listed, 2)
-            Logarithms of the ratio of the distances from the nearest other subcluster and from its
-            own, and of the latter to `unit`.
+            Two logarithms: of the distance to the nearest other subcluster divided by the distance
+            to the own one, and of the distance to the own one divided by `unit`.
         """
         own = np.take_along_axis(self._mean, self._own[:, :, None], 2)[:, :, 0].astype(np.float64)
         return pair_features(own, self._other.astype(np.float64), unit / self._distances.unit)

@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 #: features, and of two centers from their nearness.
 ROW_PRIOR = (0.5, 8.0, -2.0), (1.0, 4.0, 1.5), 4.5
 CENTER_PRIOR = (1.0, 1.0), (1.0, 0.3), 7.0
-#: Of pairs that were asked about, log-odds from features are clipped to these multiples of those of
-#: an answer: one answer decides about a row, two about two subclusters.
+#: The log-odds from features of an asked pair are clipped to these multiples of the log-odds of an
+#: answer: then one answer decides about a row, and two answers about two subclusters.
 ROW_CLIP, CENTER_CLIP = 0.9, 1.2
 #: Log-odds of an answer that is not wrong.
 CERTAIN = 20.0

@@ -11,10 +11,11 @@ __all__ = ["feature_scale", "rows_a_group"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Typical number of rows in a group, of up to so many rows; above, it grows with the root of the
-#: number of rows.
+#: Typical number of rows in a group, in data of up to `TYPICAL_OF` rows; with more rows it grows
+#: with the square root of their number.
 TYPICAL_ROWS, TYPICAL_OF = 12.0, 250.0
-#: Loss of silhouette for each squared factor e between a number of groups and the typical one.
+#: Subtracted from the silhouette: this times the squared logarithm of the ratio of a number of
+#: groups to the typical one.
 PENALTY = 0.06
 N_CUTS = 24
 #: Features of pairs suit groups of up to this many rows; for larger ones they are scaled.

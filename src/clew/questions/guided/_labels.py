@@ -16,22 +16,23 @@ __all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "weight_of_new"]
 MAX_ITER = 30
 #: Another start has to be better by this much, so that labels do not change without a reason.
 LEAST_GAIN = 0.5
-#: Labels change if the expected index rises by at least this share of what is missing to 1:
-#: changes for less are mostly undone by the next answers.
+#: Labels change if the expected index J rises by at least this share of ``1 - J``: smaller changes
+#: are mostly undone by the next answers.
 LEAST_SHARE = 0.03
 LOWEST, HIGHEST = 0.2, 0.98
-#: Probabilities from which labels are read keep this share of their weight after so many answers,
-#: as a share of the rows: the first number, or the second plus the share of wrong answers.
+#: Labels are read from a moving average of probabilities. Old probabilities keep `KEPT_SHARE` of
+#: their weight after `KEPT_ANSWERS` answers a row, or, if answers are wrong, after
+#: `KEPT_WITH_ERRORS` plus the share of wrong answers.
 KEPT_SHARE, KEPT_ANSWERS, KEPT_WITH_ERRORS = 0.6, 0.02, 0.01
 #: Factor of distances within groups.
 WITHIN = 1e-3
 
 
 class JaccardLabels(NamedTuple):
-    """Labels that maximize the expected Jaccard index of pairs, followed from batch to batch.
+    """Labels that maximize the expected Jaccard index of pairs, updated after each batch.
 
-    The index is a ratio; its maximum is that of ``sum(P - t)`` over the pairs within groups, with
-    ``t = J / (1 + J)`` for the index J of the maximum itself.
+    The index is a ratio. The labels that maximize it also maximize ``sum(P - t)`` over the pairs
+    within groups, with ``t = J / (1 + J)`` for their own index J.
     """
 
     labels: NDArray[np.int64]
@@ -56,7 +57,7 @@ class JaccardLabels(NamedTuple):
         same : ndarray of shape (n_rows, n_rows), float32
             Probability that a pair is of one group; 1 on the diagonal.
         start : ndarray of shape (n_rows,), int64
-            Labels from which the search starts, beside the ones so far.
+            Labels from which the search starts, in addition to the present ones.
         weight : float, default=1.0
             Weight of the new probabilities in the average with those of earlier batches.
 
@@ -120,7 +121,7 @@ def cut_at(
 
 
 def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
-    """Return the ratio of the expected pairs that are rightly joined to those that either joins.
+    """Return the ratio of two expected numbers of pairs: joined by both, and joined by either.
 
     Parameters
     ----------

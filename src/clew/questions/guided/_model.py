@@ -46,7 +46,7 @@ SHORT_BURN_IN_ROWS = 1000
 #: Average number of rows in the groups of the first covariance within groups, times the factor
 #: of the features.
 ROWS_A_GROUP = 8
-#: The ratio is refitted after answers of this share of the rows, and at least so many.
+#: The ratio is refitted after as many answers as this share of the rows, and at least this many.
 RATIO_SHARE, RATIO_FEWEST = 0.25, 20
 RATES = (0.005, 0.45)
 FIT_RATES = (0.01, 0.4)
@@ -95,7 +95,7 @@ class Model(NamedTuple):
     next_ratio: float
     """Number of answers after which the ratio within groups is refitted."""
     start: Ints | None = None
-    """Labels before any answer, which count beside the sampled partitions at first."""
+    """Labels before any answer, which are averaged with the sampled partitions at first."""
 
     @property
     def labels(self) -> Ints:
@@ -276,7 +276,7 @@ def start_model(
 
 
 def _all_equal(distances: Floats) -> bool:
-    """Whether all distances between two rows are the same: they are no evidence."""
+    """Whether all distances between two rows are equal: then they are not evidence."""
     others = distances[~np.eye(len(distances), dtype=np.bool_)]
     return len(others) > 2 and bool(np.ptp(others) <= EQUAL * others.max())
 

@@ -30,7 +30,7 @@ STEP = 0.5
 LOW, HIGH = -5.0, 4.0
 BLOCK_LIMIT = 5.0
 NEWTON_STEPS = 8
-#: Intercepts where distances are no evidence about a pair.
+#: Intercepts where all distances are equal, so they are not evidence.
 FLAT_INTERCEPT, FLAT_BLOCK_INTERCEPT = -4.0, -1.5
 
 

@@ -96,7 +96,7 @@ class Readings(Strategy):
         -------
         float
             Expected under the model: where features or annotators mislead the model, the true
-            index is lower. Of representatives, if rows follow them.
+            index is lower. If rows follow representatives, only these are counted.
         """
         labels = self.labels()[self._items.rows]
         return expected_jaccard(self._model.shown.average, labels)
@@ -128,8 +128,8 @@ class Readings(Strategy):
         Returns
         -------
         int
-            The number of rows if nothing is known, and that of groups if everything is. The number
-            of questions that remain grows with it.
+            It falls from the number of rows to the number of groups as answers arrive. The fewer
+            cores there are, the fewer questions remain.
         """
         return count_cores(self._model.same.labels)
 

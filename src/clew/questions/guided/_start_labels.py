@@ -1,4 +1,4 @@
-"""Labels before any answer, and how long they count beside the sampled partitions."""
+"""Labels before any answer, and how long they are averaged with the sampled partitions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Singles = NDArray[np.float32]
 
 #: Groups with fewer rows are not counted.
 FEWEST_ROWS = 3
-#: Weight of the start labels beside the sampled partitions; it falls to 37 % after answers of this
-#: share of the rows.
+#: Weight of the start labels, relative to sampled partitions; it falls to 37 % after answers of
+#: this share of the rows.
 START_SHARE, FALL = 0.5, 0.1
 
 

@@ -118,7 +118,7 @@ def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
 
 
 def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
-    """Return the mutual information of an answer and how three rows are grouped, in nats.
+    """Return the mutual information of an answer and the grouping of three rows, in nats.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
     Returns
     -------
     ndarray of shape (n,)
-        Don't-know, the true answer where rows do not determine another one, adds nothing.
+        A don't-know adds nothing, although it is the true answer if the rows determine no other.
     """
     n_answers = N_ANSWERS[kind]
     given = np.zeros((len(STATES), n_answers))

@@ -29,19 +29,19 @@ __all__ = ["Guided"]
 UPDATE_SHARE, UPDATE_BOUNDS = 0.01, (1, 20)
 #: Number of states that are kept, so that an answer can be taken back without replaying all others.
 N_STATES, MOST_ENTRIES = 16, 2e7
-#: More rows than this have representatives, so many by default.
+#: With more rows than the first number, only representatives are modeled, as many as the second.
 MOST_ROWS, N_REPRESENTATIVES = 2500, 2000
 
 
 class Guided(Readings):
     """Asks about the pairs whose answers are the most informative, and allows for wrong answers.
 
-    Sixteen partitions of the rows are sampled, and sampled on as answers arrive. Their average is
-    the probability that a pair is of one group; the pair asked next is the one whose answer has the
-    most mutual information with the truth. The weights of features are learned from the answers,
-    and so is the share of wrong answers of each annotator: an answer that contradicts others is
-    checked by questions about other pairs of the same groups. The number of groups need not be
-    given.
+    Sixteen partitions of the rows are sampled, and moved on after each batch of answers. Their
+    average is the probability that a pair is in one group; the pair asked next is the one whose
+    answer has the most mutual information with the truth. The weights of features are learned from
+    the answers, and so is the share of wrong answers of each annotator: an answer that contradicts
+    others is checked by questions about other pairs of the same groups. The number of groups need
+    not be given.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class Guided(Readings):
     update_every : int or None, default=None
         Number of answers after which the model is updated. None: 1 % of the rows, from 1 to 20.
     kinds : tuple of {"pair", "triplet", "odd_one_out"}, default=("pair",)
-        Kinds of questions. Of several kinds, those with the most information per second are asked.
+        Kinds of questions. The questions with the most information per second are asked.
     seconds : dict of str to float, default=None
         Typical duration of an answer to each kind of question; only ratios matter. None: in
         proportion to the number of rows that are shown, so 1 for pairs and 1.5 for three rows.
     n_representatives : int or None, default=None
         Number of rows that are modeled and asked about; every other row follows the nearest one.
-        None: all rows up to 2,500, and 2,000 of more.
+        None: all rows, or 2,000 of them if there are more than 2,500.
     n_jobs : int or None, default=None
         Number of threads, as in joblib. The result does not depend on it.
     random_state : int, RandomState or None, default=None

@@ -94,7 +94,7 @@ class LearnedDistances(ConstrainedTransformer):
         y : ignored
             Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            Must-links and cannot-links; None is no answers.
+            Must-links and cannot-links; None for no answers.
         callback : callable, default=None
             Called as ``callback(n_done, n_steps)``.
 

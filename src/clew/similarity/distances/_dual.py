@@ -44,7 +44,7 @@ class Solution(NamedTuple):
     x: Floats
     objective: float
     dual_objective: float
-    """At most the minimum of the objective."""
+    """A lower bound of the minimum of the objective."""
     n_iter: int
     is_converged: bool
 
@@ -73,7 +73,7 @@ class _State:
         self.active = np.empty_like(self.every)
 
     def sweep(self) -> float:
-        """Visit all triangles, then the active ones; return the largest change of the former."""
+        """Visit all triangles, then active ones; return the largest change by the first visit."""
         n_active, largest = self._visit(self.every, len(self.every))
         for _ in range(SWEEPS_OF_ACTIVE):
             n_active, _ = self._visit(self.active, n_active)
@@ -111,7 +111,8 @@ class _State:
         """Minimize the part of the Lagrangian with distances of weight 0.
 
         It is linear between the bounds. Distances above all targets and bounds can be ignored:
-        shortening them to the largest of these keeps the triangle inequalities, and raises no cost.
+        shortening them to the largest of these keeps the triangle inequalities, and does not raise
+        the objective.
         """
         bounds = self.problem.bounds
         at = np.flatnonzero(self.is_free)
@@ -157,7 +158,7 @@ def solve(
     Returns
     -------
     Solution
-        Of all distances at which the gap was computed, those of the lowest objective.
+        The distances of the lowest objective among those at which the gap was computed.
 
     Notes
     -----

@@ -214,7 +214,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         y : ignored
             Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            Pair answers; None is no answers.
+            Pair answers; None for no answers.
         callback : callable, default=None
             Called as ``callback(n_done, n_blocks)`` while blocks of trees are grown.
 

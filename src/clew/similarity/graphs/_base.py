@@ -88,7 +88,7 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         y : ignored
             Present for compatibility with scikit-learn.
         constraints : Constraints, default=None
-            Answers; None is no answers.
+            Answers; None for no answers.
         callback : callable, default=None
             Called as ``callback(n_done, n_steps)`` by the base similarity, and then by this
             estimator if it takes long itself.

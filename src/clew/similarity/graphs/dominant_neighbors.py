@@ -33,9 +33,9 @@ MARGIN = 1e-3
 class DominantNeighbors(BuiltOnSimilarity):
     """Keep the edges of each row to its dominant neighbors, which are also similar to each other.
 
-    A dominant set generalizes the maximal clique to weighted edges. Of the nearest rows of a row,
-    those are kept that are in the dominant set of the row: they are similar to the row and to
-    its other neighbors. A row that is near it but far from its other neighbors is removed.
+    A dominant set generalizes the maximal clique to weighted edges. A row keeps those of its
+    nearest rows that are in its dominant set: they are similar to the row and to its other
+    neighbors. A row that is near it but far from its other neighbors is removed.
 
     Parameters
     ----------

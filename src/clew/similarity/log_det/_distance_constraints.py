@@ -75,7 +75,7 @@ class AnswerLimits(NamedTuple):
         )
 
     def with_penalty(self, penalty: float) -> Limits:
-        """Return the constraints with a slack penalty, for weight 1; ``np.inf`` is no slack."""
+        """Return the constraints with a slack penalty, for weight 1; ``np.inf`` allows no slack."""
         high = penalty * self.weight
         return self.limits._replace(
             high=high, low=np.where(self.limits.low < 0, -high, self.limits.low)

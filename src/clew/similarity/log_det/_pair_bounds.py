@@ -89,6 +89,6 @@ def learn_from_pairs(
 
 
 def _with_slack(found: AnswerLimits, gamma: float) -> Limits:
-    """Give bounds slack with the penalty `gamma`, for weight 1; ``np.inf`` is no slack."""
+    """Give bounds slack with the penalty `gamma`, for weight 1; ``np.inf`` allows no slack."""
     limits = found.with_penalty(np.inf)
     return limits._replace(slack=1 / (gamma * found.weight))

@@ -186,8 +186,8 @@ class Problem:
             if not has_failed:
                 room *= 4
             else:
-                # Distances of very different size: smaller blocks, and then fewer projections
-                # between exact solutions, reduce rounding errors.
+                # Distances differ very much in size, so rounding errors are large. Smaller blocks
+                # reduce them, and then fewer projections between exact solutions.
                 room = len(found) if max_rows > LEAST_BLOCK else max(len(turn) // 16, 1)
                 max_rows = max(max_rows // 4, LEAST_BLOCK)
             n_iter += 1

@@ -17,8 +17,8 @@ from clew.similarity.metrics._base import Learned, LinearMetric, differences
 __all__ = ["KISSME"]
 
 Floats = NDArray[np.float64]
-#: Default `shrinkage` for each feature. 1/13 to 3 were tried on iris, wine, breast cancer and
-#: digits: with wrong answers or few answers, 3 was best.
+#: Default `shrinkage`, divided by the number of features. 1/13 to 3 were tried on iris, wine,
+#: breast cancer and digits: with wrong answers or few answers, 3 was best.
 SHRINKAGE_PER_FEATURE = 3.0
 #: Variance of the difference of two unrelated rows, in units of the mean variance of features.
 PRIOR = 2.0
@@ -35,9 +35,9 @@ class KISSME(LinearMetric):
     ----------
     shrinkage : float or "auto", default="auto"
         Strength of the prior, as a number of pairs: each covariance is a weighted mean of the
-        observed one and of twice the unit matrix, which is that of unrelated rows. "auto" is three
-        times the number of features, or of rows if there are fewer. 0 is the paper's estimate; it
-        needs more pairs of each kind than there are features.
+        observed one and a prior one, that of unrelated rows (twice the unit matrix). "auto" is
+        three times the number of features, or of rows if there are fewer. 0 is the paper's
+        estimate; it needs more pairs of each kind than there are features.
 
     Attributes
     ----------
@@ -69,11 +69,12 @@ class KISSME(LinearMetric):
 
     Notes
     -----
-    Honors pairs as soft constraints, contradictory ones as well; don't-knows are ignored. Without
-    answers, or if in no direction cannot-linked rows differ more than must-linked rows, the metric
-    is Euclidean. Without must-links, or without cannot-links, the prior replaces their covariance.
-    The metric is scaled to preserve the total variance of the rows. A common unit of all features
-    does not matter, but features of larger variance have more weight, so standardize them first.
+    Honors pairs as soft constraints, contradictory ones as well; don't-knows are ignored. The
+    metric is Euclidean without answers, or if cannot-linked rows differ more than must-linked rows
+    in no direction. Without must-links, or without cannot-links, the prior replaces their
+    covariance. The metric is scaled to preserve the total variance of the rows. A common unit of
+    all features does not matter, but features of larger variance have more weight, so standardize
+    them first.
 
     Time O(m·d² + d³) and memory O(m·d + d²) for m answers and d features, or for as many
     dimensions as there are rows if that is less.

@@ -20,7 +20,7 @@ __all__ = ["LSML"]
 
 Floats = NDArray[np.float64]
 #: Weight of the squared residual of each comparison. On five data sets 1 was worse, on two of them
-#: much, and 100 was no better; 1 is a little better only if answers are wrong.
+#: much, and 100 was not better; 1 is a little better only if answers are wrong.
 AUTO_WEIGHT = 10.0
 #: Added to squared distances, as the square root has no derivative at 0.
 TINY = 1e-300

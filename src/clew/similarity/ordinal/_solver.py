@@ -33,7 +33,7 @@ DECAY, SQUARED_DECAY, TINY = 0.9, 0.99, 1e-8
 
 
 class Settings(NamedTuple):
-    """Everything that the fit takes beside answers and features."""
+    """Everything that the fit takes besides answers and features."""
 
     n_components: int
     response: Response

@@ -114,7 +114,7 @@ class OrdinalEmbedding(LearnedSpace):
     `predict_proba` and `score` undo this.
 
     Equal answers are merged. One iteration takes O(m·d) time for m distinct answers and d
-    components, and O(n·d) memory beside the answers; with features, O(60·n·d) time more. Up to
+    components, and O(n·d) memory besides the answers; with features, O(60·n·d) time more. Up to
     1,000,000 distinct answers L-BFGS is used, above it Adam on shuffled blocks of 65,536. Above
     30,000 answers, "cv" holds out a tenth of the questions once instead of three folds.
 

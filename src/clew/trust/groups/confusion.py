@@ -65,10 +65,10 @@ class ConfusionMatrices(Estimator):
         Number of answers of positive weight.
     matrices_ : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels)
         For "pair", "triplet" and "odd_one_out" the probability of each label (column) given each
-        outcome (row). Outcomes of pairs: same, different. Of triplets (a, b, c): a with b and not
-        c, a with c and not b, open. Of odd-one-out: only the first, the second or the third
-        differs, all the same, all different. Labels: same, different, don't-know; first, second,
-        don't-know; first, second, third, none, don't-know.
+        outcome (row). Outcomes of pairs: same, different. Outcomes of triplets (a, b, c): a with b
+        and not c, a with c and not b, open. Outcomes of odd-one-out questions: only the first, the
+        second or the third differs, all the same, all different. Labels: same, different,
+        don't-know; first, second, don't-know; first, second, third, none, don't-know.
     pooled_ : dict of str to ndarray of shape (n_outcomes, n_labels)
         The matrices that those of annotators with few answers are shrunk to.
     intervals_ : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels, 2)

@@ -64,11 +64,11 @@ class AnswerDoubts:
     """
 
     pairs: Floats
-    """Of pairs, (n_pairs,); NaN for a don't-know."""
+    """Probability for each pair, (n_pairs,); NaN for a don't-know."""
     triplets: Floats
-    """Of triplets, (n_triplets,); NaN for a don't-know."""
+    """Probability for each triplet, (n_triplets,); NaN for a don't-know."""
     odd_one_out: Floats
-    """Of odd-one-out answers, (n_odd_one_out,); NaN for a don't-know."""
+    """Probability for each odd-one-out answer, (n_odd_one_out,); NaN for a don't-know."""
     constraints: Constraints
     """The answers."""
     alternatives: tuple[Codes, Codes, Codes]
@@ -182,7 +182,7 @@ def answer_posterior(
     an answer may still support itself.
 
     Time O(A·K) for A answers and K groups, O(A) for labels; "belief_propagation" takes some tens of
-    iterations of that time. Memory O(A) beside the memberships: answers are judged in blocks.
+    iterations of that time. Memory O(A) besides the memberships: answers are judged in blocks.
 
     Examples
     --------

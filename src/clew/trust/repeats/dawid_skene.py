@@ -59,7 +59,7 @@ class DawidSkene(Estimator):
         For each annotator how often each answer is given in each case, with intervals.
     questions_ : dict of str to ndarray of shape (n_questions, n_rows), int64
         For "pair", "triplet" and "odd_one_out" the rows of each distinct question, in ascending
-        order. Of a triplet (a, b, c), only b and c are sorted.
+        order. In a triplet (a, b, c), only b and c are sorted.
     probabilities_ : dict of str to ndarray of shape (n_questions, n_outcomes)
         Probability of each outcome of each question, in the order of
         `ConfusionMatrices.matrices_`; of a pair: same, different.
@@ -86,7 +86,7 @@ class DawidSkene(Estimator):
     Notes
     -----
     For pairs this is the two-coin model: each annotator has one probability of a correct answer
-    where the rows are the same, and another where they differ. For three rows, the probability of
+    if the rows are the same thing, and another if they differ. For three rows, the probability of
     an answer does not depend on the order in which the question names them. Don't-know is one of
     the possible answers.
 

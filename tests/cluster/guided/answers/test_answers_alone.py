@@ -114,7 +114,7 @@ def test_graded_answers_are_read_in_a_space():
     model = GuidedClustering(3, random_state=0).fit(np.eye(45), constraints=answers)
     assert model.regime_ == "answers"
     assert adjusted_rand_score(y, model.labels_) > 0.5
-    # Wrong are the answers that groups determine otherwise; "graded" is no excuse.
+    # An answer is wrong if the groups imply another one, even if it is "graded".
     a, *others = model.labels_[answers.triplets.T]
     is_like = np.stack(others) == a
     is_determined = is_like[0] != is_like[1]

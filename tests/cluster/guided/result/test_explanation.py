@@ -14,7 +14,7 @@ from clew.trust import AnswerDoubts
 #: Rows 0, 1, 2, 3 are in group 0 and rows 4, 5, 6, 7 in group 1.
 LABELS = np.repeat([0, 1], 4)
 PROBABILITIES = np.where(np.eye(2, dtype=bool)[LABELS], 0.9, 0.1)
-#: A ring: each row beside the two that are next to it, nearer to the next one than to the previous.
+#: A ring: each row is close to the next and the previous one, and closer to the next.
 RING = csr_array(
     (np.tile([2.0, 1.0], 8), ([r for r in range(8) for _ in range(2)],
      [(r + d) % 8 for r in range(8) for d in (1, -1)])), shape=(8, 8)

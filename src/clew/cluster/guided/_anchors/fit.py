@@ -204,7 +204,7 @@ def fit_on_anchors(
     Each step reads a block of rows and what is known of the anchors, so that rows need not be in
     memory together. Time O(N·R·d) for linking N rows of d columns to R anchors, as matrix products;
     O(N + A) for A answers; and the fit on the anchors, which depends neither on N nor on A. Memory
-    O(N + A + R·K) beside the features.
+    O(N + A + R·K) in addition to the features.
     """
     of_folds, of_moved, of_members = seeds
     _, anchors, links = linked

@@ -53,9 +53,9 @@ def groups_of_answers(
     Notes
     -----
     All groups of a row have the same prior probability; an answer's likelihood follows from the
-    groups of its rows and its annotator's confusion matrix. Of all starts the one that fills most
-    groups is returned, and among these the one whose answers are most probable. Time O(m·K) for m
-    answers and K groups in each of some hundred sweeps.
+    groups of its rows and its annotator's confusion matrix. The start with the most nonempty groups
+    is returned; among several, the one whose answers are most probable. Time O(m·K) for m answers
+    and K groups in each of some hundred sweeps.
 
     References
     ----------

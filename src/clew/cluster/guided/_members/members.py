@@ -35,7 +35,8 @@ N_INIT = 5
 #: With more groups and more rows than these, each member that cuts a graph takes minutes.
 MANY_GROUPS, LEAST_OF_MANY = 50, 2_500
 GOOD_PRIOR, BEST_PRIOR = 0.7, 1.4
-#: Log prior weight of each of two forest graphs, which together weigh a little more than one.
+#: Log prior weight of each of the two graphs that are computed from one forest: together they weigh
+#: a little more than "forest" alone (`BEST_PRIOR`).
 SHARED_PRIOR = 1.0
 
 #: Names of the clusterings of the refinement, which are in `scores_` like members.

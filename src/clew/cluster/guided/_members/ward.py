@@ -13,7 +13,7 @@ from clew._estimators import Clusterer
 
 __all__ = ["WardOfDistances", "ward_of_distances"]
 
-#: Difference of equal heights, as a share of the largest height.
+#: Equal heights are moved apart by this share of the largest height.
 STEP = 1e-12
 
 
@@ -65,7 +65,7 @@ class WardOfDistances(Clusterer):
         self
         """
         tree = ward_of_distances(np.asarray(X))
-        # Equal heights are made different, so that the tree can be cut between them.
+        # so that the tree can be cut between merges of equal height
         tree[:, 2] += STEP * max(float(tree[-1, 2]), STEP) * np.arange(len(tree))
         self.labels_ = np.asarray(fcluster(tree, self.n_clusters, "maxclust"), np.int64) - 1
         return self

@@ -14,10 +14,11 @@ __all__ = ["CERTAINTY", "certainty_of_groups"]
 Floats = NDArray[np.float64]
 
 #: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
-#: that is more; beyond `CLEAR_GAP` one draw of such data is enough.
+#: that is more. If the gap is above `CLEAR_GAP`, no further data without groups are drawn.
 LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
-#: Draws of data without groups, for up to 300 rows and for more; for fewer rows there is no test.
+#: Number of draws of data without groups: for up to `FEW_ROWS` rows, and for more.
 N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
+#: With fewer rows there is no test.
 LEAST_ROWS = 20
 #: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
 CERTAINTY = (0.05, 0.5)
@@ -43,7 +44,7 @@ def certainty_of_groups(unconstrained: UnconstrainedNumbers, n_clusters: int, se
     X = unconstrained.sampled_features
     if len(X) < LEAST_ROWS:
         return 1.0
-    # Data without groups are drawn as coordinates, and have to be compared with such.
+    # Data without groups are drawn as coordinates, so given distances are not used here.
     is_whole = len(X) == len(unconstrained.views.X) and unconstrained.views.distances is None
     own = unconstrained.silhouette(n_clusters) if is_whole else _silhouette(X, n_clusters, seed)
     centered = X - X.mean(axis=0)

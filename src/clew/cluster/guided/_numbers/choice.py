@@ -30,9 +30,9 @@ from clew.cluster.guided._numbers.unconstrained import UnconstrainedNumbers
 
 __all__ = ["best_log_likelihood", "choose_n_clusters", "number_in_spaces"]
 
-#: Answers decide the number of groups if they raise the held-out log-likelihood by this much over
-#: the number of the largest silhouette: the largest of many log-likelihoods of random answers is
-#: above the others by less.
+#: Answers replace the number of the largest silhouette if another number has a held-out
+#: log-likelihood that is higher by this much. With random answers, the largest of many
+#: log-likelihoods exceeds the others by less.
 LEAST_LEAD = 4.0
 
 
@@ -50,7 +50,7 @@ def choose_n_clusters(
     views : Views
         Features and graphs.
     folds : sequence of Fold
-        Answers; none where there are no answers.
+        Folds of the answers; empty if there are no answers.
     seed : int
         Seed of eigenvectors, of sampled rows and of data without groups.
     step : callable
@@ -66,30 +66,32 @@ def choose_n_clusters(
     -----
     Rows are clustered by Ward's linkage and by spectral clustering of the neighbor graph. The
     number of the largest mean silhouette is chosen, if that silhouette exceeds those of data
-    without groups by .03 (by .7/√n for n < 544 rows): uniform and normal samples with the ranges,
-    or the variances, of the principal components, in as many clusters. Tibshirani, Walther and
-    Hastie compare with the uniform ones. Otherwise the number is 2, and the difference determines
-    the certainty.
+    without groups, in as many clusters, by .03 (by .7/√n for n < 544 rows). Data without groups
+    are uniform samples with the ranges of the principal components, as in the gap statistic
+    (Tibshirani, Walther and Hastie), and normal samples with their variances. If the test fails,
+    the number is 2, and the difference of the silhouettes determines the certainty.
 
     With answers, spectral clusterings that follow the training answers are added, and the number of
     the largest held-out log-likelihood is chosen if it exceeds that of the first number by 4.
-    Answers are weighted by annotator, judged by all clusterings that saw no answers.
+    Answers are weighted by the error rate of their annotator, estimated from the clusterings that
+    use no answers.
 
     A strategy asks about pairs at borders of groups, and hardly about rows that are surely
     together. Splitting such rows hardly lowers the likelihood of asked answers (`origin`), so
     numbers of groups that are too large come near the largest log-likelihood. Therefore the
     smallest number is chosen whose log-likelihood is within .75 standard errors of the largest. The
-    standard error is that of the difference, summed over asked answers only: without these, the
-    largest is chosen. In `probabilities` the chosen number has the largest log-likelihood.
+    standard error is that of the difference, summed over asked answers only; if there are none, the
+    number of the largest log-likelihood is chosen. In `probabilities` the chosen number has the
+    largest log-likelihood.
 
     2 to 100 groups are tried. If answers choose the largest of these, Ward's linkage is cut into
     up to a fifth as many groups as there are rows; spectral clustering would take too long.
 
-    If there are more than 5,000 rows, 5,000 take part: those in answers to random questions first,
+    If there are more than 5,000 rows, 5,000 are used: those in answers to random questions first,
     then random ones. All spectral clusterings of a graph share their eigenvectors. k-means starts
     at the rows that QR with pivoting puts first, which is as good as several random starts.
 
-    Time O(n²) for n rows; silhouettes of data without groups are computed of 1,000 rows at most.
+    Time O(n²) for n rows; silhouettes of data without groups are computed from 1,000 rows at most.
 
     References
     ----------
@@ -190,8 +192,9 @@ def best_log_likelihood(views: Views, folds: Sequence[Fold], seed: int) -> float
     Returns
     -------
     float
-        Of Ward's linkage, spectral clustering, and spectral clustering that follows the training
-        answers, with 2 to 100 groups. Of one group if there are more than 5,000 rows.
+        The largest value among Ward's linkage, spectral clustering, and spectral clustering that
+        follows the training answers, with 2 to 100 groups. Above 5,000 rows, the value of a
+        single group of all rows.
     """
     if len(views.X) > MANY_ROWS:
         return held_out_log_likelihood_of_one_group(folds)[0]

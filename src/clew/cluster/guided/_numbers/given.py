@@ -49,8 +49,8 @@ def number_of_groups(
     Warns
     -----
     FewerGroupsWarning
-        If fewer rows differ than groups are wanted. Without answers, there are then as many groups
-        as different rows.
+        If there are fewer distinct rows than groups wanted. Without answers, there are then as many
+        groups as distinct rows.
     NoGroupsWarning
         If the number was chosen, and neither features nor answers show groups.
     """

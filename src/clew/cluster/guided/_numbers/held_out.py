@@ -33,7 +33,7 @@ def highest(scores: Mapping[int, float]) -> int:
 
 
 class NumberScores:
-    """Held-out log-likelihoods by number of groups: totals, and of each answer that was asked."""
+    """Held-out log-likelihoods by number of groups: totals, and one for each asked answer."""
 
     def __init__(self, folds: Sequence[Fold]) -> None:
         self._folds = folds
@@ -79,7 +79,7 @@ class HeldOutNumbers:
         self.scores = NumberScores(folds)
 
     def log_likelihood(self, n_clusters: int) -> float:
-        """Return that of the best clustering."""
+        """Return the log-likelihood of the best clustering."""
         if n_clusters not in self.scores.log_likelihoods:
             clusterings: list[list[Labels]] = []
             unconstrained = self._unconstrained.partitions(n_clusters)

@@ -56,8 +56,8 @@ def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
 
     Notes
     -----
-    The covariance within groups is shrunk, as if d more rows were given for d features, to the mean
-    of the whole covariance and of a spherical one of the same trace.
+    For n rows of d features, the covariance within groups is shrunk by the share ``d / (n + d)`` to
+    the mean of the whole covariance and a spherical one of the same trace.
     """
     n, d = X.shape
     _, group, size = np.unique(labels, return_inverse=True, return_counts=True)

@@ -105,8 +105,8 @@ class RidgeSmoother:
     Notes
     -----
     The kernel is Gaussian; its squared width is half the median squared distance. The ridge is
-    .003 for each row, and the intercept is not penalized. Of more than 400 rows, 400 random ones
-    are the pivots of a Nyström approximation (200 of more than 5,000). Time O(n·r²) once and
+    .003 for each row, and the intercept is not penalized. Above 400 rows, a Nyström approximation
+    with 400 random rows as pivots is used (200 above 5,000 rows). Time O(n·r²) once and
     O(n·r·K) for each call, memory O(n·r), for r pivots and K groups.
 
     Examples

@@ -225,8 +225,8 @@ def chain_of_answers(
     doubts : AnswerDoubts
         Probability that each answer is wrong.
     together : bool
-        Whether the chain is to imply that the rows are the same; it has one pair of different rows
-        otherwise.
+        Whether the chain is to imply that the rows are in one group; it has one pair of different
+        rows otherwise.
 
     Returns
     -------

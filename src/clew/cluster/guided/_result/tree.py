@@ -64,7 +64,7 @@ def tree_of_evidence(labels: Integers, log_odds: csr_array) -> Floats:
     labels : ndarray of shape (n_rows,), int64
         Groups.
     log_odds : csr_array of shape (n_rows, n_rows)
-        Log-odds that the rows of each asked pair are the same thing. Rows that no path of asked
+        Log-odds that the rows of each asked pair are in one group. Rows that no path of asked
         pairs connects are joined last.
 
     Returns
