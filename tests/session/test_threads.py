@@ -7,16 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from tests.session.small import N, X, Y
 
-from clew import Answer, Session
+from clew import Answer, Question, Session
 from clew.oracles import SimulatedOracle
 from clew.questions import MostProbable
 from clew.questions._log import key_of
 from clew.session._chooser import Chooser
+from clew.session._loop import Loop
 
 PATIENCE = 120
 
@@ -142,6 +144,80 @@ def test_an_error_of_the_model_is_raised_by_the_next_call() -> None:
     with pytest.raises(MemoryError, match="full"):
         found.labels()
     assert len(found.answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "background"), [(KeyboardInterrupt, False), (MemoryError, False), (MemoryError, True)]
+)
+def test_after_an_interruption_all_answers_are_learned_once(
+    error: type[BaseException], background: bool
+) -> None:
+    class Interrupted(MostProbable):
+        raises = True
+
+        def _learn(self, answers: Sequence[Answer]) -> None:
+            if len(self.answers) == 3 and Interrupted.raises:
+                Interrupted.raises = False
+                raise error
+            super()._learn(answers)
+
+    found = session(strategy=Interrupted(random_state=0), background=background)
+    questions = found.ask(4)
+    with suppress(error):  # in the background, an error may come before or after the last answer
+        for question, word in zip(questions, ("same", "different", "same"), strict=False):
+            found.tell(question, word).labels()
+    with suppress(error):
+        found.labels()
+    assert not Interrupted.raises
+    found.tell(questions[3], "different").undo()
+    assert found.strategy.log == found.log
+    assert len(found.answers) == 3
+    assert (found.labels() == session().tell(found.answers).labels()).all()
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_strategy_that_repeats_itself_is_not_asked_for_ever(background: bool) -> None:
+    class Repeating(MostProbable):
+        def _choose(self, n: int, pending: Sequence[Question]) -> list[Question]:
+            return [Question("pair", (0, 1))]
+
+    found = session(strategy=Repeating(random_state=0), background=background)
+    assert len(found.ask(annotator="ann")) == 1
+    assert found.ask(annotator="bob") == []
+
+
+def test_without_a_free_thread_the_next_call_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    found = session(background=True)
+    monkeypatch.setattr(threading.Thread, "start", fails)
+    found.run(oracle(), 5)
+    assert len(found.strategy.answers) == 5
+
+
+def test_a_copy_does_not_change_while_it_is_written() -> None:
+    found = session().run(oracle(), 3)
+    state = found._loop.__getstate__()
+    found.run(oracle(), 3)
+    written = Loop.__new__(Loop)
+    written.__setstate__(state)
+    assert len(written.log.entries) == len(written.queue.asked) == 3
+
+
+def test_a_released_check_that_the_strategy_asks_later_is_no_check() -> None:
+    found = Session(X[:3], strategy="most_probable", check_every=2, random_state=0)
+    found.tell(found.question(0, 2), "different")
+    (check,) = found.ask()
+    assert check.origin == "random"
+    found.release("")
+    (other,) = {(0, 1), (1, 2)} - {check.rows}
+    found.tell(found.question(*other), "dont_know")
+    (question,) = found.ask()
+    assert key_of(question) == key_of(check)
+    assert question.origin == "asked"
+    found.tell(question, "same")
+    assert found._loop.answered_checks() == []
 
 
 def test_a_session_in_the_background_is_copied() -> None:

@@ -69,14 +69,13 @@ class KnownPairs:
         for answer in answers:
             self.asked.add(key_of(answer.question))
             for pair, vote in self._votes_of(answer):
-                before = self.votes.get(pair, 0.0)
+                is_new, before = pair not in self.votes, self.votes.get(pair, 0.0)
                 self.votes[pair] = before + vote
-                has_changed |= before != 0 and np.sign(before) != np.sign(before + vote)
-                # A pair whose votes were equal before is new, but keeps its place in the order.
-                has_changed |= before == 0 and pair in self._links
-                if before == 0:
+                # A pair whose votes were equal before keeps its place in the order.
+                has_changed |= not is_new and np.sign(before) != np.sign(before + vote)
+                if is_new:
                     new.append(pair)
-        if has_changed or len(set(new)) < len(new):
+        if has_changed:
             self._forget_links()
             new = list(self.votes)
         self._extend([pair for pair in new if self.votes[pair] != 0])

@@ -89,8 +89,7 @@ class Strategy(Estimator, ABC):
             )
         (self._seed,) = derived_seeds(self.random_state, 1)
         self._prepare(checked, probabilities)
-        self._log = AnswerLog(self.n_samples_)
-        self._replay()
+        self._restart()
         return self
 
     def ask(self, n: int = 1, *, pending: Iterable[Question] = ()) -> list[Question]:
@@ -214,6 +213,11 @@ class Strategy(Estimator, ABC):
         if not hasattr(self, "_log"):
             raise InvalidArgumentError(f"{type(self).__name__}: call start(X) first")
         return self._log
+
+    def _restart(self) -> None:
+        """Forget the log and all that was learned from it."""
+        self._log = AnswerLog(self.n_samples_)
+        self._replay()
 
     def _replay(self) -> None:
         """Compute the state from the answers that were not taken back."""

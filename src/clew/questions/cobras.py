@@ -90,7 +90,7 @@ class COBRAS(PairStrategy):
             pass
         labels = np.empty(self.n_samples_, np.int64)
         for rows in parts:
-            labels[rows] = cluster.get(self._center(rows), -1)
+            labels[rows] = cluster.get(self._center(rows), 0)  # no answer: all rows are one group
         return labels
 
     def _walk(self, parts: list[Integers], cluster: dict[int, int]) -> Iterator[tuple[int, int]]:

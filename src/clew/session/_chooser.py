@@ -50,36 +50,45 @@ class Chooser:
     ) -> None:
         self.strategy = strategy
         self.n_learned = 0
+        self._is_torn = False
         self._every, self._seed = check_every, seed
         self._near = None if isinstance(strategy, Guided) else near_pairs(items)
 
     def learn(self, log: AnswerLog, checks: dict[Key, Check]) -> None:
-        """Learn new answers and retractions, also those that arrive during this call.
+        """Learn new answers and retractions.
+
+        If an earlier call was interrupted or has failed, the strategy learns all answers anew.
 
         Parameters
         ----------
         log : AnswerLog
-            Answers and retractions; further ones may be appended by other threads.
+            Answers and retractions. What other threads append while this runs is left for the next
+            call.
         checks : dict
             The random checks by question; those that were drawn elsewhere, such as in an earlier
             session, are added.
         """
-        while new := log.entries[self.n_learned :]:
-            waiting: list[Answer] = []
-            for entry in new:
-                if isinstance(entry, Retraction):
+        if self._is_torn:
+            self.strategy._restart()
+            self.n_learned = 0
+        new = log.entries[self.n_learned :]
+        self._is_torn = bool(new)
+        waiting: list[Answer] = []
+        for entry in new:
+            if isinstance(entry, Retraction):
+                waiting = self._tell(waiting)
+                retracted = log.entries[entry.position]
+                assert isinstance(retracted, Answer)
+                self.strategy.retract(retracted)
+            else:
+                if _is_check(entry.question) and key_of(entry.question) not in checks:
                     waiting = self._tell(waiting)
-                    retracted = log.entries[entry.position]
-                    assert isinstance(retracted, Answer)
-                    self.strategy.retract(retracted)
-                else:
-                    if _is_check(entry.question) and key_of(entry.question) not in checks:
-                        waiting = self._tell(waiting)
-                        if (check := self._check_of(entry.question)) is not None:
-                            checks[key_of(entry.question)] = check
-                    waiting.append(entry)
-            self._tell(waiting)
-            self.n_learned += len(new)
+                    if (check := self._check_of(entry.question)) is not None:
+                        checks[key_of(entry.question)] = check
+                waiting.append(entry)
+        self._tell(waiting)
+        self.n_learned += len(new)
+        self._is_torn = False
 
     def choose(self, n: int, asked: Iterable[Key], pending: Sequence[Question]) -> list[Chosen]:
         """Choose new questions, the best first, with random checks in between.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -71,10 +72,14 @@ class Loop:
 
     @contextmanager
     def model(self) -> Iterator[Chooser]:
-        """Wait until the model has learned all answers, and keep it from learning others."""
+        """Wait until the model has learned all answers so far, and keep it from learning others.
+
+        An error of the thread in the background is raised once; the next call learns again.
+        """
         with self._modeling:
-            if self._failure is not None:
-                raise self._failure
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
             self._chooser.learn(self.log, self.checks)
             yield self._chooser
 
@@ -138,13 +143,16 @@ class Loop:
 
     def _choose(self, chooser: Chooser, n: int, name: str) -> None:
         """Ask an annotator new questions until there are `n` or no more."""
+        before: set[Key] = set()
         while True:
             with self.recording:
                 n_missing, asked = self._n_missing(n, name), list(self.queue.asked)
                 open_questions = self._open_to(chooser)
             chosen = chooser.choose(n_missing, asked, open_questions) if n_missing > 0 else []
-            if not chosen:
+            keys = {new.key for new in chosen}
+            if keys <= before:  # a strategy that repeats itself must not keep this from ending
                 return
+            before |= keys
             with self.recording:
                 self._hand_out(chosen, n, name)
 
@@ -172,6 +180,7 @@ class Loop:
         while chosen and len(self.queue.with_annotator(name)) < n:
             new = chosen.pop(0)
             if not self.queue.is_out(new.key):
+                self.checks.pop(new.key, None)  # of an answer that was taken back
                 if new.check is not None:
                     self.checks[new.key] = new.check
                 self.queue.hand_out(self.named(new.question), name)
@@ -192,25 +201,33 @@ class Loop:
         with self.recording:
             is_done = self._chooser.n_learned == len(self.log.entries) and self._ahead
             if self._worker is None and not is_done:
-                self._worker = threading.Thread(target=self._work, daemon=True)
-                self._worker.start()
+                worker = threading.Thread(target=self._work, daemon=True)
+                with suppress(RuntimeError):  # no thread is left: the next call learns
+                    worker.start()
+                    self._worker = worker
 
     def _work(self) -> None:
         """Learn and choose ahead until the log has nothing new."""
         is_done = False
         while not is_done:
-            try:
-                with self.model() as chooser:
-                    with self.recording:
-                        asked, open_questions = list(self.queue.asked), self._open_to(chooser)
-                    chosen = chooser.choose(N_AHEAD, asked, open_questions)
-            except Exception as error:  # raised by the next call that needs the model
-                self._failure, chosen = error, []
+            chosen = self._chosen_ahead()
             with self.recording:
                 self._ahead = chosen
                 is_done = self._chooser.n_learned == len(self.log.entries) or not chosen
                 if is_done:
                     self._worker = None
+
+    def _chosen_ahead(self) -> list[Chosen]:
+        """Learn, and choose questions; an error is raised by the next call that needs the model."""
+        with self._modeling:
+            try:
+                with self.model() as chooser:
+                    with self.recording:
+                        asked, open_questions = list(self.queue.asked), self._open_to(chooser)
+                    return chooser.choose(N_AHEAD, asked, open_questions)
+            except Exception as error:
+                self._failure = error
+                return []
 
     def _with_origin(self, answer: Answer) -> Answer:
         """Copy the origin from the question that the session asked, if it asked this one."""
@@ -228,10 +245,12 @@ class Loop:
             raise InvalidConstraintsError(f"{answer.question}: rows run from 0 to {n - 1}")
 
     def __getstate__(self) -> dict[str, Any]:
+        # The state is copied while the locks are held: other threads change it in place.
         with self._modeling, self.recording:
             left_out = {"recording", "_modeling", "_worker"}
-            return {name: value for name, value in vars(self).items() if name not in left_out}
+            state = {name: value for name, value in vars(self).items() if name not in left_out}
+            return {"pickled": pickle.dumps(state, pickle.HIGHEST_PROTOCOL)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state
+        self.__dict__ = pickle.loads(state["pickled"])
         self._make_locks()

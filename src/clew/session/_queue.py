@@ -79,7 +79,7 @@ class Queue:
     def hand_out(self, question: Question, annotator: str) -> None:
         """Record that an annotator is asked a question."""
         key = key_of(question)
-        self.asked.setdefault(key, question)
+        self.asked[key] = question
         self._out.setdefault(annotator, {})[key] = None
 
     def take(self, answer: Answer) -> None:
