@@ -129,6 +129,39 @@ def test_nested_tasks_end_when_the_outermost_call_raises(inner_jobs):
     assert time.monotonic() - start < 10  # 30 s for one task, if nothing stopped it
 
 
+@pytest.mark.parametrize(("n_jobs", "n_threads"), [(2, 2), (4, 4), (5, 4)])
+def test_nested_calls_share_the_threads(n_jobs, n_threads):
+    lock, both_are_in = threading.Lock(), threading.Barrier(2)
+    n_inside, most = [0], [0]
+
+    def inner(_):
+        with lock:
+            n_inside[0] += 1
+            most[0] = max(most[0], n_inside[0])
+        time.sleep(0.01)
+        with lock:
+            n_inside[0] -= 1
+
+    def outer(_):
+        both_are_in.wait(timeout=30)
+        in_threads(inner, range(8), n_jobs=n_jobs)
+
+    in_threads(outer, range(2), n_jobs=n_jobs)
+    assert most[0] <= n_threads
+    in_threads(inner, range(2), n_jobs=n_jobs)  # the share ends with the call
+
+
+def test_each_thread_has_one_thread_of_openmp(two_library_threads):
+    def openmp_threads(_):
+        both_are_in.wait(timeout=30)
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "openmp"]
+
+    both_are_in = threading.Barrier(2)
+    for found in in_threads(openmp_threads, range(2), n_jobs=2):
+        assert set(found) <= {1}
+    assert _library_threads() == two_library_threads
+
+
 def test_tasks_of_calls_that_continue_are_not_stopped():
     def fail(_):
         raise RuntimeError("stop")

@@ -33,6 +33,8 @@ SECONDS_BETWEEN_REPORTS = 5.0
 
 #: One event for each `in_threads` around this thread's work, set when that call is left early.
 _abandoned: ContextVar[tuple[threading.Event, ...]] = ContextVar("clew_abandoned", default=())
+#: Number of threads that work beside each other in the `in_threads` around this thread's work.
+_n_beside: ContextVar[int] = ContextVar("clew_n_beside", default=1)
 
 
 def blocks(n: int, size: int) -> list[tuple[int, int]]:
@@ -127,6 +129,9 @@ def in_threads(
 ) -> list[R]:
     """Call a function on every task, in threads; the results keep the order of the tasks.
 
+    Called within a task of another call, it takes only that task's share of the threads, so that
+    no more than `n_jobs` threads compute. Each thread has one thread of OpenMP.
+
     On an error, or Ctrl-C, tasks that have not begun are canceled. Tasks that run end at their
     next call of `stop_if_abandoned`, which this function makes before every task.
 
@@ -149,14 +154,15 @@ def in_threads(
     -------
     list
     """
-    n_threads = min(effective_n_jobs(n_jobs), len(tasks))
+    n_beside = _n_beside.get()
+    n_threads = min(effective_n_jobs(n_jobs) // n_beside, len(tasks))
     report = ProgressReport(len(tasks), verbose=verbose, what=what, callback=callback)
     if n_threads < 2:
         return list(_reported((_unless_abandoned(function, task) for task in tasks), report))
     # Not joblib's own threads: these are 10 ms late where the caller polls for the last results.
-    pool = ThreadPoolExecutor(n_threads)
+    pool = ThreadPoolExecutor(n_threads, initializer=_take_one_openmp_thread)
     abandoned = threading.Event()
-    token = _abandoned.set((*_abandoned.get(), abandoned))
+    tokens = _abandoned.set((*_abandoned.get(), abandoned)), _n_beside.set(n_beside * n_threads)
     try:
         # Each task in a copy of the context: silenced warnings stay silenced in it.
         results = [
@@ -167,8 +173,14 @@ def in_threads(
         abandoned.set()
         raise
     finally:
-        _abandoned.reset(token)
+        _abandoned.reset(tokens[0])
+        _n_beside.reset(tokens[1])
         pool.shutdown(cancel_futures=True)
+
+
+def _take_one_openmp_thread() -> None:
+    """Limit OpenMP in a new thread, for good: each thread has a number of its own."""
+    _libraries("openmp").limit(limits=1)
 
 
 def stop_if_abandoned() -> None:

@@ -38,6 +38,7 @@ CELLAR = frozenset(
         "_validation",
         "_random",
         "_ranking",
+        "_once",
         "_parallel",
         "_files",
         "forest",

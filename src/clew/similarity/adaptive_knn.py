@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Transformer, guarded_fit
+from clew._once import unlocked_property
 from clew._parallel import Progress, blocks
 from clew._units import Units
 from clew._validation import Allowed, check_data, check_parameters, warn_of_distances
@@ -168,7 +168,7 @@ class AdaptiveKNN(Transformer):
             callback(1, 1)
         return self
 
-    @cached_property
+    @unlocked_property
     def affinity_matrix_(self) -> NDArray[np.float32]:
         """Affinities of all pairs of fitted rows, (n_samples, n_samples).
 

@@ -24,7 +24,7 @@ from clew.cluster.guided._answers.identities import (
 from clew.cluster.guided._answers.spaces import Spaces
 from clew.cluster.guided._ensemble.ensemble import Labels, held_out_log_likelihood_of_one_group
 from clew.cluster.guided._ensemble.folds import Answers
-from clew.cluster.guided._ensemble.progress import Step
+from clew.cluster.guided._ensemble.progress import Steps
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import Member
 from clew.cluster.guided._numbers.choice import best_log_likelihood
@@ -88,7 +88,7 @@ def choose_groups(
     answers: Answers,
     given: Constraints,
     seeds: Sequence[int],
-    step: Step,
+    steps: Steps,
     kept: FittedParts | None = None,
 ) -> Choice:
     """Find groups by a consensus, or by correlation clustering if groups are many and small.
@@ -110,8 +110,8 @@ def choose_groups(
         All answers.
     seeds : sequence of int
         Seeds of the choice of a number, and of all consensus clusterings.
-    step : callable
-        Called after each fit.
+    steps : Steps
+        Threads of the fits, and what counts them.
     kept : FittedParts, default=None
         Parts of an earlier choice. If given, its number of groups and its method are used, and no
         member is fitted.
@@ -143,8 +143,8 @@ def choose_groups(
             return _of_identities(given, identities, _REPEATED.format(n_repeats, lead))
 
     def consensus(number: int | None) -> tuple[FittedParts, Solution]:
-        chosen = number_of_groups(number, prepared, spaces, folds, seeds[0], step)
-        given = (prepared, spaces, answers, chosen.n_clusters, seeds[1], step)
+        chosen = number_of_groups(number, prepared, spaces, folds, seeds[0], steps.step)
+        given = (prepared, spaces, answers, chosen.n_clusters, seeds[1], steps)
         fitted = fit_members(members_of(chosen.n_clusters), *given)
         found = finish(fitted, *given)
         fitted = fitted._replace(first_round=found.first_round)
@@ -153,7 +153,7 @@ def choose_groups(
     if kept is not None:
         spaces = None if kept.spaces is None else kept.spaces.judged_by(folds)
         n_clusters = kept.chosen.n_clusters
-        found = finish(kept.members, prepared, spaces, answers, n_clusters, seeds[1], step)
+        found = finish(kept.members, prepared, spaces, answers, n_clusters, seeds[1], steps)
     else:
         kept, found = consensus(wanted)
     is_unexplained = is_open and X is not None and n_repeats < LEAST_REPEATS

@@ -11,7 +11,7 @@ from clew.cluster.guided._choice import choose_groups
 from clew.cluster.guided._continued import FittedState, Tree
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
 from clew.cluster.guided._ensemble.folds import split_answers
-from clew.cluster.guided._ensemble.progress import Counter
+from clew.cluster.guided._ensemble.progress import Counter, Steps
 from clew.cluster.guided._ensemble.repeats import without_many_repeats
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import is_default, members_of
@@ -104,7 +104,7 @@ def fit_to_rows(
         answers,
         known,
         seeds[2:],
-        count.step,
+        Steps(count.step, model.n_jobs),
         None if last is None else last.kept,
     )
     baseline = None if chosen.kept is None else chosen.kept.members.baseline

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from clew.cluster.guided._ensemble.ensemble import Ensemble, Fold
 from clew.cluster.guided._ensemble.folds import Answers
-from clew.cluster.guided._ensemble.progress import Step
+from clew.cluster.guided._ensemble.progress import IN_ONE_THREAD, Steps
 from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensus_of
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._features.views import Views
@@ -50,10 +50,11 @@ class Goal(NamedTuple):
     n_groups: int
     """Clusterings with fewer nonempty groups are pruned."""
     seed: int
+    steps: Steps = IN_ONE_THREAD
 
     def consensus_of(self, ensemble: Ensemble) -> Consensus:
         """Return the consensus of scored clusterings."""
-        return consensus_of(ensemble, self.answers, self.n_clusters, self.seed)
+        return consensus_of(ensemble, self.answers, self.n_clusters, self.seed, self.steps)
 
 
 def all_rounds(
@@ -64,7 +65,6 @@ def all_rounds(
     again: Mapping[str, float],
     goal: Goal,
     before: FirstRound | None,
-    step: Step,
 ) -> tuple[Consensus, FirstRound | None]:
     """Refine the first consensus in one round, or in two if rows are few.
 
@@ -85,8 +85,6 @@ def all_rounds(
     before : FirstRound or None
         The first round of an earlier fit of the same members. If given, its clusterings are
         scored again by today's answers, and only the second round is computed.
-    step : callable
-        Called after each fit of the first round.
 
     Returns
     -------
@@ -106,7 +104,7 @@ def all_rounds(
         if views is not None and has_second_round(views):
             smoothers[DISCRIMINANTS] = discriminant_smoothers(views, first)
         refined = refinements(first, baseline, goal.answers, {**smoothers, **of_answers}, again)
-        ensemble = Ensemble.of(refined, goal.weighted, step, n_groups=goal.n_groups)
+        ensemble = Ensemble.of(refined, goal.weighted, goal.steps, n_groups=goal.n_groups)
         last = goal.consensus_of(ensemble)
         if views is not None and has_second_round(views):
             before = FirstRound(ensemble, discriminant_smoothers(views, last))
@@ -114,7 +112,7 @@ def all_rounds(
         return last, None
     smoothers[DISCRIMINANTS] = before.discriminants
     both = refined_again(last, goal.answers, {**smoothers, **of_answers})
-    ensemble = Ensemble.of(both, goal.weighted, n_groups=goal.n_groups)
+    ensemble = Ensemble.of(both, goal.weighted, goal.steps.uncounted(), n_groups=goal.n_groups)
     return with_pruned(goal.consensus_of(ensemble), last), before
 
 

@@ -16,7 +16,7 @@ from clew.cluster.guided._answers.answers_alone import (
 from clew.cluster.guided._answers.spaces import SPACES, Space, Spaces
 from clew.cluster.guided._ensemble.ensemble import Clustering, Ensemble
 from clew.cluster.guided._ensemble.folds import Answers
-from clew.cluster.guided._ensemble.progress import Step
+from clew.cluster.guided._ensemble.progress import Steps
 from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensus_of
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._members.members import BEST_PRIOR, SHARES, STEADY, Member
@@ -112,7 +112,7 @@ def fit_members(
     answers: Answers,
     n_clusters: int,
     seed: int,
-    step: Step,
+    steps: Steps,
 ) -> FittedMembers:
     """Fit the members to the training answers of each fold and to all answers.
 
@@ -130,8 +130,8 @@ def fit_members(
         Number of groups.
     seed : int
         Seed of all consensus clusterings.
-    step : callable
-        Called after each fit.
+    steps : Steps
+        Threads of the fits, and what counts them.
 
     Returns
     -------
@@ -147,12 +147,12 @@ def fit_members(
             lambda: unconstrained_clusterings(members, views, answers),
         )
     if not answers.folds:
-        return FittedMembers([], None, Ensemble.of(unconstrained, [], step))
+        return FittedMembers([], None, Ensemble.of(unconstrained, [], steps))
     baseline = None
     if views is not None:
         baseline = views.once(
             ("baseline", n_clusters),
-            lambda: unconstrained_consensus(unconstrained, answers, n_clusters, seed),
+            lambda: unconstrained_consensus(unconstrained, answers, n_clusters, seed, steps),
         )
     # Members that follow answers: those of annotators who err more have less weight.
     weighted = weighted_by_annotator(answers, unconstrained)
@@ -162,7 +162,7 @@ def fit_members(
     if spaces is not None:
         clusterings += members_of_answers(spaces, answers, n_clusters, seed)
     n_groups = least_groups(spaces, answers, n_clusters, have_features=prepared is not None)
-    ensemble = Ensemble.of(clusterings, weighted.folds, step, n_groups=n_groups)
+    ensemble = Ensemble.of(clusterings, weighted.folds, steps, n_groups=n_groups)
     if views is not None:
         views.release()
     return FittedMembers(as_fitted(unconstrained), baseline, ensemble)
@@ -175,7 +175,7 @@ def finish(
     answers: Answers,
     n_clusters: int,
     seed: int,
-    step: Step,
+    steps: Steps,
 ) -> Solution:
     """Find groups from fitted members: weigh them, compute their consensus, and refine it.
 
@@ -183,7 +183,7 @@ def finish(
     ----------
     fitted : FittedMembers
         Members fitted to these answers, or to earlier ones.
-    prepared, spaces, answers, n_clusters, seed, step
+    prepared, spaces, answers, n_clusters, seed, steps
         As in `fit_members`. The folds are those of `fitted`.
 
     Returns
@@ -191,21 +191,21 @@ def finish(
     Solution
     """
     if not answers.folds:
-        only = consensus_of(fitted.ensemble, answers, n_clusters, seed)
+        only = consensus_of(fitted.ensemble, answers, n_clusters, seed, steps)
         return Solution(only, only)
     baseline = fitted.baseline
     weighted = weighted_by_annotator(answers, fitted.unconstrained)
     # Scores: held-out answers judge each member.
     scored = fitted.ensemble.rescored(weighted.folds)
     # Consensus.
-    first = consensus_of(scored, answers, n_clusters, seed)
+    first = consensus_of(scored, answers, n_clusters, seed, steps)
     # Refinement of the consensus, and further ones.
     more = answers_in_refinement(spaces, first, answers)
     n_groups = least_groups(spaces, answers, n_clusters, have_features=prepared is not None)
-    goal = Goal(answers, weighted.folds, n_clusters, n_groups, seed)
+    goal = Goal(answers, weighted.folds, n_clusters, n_groups, seed, steps)
     before = fitted.first_round
     last, first_round = all_rounds(
-        first, baseline, prepared, more.smoothers, more.again, goal, before, step
+        first, baseline, prepared, more.smoothers, more.again, goal, before
     )
     # Result: the baseline, unless held-out answers clearly prefer another.
     last = guarded(last, baseline)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clew.cluster.guided._ensemble.answer_errors import weighted_by, weighted_folds
 from clew.cluster.guided._ensemble.ensemble import Clustering, Ensemble, Labels
 from clew.cluster.guided._ensemble.folds import Answers
+from clew.cluster.guided._ensemble.progress import IN_ONE_THREAD, Steps
 from clew.cluster.guided._ensemble.weighted_consensus import LEAST_LEAD, Consensus, consensus_of
 from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._members.members import (
@@ -72,13 +73,18 @@ def as_fitted(unconstrained: Sequence[Clustering]) -> list[Clustering]:
 
 
 def unconstrained_consensus(
-    unconstrained: Sequence[Clustering], answers: Answers, n_clusters: int, seed: int
+    unconstrained: Sequence[Clustering],
+    answers: Answers,
+    n_clusters: int,
+    seed: int,
+    steps: Steps = IN_ONE_THREAD,
 ) -> Consensus | None:
     """Return the consensus of clusterings that saw no answers; None if there are none."""
     if not unconstrained:
         return None
-    ensemble = Ensemble.of(unconstrained, [])
-    return consensus_of(ensemble, answers._replace(folds=[]), n_clusters, seed)
+    steps = steps.uncounted()
+    ensemble = Ensemble.of(unconstrained, [], steps)
+    return consensus_of(ensemble, answers._replace(folds=[]), n_clusters, seed, steps)
 
 
 def member_clusterings(

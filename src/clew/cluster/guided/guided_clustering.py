@@ -74,7 +74,8 @@ class GuidedClustering(FittedGroups):
     random_state : int, RandomState or None, default=None
         Seed. The same seed gives the same result.
     n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
+        Number of threads: None is 1, -1 one per core. Members, folds and trees are fitted in
+        threads. The result does not depend on it.
     verbose : int, default=0
         1 logs progress to the logger "clew" every few seconds, 2 logs each step.
 
@@ -97,8 +98,8 @@ class GuidedClustering(FittedGroups):
         What decided the groups, a string: "features", "answers", "both" or "identities", many small
         groups by `CorrelationClustering`. ``regime_.reason`` has the reason.
     tree_ : ndarray of shape (n_samples - 1, 4)
-        Hierarchy of the rows, as `scipy.cluster.hierarchy.linkage` returns it; computed when first
-        read. `scipy.cluster.hierarchy.fcluster` cuts it; `n_clusters_` groups are `labels_`.
+        Hierarchy of the rows in SciPy's form, computed when first read: cut it with
+        `scipy.cluster.hierarchy.fcluster`; `n_clusters_` groups are `labels_`.
     error_rate_ : float
         Estimated share of wrong answers, in [0, 1]: the mean of the annotators' error rates, if
         there are several annotators or most answers are forced choices between three rows; that of
@@ -202,8 +203,6 @@ class GuidedClustering(FittedGroups):
     >>> X, y = load_iris(return_X_y=True)
     >>> answers = Constraints.from_labels(y, n_pairs=150, error=0.1, random_state=0)
     >>> model = GuidedClustering(3, random_state=0).fit(X, constraints=answers)
-    >>> model.labels_.shape
-    (150,)
     >>> print(model.summary()[:53])
     GuidedClustering: 150 rows in 3 groups (number given)
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Transformer
+from clew._once import unlocked_property
 from clew._parallel import Progress
 from clew._validation import Allowed, check_features, check_parameters
 from clew.exceptions import InvalidParameterError
@@ -138,7 +138,7 @@ class ForestSimilarity(Transformer):
             return min(int(self.max_features), n_features)
         return max(1, int(self.max_features * n_features))
 
-    @cached_property
+    @unlocked_property
     def affinity_matrix_(self) -> NDArray[np.float32]:
         """Affinities of all pairs of fitted rows, (n_samples, n_samples).
 

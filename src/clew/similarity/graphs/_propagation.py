@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.blas import ssyr2k
-from scipy.linalg.lapack import dpotrf, dpotri, spotrf, spotri
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import coo_array, csr_array, diags_array
 
 from clew._limits import DENSE_PROPAGATION_ROWS
+from clew._once import Once
 from clew._parallel import Progress
 from clew.constraints import Constraints
 from clew.kernels.adjusted_affinity import adjust, collect
 from clew.similarity.graphs._links import entries_at, net_links
+from clew.similarity.graphs._single_precision import inverse, upper_of_product_sum
 from clew.similarity.graphs._sparse_propagation import (
     PropagationProblem,
     pairs_to_adjust,
@@ -87,6 +87,7 @@ class Propagation:
         root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
         scale = diags_array(root)
         self._normalized = csr_array(scale @ self.graph @ scale)
+        self._once = Once()
 
     def affinity(
         self,
@@ -154,12 +155,11 @@ class Propagation:
         if n > DENSE_PROPAGATION_ROWS:
             return self.sparse_affinity(constraints, n_jobs=n_jobs)
         answers = NetAnswers.of(constraints)
-        inverse = self._single_inverse[answers.rows]
-        from_heads = np.ascontiguousarray(inverse[answers.heads])
-        from_answers = answers.strength.astype(np.float32) @ inverse
-        # LAPACK reads the transposes; the lower triangle of its result is the upper one here.
-        del inverse  # as large as the result
-        found = ssyr2k(1.0, from_answers.T, from_heads.T, lower=True).T
+        rows = self._single_inverse[answers.rows]
+        from_heads = np.ascontiguousarray(rows[answers.heads])
+        from_answers = answers.strength.astype(np.float32) @ rows
+        del rows  # as large as the result
+        found = upper_of_product_sum(from_answers, from_heads)
         del from_answers, from_heads
         weight, count = np.empty(n, np.float32), np.empty(n, np.int64)
         graph = (self.graph.indptr, self.graph.indices, self.graph.data)
@@ -215,13 +215,26 @@ class Propagation:
         unit[rows, np.arange(len(rows))] = 1.0
         return np.asarray(cho_solve(self._factor, unit, overwrite_b=True).T)
 
-    @cached_property
+    @property
     def _factor(self) -> tuple[Floats, bool]:
-        factor: tuple[Floats, bool] = cho_factor(self._system(), overwrite_a=True)
+        factor: tuple[Floats, bool] = self._once(
+            "factor", lambda: cho_factor(self._system(), overwrite_a=True)
+        )
         return factor
 
-    @cached_property
+    @property
     def _inverse(self) -> Floats:
+        found: Floats = self._once("inverse", self._computed_inverse)
+        return found
+
+    @property
+    def _single_inverse(self) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = self._once(
+            "single inverse", lambda: inverse(self._single_system())
+        )
+        return found
+
+    def _computed_inverse(self) -> Floats:
         # The transpose is the same matrix, in the memory order of LAPACK.
         root, failed = dpotrf(self._system().T, overwrite_a=True)
         assert not failed, "alpha is below 1, so the matrix is positive definite"
@@ -231,16 +244,11 @@ class Propagation:
         whole[np.diag_indices(len(whole))] /= 2
         return np.asarray(whole)
 
-    @cached_property
-    def _single_inverse(self) -> NDArray[np.float32]:
-        system = self._system().astype(np.float32)
-        root, failed = spotrf(system.T, overwrite_a=True)
-        assert not failed, "alpha is below 1, so the matrix is positive definite"
-        half, failed = spotri(root, overwrite_c=True)
-        assert not failed
-        whole = half + half.T  # the other half is 0
-        whole[np.diag_indices(len(whole))] /= 2
-        return np.asarray(whole)
+    def _single_system(self) -> NDArray[np.float32]:
+        """Return ``I - αS`` in single precision; the diagonal of S is 0."""
+        system = (self._normalized * -self.alpha).astype(np.float32).toarray()
+        np.fill_diagonal(system, 1.0)
+        return np.asarray(system)
 
     def _system(self) -> Floats:
         """Return ``I - αS``."""

@@ -15,6 +15,7 @@ from clew.cluster.guided._ensemble.ensemble import (
     as_labels,
     held_out_log_likelihood,
 )
+from clew.cluster.guided._ensemble.progress import Steps
 from clew.constraints._folds import held_out_folds
 from clew.metrics import answer_log_likelihood
 
@@ -49,7 +50,7 @@ def race():
         Recorded("far behind", 1.0, seed=2),
     ]
     folds, steps = parted(), []
-    ensemble = Ensemble.of([r.way for r in members], folds, lambda: steps.append(1))
+    ensemble = Ensemble.of([r.way for r in members], folds, Steps(lambda: steps.append(1)))
     return ensemble, {r.way.name: r for r in members}, folds, steps
 
 
@@ -160,3 +161,36 @@ def test_later_answers_are_judged_in_their_own_fold(race):
     assert again.n_held == ensemble.n_held + 90
     assert again.weights["far behind"] == 0
     assert {name: member.asked for name, member in members.items()} == asked  # nothing is fitted
+
+
+def moved(row):
+    """The true groups, but for two rows."""
+    labels = Y.copy()
+    labels[row : row + 2] = (labels[row : row + 2] + 1) % 3
+    return labels
+
+
+def test_several_threads_give_the_same_ensemble():
+    # One clustering is pruned after the first fold, another one after the second.
+    folds = parted()
+    random = np.random.default_rng(0).integers(3, size=len(Y))
+    given = {
+        "right": [moved(0), moved(2), moved(4), moved(6)],
+        "far": [random] * 4,
+        "near": [moved(8), moved(10), moved(12), moved(14)],
+        "later": [Y, random, random, random],
+    }
+    members = [
+        Clustering(name, lambda at, labels=labels: labels[-1 if at is None else at])
+        for name, labels in given.items()
+    ]
+    one, two = (Ensemble.of(members, folds, Steps(n_jobs=n_jobs)) for n_jobs in (1, 2))
+    assert [sorted(of_fold) for of_fold in one.of_folds] == [
+        ["far", "later", "near", "right"], ["later", "near", "right"], ["near", "right"]
+    ]  # fmt: skip
+    assert (one.scores, one.weights, one.n_held) == (two.scores, two.weights, two.n_held)
+    for first, second in zip([one.whole, *one.of_folds], [two.whole, *two.of_folds], strict=True):
+        assert list(first) == list(second)
+        assert all(np.array_equal(first[name], second[name]) for name in first)
+    labels = [ensemble.consensus(3, 0, Steps(n_jobs=2)) for ensemble in (one, two)]
+    np.testing.assert_array_equal(labels[0][0], labels[1][0])

@@ -122,13 +122,13 @@ def test_unknown_views_are_refused(view, n_neighbors, words):
 
 def test_a_fit_factorizes_each_unconstrained_graph_once_for_all_folds(monkeypatch):
     graphs = Counter()
-    original = Propagation._system
+    original = Propagation._single_system
 
     def counted(self):
         graphs[self.alpha, self.graph.data.tobytes()] += 1
         return original(self)
 
-    monkeypatch.setattr(Propagation, "_system", counted)
+    monkeypatch.setattr(Propagation, "_single_system", counted)
     views = Views(X, 0)
     parts = [views.constrained_by(part) for part in (KNOWN, KNOWN, KNOWN, KNOWN)]
     for part in parts:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, ward
 
 from clew._limits import MANY_ROWS
+from clew._once import Once
 from clew.cluster._centers import group_means
 from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._ensemble.ensemble import Clustering, Fold, Labels
@@ -80,8 +81,7 @@ class Spaces:
         self._X, self._seed = X, seed
         self._folds = folds
         self._parts = [*(fold.kept for fold in folds), known]
-        self._models: dict[tuple[Space, int], OrdinalEmbedding] = {}
-        self._trees: dict[tuple[Space, int | None], Floats] = {}
+        self._models, self._trees = Once(), Once()
 
     def judged_by(self, folds: Sequence[Fold]) -> Self:
         """Return the same spaces, judged by other answers in the same folds."""
@@ -97,17 +97,18 @@ class Spaces:
     def model(self, space: Space, fold: int | None) -> OrdinalEmbedding:
         """Return a fitted space: number of the fold, or None for all answers."""
         at = len(self._folds) if fold is None else fold
-        if (space, at) not in self._models:
-            known = self._parts[at]
-            embedding = OrdinalEmbedding(
-                min(space.n_components, known.n_samples),
-                response=space.response,
-                features=space.features,
-                random_state=self._seed,
-            )
-            rows = self._X if space.features else None
-            self._models[space, at] = embedding.fit(rows, constraints=known)
-        return self._models[space, at]
+        model: OrdinalEmbedding = self._models((space, at), lambda: self._fitted(space, at))
+        return model
+
+    def _fitted(self, space: Space, at: int) -> OrdinalEmbedding:
+        known = self._parts[at]
+        embedding = OrdinalEmbedding(
+            min(space.n_components, known.n_samples),
+            response=space.response,
+            features=space.features,
+            random_state=self._seed,
+        )
+        return embedding.fit(self._X if space.features else None, constraints=known)
 
     def kmeans(self, space: Space, n_clusters: int, seed: int, fold: int | None) -> Labels:
         """Cluster the rows of a space by k-means."""
@@ -119,9 +120,8 @@ class Spaces:
         rows = self.model(space, fold).embedding_
         if len(rows) > MANY_ROWS:
             return self.kmeans(space, n_clusters, self._seed, fold)
-        if (space, fold) not in self._trees:
-            self._trees[space, fold] = ward(rows)
-        return np.asarray(fcluster(self._trees[space, fold], n_clusters, "maxclust"), np.int64)
+        tree: Floats = self._trees((space, fold), lambda: ward(rows))
+        return np.asarray(fcluster(tree, n_clusters, "maxclust"), np.int64)
 
     def clusterings(self, space: Space, n_clusters: int, n_starts: int = 1) -> list[Clustering]:
         """Return k-means from some starts, and Ward's linkage up to 5,000 rows."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clew.answers import ORIGINS, Kind
 from clew.cluster.guided._ensemble.consensus import co_association, consensus
-from clew.cluster.guided._ensemble.progress import Step, no_step
+from clew.cluster.guided._ensemble.progress import IN_ONE_THREAD, Steps
 from clew.constraints import Constraints
 from clew.metrics.likelihood import (
     answer_counts,
@@ -84,7 +84,7 @@ class Ensemble(NamedTuple):
         cls,
         clusterings: Sequence[Clustering],
         folds: Sequence[Fold],
-        step: Step = no_step,
+        steps: Steps = IN_ONE_THREAD,
         *,
         pruning_margin: float = PRUNING_MARGIN,
         n_groups: int = 0,
@@ -97,8 +97,8 @@ class Ensemble(NamedTuple):
             The clusterings to fit.
         folds : sequence of Fold
             Answers. Without folds, the prior weights are the weights.
-        step : callable
-            Called after each fit.
+        steps : Steps
+            Threads for the fits to the same answers, and what counts the fits.
         pruning_margin : float, default=2.0
             A clustering is not fitted to further folds if its log weight is this far below that of
             the least positive weight. ``np.inf`` prunes nothing.
@@ -111,19 +111,14 @@ class Ensemble(NamedTuple):
         -------
         Ensemble
         """
-
-        def fitted(clustering: Clustering, fold: int | None) -> Labels | Floats:
-            groups = clustering.fitted_to(fold)
-            step()
-            return groups
-
+        fits = _Fits(len(folds), steps)
         of_folds: list[dict[str, Labels]] = []
         priors = {clustering.name: clustering.log_prior for clustering in clusterings}
         left, scores = list(clusterings), dict.fromkeys(priors, 0.0)
         totals = scores
         held_out: dict[str, tuple[float, float]] = {}
         for at in range(len(folds)):
-            of_folds.append({one.name: as_labels(fitted(one, at)) for one in left})
+            of_folds.append({name: as_labels(of) for name, of in fits.of(left, at).items()})
             priors |= dict.fromkeys(_with_fewer_groups(of_folds[-1], n_groups), -np.inf)
             held_out = {
                 one.name: held_out_log_likelihood([labels[one.name] for labels in of_folds], folds)
@@ -140,7 +135,7 @@ class Ensemble(NamedTuple):
         if not folds:
             weights = _weights(scores, priors)
             scores = dict.fromkeys(priors, np.nan)
-        whole = {clustering.name: fitted(clustering, None) for clustering in left}
+        whole = fits.of(left, None)
         if fewer := _with_fewer_groups(whole, n_groups):
             priors |= dict.fromkeys(fewer, -np.inf)
             weights = _weights({name: totals[name] for name in whole}, priors)
@@ -189,11 +184,17 @@ class Ensemble(NamedTuple):
             return np.inf
         return self.n_held * (max(self.scores[other] for other in self.names) - self.scores[name])
 
-    def consensus(self, n_clusters: int, seed: int) -> tuple[Labels, list[Labels]]:
+    def consensus(
+        self, n_clusters: int, seed: int, steps: Steps = IN_ONE_THREAD
+    ) -> tuple[Labels, list[Labels]]:
         """Return the weighted consensus over all answers, and that of each fold."""
         whole = {name: as_labels(self.whole[name]) for name in self.names}
         parts = [whole, *self.of_folds]
-        every = [consensus(*self._weighted(p), n_clusters, random_state=seed) for p in parts]
+
+        def of_part(part: Mapping[str, Labels]) -> Labels:
+            return consensus(*self._weighted(part), n_clusters, random_state=seed)
+
+        every = steps.uncounted().each(of_part, parts)
         return every[0], every[1:]
 
     def held_out_association(self, pairs: Sequence[NDArray[np.int64]]) -> Floats:
@@ -218,6 +219,33 @@ class Ensemble(NamedTuple):
     def _weighted(self, labels: Mapping[str, Labels]) -> tuple[Labels, list[float]]:
         names = self.names
         return np.stack([labels[name] for name in names]), [self.weights[name] for name in names]
+
+
+class _Fits:
+    """Fits of clusterings to the folds in turn and to all answers at last.
+
+    Each fold decides which clusterings are fitted to the next one. With several threads, those left
+    after the first fold are fitted to all that follows at once: later folds prune few of them, and
+    of two or three clusterings the threads could rarely share one fold evenly.
+    """
+
+    def __init__(self, n_folds: int, steps: Steps) -> None:
+        self._parts, self._steps = [*range(n_folds), None], steps
+        self._found: dict[tuple[str, int | None], Labels | Floats] = {}
+
+    def of(self, left: Sequence[Clustering], fold: int | None) -> dict[str, Labels | Floats]:
+        """Return the clusterings fitted to a fold, by name."""
+        parts = [fold]
+        if fold != 0 and self._steps.n_threads > 1:
+            parts = self._parts[self._parts.index(fold) :]
+        tasks = [
+            (one, part) for part in parts for one in left if (one.name, part) not in self._found
+        ]
+        found = self._steps.each(lambda task: task[0].fitted_to(task[1]), tasks)
+        self._found |= {
+            (one.name, part): groups for (one, part), groups in zip(tasks, found, strict=True)
+        }
+        return {one.name: self._found.pop((one.name, fold)) for one in left}
 
 
 def _with_fewer_groups(clusterings: Mapping[str, Labels | Floats], n_groups: int) -> list[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from clew.cluster.guided._ensemble.answer_errors import AnswerErrors, answer_errors
 from clew.cluster.guided._ensemble.ensemble import Ensemble, Labels, as_labels
 from clew.cluster.guided._ensemble.folds import Answers
+from clew.cluster.guided._ensemble.progress import IN_ONE_THREAD, Steps
 
 __all__ = ["LEAST_LEAD", "Consensus", "consensus_of"]
 
@@ -33,9 +34,11 @@ class Consensus(NamedTuple):
     saw_answers: bool = True
 
 
-def consensus_of(ensemble: Ensemble, answers: Answers, n_clusters: int, seed: int) -> Consensus:
+def consensus_of(
+    ensemble: Ensemble, answers: Answers, n_clusters: int, seed: int, steps: Steps = IN_ONE_THREAD
+) -> Consensus:
     """Return the weighted consensus of an ensemble, and the error rates that follow from it."""
-    labels, of_folds = ensemble.consensus(n_clusters, seed)
+    labels, of_folds = ensemble.consensus(n_clusters, seed, steps)
     probabilities = _votes(labels, n_clusters, ensemble)
     errors = answer_errors(ensemble, answers.folds, answers.known.annotators)
     return Consensus(ensemble, labels, of_folds, probabilities, errors)

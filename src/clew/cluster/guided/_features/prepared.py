@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew._parallel import in_threads
 from clew.cluster.guided._features.feature_space import FeatureSpace, Metric
 from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._refinement.smoothers import (
@@ -72,8 +74,11 @@ class Prepared(NamedTuple):
         if coordinates_of is not None:
             of_trees = coordinates_of.with_rotations(columns, seeds[0])
         views = Views(columns, seeds[0], n_jobs, distances, of_trees)
-        graph = views.read("neighbors", N_NEIGHBORS)
-        return cls(space, views, graph, RidgeSmoother(views.X, seeds[1]))
+        parts: tuple[Callable[[], Any], ...] = (
+            lambda: views.read("neighbors", N_NEIGHBORS),
+            lambda: RidgeSmoother(views.X, seeds[1]),
+        )
+        return cls(space, views, *in_threads(lambda part: part(), parts, n_jobs=n_jobs))
 
     @property
     def smoothers(self) -> dict[str, Smoother]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
 
 from clew._composition import graph_of
 from clew._limits import ALL_PAIRS_ROWS
+from clew._once import Once
 from clew.constraints import Constraints
 from clew.exceptions import InvalidParameterError
 from clew.graphs import nearest_graph, resolved_n_neighbors
@@ -85,25 +85,17 @@ class Views:
         self._X_of_trees = X if X_of_trees is None else X_of_trees
         self._seed, self._n_jobs = seed, n_jobs
         self.answers: Constraints | None = None
-        self._made: dict[object, Any] = {}
-        self._gaussian: NDArray[np.float32] | None = None
+        #: Calls its second argument at the first call with a key; returns the result at later ones.
+        self.once = Once()
         self._parent: Views | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Caches are not pickled: they are computed again from features and seed.
-        return {**self.__dict__, "_made": {}, "_gaussian": None}
-
-    def once(self, key: object, make: Callable[[], Any]) -> Any:
-        """Call `make` at the first call with this key, and return the same result at later ones."""
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+        return {**self.__dict__, "once": Once()}
 
     def release(self) -> None:
         """Free the matrices of all pairs of rows; they are made again when they are next read."""
-        self._gaussian = None
-        for key in [key for key in self._made if isinstance(key, tuple) and key[0] == "E2CP"]:
-            del self._made[key]
+        self.once.forget(lambda key: key == "Gaussian" or key[0] == "E2CP")
 
     def constrained_by(self, answers: Constraints) -> Views:
         """Return views constrained by these answers; unconstrained views are shared with `self`.
@@ -174,10 +166,11 @@ class Views:
         k = resolved_n_neighbors(n_neighbors, len(self.X))
         return self.once((view, k), lambda: self._graph(view, k))
 
-    @cached_property
+    @property
     def _pairs(self) -> Constraints:
         assert self.answers is not None
-        return self.answers.as_pairs()
+        pairs: Constraints = self.once("pairs", self.answers.as_pairs)
+        return pairs
 
     @property
     def _given_distances(self) -> NDArray[np.floating]:
@@ -202,29 +195,37 @@ class Views:
 
     def _graph(self, view: View, n_neighbors: int) -> Any:
         if view in ("forest", "constrained forest") and len(self.X) <= ALL_PAIRS_ROWS:
-            return self._graph_of_forest(view, n_neighbors)
+            return self._graphs_of_forest(view, n_neighbors)[0]
+        if view == "constrained trees" and len(self.X) <= ALL_PAIRS_ROWS:
+            return self._graphs_of_forest("constrained forest", n_neighbors)[1]
         similarity = self._similarity(view)
         graph = graph_of(similarity, len(self.X), n_neighbors)
-        vars(similarity).pop("affinity_matrix_", None)  # large, and quick to recompute
+        vars(similarity).pop("affinity_matrix_", None)  # large
         return graph
 
-    def _graph_of_forest(self, view: View, n_neighbors: int) -> Any:
-        """Mix the affinities of a forest's trees, dense or a sparse graph, with the Gaussian."""
-        trees = self._similarity(view).remixed(0.0)
-        affinity = trees.affinity_matrix_
-        if view == "constrained forest":
-            self._made["constrained trees", n_neighbors] = nearest_graph(affinity, n_neighbors)
+    def _graphs_of_forest(self, view: View, n_neighbors: int) -> tuple[csr_array, csr_array | None]:
+        """Return the graph of a forest with Gaussian affinities, and without if it has answers."""
+        key = ("graphs", view, n_neighbors)
+        return cast(
+            tuple[csr_array, csr_array | None],
+            self.once(key, lambda: self._made_graphs_of_forest(view, n_neighbors)),
+        )
+
+    def _made_graphs_of_forest(self, view: View, n_neighbors: int) -> Any:
+        affinity = self._similarity(view).remixed(0.0).affinity_matrix_
+        of_trees = nearest_graph(affinity, n_neighbors) if view == "constrained forest" else None
         affinity *= np.float32(1 - EUCLIDEAN)
         affinity += np.float32(EUCLIDEAN) * self._gaussian_affinity()
-        return nearest_graph(affinity, n_neighbors)
+        return nearest_graph(affinity, n_neighbors), of_trees
 
     def _gaussian_affinity(self) -> NDArray[np.float32]:
         """Return the Gaussian affinities of the rows, which all views of them share."""
         if self._parent is not None:
             return self._parent._gaussian_affinity()
-        if self._gaussian is None:
-            self._gaussian = self._similarity("forest").euclidean_affinity()
-        return self._gaussian
+        found: NDArray[np.float32] = self.once(
+            "Gaussian", lambda: self._similarity("forest").euclidean_affinity()
+        )
+        return found
 
     def _components(self) -> NDArray[np.float64]:
         n_components = min(MAX_COMPONENTS, *self.X.shape)
