@@ -61,9 +61,9 @@ class Claim:
     text: str
     ours: Callable[[Any], Values]  # Returns our values at a place: by trial, or a curve
     theirs: Callable[[Any], Values] | Mapping[str, Callable[[Any], Values]]
-    """Returns the values that they are compared with; or several functions that do, by name."""
+    """Returns the values to compare ours with; or several such functions, by name."""
     where: Sequence[str] | Mapping[str, Any]
-    """Places; or by their names, the values that `ours` and `theirs` are called with."""
+    """Names of the places; or a mapping from names to the arguments of `ours` and `theirs`."""
     is_below: bool = False  # Whether the statement is that ours is below instead
 
     @property

@@ -33,7 +33,7 @@ SECONDS_BETWEEN_REPORTS = 5.0
 
 #: One event for each `in_threads` around this thread's work, set when that call is left early.
 _abandoned: ContextVar[tuple[threading.Event, ...]] = ContextVar("clew_abandoned", default=())
-#: Number of threads that work beside each other in the `in_threads` around this thread's work.
+#: Number of threads of the `in_threads` that runs this thread's work.
 _n_beside: ContextVar[int] = ContextVar("clew_n_beside", default=1)
 
 

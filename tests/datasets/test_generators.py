@@ -30,7 +30,7 @@ def test_the_seed_decides():
     assert (a.X != c.X).any()
 
 
-def test_the_smallest():
+def test_six_rows_of_one_feature_have_two_classes():
     assert make_leaf_like(6, n_features=1, random_state=0).n_classes == 2
 
 

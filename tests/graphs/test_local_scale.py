@@ -22,7 +22,7 @@ def test_local_scale_is_the_seventh_other_distance():
     np.testing.assert_allclose(mean, np.sort(cdist(X, X), axis=1)[:, 1:6].mean(axis=1))
 
 
-def test_copies_of_a_row_do_not_count_for_itself_but_for_others():
+def test_copies_of_a_row_are_neighbors_of_other_rows_only():
     X = np.array([[0.0]] * 9 + [[1.0]] * 5 + [[3.0]] * 4)
     # The scale is the distance to the seventh nearest row that is not a copy. For a row at 0 that
     # is a row at 3, after five rows at 1; for 1, one of the nine rows at 0; for 3, a row at 0.
@@ -30,7 +30,7 @@ def test_copies_of_a_row_do_not_count_for_itself_but_for_others():
 
 
 @pytest.mark.parametrize("n_others", [1, 3, 6])
-def test_few_others_give_the_farthest(n_others):
+def test_with_fewer_than_seven_others_the_scale_is_the_largest_distance(n_others):
     distance = np.arange(1.0, n_others + 1)[None, :]
     assert local_scales(distance, distance > 0)[0] == n_others
 

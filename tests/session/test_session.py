@@ -50,7 +50,7 @@ def test_the_same_calls_ask_the_same_questions() -> None:
             each.tell(oracle().answer_all(each.ask(4)))
 
 
-def test_two_sessions_in_threads_are_as_one_alone() -> None:
+def test_sessions_in_two_threads_equal_a_session_alone() -> None:
     alone = session(strategy="guided").run(oracle(error=0.1), 20).answers
 
     def run(_: int) -> tuple[Answer, ...]:
@@ -116,7 +116,7 @@ def test_too_few_oracles() -> None:
 class TestTell:
     """What `tell` takes."""
 
-    def test_told_twice_is_told_once(self) -> None:
+    def test_the_same_answer_twice_counts_once(self) -> None:
         asking = session()
         (question,) = asking.ask()
         asking.tell(question, "same").tell(question, 1)

@@ -266,7 +266,7 @@ class GuidedStudy(Study):
         return sorted(found, key=lambda point: (-found[point], point[1].name))
 
     def measure(self, task: Task) -> dict[str, Any]:
-        """Return scores: "ari" of the method's groups, or of Ward's if it refused the answers."""
+        """Return scores. If a method refuses the answers, "ari" is that of Ward's linkage."""
         name, method, cell, trial = task
         of, seed = problem(name), seed_of("method", name, trial)
         X = forest(name, seed) if method.input == "forest" else of.X

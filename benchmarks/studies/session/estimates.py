@@ -21,9 +21,10 @@ from clew.session._remaining import (
     remaining_of,
 )
 
-#: Sessions that reach the goal with fewer answers have no state at a fifth of them.
+#: Sessions that reach the goal with fewer answers are left out: a fifth of them would be too few.
 LEAST_NEEDED = 60
-#: Weight of a state in the regression: normal in its share of the answers to the goal.
+#: The weight of a state in the regression is a normal density of its number of answers, as a share
+#: of the number to the goal: mean, standard deviation; and the ridge.
 AT, WIDTH, RIDGE = 0.25, 0.25, 0.1
 PAIR = Question("pair", (0, 1))
 EVIDENCE = Evidence(*2 * (np.empty((0, 0), np.float32),), True, np.empty(0, np.int64))
@@ -55,13 +56,13 @@ class Run(NamedTuple):
         )
 
     def before_goal(self) -> list[dict[str, float]]:
-        """Return the states with an estimate before the goal; none of a short session."""
+        """Return the states before the goal that have an estimate; for short sessions, none."""
         needed = self.needed or 0
         is_short = needed < LEAST_NEEDED
         return [s for s in self.states if LEAST_ANSWERS <= s["n_answers"] < needed * (not is_short)]
 
     def at_a_fifth(self) -> tuple[Remaining, float] | None:
-        """Estimate how many questions remain after a fifth of them; and how many did."""
+        """Return the estimated and the true number of further questions, after a fifth of them."""
         if not (states := self.before_goal()):
             return None
         needed = self.needed or 0

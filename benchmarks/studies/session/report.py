@@ -34,7 +34,7 @@ class SessionReport:
 
     @cached_property
     def states(self) -> list[tuple[Run, dict[str, float]]]:
-        """For each state with an estimate: its session, truth, estimates, and what they miss."""
+        """The session of each state with an estimate, and the true and the estimated values."""
         found = []
         for run in self.runs:
             for state in run.states:

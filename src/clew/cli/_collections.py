@@ -17,9 +17,9 @@ from clew.tables._read import Columns
 
 __all__ = ["images_of", "seems_texts", "texts_of"]
 
-#: Files that cannot be read and are named; the others are counted.
+#: Maximum number of unreadable files that a message names; further ones are only counted.
 MOST_NAMED = 20
-#: Lines from which it is recognized whether a file is a table, and the share of them that agree.
+#: A file is taken for a table if this share of its first `N_SAMPLED` lines have as many fields.
 N_SAMPLED, MOST_LINES = 100, 0.9
 
 
@@ -91,7 +91,7 @@ def texts_of(job: RowsJob) -> Items:
 def seems_texts(job: RowsJob) -> bool:
     """Whether a file ending in ".txt" holds one text a line, and is not a table.
 
-    Whoever names columns, or says how fields are separated, has a table.
+    If options name columns, or say how fields are separated, the file is a table.
     """
     path, form = job.items, job.format
     is_asked_for = form != Format(encoding=form.encoding) or job.columns_wanted != Columns()

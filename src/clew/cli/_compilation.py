@@ -147,7 +147,7 @@ def _guided(**parameters: Any) -> GuidedClustering:
 
 
 def _asked(strategy: Strategy, problem: Problem) -> NDArray[np.int64]:
-    """Ask and answer questions; some are about a group of several rows then."""
+    """Ask and answer questions, so that later questions are about groups of several rows."""
     strategy.start(problem.X)
     oracle = SimulatedOracle(problem.y, origin="asked", random_state=0)
     for _ in range(N_ASKED):

@@ -70,7 +70,7 @@ def read_distances(
     FileFormatError
         If the file is of another kind, or damaged.
     InvalidDataError
-        If it does not hold distances, or ids are missing or there twice.
+        If it does not hold distances, or ids are missing or repeated.
     """
     kind, content = kind_of(path)
     if kind in ARRAYS:
@@ -103,7 +103,7 @@ def read_ids(path: Path) -> list[str]:
     Raises
     ------
     FileFormatError, InvalidDataError
-        If the file cannot be read, or an id is empty or there twice.
+        If the file cannot be read, or an id is empty or repeated.
     """
     content = content_of(path)
     if path.suffix.lower() != ".parquet":
@@ -233,7 +233,7 @@ def _has_hidden_ids(frame: pd.DataFrame) -> bool:
 
 
 def _matched(source: str, table: Table) -> tuple[NDArray[np.int64] | None, Any, list[str]]:
-    """Return the order of columns that is that of the rows, the ids, and what was assumed."""
+    """Return the columns in the order of the rows, the ids, and sentences on what was assumed."""
     names = [str(name) for name in table.frame.columns]
     is_counted = names == [str(at) for at in range(len(names))] or all(map(OF_LIST.match, names))
     if table.ids is None:
@@ -292,7 +292,7 @@ def _is_empty(values: NDArray[Any]) -> bool:
 
 
 def _range(D: NDArray[np.floating]) -> str:
-    """Return the smallest distance between two rows, of 1,000 at most, and the largest of all."""
+    """Return the range of the distances as text; the smallest one is of the first 1,000 rows."""
     some = D[:1000, :1000]
     near = np.asarray(some[~np.eye(len(some), dtype=bool)])
     return f"{near.min():.4g} to {D.max():.4g}"

@@ -40,7 +40,7 @@ class Commands(click.Group):
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C while something short is done that must not be left half done."""
+    """Ignore Ctrl-C within a ``with`` block, for short work that must not stop halfway."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -124,12 +124,13 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
             "columns to id_i, id_j and id_k"
         )
     words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
-    # Without ids, row numbers served as ids for reading; messages shall name rows by number.
+    # If the rows have no ids, their numbers were used as ids to read the answers. They are removed,
+    # so that messages name rows by number.
     return known if items.has_ids else known.with_ids(None)
 
 
 def _names_ids(path: Path) -> bool:
-    """Whether a file of answers names rows by id, by its first line (a header or a record)."""
+    """Whether the first line of a file of answers, a header or a record, names rows by id."""
     with path.open("rb") as file:
         first = file.readline().lower()
     return b"id_i" in first or b'"items"' in first

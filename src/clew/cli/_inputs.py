@@ -119,7 +119,7 @@ def read_items(
     InvalidParameterError
         If a column does not exist, or columns of an array are named.
     MissingDependencyError
-        If the kind needs a package that is not installed.
+        If this kind of file needs a package that is not installed.
     """
     kind, content = kind_of(path)
     if kind not in ARRAYS:

@@ -43,7 +43,7 @@ def check_writable(*paths: Path | None) -> None:
     Raises
     ------
     OSError
-        If one cannot. Says why, and what to do.
+        If one cannot be written; the message says why, and what to do.
     """
     for path in paths:
         if path is not None:
@@ -68,7 +68,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     OSError
-        If it cannot. Says why, and what to do.
+        If it cannot; the message says why, and what to do.
     """
     there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
     if not there.is_dir():
@@ -93,7 +93,7 @@ def write_together(files: Mapping[Path, str | bytes]) -> None:
     Raises
     ------
     OSError
-        If one cannot be written. Names it.
+        If one cannot be written; the message names it.
     InvalidParameterError
         If two are the same file.
     """
@@ -135,7 +135,7 @@ def write_or_keep(files: Mapping[Path, str | bytes], last_resort: str = "") -> N
     Raises
     ------
     OSError
-        If a file cannot be written. Names it, and the folder that holds the results instead.
+        If a file cannot be written; the message names it, and the folder that holds the results.
     """
     try:
         write_together(files)
@@ -187,7 +187,7 @@ def print_or_keep(text: str, name: str) -> None:
     BrokenPipeError
         If the reader left early, as ``head`` does.
     OSError
-        If the result cannot be printed. Names the folder that holds it instead.
+        If the result cannot be printed; the message names the folder that holds it.
     """
     try:
         sys.stdout.write(text)

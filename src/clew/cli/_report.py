@@ -37,11 +37,11 @@ from clew.constraints import Constraints
 
 __all__ = ["Findings", "report_page"]
 
-#: Groups that are shown, the largest ones; and rows of each: the most typical, and doubtful ones.
+#: Maximum numbers of groups, the largest ones, and of typical and of doubtful rows of each group.
 MOST_GROUPS, MOST_TYPICAL, MOST_UNSURE = 60, 8, 4
 #: Ids that are shown where there are no columns to show.
 MOST_IDS = 30
-#: Pictures or texts of each group: the most typical ones.
+#: Maximum number of pictures or texts of each group, the most typical ones.
 MOST_PICTURES = 12
 #: Doubtful rows that are listed.
 MOST_ROWS = 60

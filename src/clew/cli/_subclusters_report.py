@@ -19,7 +19,8 @@ from clew.cluster import Subclustering
 
 __all__ = ["subclusters_page"]
 
-#: Subclusters that are shown, the surest ones; columns of a table, and pixels of a picture's side.
+#: Maximum numbers of subclusters, the surest ones, of columns of a table, and of pixels of the side
+#: of a picture.
 MOST_SHOWN, MOST_COLUMNS, MOST_PIXELS = 300, 6, 96
 STYLE = """
 .pictures { display: flex; flex-wrap: wrap; gap: .4rem; }

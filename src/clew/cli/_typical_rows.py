@@ -18,7 +18,7 @@ DIGITS = 2
 def most_typical(
     X: Any, groups: Groups, group: int, *, is_distances: bool = False
 ) -> NDArray[np.int64]:
-    """Return the rows of a group: by confidence, and of equal ones the most central.
+    """Sort the rows of a group by confidence; rows of equal confidence, by how central they are.
 
     Parameters
     ----------
@@ -46,7 +46,10 @@ def _mean_squares(D: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _squares_to_mean(features: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return squared distances to the mean, features standardized; less a constant if sparse."""
+    """Return squared distances to the mean of some rows.
+
+    Dense features are standardized. For sparse ones, a constant is subtracted from all distances.
+    """
     X = features[rows]
     center = np.asarray(X.mean(axis=0)).ravel()
     if not isinstance(X, np.ndarray):

@@ -125,8 +125,9 @@ def joined(described: Sequence[Descriptor], n_components: int) -> NDArray[np.flo
         pca = PCA(n_components, random_state=0).fit(whole)
     is_kept = pca.explained_variance_ > LEAST_VARIANCE * max(pca.explained_variance_[0], 1e-12)
     is_kept[0] = True
-    # Principal components differ in their deviations, and would be taken for columns of different
-    # units. An orthogonal transform leaves distances as they are, and evens the deviations out.
+    # Principal components differ in their standard deviations, so they look like columns of
+    # different units. The orthogonal transform makes the deviations similar, and leaves distances
+    # as they are.
     return np.ascontiguousarray(dct(pca.transform(whole)[:, is_kept], norm="ortho"), np.float64)
 
 
@@ -136,7 +137,7 @@ def _centered(parts: tuple[Floats, ...]) -> NDArray[np.float64]:
 
 
 def _scaled(centered: NDArray[np.float64], size: float, least: float = 1e-6) -> NDArray[np.float64]:
-    """Scale to a root mean square norm; `least` is the smallest one that counts as such."""
+    """Scale to a root mean square norm of `size`; smaller norms than `least` count as `least`."""
     norm = float(np.sqrt(np.mean((centered**2).sum(axis=1))))
     return np.asarray(centered * (size / max(norm, least)))
 

@@ -106,7 +106,7 @@ def sweep_triangles(
     multipliers : ndarray of shape (n_triangles, 3), float64 (INOUT)
         One for each side that could be the longest.
     active : ndarray, int32 (OUT)
-        The visited triangles of which a multiplier is positive. May be `which`.
+        The visited triangles with a positive multiplier. May be the array `which`.
 
     Returns
     -------

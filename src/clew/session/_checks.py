@@ -24,13 +24,13 @@ class Check(NamedTuple):
 
     pair: Pair
     is_within: bool
-    """Whether it was drawn from the pairs within groups, or from those between."""
+    """Whether its rows are in one group."""
     probability: float
-    """Probability with which it was drawn, among the pairs of its kind."""
+    """Probability with which it was drawn among the pairs within groups, or between groups."""
     p_wrong: float
     """Probability that the groups are wrong about it, before the answer."""
     n_answers: int
-    """Number of answers before."""
+    """Number of answers before the check."""
 
 
 def draw_check(

@@ -124,7 +124,7 @@ class Chooser:
         return evidence_of(self.strategy, labels, self._near)
 
     def _next(self, n: int, asked: set[Key], pending: list[Question]) -> list[Chosen]:
-        """Choose a random check if one is due, otherwise questions of the strategy before it."""
+        """Choose a random check if one is due, otherwise questions until the next check."""
         if self.is_check_due(len(asked)) and (check := self._drawn(asked)) is not None:
             return [Chosen(Question("pair", check.pair, origin="random"), check)]
         n_before = n if self._every is None else self._every - 1 - len(asked) % self._every

@@ -22,9 +22,11 @@ LEVEL = 0.95
 #: Grid of ``log(true / expected)`` for the number of wrong pairs.
 LOG_FACTORS = np.linspace(np.log(0.01), np.log(50.0), 65)
 #: Mean and standard deviation of the normal prior of ``log(true / expected)``, within and between
-#: groups, fitted by `benchmarks.studies session`; a wide one for strategies without probabilities.
+#: groups, fitted by `benchmarks.studies session`. The wide prior is for strategies that do not
+#: estimate probabilities.
 PRIOR_WITHIN, PRIOR_BETWEEN, WIDE_PRIOR = (-0.5, 0.9), (0.3, 0.9), (0.0, 1.5)
-#: The prior is a mixture: with this weight, another normal, for data whose features mislead.
+#: Weight, mean and standard deviation of a second normal distribution in the prior, for data whose
+#: features mislead the strategy.
 MISLED, PRIOR_MISLED = 0.15, (2.0, 0.7)
 #: Exponent of each check's likelihood, below 1 because older checks are about earlier groups.
 CHECK_WEIGHT = 0.5

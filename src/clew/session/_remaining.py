@@ -15,7 +15,8 @@ __all__ = ["Advice", "Progress", "Remaining", "advice_of", "progress_of", "remai
 LEAST_ANSWERS = 20
 #: Groups with at least this Jaccard index count as agreeing with people.
 GOAL = 0.95
-#: The advice is to stop from this estimated Jaccard index on, and this low end of its interval.
+#: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below
+#: these.
 ENOUGH, ENOUGH_LOW = 0.97, 0.90
 #: Linear regression of log(questions left + `OFFSET`) on four numbers; see `remaining_of`. The
 #: report of `benchmarks.studies session` fits it.

@@ -87,9 +87,9 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     Parameters
     ----------
     loop : Loop
-        Its state.
+        State of the session.
     model : Chooser
-        Its model, which has learned all answers.
+        Model of the session, which has learned all answers.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Single keys from a terminal, without those that were typed before a question was there."""
+"""Single keys from a terminal, without those that were typed before the question was shown."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import Any, Self
 
 __all__ = ["Keys"]
 
-#: A key is ignored for the first of these times, in seconds, after a question is shown, and for the
-#: second after the same key, which is then held down.
+#: A key is ignored if it comes sooner than `TOO_SOON` seconds after its question, or sooner than
+#: `HELD` seconds after the same key, because it is then held down.
 TOO_SOON, HELD = 0.15, 0.12
 ESCAPE = "\x1b"
 
 
 class Keys:
-    """Reads keys as they are pressed, for as long as the block lasts.
+    """Reads keys as they are pressed, within a ``with`` block.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Keys:
         Parameters
         ----------
         is_reply : bool, default=True
-            Whether keys are ignored that are too early, or come from a key that is held down.
+            Whether to ignore a key that comes too early or is held down.
         """
         while True:
             key = self._key()

@@ -62,7 +62,7 @@ class Lines:
         self._print("\n".join(lines))
 
     def reply(self) -> str | Command:
-        """Read lines until one is a reply; the end of the input is to quit."""
+        """Read lines until one is a reply; the end of the input means "quit"."""
         while line := sys.stdin.readline():
             reply = meaning(self._kind, line.strip("\r\n"))
             if reply is not None:

@@ -18,7 +18,7 @@ from clew.store import AnswerFile
 
 __all__ = ["Loop", "Progress", "Screen", "tell_entries"]
 
-#: Answers before estimates are shown, and between two estimates.
+#: Number of answers before the first estimate, and between two estimates.
 EARLY, BETWEEN = 20, 10
 
 
@@ -26,12 +26,12 @@ class Progress(NamedTuple):
     """What the person sees of the progress."""
 
     n_answers: int
-    """In the file, without those that were taken back."""
+    """Number of answers in the file, without those that were taken back."""
     n_now: int
-    """Since the start of the program."""
+    """Number of answers since the start of the program."""
     n_wanted: int | None
     seconds: float
-    """Since the start of the questions."""
+    """Time since the first question was shown."""
     left: str
     """Estimate of the number of questions that are left; empty before 20 answers."""
 

@@ -11,7 +11,7 @@ __all__ = ["Asked", "Command", "Key", "commands_of", "keys_of", "meaning"]
 
 
 class Command(NamedTuple):
-    """Something else than an answer."""
+    """A reply that is not an answer."""
 
     name: str
 
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
         return rows.index(self.shown[int(meaning) - 1])
 
     def word(self, code: int) -> str:
-        """Return what a person reads of an answer."""
+        """Return the words for an answer to this question as it was shown."""
         if self.question.kind == "pair" or code < 0:
             keys = ANSWERS[self.question.kind]
             return next(key.label for key in keys if WORDS.get(key.meaning) == code)

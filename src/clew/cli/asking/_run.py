@@ -69,12 +69,13 @@ def _session(job: AskJob, items: Items, file: AnswerFile, words: Words) -> Sessi
             raise InvalidDataError(f"{job.items}: no column can be used as a feature")
         strategy: Any = Guided()
         features = features_for(strategy, items.X, job.standardizes, is_scaled=items.is_scaled)
-        # Components of texts differ in deviation, and would be taken for columns of different
-        # units: an orthogonal transform evens them out, and leaves distances as they are.
+        # Principal components of texts differ in their standard deviations, so they look like
+        # columns of different units. The orthogonal transform makes the deviations similar, and
+        # leaves distances as they are.
         X = features.X if items.texts is None else dct(features.X, norm="ortho")
         given = {"X": X}
     with words.bar("Preparing the first question"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ClewWarning)  # the user was asked about distances
+        warnings.simplefilter("ignore", ClewWarning)  # `read_rows` asks about distances
         session = Session(
             **given,
             ids=items.ids,

@@ -1,4 +1,4 @@
-"""Signals that end the program, as exceptions: its last line still counts the answers on disk."""
+"""Signals that end the program are raised as exceptions, so that it can print its last line."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from clew.session import Session, SessionResult
 
 __all__ = ["Status", "status_facts", "status_of", "status_text"]
 
-#: Doubtful answers that are listed, and groups whose sizes are.
+#: Most doubtful answers that are listed, and most groups whose sizes are shown.
 MOST_DOUBTS, MOST_SIZES = 9, 12
 
 

@@ -66,7 +66,8 @@ class Terminal:
 
     def __enter__(self) -> Self:
         self._keys.__enter__()
-        # Many terminals erase what is cleared: messages scroll out of the window before.
+        # Many terminals erase the lines that a program clears. Empty lines move earlier messages
+        # out of the window, where they can be read by scrolling up.
         self._console.print("\n" * self._console.height, end="")
         return self
 

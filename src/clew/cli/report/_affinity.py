@@ -131,7 +131,7 @@ def affinity_figure(
 
 
 def _blocks(n: int, size: int) -> tuple[int, NDArray[np.int64]]:
-    """Return the number of rows of a pixel, and that of each pixel: the last may have fewer."""
+    """Return the rows in most pixels, and the rows in each pixel: the last may have fewer."""
     step = max(1, round(n / size))
     starts = np.arange(0, n, step)
     return step, np.diff(np.append(starts, n))

@@ -23,14 +23,14 @@ from clew.kernels.correlation.scores import Scoring
 
 __all__ = ["Evidence", "Merges", "greedy_merges", "search"]
 
-#: Prior log-odds that two groups are one: of the asked pairs between them, this number times the
-#: mean plus one minus this number times the maximum.
+#: The prior log-odds that two groups are one are a weighted mean of the mean and the maximum of the
+#: log-odds of the asked pairs between them; the mean has this weight.
 MEAN_SHARE = 0.25
 #: A row is moved, or a group split, if log-odds improve by more than this.
 MARGIN = 0.3
 ROUNDS, SWEEPS = 20, 20
-#: Up to this number of groups, and from this mean size on, a row may move to a group without an
-#: asked pair between them.
+#: With at most `FEW_GROUPS` groups, of `LARGE_GROUP` rows or more on average, a row may also move
+#: to a group with which no asked pair connects it.
 FEW_GROUPS, LARGE_GROUP = 64, 8
 #: `n_clusters` is ignored if answers name fewer rows than this times `n_clusters`.
 FEW_EACH = 3

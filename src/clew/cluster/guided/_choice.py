@@ -51,7 +51,7 @@ _WITHOUT_FEATURES = (
     "there are no features, and correlation clustering of the answers finds {:,} small groups"
 )
 _REPEATED = (
-    "pairs were asked {:.1f} times on the average, and correlation clustering predicts left-out "
+    "pairs were asked {:.1f} times on the average, and correlation clustering predicts held-out "
     "answers better by {:,.0f} nats than few groups of features and answers do"
 )
 _UNEXPLAINED = (

@@ -79,7 +79,7 @@ def unconstrained_consensus(
     seed: int,
     steps: Steps = IN_ONE_THREAD,
 ) -> Consensus | None:
-    """Return the consensus of clusterings that saw no answers; None if there are none."""
+    """Return the consensus of clusterings that use no answers; None if there are none."""
     if not unconstrained:
         return None
     steps = steps.uncounted()

@@ -99,11 +99,11 @@ class GuidedClustering(FittedGroups):
         groups by `CorrelationClustering`. ``regime_.reason`` has the reason.
     tree_ : ndarray of shape (n_samples - 1, 4)
         Hierarchy of the rows in SciPy's form, computed when first read: cut it with
-        `scipy.cluster.hierarchy.fcluster`; `n_clusters_` groups are `labels_`.
+        `scipy.cluster.hierarchy.fcluster`. The cut into `n_clusters_` groups is `labels_`.
     error_rate_ : float
-        Estimated share of wrong answers, in [0, 1]: the mean of the annotators' error rates, if
-        there are several annotators or most answers are forced choices between three rows; that of
-        the pairs that answers imply else. NaN without answers.
+        Estimated share of wrong answers, in [0, 1]. With several annotators, or if most answers are
+        forced choices between three rows, it is the mean of the annotators' error rates; otherwise
+        it counts the pairs that answers imply. NaN without answers.
     error_interval_ : tuple of float
         Interval that holds the true share with probability 0.95.
     confusion_ : ConfusionMatrices
@@ -113,15 +113,15 @@ class GuidedClustering(FittedGroups):
         `to_frame` lists the answers, the most doubtful first.
     scores_ : dict of str to float
         Mean log-likelihood of held-out answers, in nats an answer, of each member and of the
-        clusterings of the second consensus; NaN without answers. A pruned member is scored by the
-        folds before.
+        clusterings of the second consensus; NaN without answers. The score of a pruned member is
+        computed from some of the folds.
     weights_ : dict of str to float
-        Weight of each of these in its consensus; the largest is 1, pruned members have 0.
+        Weight of each of them in its consensus; the largest is 1, pruned members have 0.
     n_violated_ : int
         Number of answers of positive weight that `labels_` violate.
     result_ : GuidedResult
-        All of these but `tree_`, and the answers, of one fit. The object is never changed:
-        `partial_fit` replaces it. Arrays of fitted attributes cannot be written to.
+        The answers and all fitted attributes above except `tree_`, from one fit. The object is
+        never changed: `partial_fit` replaces it. Arrays of fitted attributes are read-only.
     n_features_in_ : int
         Number of features.
 
@@ -140,7 +140,7 @@ class GuidedClustering(FittedGroups):
     NoGroupsWarning
         If `n_clusters` is None, and neither features nor answers show groups.
     FewerGroupsWarning
-        If fewer rows differ than groups are wanted.
+        If there are fewer distinct rows than groups wanted.
     ReversedAnswersWarning
         If rows that are alike by their features are called "same" clearly less often than others.
 
@@ -159,13 +159,13 @@ class GuidedClustering(FittedGroups):
 
     Answers about three rows are often graded: the nearer rows are, the more probable is an answer
     that puts them together. If an `OrdinalEmbedding` predicts held-out answers clearly better than
-    any groups do, groups in such spaces join the result, with a weight that follows from what they
-    keep of the space. If there are no features, or on the average three questions or more about a
-    row, members that follow answers alone join the pool.
+    any groups do, clusterings of its space join the result. Their weight is the larger, the better
+    the centers of their groups predict answers. If there are no features, or at least three
+    questions about each row on average, members that follow answers alone join the pool.
 
     If `n_clusters` is None and most answers are about pairs, `CorrelationClustering` is tried. Its
     groups are returned if there are no features and groups have fewer than five rows on the
-    average; if pairs were asked repeatedly, and it predicts left-out answers to the same questions
+    average; if pairs were asked repeatedly, and it predicts held-out answers to the same questions
     clearly better than the consensus; or if the consensus predicts held-out answers no better than
     one group of all rows does.
 
@@ -174,9 +174,9 @@ class GuidedClustering(FittedGroups):
 
     With distances, neighbors, Ward's linkage and silhouettes are computed from them. Members that
     need vectors read coordinates, at most 100, by classical multidimensional scaling (Torgerson);
-    past 2,000 rows by distances to as many landmarks (de Silva and Tenenbaum). Forests read those
-    above the noise, and rotations of them. Anchors are means of coordinates. A member of a pool of
-    your own with ``metric="precomputed"`` gets the distances.
+    above 2,000 rows, from the distances to 2,000 landmarks (de Silva and Tenenbaum). Forests read
+    the coordinates above the noise, and rotations of them. Anchors are means of coordinates. A
+    member of a pool of your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense. On one core, 600 rows of 64 features take about 2 s, 2,000 rows 6 s, 20,000 rows
@@ -185,8 +185,8 @@ class GuidedClustering(FittedGroups):
     With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
     of their rows. All rows follow the consensus on the anchors or Ward's clustering of them,
     whichever predicts held-out answers better, refined by all answers if that raises the score.
-    Time is linear in the numbers of rows and of answers. For more than 50 groups of more than 2,500
-    rows or anchors the pool is k-means and Ward's linkage.
+    Time is linear in the numbers of rows and of answers. With more than 50 groups and more than
+    2,500 rows or anchors, the pool is k-means and Ward's linkage.
 
     References
     ----------
@@ -320,7 +320,7 @@ class GuidedClustering(FittedGroups):
             Whether `constraints` are all answers, in place of those so far: to take answers back.
         refit : bool or "auto", default="auto"
             Whether members are fitted again. "auto" does so if more than a fifth of the answers
-            that they were fitted to have come or gone since, or a fold gets its first answer.
+            that they were fitted to were added or removed since, or a fold gets its first answer.
         callback : callable, default=None
             As `fit` takes it.
 

@@ -18,15 +18,16 @@ __all__ = ["chosen_questions", "ranked_members"]
 Floats = NDArray[np.float64]
 #: Number of rows of a subcluster that are used in questions about it.
 N_USED = 6
-#: Questions that are ranked at first, in addition to some for each that is wanted.
+#: Number of questions that are ranked at first: the first number, plus the second for each wanted
+#: question.
 N_RANKED, RANKED_EACH = 64, 8
 
 
 def ranked_members(state: State, same: Floats) -> NDArray[np.int64]:
     """Return the places of the listed rows of each subcluster, the most probable first.
 
-    Rows that are more probable in another subcluster come later, and then those of which answers
-    make it more probable that they are not of this one.
+    Rows that are more probable in another subcluster come later. Rows that answers have made
+    improbable in this subcluster come last.
     """
     same = np.where((state.row_votes < 0) & (same < 0.5), 0.0, same)
     highest = np.zeros(len(state.owner))
@@ -98,7 +99,11 @@ def _values(state: State) -> Floats:
 
 
 def _add_values_of_checks(state: State, worth: Floats, within: Floats) -> None:
-    """Ask for another row of a subcluster, if only that lets a "same" be checked."""
+    """Raise the value of questions about further rows of two subclusters called the same.
+
+    Further rows are needed if all pairs of the present rows were asked: then only a pair with a
+    further row can check the answer "same".
+    """
     for at, votes in enumerate(state.votes):
         for other, (vote, n) in votes.subclusters.items():
             if vote > 0 and worth[at, other] > 0 and n >= _n_pairs(state, at, other):
@@ -114,7 +119,7 @@ def _n_pairs(state: State, a: int, b: int) -> int:
 
 
 class _Asker:
-    """Turns values into questions that are open, and not implied by others of the batch."""
+    """Makes questions from their values, without those that answers or the batch imply."""
 
     def __init__(self, state: State, known: KnownPairs, pending: Sequence[Question]) -> None:
         self._state, self._known = state, known

@@ -11,7 +11,7 @@ __all__ = ["CORE", "core_features", "cores", "count_cores"]
 
 Ints = NDArray[np.int64]
 
-#: The core of a row holds the rows with a larger probability of being of its group.
+#: The core of a row holds the rows that are in its group with a larger probability than this.
 CORE = 0.7
 
 
@@ -44,7 +44,7 @@ def core_features(
 
 
 def count_cores(same: Singles) -> int:
-    """Count the cores that are taken if the largest is removed with its rows until none is left.
+    """Count disjoint cores: remove the rows of the largest core, and repeat with the rows left.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ RATES = np.concatenate(([0.002, 0.005], np.arange(0.01, 0.4, 0.01)))
 SLOPES = np.array([0.5, 0.7, 0.85, 1.0, 1.2, 1.5])
 INTERCEPTS = np.array([-0.8, -0.4, 0.0, 0.4, 0.8])
 SD_SLOPE, SD_INTERCEPT = 0.3, 0.5
-#: Wrong answers of the pool that count for an annotator's own rate.
+#: The rate of each annotator is shrunk toward the rate of all, as if the annotator had given
+#: further answers, with this many wrong ones, at the rate of all.
 SHRINKAGE = 2.0
 LOWEST, HIGHEST = 0.002, 0.45
 #: Least average probability that an answer is wrong.

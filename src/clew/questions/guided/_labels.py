@@ -14,7 +14,8 @@ from clew.kernels.partitions.labels import best_partition
 __all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "weight_of_new"]
 
 MAX_ITER = 30
-#: Another start has to be better by this much, so that labels do not change without a reason.
+#: Labels from another start are used if their ``sum(P - t)`` is higher by more than this, so that
+#: labels do not change without a reason.
 LEAST_GAIN = 0.5
 #: Labels change if the expected index J rises by at least this share of ``1 - J``: smaller changes
 #: are mostly undone by the next answers.

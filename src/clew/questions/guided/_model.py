@@ -41,10 +41,10 @@ N_RATIO = 30
 #: Steps of sampling before the first question; after half of them the ratio within groups is
 #: fitted.
 BURN_IN = 8
-#: Half as many steps are made of more rows than this.
+#: With more rows than this, half as many steps are made.
 SHORT_BURN_IN_ROWS = 1000
-#: Average number of rows in the groups of the first covariance within groups, times the factor
-#: of the features.
+#: The first covariance within groups is computed from groups of this many rows on average, times
+#: the factor of the features.
 ROWS_A_GROUP = 8
 #: The ratio is refitted after as many answers as this share of the rows, and at least this many.
 RATIO_SHARE, RATIO_FEWEST = 0.25, 20
@@ -69,7 +69,7 @@ class PairAnswer(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Data of all pairs that no answer changes."""
+    """Data of all pairs that do not change with answers."""
 
     features: Singles
     """(n_rows, n_rows, n_features)"""
@@ -160,7 +160,7 @@ class Model(NamedTuple):
         return self._replace(posterior=posterior, same=same, found=found, shown=shown)
 
     def started(self, labels: Ints) -> Model:
-        """Return these labels at first; they count less with each answer."""
+        """Set the labels before any answer; their weight falls with each answer."""
         model = self._replace(start=labels)
         average = model._with_start(self.same.labels)
         return model._replace(shown=JaccardLabels.of(labels, average))
@@ -203,7 +203,7 @@ class Model(NamedTuple):
         return np.where(asked.same, 1 - same, same)
 
     def _surely_one(self) -> Ints:
-        """Return the components of rows with an answer "same" that are in one group, too."""
+        """Return groups that are surely right: rows of one group that "same" answers connect."""
         i, j = self.asked.rows.T
         used = self.asked.same & (self.labels[i] == self.labels[j])
         n = len(self.labels)
@@ -282,7 +282,7 @@ def _all_equal(distances: Floats) -> bool:
 
 
 def _start_ratio(coordinates: Floats, factor: float) -> WithinRatio:
-    """Fit the ratio within groups to groups of Ward's linkage that are smaller than expected."""
+    """Fit the ratio within groups to small groups of Ward's linkage, which are mostly pure."""
     deviation = coordinates.std(axis=0)
     kept = coordinates[:, :N_RATIO][:, (deviation > 1e-6 * deviation.max())[:N_RATIO]]
     tree = linkage(kept, "ward")

@@ -235,7 +235,7 @@ class Guided(Readings):
         return [Question(q.kind, tuple(int(rows[i]) for i in q.rows)) for q in questions]
 
     def _taken(self) -> NDArray[np.bool_]:
-        """Pairs that were asked, don't-knows among them, or follow from one answer about three."""
+        """Mark pairs that were asked, or that one question about three rows included."""
         taken = np.eye(len(self._items.rows), dtype=np.bool_)
         for answer in self._given:
             number = self._items.number[list(answer.question.rows)]

@@ -17,13 +17,14 @@ __all__ = ["Links", "choose_anchors", "link_all", "link_rows", "nearest_anchors"
 
 Rows = NDArray[np.float32]
 
-#: Rows that units, principal axes and anchors are computed from, at most.
+#: Maximum number of rows from which units, principal axes and anchors are computed.
 SAMPLE_ROWS: Final = 400_000
 #: Rounds of k-means that move anchors to the means of their rows.
 N_ROUNDS: Final = 2
 #: Nearest anchors that each row is linked to, and how fast weights fall with the squared distance.
 N_NEAREST, DECAY = 5, 4.0
-#: Rows of a task, of one that reads features, and of a matrix of inner products with all anchors.
+#: Number of rows in one task, in one task that reads features, and in one matrix of inner products
+#: with all anchors.
 BLOCK_ROWS, LINKED_ROWS, PRODUCT_ROWS = 65_536, 16_384, 2_048
 
 
@@ -73,7 +74,7 @@ def choose_anchors(rows: Rows, n_anchors: int, seed: int, n_jobs: int | None = N
     Returns
     -------
     ndarray of shape (n_found, n_columns), float32
-        Different anchors; fewer than `n_anchors` where few rows differ.
+        Distinct anchors; fewer than `n_anchors` if there are fewer distinct rows.
 
     Notes
     -----

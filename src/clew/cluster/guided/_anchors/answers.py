@@ -86,7 +86,7 @@ class AnsweredRows:
 
 
 def places_of_ends(tables: Sequence[AnswerTable]) -> list[NDArray[np.int64]]:
-    """Return where `TiedRows` puts the ends of each answer, in the shape of its rows."""
+    """Return the positions of the rows of each answer among the ends that `TiedRows` has sorted."""
     columns = [table.rows[:, at] for table in tables for at in range(table.rows.shape[1])]
     order = np.argsort(np.concatenate(columns), kind="stable")
     place = np.empty(len(order), np.int64)

@@ -41,13 +41,13 @@ from clew.metrics import n_violated
 
 __all__ = ["Anchored", "LinkedRows", "fit_on_anchors"]
 
-#: Parameters of the fit on the anchors, whose columns are scaled.
+#: Parameters of the fit on the anchors; their columns are scaled already.
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
 #: Names of clusterings of all rows in `scores_` and `weights_`.
 BY_ANCHORS, BY_WARD = f"{ROWS_BY}anchors", f"{ROWS_BY}Ward on anchors"
 #: If there are fewer anchors, they are repeated, because members find few groups in few rows.
 LEAST_ANCHORS = 100
-#: Neighbors of a row in an explanation, and rows whose neighbors are found at once.
+#: Number of neighbors of a row in an explanation, and number of rows in one task that finds them.
 N_NEIGHBORS, EXPLAINED_ROWS = 10, 2_048
 
 

@@ -157,7 +157,7 @@ def blended_with_spaces(
     n_clusters: int,
     seed: int,
 ) -> tuple[Consensus, float, Space] | None:
-    """Blend groups in spaces into the result, if spaces explain answers clearly better.
+    """Combine the result with clusterings of spaces, if spaces explain answers clearly better.
 
     Answers about three rows are often graded: their probabilities follow from distances, and
     groups explain them badly.
@@ -186,7 +186,7 @@ def blended_with_spaces(
     best : Space
         The space that predicts most held-out answers.
 
-    Spaces that do not explain held-out answers clearly better return None.
+    Returns None if spaces do not explain held-out answers clearly better.
     """
     folds = [Fold(fold.kept, about_three_rows(fold.held)) for fold in answers.folds]
     n_held = sum(float(table.weights.sum()) for fold in folds for table in fold.held.tables)
@@ -248,7 +248,11 @@ def _share(
     n_clusters: int,
     seed: int,
 ) -> float:
-    """Compute the weight of groups in spaces, by how much of the best space they keep."""
+    """Compute the weight of the clusterings of spaces in the result.
+
+    Each row is moved to the center of its group in the best space. The weight is the larger, the
+    better the answers are then predicted with the groups of the space than with those so far.
+    """
     lead = 0.0
     for at, fold in enumerate(folds):
         own = spaces.kmeans(best, n_clusters, seed, at)

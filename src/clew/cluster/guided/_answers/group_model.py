@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 N_STARTS = 3
 #: Probability of a row's group at a given start.
 SURE = 0.9
-#: Error rate at the start, and of the prior; and the number of answers that the prior counts for.
+#: Error rate at the start and in the prior, and the number of answers that the prior counts for.
 PRIOR_ERROR, STRENGTH = 0.1, 10.0
-#: Rounds of EM, sweeps of belief propagation in each, and in the last.
+#: Maximum number of rounds of EM; sweeps of belief propagation in each round, and in the last.
 MAX_ROUNDS, SWEEPS, LAST_SWEEPS = 15, 10, 60
 DAMPING, SWEEP_TOL, TOL = 0.3, 1e-3, 1e-3
 

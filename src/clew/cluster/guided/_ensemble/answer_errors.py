@@ -70,7 +70,7 @@ def annotator_weights(ensemble: Ensemble, folds: Sequence[Fold]) -> dict[str, fl
     Parameters
     ----------
     ensemble : Ensemble
-        Clusterings that saw no answers.
+        Clusterings that use no answers.
     folds : sequence of Fold
         All answers.
 

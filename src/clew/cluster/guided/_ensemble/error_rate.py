@@ -24,9 +24,10 @@ GRID = np.linspace(0, MAX_RATE, 201)
 SCORE_RANGE = (0.02, 0.98)
 #: Prior standard deviations of the logarithm of the slope, and of the intercept.
 SLOPE_SD, INTERCEPT_SD = 1.0, 10**0.5
-#: Width of the bins of log-odds in which answers are counted: about pairs, and forced choices.
+#: Answers are counted in bins of log-odds. Widths of the bins of answers about pairs and of forced
+#: choices.
 PAIR_CELL, CHOICE_CELL = 0.05, 0.5
-#: Fisher scoring: most steps, the longest of them, and the length at which it stops.
+#: Fisher scoring: maximum number and length of steps; it stops at steps shorter than `TOL`.
 MAX_ITER, MAX_STEP, TOL = 25, 1.0, 1e-4
 #: Log-odds are clipped to this magnitude: beyond it, probabilities are 0 or 1.
 MAX_LOG_ODDS = 30.0

@@ -65,7 +65,7 @@ class Member(NamedTuple):
     """A base clustering: an estimator, and the view that it is fitted to."""
 
     name: str
-    """Its key in `scores_` and `weights_`."""
+    """Key of the member in `scores_` and `weights_`."""
     estimator: Any
     """A clusterer; its parts with `supports` get the answers in the kinds that they honor."""
     view: View = "features"
@@ -125,8 +125,8 @@ def default_members(
     n_clusters : int
         Number of groups.
     n_samples : int
-        Number of rows; above 5,000 the slow members are left out. For more than 50 groups of more
-        than 2,500 rows only k-means and Ward's linkage are returned.
+        Number of rows; above 5,000 the slow members are left out. With more than 50 groups and more
+        than 2,500 rows, only k-means and Ward's linkage are returned.
     seed : int, default=0
         Seed of the estimators.
     has_distances : bool, default=False

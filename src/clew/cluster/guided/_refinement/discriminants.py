@@ -13,7 +13,8 @@ __all__ = ["discriminant_neighbors", "discriminants"]
 
 Floats = NDArray[np.float64]
 
-#: Neighbors of each row, and the share of the mean variance in what the covariance is shrunk to.
+#: Number of neighbors of each row. The covariance within groups is shrunk toward a mean of the
+#: whole covariance and a spherical one, in which the spherical one has the weight `SPHERICAL`.
 N_NEIGHBORS, SPHERICAL = 10, 0.5
 LEAST = 1e-12
 

@@ -64,7 +64,7 @@ def regime_of(
     share_of_answers : float
         Share of the members that follow answers alone in the weights of the first consensus.
     share_of_spaces : float
-        Share of groups in spaces of answers in the result.
+        Weight of the clusterings of spaces of answers in the result.
 
     Returns
     -------
@@ -78,7 +78,8 @@ def regime_of(
         return Regime(
             "answers",
             "distances in a space of the answers explain held-out answers about three rows better "
-            f"than any groups do; groups in spaces have {share_of_spaces:.0%} of the weight",
+            "than any groups do; clusterings of such spaces have "
+            f"{share_of_spaces:.0%} of the weight",
         )
     if not saw_answers:
         return Regime(
