@@ -74,7 +74,7 @@ def test_codes_of_another_kind_are_refused(kind, value):
 
 
 @pytest.mark.parametrize("value", [1.0, True, "first", "", None])
-def test_other_values_are_no_answers(value):
+def test_other_values_are_refused_as_answers(value):
     with pytest.raises(InvalidConstraintsError, match=r"answer .*to a pair question"):
         Answer(Question("pair", (0, 1)), value)
 

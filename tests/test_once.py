@@ -10,7 +10,7 @@ import pytest
 
 from clew._once import Once, unlocked_property
 
-LIMIT = 30  # seconds; a barrier that is not passed by then raises
+LIMIT = 30  # seconds after which a barrier raises
 
 
 def test_threads_that_read_the_same_result_wait_for_the_first():
@@ -76,5 +76,7 @@ def test_an_unlocked_property_is_computed_for_two_objects_at_once():
     things = [Thing(), Thing()]
     with ThreadPoolExecutor(2) as pool:
         values = list(pool.map(lambda thing: thing.value, things))
-    assert [thing.value for thing in things] == values  # stored: the barrier is not met again
+    assert [
+        thing.value for thing in things
+    ] == values  # stored, so the barrier is not reached again
     assert isinstance(Thing.value, unlocked_property)

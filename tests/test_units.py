@@ -54,7 +54,7 @@ def test_nothing_varies():
         np.testing.assert_array_equal(Units.standardized(zeros, standardize).scale(zeros), 0)
 
 
-def test_new_rows_are_measured_as_the_fitted_ones():
+def test_new_rows_are_scaled_as_the_fitted_ones():
     units = Units.standardized(X, True)
     np.testing.assert_allclose(units.scale(X[:5]), units.scale(X)[:5])
 
@@ -90,7 +90,7 @@ def test_ranges_whose_squares_overflow_are_refused():
 
 
 @pytest.mark.parametrize("choose", [Units.around_mean, Units.of_mean_variance, Units.of_ranges])
-def test_outside_undoes_inside(choose):
+def test_unscale_undoes_scale(choose):
     values = X * [1, 10, 100] + 7
     units = choose(values)
     np.testing.assert_allclose(units.unscale(units.scale(values)), values)

@@ -140,7 +140,7 @@ def test_empty_log_gives_dashes(small: s.ClustrfStudy, pictured: list[str]) -> N
     assert "not complete" in text
 
 
-def test_sums_of_one_person_count_no_image_with_itself(small: s.ClustrfStudy) -> None:
+def test_affinities_of_an_image_to_itself_are_not_summed(small: s.ClustrfStudy) -> None:
     found: dict[str, Any] = _parts(small).of_one_person
     for first, total, share in found.values():
         assert not first.diagonal().any()

@@ -47,11 +47,11 @@ def test_rows_are_drawn_anew_in_each_trial(name: str) -> None:
     assert not np.array_equal(values, others)
 
 
-def test_no_set_is_fitted_on_and_held_out() -> None:
+def test_no_set_is_both_fitted_on_and_held_out() -> None:
     assert not set(s.FITTED_ON) & set(s.HELD_OUT)
 
 
-def test_the_regression_finds_what_decides() -> None:
+def test_the_regression_finds_the_effect_of_cores() -> None:
     random, runs = np.random.RandomState(0), []
     for _ in range(60):
         n_items, n_cores = random.randint(50, 300), random.randint(10, 60)

@@ -212,7 +212,7 @@ def test_a_report_deletes_nothing(command: click.Command, options: list[str]) ->
     assert Small().log.path.read_bytes() == before
 
 
-def test_fields_are_compared_that_are_results() -> None:
+def test_a_check_compares_only_results() -> None:
     same = {"ari": 0.5, "auc": 0.7}
     assert compared(same, same | {"seconds": 3.0}, 0.0) == [("ari", 0.5, 0.5, 0.0)]
     assert compared(same | {"seconds": 1.0}, same, 0.0)[0][-1] == 0

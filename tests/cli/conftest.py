@@ -17,7 +17,7 @@ from clew.cli import main
 Run = Callable[..., Result]
 Spawn = Callable[..., "subprocess.CompletedProcess[str]"]
 
-#: Small enough for a test.
+#: Options for a fit that is fast enough for a test.
 FAST = ("--method", "coprf", "--n-trees", "20", "-j", "1")
 
 

@@ -89,7 +89,7 @@ def test_rows_by_number_or_from_a_file_of_ids(run, here, pairs):
         (("-c", "bad.csv"), 1, "bad.csv, line 2: not a row number: 'x'"),
     ],
 )
-def test_what_is_missing_is_said(run, here, pairs, arguments, status, words):
+def test_missing_input_is_named(run, here, pairs, arguments, status, words):
     (here / "ids.csv").write_text("\n".join(["id", *NAMES]))
     (here / "unknown.csv").write_text("kind,a,b,answer\npair,x,y,same\n")
     (here / "one.csv").write_text("kind,id_i,id_j,answer\n")

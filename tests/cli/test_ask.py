@@ -68,7 +68,7 @@ class Labels:
         return replies
 
 
-def test_answers_are_in_the_file_and_the_next_call_goes_on(ask, rows):
+def test_answers_are_in_the_file_and_the_next_call_continues(ask, rows):
     done = ask(rows, ["same", "d", "k", "quit"])
     assert done.exit_code == 0, done.output
     assert done.stdout.count("saved: ") == 3

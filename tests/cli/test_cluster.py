@@ -54,7 +54,7 @@ def test_every_method_that_takes_answers_follows_them(run, X, answers, method):
 
 @pytest.mark.parametrize("method", ["guided", "sklr", "dcrc"])
 def test_answers_about_three_rows_change_groups_from_both_kinds_of_file(run, X, here, method):
-    # Groups along a feature that varies much less than the others, so that blobs do not show them.
+    # The answers are about groups along a feature that varies less than the features of the blobs.
     rows = np.load(X)
     y = np.arange(30) % 2
     np.save(X, np.column_stack([rows, y * 3.0]))

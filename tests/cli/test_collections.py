@@ -78,7 +78,7 @@ def test_file_of_texts(run, here):
         ("1\n2\n3\n", False),
     ],
 )
-def test_texts_are_no_tables(here, text, expected):
+def test_tables_are_not_read_as_texts(here, text, expected):
     (here / "x.txt").write_text(text)
 
     def source(**given):

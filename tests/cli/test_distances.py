@@ -121,7 +121,7 @@ def test_a_triangle_with_an_empty_rest_is_filled(D):
     assert any("only the lower triangle is filled" in note for note in items.notes)
 
 
-def test_a_cell_that_is_no_number_is_named(D):
+def test_a_cell_that_is_not_a_number_is_named(D):
     frame = pd.DataFrame(D, IDS, IDS).astype(object)
     frame.iat[2, 4] = "far"
     frame.to_csv("D.csv")

@@ -64,7 +64,7 @@ def test_units_do_not_matter(run, here, method):
 
 
 @pytest.mark.parametrize("method", ["guided", "pckmeans"])
-def test_standardize_yes_is_what_scaling_before_does(run, X, method):
+def test_standardize_yes_equals_standardizing_the_file(run, X, method):
     options = ("-k", 3, "--method", method)
     done = run(X, *options, "--standardize", "yes", fast=False)
     assert "features are standardized\n" in done.stderr

@@ -197,7 +197,7 @@ def test_ctrl_c_in_the_demo_leaves_no_folder(here):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
-def test_reader_that_leaves_early_is_no_error(X):
+def test_a_reader_that_leaves_early_causes_no_error(X):
     command = (
         f"{sys.executable} -m clew.cli cluster {X} -k 3 --method coprf --n-trees 20 -q | head -n 1"
     )

@@ -56,7 +56,7 @@ def test_the_curve_is_that_of_a_session(call: Call) -> None:
     assert last["ari"] == pytest.approx(adjusted_rand_score(Y, session.labels()), abs=1e-4)
 
 
-def test_the_column_of_classes_is_no_feature(call: Call) -> None:
+def test_the_column_of_classes_is_not_used_as_a_feature(call: Call) -> None:
     by_column = call("X.csv", "--truth", "kind", "--drop", "one", "--strategy", "random", "--json")
     by_file = call("X.npy", "--truth", "kinds.txt", "--strategy", "random", "--json")
     curves = [json.loads(done.stdout)["curve"] for done in (by_column, by_file)]

@@ -85,7 +85,7 @@ def write(tmp_path, text, name="c.csv"):
     return path
 
 
-def test_the_form_is_that_of_the_workbench(tmp_path):
+def test_files_have_one_line_for_each_answer(tmp_path):
     c = Constraints(
         5,
         pairs=[(0, 1, 1), (0, 2, 0), (0, 3, -2)],
@@ -213,7 +213,7 @@ def test_files_without_k_hold_pairs(tmp_path):
     assert Constraints.read_csv(path, n_samples=5) == expected
 
 
-def test_header_alone_is_no_constraints(tmp_path):
+def test_a_header_alone_makes_empty_constraints(tmp_path):
     assert Constraints.read_csv(write(tmp_path, HEADER), n_samples=5) == Constraints(5)
     assert Constraints.read_jsonl(write(tmp_path, "", "c.jsonl"), n_samples=5) == Constraints(5)
 

@@ -1,4 +1,4 @@
-"""Answers by id: which row is meant, what keeps ids, and what is refused."""
+"""Answers by id: which rows they are about, which operations keep ids, and what is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clew import Answer, Constraints, Question
 from clew.exceptions import FileFormatError, IgnoredColumnsWarning, InvalidConstraintsError
 
 IDS = ["d", "a", "c", "b"]
-#: Integers that are not row numbers, or others' row numbers.
+#: Ids that are integers; each is the number of another row, or of none.
 NUMBERS = [3, 2, 17, 0]
 
 
@@ -54,7 +54,7 @@ def test_integers_are_row_numbers_without_ids_and_ids_with_them():
         Constraints.from_pairs(must_link=[(0, 1)], ids=NUMBERS)
 
 
-def test_pandas_index_and_series_are_ids_whatever_their_own_index():
+def test_ids_may_be_a_pandas_index_or_the_values_of_a_series():
     pd = pytest.importorskip("pandas")
     series = pd.Series(IDS, index=[9, 8, 7, 7])
     for ids in (pd.Index(IDS), series, np.array(IDS), tuple(IDS)):
@@ -101,7 +101,7 @@ def test_unknown_ids_are_named_with_their_answer(bad):
         Constraints.from_pairs(cannot_link=[("a", "b"), ("a", bad)], ids=IDS)
 
 
-def test_two_ids_of_one_row_are_no_pair():
+def test_a_pair_needs_ids_of_two_rows():
     with pytest.raises(InvalidConstraintsError, match=r"\('a', 'a'\).*is repeated"):
         Constraints.from_pairs(must_link=[("a", "a")], ids=IDS)
 

@@ -52,7 +52,7 @@ X, y = make_blobs(40, 3, centers=2, random_state=0)
 N = len(X)
 
 ALL = ("pairs", "triplets", "odd_one_out", "dont_know")
-#: Members that take no time.
+#: A pool of one fast member.
 FAST_POOL = [("k-means", KernelKMeans(2, n_init=1, random_state=0))]
 #: Methods that take answers, each with the kinds that it honors.
 GUIDED = [

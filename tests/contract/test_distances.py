@@ -44,7 +44,7 @@ D = squareform(pdist(X))
 ANSWERS = Constraints.from_labels(y, 30, random_state=0)
 
 BASE = AdaptiveKNN(metric="precomputed")
-#: A member that takes no time.
+#: A pool of one fast member.
 POOL = [("k-means", KernelKMeans(3, n_init=1, random_state=0))]
 #: Every class that takes distances: alone, or through the similarity that it is made of.
 OF_DISTANCES = [

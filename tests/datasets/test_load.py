@@ -137,7 +137,7 @@ def test_a_bare_array_and_pickles_are_refused(folder):
             load(name)
 
 
-def test_what_is_nowhere_says_what_to_do(folder, monkeypatch):
+def test_a_missing_data_set_raises_with_advice(folder, monkeypatch):
     with pytest.raises(DatasetNotFoundError, match=r"nothing\.npz does not exist.*Put no"):
         load("nothing")
     monkeypatch.delenv("CLEW_DATA")
@@ -147,7 +147,7 @@ def test_what_is_nowhere_says_what_to_do(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["", "../secret", "a/b", "a\\b", "a.b", "/etc/passwd", None])
-def test_names_are_no_paths(folder, name):
+def test_a_path_is_not_accepted_as_a_name(folder, name):
     with pytest.raises(DatasetNotFoundError, match="not a name of a data set"):
         load(name)
 

@@ -22,7 +22,7 @@ def affinities(draw):
 
 
 @given(A=affinities(), k=st.integers(1, 14))
-def test_of_equal_affinities_the_first_are_kept_dense_or_sparse(A, k):
+def test_the_first_of_equal_affinities_are_kept_dense_or_sparse(A, k):
     one_way = np.zeros_like(A)
     for i, row in enumerate(A):
         others = [j for j in range(len(A)) if j != i]

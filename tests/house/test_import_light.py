@@ -76,7 +76,7 @@ def test_import_needs_no_extra() -> None:
 
 @pytest.fixture(scope="module")
 def first_uses() -> dict[str, tuple[bool, bool, str, list[str]]]:
-    """What happens where each subpackage is the first that is used, all in one process."""
+    """Use each subpackage as the first one after ``import clew``; one process runs all."""
     public = [(name, importlib.import_module(f"clew.{name}").__all__[0]) for name in SUBPACKAGES]
     found = _python(FIRST_USES, HEAVY, public)
     assert isinstance(found, dict)

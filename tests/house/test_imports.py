@@ -50,8 +50,8 @@ CELLAR = frozenset(
     }
 )
 TOP = "clew"
-#: Helpers that other families import, and which of these may: what all estimators need, and the
-#: engines that several families share.
+#: Helpers that other families import, each with the packages that may import it: helpers of all
+#: estimators, and engines that several families share.
 SHARED_HELPERS = {
     "clew.cluster._kmeans": ("clew.questions",),
     "clew.cluster.guided._features.feature_space": ("clew.questions",),
@@ -233,7 +233,7 @@ def test_downward_import_is_let_through(module: str, source: str) -> None:
 
 @cache
 def real_imports(path: Path) -> set[str]:
-    """The modules that a file imports, where a name is itself a module, that one."""
+    """Return the modules that a file imports; an imported name counts if it is a module itself."""
     package = module_name(path) if path.name == "__init__.py" else module_name(path.parent / "_")
     package = package.removesuffix("._")
     source = path.read_text(encoding="utf-8")
@@ -253,8 +253,8 @@ MODULES = {module_name(path): path for path in FILES}
 def node_of(module: str) -> str:
     """The node of the graph of folders that a module belongs to.
 
-    A package's ``__init__``, which collects what is public, is a node besides the folder; what
-    stands right under ``src/clew`` is one node a file.
+    A package's ``__init__``, which collects public names, is a node of its own, next to the node of
+    its folder. Each file directly under ``src/clew`` is a node.
     """
     path = MODULES[module]
     if path.name == "__main__.py":

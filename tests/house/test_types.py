@@ -53,7 +53,7 @@ def test_the_readme_passes(tmp_path):
     assert complaints("\n".join(blocks), tmp_path) == []
 
 
-def test_what_is_right_passes(tmp_path):
+def test_correct_code_passes(tmp_path):
     right = """
 labels = DCRC(3).fit_predict(X, constraints=answers)
 print(labels.max(), COPRF().fit_transform(X, constraints=answers).shape)
@@ -64,7 +64,7 @@ print(COPRF().set_fit_request(constraints=True).set_output(transform="pandas").g
     assert complaints(USES + right, tmp_path) == []
 
 
-def test_what_is_wrong_does_not(tmp_path):
+def test_misspelled_names_are_reported(tmp_path):
     found = complaints(USES + "\n".join(MISUSES), tmp_path)
     assert len(found) == len(MISUSES)
     for complaint, expected in zip(found, MISUSES.values(), strict=True):

@@ -13,7 +13,7 @@ from PIL import Image
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.items import image_features, images, open_image, read_images
 
-#: EXIF orientations, with what undoes each.
+#: EXIF orientations, each with the operation that undoes it.
 ORIENTATIONS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -129,7 +129,7 @@ def test_ids_are_sorted_paths_within_the_folder(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-def test_name_that_is_no_text_is_left_out(tmp_path):
+def test_a_file_name_that_is_not_valid_text_is_left_out(tmp_path):
     blobs(tmp_path, 2)
     with open(os.path.join(os.fsencode(tmp_path), b"bad\xff.png"), "wb") as file:
         file.write((tmp_path / "0.png").read_bytes())
@@ -182,7 +182,8 @@ def test_features_separate_colors_and_shapes():
 
 
 def test_no_feature_stands_out():
-    # Else estimators would take them for columns of different units, and standardize noise.
+    # Otherwise they would look like columns of different units, and estimators would scale up
+    # noise.
     rng = np.random.RandomState(0)
     images = [Image.fromarray(rng.randint(0, 255, (12, 12, 3)).astype(np.uint8)) for _ in range(60)]
     deviations = image_features(images).std(axis=0)

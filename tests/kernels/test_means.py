@@ -10,7 +10,7 @@ from clew.kernels.means import add_groups, cheapest
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_cheapest_is_that_of_the_twin(seed):
+def test_the_cheapest_column_of_each_row_is_found(seed):
     cost = np.random.default_rng(seed).integers(0, 4, size=(30, 1 + seed)).astype(float)
     labels = np.empty(30, dtype=np.int64)
     cheapest(cost, labels)
@@ -18,7 +18,7 @@ def test_cheapest_is_that_of_the_twin(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_sums_are_those_of_the_twin(seed):
+def test_rows_and_weights_are_summed_by_group(seed):
     rng = np.random.default_rng(seed)
     rows, weight, labels = rng.normal(size=(30, 3)), rng.uniform(size=30), rng.integers(0, 6, 30)
     sums, mass = np.zeros((7, 3)), np.zeros(7)

@@ -10,7 +10,7 @@ from clew.kernels.nearest import largest_of_rows, smallest_of_rows
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [1, 2, 7, 38, 39])
-def test_of_equal_entries_the_first_are_found(dtype, k):
+def test_the_first_of_equal_entries_are_found(dtype, k):
     table = np.random.default_rng(k).integers(0, 6, (40, 40)).astype(dtype)
     columns, values = np.empty((40, k), np.int64), np.empty((40, k))
     largest_of_rows(table, columns, values)

@@ -33,7 +33,7 @@ def test_the_first_of_equal_anchors_comes_first():
     assert nearest.tolist() == [[1, 3, 0, 2]] * 2
 
 
-def test_what_is_not_a_number_is_near_some_anchor():
+def test_rows_with_nan_get_some_anchor():
     rows = np.full((1, 2), np.nan, np.float32)
     nearest, _ = found(rows, np.ones((3, 2), np.float32), 2)
     assert ((nearest >= 0) & (nearest < 3)).all()

@@ -1,4 +1,4 @@
-"""SJC of subclusters whose value the thesis gives, and of invalid ones."""
+"""SJC of the subclusters in Figure 3 of the thesis, and of invalid input."""
 
 from __future__ import annotations
 

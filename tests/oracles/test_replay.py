@@ -18,7 +18,7 @@ RECORDED = Constraints(
 )
 
 
-def test_it_says_what_people_said():
+def test_it_returns_the_recorded_answers():
     oracle = ReplayOracle(RECORDED, random_state=0)
     question = Question("pair", (1, 0))
     answers = [oracle.answer(question) for _ in range(3)]
@@ -36,7 +36,7 @@ def test_the_order_of_rows_does_not_matter():
     assert oracle.answer(Question("odd_one_out", (2, 1, 0))).value == -1
 
 
-def test_only_what_was_asked_is_known():
+def test_questions_that_were_not_recorded_are_answered_dont_know():
     oracle = ReplayOracle(RECORDED)
     assert oracle.knows(Question("pair", (3, 2)))
     assert not oracle.knows(Question("triplet", (1, 0, 2)))

@@ -223,7 +223,7 @@ def test_new_probabilities_count_less_if_more_answers_are_wrong():
     assert (1 - weights[1]) ** 4 == pytest.approx(1 - weight_of_new(20, 200, 0.1))
 
 
-def test_a_row_that_fits_nowhere_takes_no_place_of_a_group():
+def test_an_outlier_does_not_become_one_of_the_wanted_groups():
     near = random.normal(size=(3, 4))[np.arange(60) % 3] * 9 + random.normal(size=(60, 4))
     near[0] += 40
     labels = Guided(3, random_state=0).start(near).labels()
@@ -251,7 +251,7 @@ def test_information_of_three_rows_without_errors_is_that_of_independent_rows(k)
 def test_three_rows_are_grouped_transitively():
     near, far = np.array([0.9]), np.array([0.1])
     assert joint_probabilities(near, near, near)[0, 0] > 0.95
-    # Of two near pairs and a far one, one is wrong.
+    # Two near pairs and a far one contradict each other: each is wrong with the same probability.
     states = joint_probabilities(near, near, far)[0]
     assert states.sum() == pytest.approx(1.0)
     assert states[0] == pytest.approx(states[2]) == pytest.approx(states[3])

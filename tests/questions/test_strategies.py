@@ -207,7 +207,7 @@ def test_distances_may_be_given(strategy):
 
 
 @every
-def test_two_in_threads_do_as_one_alone(strategy):
+def test_strategies_in_two_threads_equal_a_strategy_alone(strategy):
     expected = state(ran(started(strategy), 12))
     with ThreadPoolExecutor(2) as pool:
         runs = [pool.submit(lambda: state(ran(started(strategy), 12))) for _ in range(2)]

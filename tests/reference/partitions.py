@@ -6,7 +6,7 @@ import numpy as np
 
 
 def between(W, E, first, second, top_share):
-    """Log-odds that two sets of rows are one, but for what does not depend on the pairs."""
+    """Log-odds that two sets of rows are one, without the terms that do not depend on pairs."""
     values = W[np.ix_(first, second)]
     mixed = (1 - top_share) * values.mean() + top_share * values.max()
     return mixed + E[np.ix_(first, second)].sum()

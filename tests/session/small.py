@@ -16,7 +16,7 @@ IDS = [f"item {row:02d}" for row in range(N)]
 
 
 def session(**parameters: Any) -> Session:
-    """A session of 24 items that starts at once."""
+    """A session of 24 items, with a strategy that starts quickly."""
     given: dict[str, Any] = {
         "ids": IDS,
         "strategy": "most_probable",

@@ -1,4 +1,4 @@
-"""What a session is started on: features, distances, items alone, and what newcomers try."""
+"""The data of a session: features, distances, items alone, and typical mistakes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clew.exceptions import (
 from clew.metrics import adjusted_rand_score
 
 
-def test_sparse_features_are_as_dense_ones() -> None:
+def test_sparse_features_ask_the_same_questions_as_dense_ones() -> None:
     sparse = Session(csr_array(X), strategy="most_probable", random_state=0)
     dense = Session(X, strategy="most_probable", random_state=0)
     assert sparse.run(oracle(), 8).answers == dense.run(oracle(), 8).answers

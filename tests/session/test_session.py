@@ -35,7 +35,7 @@ def test_questions_name_their_items() -> None:
         assert question.ids == tuple(IDS[row] for row in question.rows)
 
 
-def test_run_goes_on_when_called_again() -> None:
+def test_a_second_run_continues_the_first() -> None:
     at_once, in_parts = session().run(oracle(), 30), session()
     with_errors = oracle()
     in_parts.run(with_errors, 12).run(with_errors, 18)
@@ -69,7 +69,7 @@ def test_people_at_once_get_different_questions() -> None:
     assert len(set(keys)) == len(keys) == 12
 
 
-def test_who_asks_again_gets_the_same_questions() -> None:
+def test_an_annotator_who_asks_again_gets_the_same_questions() -> None:
     asking = session()
     first = asking.ask(3, annotator="ann")
     assert asking.ask(3, annotator="ann") == first
@@ -103,7 +103,7 @@ def test_an_oracle_answers_as_each_person() -> None:
     assert len(by_question) == 10
 
 
-def test_others_may_not_answer() -> None:
+def test_only_the_named_annotators_may_ask() -> None:
     with pytest.raises(InvalidArgumentError, match="no annotator 'eve'"):
         session(annotators=["ann", "bob"]).ask(annotator="eve")
 
@@ -240,7 +240,7 @@ class TestChecks:
             5, 10, 15, 20, 25,
         ]  # fmt: skip
 
-    def test_none(self) -> None:
+    def test_without_check_every_there_are_no_checks(self) -> None:
         asking = session(strategy="guided", check_every=None).run(oracle(), 21)
         assert {answer.origin for answer in asking.answers} == {"asked"}
 
@@ -289,7 +289,7 @@ def test_a_strategy_object_is_copied() -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda found: pickle.loads(pickle.dumps(found))])
-def test_a_copy_goes_on(copied: Any) -> None:
+def test_a_copied_session_continues(copied: Any) -> None:
     found = session().run(oracle(), 10)
     other = copied(found)
     assert other.ask(3) == found.ask(3)

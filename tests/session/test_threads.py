@@ -1,4 +1,4 @@
-"""Answers are recorded at once, also while the model learns; one thread alone notices nothing."""
+"""Answers are recorded at once, also while the model learns; results do not depend on threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clew.session._loop import Loop
 
 PATIENCE = 120
 
-#: Closed: the model of `Slow` waits while it learns.
+#: The model of `Slow` does not finish learning before `gate` is set.
 gate, is_learning = threading.Event(), threading.Event()
 
 
@@ -205,7 +205,7 @@ def test_a_copy_does_not_change_while_it_is_written() -> None:
     assert len(written.log.entries) == len(written.queue.asked) == 3
 
 
-def test_a_released_check_that_the_strategy_asks_later_is_no_check() -> None:
+def test_a_released_check_that_the_strategy_asks_later_is_not_a_check() -> None:
     found = Session(X[:3], strategy="most_probable", check_every=2, random_state=0)
     found.tell(found.question(0, 2), "different")
     (check,) = found.ask()

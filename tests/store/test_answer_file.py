@@ -14,7 +14,7 @@ from clew import Answer, Constraints, Question
 from clew.exceptions import FileFormatError
 from clew.store import AnswerFile
 
-#: Some are words that answers may be, others hold what JSON escapes.
+#: Some ids are words for answers, and some hold characters that JSON escapes.
 IDS = ["wren", "robin", "none", 'her"o}n', "ü\u2028\n", "same"]
 
 

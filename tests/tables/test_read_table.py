@@ -107,7 +107,7 @@ def test_what_pandas_writes_is_read(read, index, tmp_path):
     assert found.frame.shape == (5, 3)
 
 
-def test_an_index_beside_a_column_of_ids_is_left_out(read, tmp_path):
+def test_an_index_in_addition_to_a_column_of_ids_is_left_out(read, tmp_path):
     frame = pd.DataFrame({"id": list("vwxyz"), "a": np.arange(5.0)})
     frame.to_csv(tmp_path / "p.csv")
     found = read_table(tmp_path / "p.csv")
@@ -274,7 +274,7 @@ def test_parquet_column_with_a_fault(tmp_path, column):
         read_table(_parquet(tmp_path / "t.parquet", v=column))
 
 
-def test_index_of_pandas_in_parquet_is_no_feature(tmp_path):
+def test_index_of_pandas_in_parquet_is_not_used_as_a_feature(tmp_path):
     path = _parquet(tmp_path / "t.parquet", a=[1, 2], __index_level_0__=["x", "y"])
     assert read_table(path).ids == ["x", "y"]
     path = _parquet(tmp_path / "t.parquet", a=[1, 2], __index_level_0__=[0, 1])

@@ -12,7 +12,7 @@ from benchmarks.study.report import Table
 from benchmarks.study.results import Results
 from clew.session import _remaining as now
 
-#: An interval holds the truth if it is missed by less than this.
+#: The truth may be outside an interval by this much, for rounding.
 TOLERANCE = 0.002
 MEASURES = ("jaccard", "precision", "recall")
 FACTORS, N_CHECKS = (1.5, 2.0), ((4, 6), (7, 12), (13, 25), (26, 999))

@@ -179,7 +179,7 @@ def test_one_group_where_all_answers_are_same(features):
     assert (model.n_clusters_, model.n_violated_) == (1, 0)
 
 
-def test_annotators_who_contradict_each_other_are_no_evidence():
+def test_answers_of_annotators_who_contradict_each_other_cancel_out():
     every = np.repeat(list(combinations(range(12), 2)), 2, axis=0)
     said = np.tile([0, 1], len(every) // 2)
     answers = Constraints(

@@ -138,7 +138,7 @@ def test_new_rows_get_the_groups_of_rows_that_are_like_them(wine):
         model.predict(WINE[:, :4])
 
 
-def test_explanations_speak_of_fitted_rows(wine):
+def test_two_fitted_rows_can_be_explained(wine):
     known = Constraints.from_labels(CULTIVARS, 356, error=0.0, random_state=0)
     i, j = known.pairs[0]
     found = wine[0.0].explain(int(i), int(j))

@@ -241,7 +241,7 @@ def test_a_failed_call_leaves_the_last_result(blobs, fitted_to):
     assert_equal(warm.partial_fit(constraints=more), blobs.model)
 
 
-def test_a_saved_model_goes_on(blobs):
+def test_partial_fit_continues_a_saved_model(blobs):
     first, more = parts(blobs.known, 110)
     warm = model().fit(blobs.X, constraints=first)
     loaded = pickle.loads(pickle.dumps(warm))
@@ -279,7 +279,7 @@ def test_a_thread_that_reads_sees_one_fit_at_a_time(blobs, fitted_to):
     assert len(seen) > 1
 
 
-def test_two_models_at_once_are_as_one_after_the_other(blobs, fitted_to):
+def test_models_fitted_at_once_equal_models_fitted_in_turn(blobs, fitted_to):
     first, more = parts(blobs.known, 110)
     models = [fitted_to(110), model(4).fit(blobs.X, constraints=first)]
     expected = [fitted_to(110), pickle.loads(pickle.dumps(models[1]))]

@@ -65,7 +65,7 @@ def test_priors_of_members(log_priors):
     assert {log_priors[0][name] for name in good} == {0.7}
 
 
-def test_of_the_second_consensus_only_the_unconstrained_one_has_a_prior(log_priors):
+def test_only_the_unconstrained_clustering_has_a_prior_in_the_second_consensus(log_priors):
     assert len(log_priors[1]) == MAX_REFINED
     positive = {name: prior for name, prior in log_priors[1].items() if prior}
     assert positive == {UNCONSTRAINED: UNCONSTRAINED_PRIOR}
@@ -115,7 +115,7 @@ def test_votes_of_a_clustering_that_is_unsure_of_every_row():
     np.testing.assert_array_equal(votes.argmax(axis=1), consensus_labels)
 
 
-def test_an_unconstrained_consensus_of_weight_0_is_no_fallback():
+def test_an_unconstrained_consensus_of_weight_0_is_never_returned():
     labels = np.zeros(60, dtype=np.int64)
     scores = {"consensus": -0.1, UNCONSTRAINED: -0.7}
     weights = {"consensus": 1.0, UNCONSTRAINED: 0.0}

@@ -13,7 +13,7 @@ from clew.cluster import GuidedClustering
 
 @pytest.fixture(scope="module")
 def answers(blobs):
-    """So few that no member follows answers alone, which would take seconds."""
+    """Few answers: with more, members that follow answers alone would join, which takes seconds."""
     return Constraints.from_labels(blobs.y, 50, n_triplets=10, error=0.1, random_state=1)
 
 

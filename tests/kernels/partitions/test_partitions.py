@@ -172,7 +172,7 @@ def test_cold_rows_move_to_their_best_group(seed):
     assert np.mean(settled) > 0.8
 
 
-def test_cold_blocks_merge_what_is_likely_one_and_nothing_else():
+def test_at_temperature_0_only_groups_that_are_probably_one_are_merged():
     W = np.full((6, 6), -4.0, np.float32)
     W[:4, :4] = 4.0
     _, _, answered = problem(0, n=6, n_answers=0)
@@ -183,7 +183,7 @@ def test_cold_blocks_merge_what_is_likely_one_and_nothing_else():
 
 
 @pytest.mark.parametrize("source", ["features", "answers"])
-def test_cold_splits_part_what_is_likely_two(source):
+def test_at_temperature_0_a_group_that_is_probably_two_is_split(source):
     y = np.repeat([0, 1], 4)
     apart = np.where(y[:, None] == y, 3.0, -5.0)
     W, E = (apart, 0 * apart) if source == "features" else (0 * apart + 0.1, apart)
@@ -198,7 +198,7 @@ def test_cold_splits_part_what_is_likely_two(source):
     assert len(set(zip(groups.label.tolist(), y.tolist(), strict=True))) == 2
 
 
-def test_splits_leave_what_is_likely_one():
+def test_at_temperature_0_a_group_that_is_probably_one_is_not_split():
     W = np.full((8, 8), 3.0, np.float32)
     groups = groups_of(np.zeros(8, int), W)
     _, _, answered = problem(0, n=8, n_answers=0)

@@ -123,7 +123,7 @@ def test_graph_of_larger_data_holds_the_rows_met_in_small_subtrees(kind):
     )
 
 
-def test_of_equal_affinities_the_first_rows_are_kept():
+def test_the_first_rows_of_equal_affinity_are_kept():
     graph = ClustRF(5, random_state=0).fit(np.ones((9, 2))).kneighbors_graph(3)
     assert graph.indices.reshape(9, 3)[[0, 1, 8]].tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 2]]
 

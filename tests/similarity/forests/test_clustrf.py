@@ -115,7 +115,7 @@ def test_parameters_out_of_range_are_named(wrong):
         ClustRF(**wrong).fit(X)
 
 
-def test_what_is_not_fitted_says_so():
+def test_an_unfitted_forest_raises():
     model = ClustRF(5)
     assert not hasattr(model, "affinity_matrix_")
     for method in (model.transform, model.apply):

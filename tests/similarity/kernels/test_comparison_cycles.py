@@ -22,7 +22,7 @@ def triplets(*rows, **more):
     return Constraints(9, triplets=[(*three, 0) for three in rows], **more)
 
 
-def test_answers_that_can_hold_are_no_conflict() -> None:
+def test_answers_that_can_all_hold_have_no_conflict() -> None:
     assert conflicts(Constraints(9)) == []
     assert conflicts(triplets((0, 1, 2), (0, 2, 3), (1, 0, 3), (0, 1, 3))) == []
     assert conflicts(triplets((0, 1, 2), (0, 1, 2))) == []

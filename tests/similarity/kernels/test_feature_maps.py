@@ -59,7 +59,7 @@ def test_each_row_has_the_same_features_alone_as_among_others(feature_map) -> No
 
 
 @pytest.mark.parametrize("n_samples", [50, 200])
-def test_of_many_rows_a_sample_is_enough(monkeypatch, n_samples) -> None:
+def test_a_sample_is_enough_for_many_rows(monkeypatch, n_samples) -> None:
     monkeypatch.setattr(maps, "SAMPLE_ROWS", n_samples)
     rows, group = make_blobs(600, 3, centers=[[0, 0, 0], [9, 9, 9]], random_state=1)
     features = AdaptiveGaussian(seed=3).fit(rows).transform(rows)

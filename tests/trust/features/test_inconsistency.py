@@ -34,7 +34,7 @@ def test_score_is_equation_11(planted, monkeypatch, block):
     np.testing.assert_allclose(score[known], reference.inconsistency(forest.leaf, is_same))
 
 
-def test_wrong_answers_stand_apart(planted):
+def test_wrong_answers_have_higher_scores(planted):
     X, answers, is_wrong = planted()
     score = constraint_inconsistency(X, answers, n_trees=200, random_state=0)
     assert roc_auc_score(is_wrong, score) > 0.7
@@ -60,7 +60,7 @@ def test_large_leaves_are_sampled(planted, monkeypatch):
     assert spearmanr(exact, sampled).statistic > 0.95
 
 
-def test_the_median_is_that_of_as_many_copies():
+def test_the_weighted_median_is_that_of_repeated_values():
     values, weight = np.array([3.0, 1.0, 2.0, 5.0]), np.array([1, 2, 3, 2])
     assert _weighted_median(values, weight) == np.median(np.repeat(values, weight))
     for n in (1, 4, 5):

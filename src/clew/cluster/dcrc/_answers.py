@@ -132,7 +132,11 @@ class _AnswersByRow:
 
 
 def _incidences(rows: NDArray[np.int64], position: int, first_answer: int) -> NDArray[np.int64]:
-    """Return, for one position of each answer: row, two others, answer, columns of the gains."""
+    """List the rows at one position of the answers.
+
+    Each column of the result is an answer: the row, the two other rows (-1 if there is none), the
+    number of the answer, and the columns of the gains for the other rows.
+    """
     m = len(rows)
     one, other, by_one, by_other = OTHERS[position]
     is_pair = rows.shape[1] == 2

@@ -81,8 +81,8 @@ def run_em(
     """Increase the lower bound, from given weights, until it converges.
 
     If confusion matrices are estimated, the first rounds use one error rate for all annotators,
-    until the bound converges. Estimated from the start, while groups are still bad, the matrices
-    would explain right answers as errors.
+    until the bound converges. While groups are still bad, estimated matrices would explain right
+    answers as errors.
     """
     model = _ErrorModel(answers, errors)
     log_prior = _log_prior(weights, rows)
@@ -121,7 +121,7 @@ class _ErrorModel:
         return self._pooled is None
 
     def start_estimating(self, q: NDArray[np.float64]) -> bool:
-        """Estimate matrices from now on; return False if they are estimated already, or never.
+        """Estimate matrices from now on; return False if they already are, or are never, estimated.
 
         The matrices are shrunk to a pooled one that is computed here, once: if it changed between
         rounds, the bound might decrease. For the same reason the error rate of all annotators

@@ -159,9 +159,9 @@ class GuidedClustering(FittedGroups):
 
     Answers about three rows are often graded: the nearer rows are, the more probable is an answer
     that puts them together. If an `OrdinalEmbedding` predicts held-out answers clearly better than
-    any groups do, clusterings of its space join the result. Their weight is the larger, the better
-    the centers of their groups predict answers. If there are no features, or at least three
-    questions about each row on average, members that follow answers alone join the pool.
+    any groups do, clusterings of its space join the result. Their weight depends on how well the
+    centers of their groups predict answers. If there are no features, or at least three questions
+    about each row on average, members that follow answers alone join the pool.
 
     If `n_clusters` is None and most answers are about pairs, `CorrelationClustering` is tried. Its
     groups are returned if there are no features and groups have fewer than five rows on the

@@ -42,7 +42,7 @@ def test_without_answers_nothing_is_held_out():
     assert hold_out(unsure, 0) is None
 
 
-def test_of_many_answers_few_are_held_out(known, monkeypatch):
+def test_the_number_of_held_out_answers_is_limited(known, monkeypatch):
     monkeypatch.setattr(module, "MAX_HELD", 10)
     kept, held = hold_out(known, 0)
     assert sum(map(len, held.tables)) == 10

@@ -87,7 +87,7 @@ def test_all_groups_are_filled_where_fewer_would_predict_more():
     assert adjusted_rand_score(y, model.labels_) > 0.6
 
 
-def test_pairs_beside_features_do_not_need_all_groups_filled():
+def test_with_pairs_and_features_groups_may_be_empty():
     y = classes(0)
     for kind, have_features, least in (
         ("n_pairs", True, 0),

@@ -119,7 +119,7 @@ def test_matrices_recover_the_error_rates(scored):
     for name, rate in ANNOTATORS.items():
         assert rates[name] == pytest.approx(rate, abs=0.15)
     assert errors.confusion.of("swapped")["pair"][0].argmax() == 1
-    # As many answers of each.
+    # The mean needs no weights, because each annotator gave equally many answers.
     assert errors.rate.rate == pytest.approx(errors.confusion.error_rates_.mean())
     assert errors.rate.rate == pytest.approx(np.mean([*ANNOTATORS.values()]), abs=0.1)
     assert errors.rate.interval[0] < errors.rate.rate < errors.rate.interval[1]
@@ -130,7 +130,7 @@ def test_one_annotator_has_one_error_rate():
     rate, confusion = answer_errors(Ensemble.of(poor(), folds), folds)
     assert rate.interval[0] < 0.15 < rate.interval[1]
     table = confusion.of("ann")["pair"]
-    # The share of the wrong answer, without don't-knows.
+    # Share of "different" among the definite answers about rows of one group.
     assert table[0, 1] / table[0, :2].sum() == pytest.approx(rate.rate)
     assert confusion.annotators_ == ("ann",)
 

@@ -81,7 +81,7 @@ def test_answers_of_weight_0_are_ignored():
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_few_answers_leave_the_prior(n):
     found = error_rate(ScoredAnswers.of(np.full(n, 0.9), np.ones(n, bool), np.ones(n)))
-    # That none is wrong cannot be excluded.
+    # The interval begins at 0, because all answers may be right.
     assert 0 == found.interval[0] < found.rate < found.interval[1] < MAX_RATE
     assert found.rate == pytest.approx((1 - P_NO_ERRORS) * 2 / 12, abs=0.03)
 

@@ -122,6 +122,6 @@ def test_rows_that_are_left_out_are_one_group():
     assert member.partition(Views(rows, 0)).tolist() == [1] * 5 + [2] * 5 + [0] * 2
 
 
-def test_names_are_words():
+def test_names_of_members_must_be_strings():
     with pytest.raises(InvalidParameterError, match="different strings"):
         checked_members([(["a"], KMeans(3))])

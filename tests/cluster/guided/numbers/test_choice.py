@@ -116,7 +116,7 @@ def test_a_group_of_one_row_that_samples_may_miss():
 
 
 @pytest.mark.parametrize(("n_groups", "n_each", "slack"), [(90, 6, 3), (10, 2, 0), (3, 2, 0)])
-def test_very_many_groups_and_half_as_many_as_rows(n_groups, n_each, slack):
+def test_many_groups_and_groups_of_two_rows_are_found(n_groups, n_each, slack):
     middles = 20 * np.arange(n_groups, dtype=float)[:, None]
     rng = np.random.default_rng(0)
     rows = np.repeat(middles, n_each, axis=0) + rng.normal(0, 0.1, (n_groups * n_each, 1))

@@ -51,13 +51,13 @@ def test_answers_move_a_row(kind):
 
 
 @pytest.mark.parametrize("kind", MOVING)
-def test_answers_do_not_move_what_the_rows_around_are_sure_of(kind):
+def test_answers_do_not_move_a_row_against_a_strong_smoother(kind):
     q = refine(LABELS, 3, TiedRows(MOVING[kind], CONFUSION), Same(LABELS), 1e3)
     np.testing.assert_array_equal(q.argmax(axis=1), LABELS)
 
 
 @pytest.mark.parametrize("kind", MOVING)
-def test_answers_of_weight_0_and_of_those_who_guess_move_nothing(kind):
+def test_answers_of_weight_0_and_random_answers_have_no_effect(kind):
     zeros = np.zeros(len(MOVING[kind]))
     silent = MOVING[kind].with_weights(**{WEIGHTS[kind]: zeros})
     nothing = refine(LABELS, 3, TiedRows(Constraints(12), CONFUSION), Same(LABELS), 1.0)
@@ -86,7 +86,7 @@ def test_without_answers_rows_follow_the_rows_around_them():
     np.testing.assert_array_equal(q.argmax(axis=1), y)
 
 
-def test_who_says_the_opposite_is_of_use_where_that_is_known():
+def test_opposite_answers_help_if_the_confusion_matrix_is_known():
     X, y = make_blobs(60, centers=3, cluster_std=6.0, random_state=1)
     rng = np.random.default_rng(0)
     asked = [Question("pair", tuple(rng.choice(60, 2, replace=False).tolist())) for _ in range(150)]

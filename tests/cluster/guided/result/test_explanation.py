@@ -79,7 +79,7 @@ def test_rows_in_different_groups_have_a_chain_with_one_cannot_link(
     assert found.parted_at == marks.index("≠")
     assert text in str(found)
     assert "apart, in groups 0 and 1" in str(found)
-    # From the other end the chain is the same, backwards.
+    # The chain from the other row is the same, in reverse order.
     assert explained(5, 0, known).chain == chain[::-1]
 
 
@@ -104,7 +104,7 @@ def test_rows_without_a_chain(known, rows):
     assert "imply" not in str(found)
 
 
-def test_doubted_answers_and_those_of_weight_0_are_no_part_of_chains():
+def test_chains_leave_out_doubted_answers_and_those_of_weight_0():
     known = Constraints(
         8,
         pairs=[(0, 1, 1), (1, 2, 1), (0, 3, 1), (3, 4, 1), (4, 2, 1)],
@@ -138,7 +138,7 @@ def test_answers_about_three_rows():
     assert "dont know" in str(explained(2, 3, known))
 
 
-def test_who_is_not_named_is_somebody():
+def test_an_annotator_without_a_name_is_called_somebody():
     known = Constraints(8, pairs=[(0, 1, -2)])
     found = explained(0, 1, known)
     assert "somebody answered 'dont know' about 0, 1\n" in str(found) + "\n"

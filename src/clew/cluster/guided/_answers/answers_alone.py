@@ -169,7 +169,7 @@ def blended_with_spaces(
     so_far : Consensus
         The last consensus of features and answers.
     first : Consensus
-        The first one; its members are compared with the spaces, too.
+        The consensus of the members; they are compared with the spaces, too.
     answers : Answers
         The answers.
     n_clusters : int
@@ -250,8 +250,9 @@ def _share(
 ) -> float:
     """Compute the weight of the clusterings of spaces in the result.
 
-    Each row is moved to the center of its group in the best space. The weight is the larger, the
-    better the answers are then predicted with the groups of the space than with those so far.
+    Each row is moved to the center of its group in the best space, once for the groups of the space
+    and once for the groups so far. The weight grows with the difference of the log-likelihoods of
+    the held-out answers.
     """
     lead = 0.0
     for at, fold in enumerate(folds):
