@@ -184,12 +184,22 @@ def _check_entries(D: NDArray[np.floating], scan: _Scan) -> None:
             "if either may be wrong, use their mean, (D + D.T) / 2"
         )
     if scan.on_diagonal > DIAGONAL_TOLERANCE * max(scan.above, scan.below):
-        row = int(np.argmax(np.abs(np.diagonal(D))))
-        raise InvalidDataError(
-            f"the diagonal of distances must be 0, but that of row {row} is {D[row, row]:g}; is "
-            "this an affinity (similarity) matrix? Subtract it from its largest entry, or use an "
-            "estimator that takes affinities: SpectralClustering, E2CP('precomputed')"
-        )
+        _raise_of_diagonal(D, scan)
+
+
+def _raise_of_diagonal(D: NDArray[np.floating], scan: _Scan) -> None:
+    diagonal = np.abs(np.diagonal(D))
+    row = int(np.argmax(diagonal))
+    is_affinity = float(diagonal.min()) >= max(scan.above, scan.below)
+    do = (
+        "is this an affinity (similarity) matrix? Subtract it from its largest entry, or use an "
+        "estimator that takes affinities: SpectralClustering, E2CP('precomputed')"
+        if is_affinity
+        else "if all else is right, set it to 0: numpy.fill_diagonal(D, 0)"
+    )
+    raise InvalidDataError(
+        f"the diagonal of distances must be 0, but that of row {row} is {D[row, row]:g}; {do}"
+    )
 
 
 def _differs(
@@ -217,7 +227,7 @@ def _check_finite(D: NDArray[np.floating]) -> None:
     row, column = _place(D, lambda block, _: ~np.isfinite(block))
     is_missing = math.isnan(float(D[row, column]))
     name = "NaN" if is_missing else "infinity"
-    more = f", as are {n_wrong - 1:,} other entries" if n_wrong > 1 else ""
+    more = {1: "", 2: ", as is another entry"}.get(n_wrong, f", as are {n_wrong - 1:,} others")
     do = (
         "fill missing distances in, or leave these rows out"
         if is_missing
@@ -234,7 +244,8 @@ def _check_not_negative(D: NDArray[np.floating]) -> None:
             row, column = np.argwhere(D[start:stop] < 0)[0]
             raise InvalidDataError(
                 f"Negative values in data: distances must be 0 or more, got "
-                f"{D[start + row, column]:g} in row {start + row}, column {column}"
+                f"{D[start + row, column]:g} in row {start + row}, column {column}; subtract "
+                "similarities, such as correlations, from the largest one"
             )
 
 

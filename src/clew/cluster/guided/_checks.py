@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,8 @@ __all__ = [
     "checked_arguments",
     "checked_features",
 ]
+
+OF_CONDENSED = "If these are condensed distances, use GuidedClustering(metric='precomputed')."
 
 
 def checked_arguments(
@@ -71,13 +74,24 @@ def checked_features(model: Any, X: Any, *, reset: bool = True) -> Any:
         if reset:
             return check_distances(X, estimator=model, keep_single=True)
         return check_distances_to_fitted(model, X)
-    checked = check_data(
-        model, X, reset=reset, accept_sparse="csr", dtype=np.float64,
-        ensure_min_samples=2 if reset else 1,
-    )  # fmt: skip
+    try:
+        checked = check_data(
+            model, X, reset=reset, accept_sparse="csr", dtype=np.float64,
+            ensure_min_samples=2 if reset else 1,
+        )  # fmt: skip
+    except ValueError as error:
+        if not (reset and _is_condensed(X)):
+            raise
+        raise InvalidDataError(f"{error}\n{OF_CONDENSED}") from error
     if reset:
         warn_of_distances(model, checked)
     return checked if isinstance(checked, np.ndarray) else csr_array(checked)
+
+
+def _is_condensed(X: Any) -> bool:
+    """Whether an array may hold the condensed distances of three rows or more."""
+    length = X.size if isinstance(X, np.ndarray) and X.ndim == 1 else 0
+    return length >= 3 and math.isqrt(8 * length + 1) ** 2 == 8 * length + 1
 
 
 def check_pool(model: Any, known: Constraints, *, has_features: bool) -> None:

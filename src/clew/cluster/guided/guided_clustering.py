@@ -261,7 +261,9 @@ class GuidedClustering(FittedGroups):
         Parameters
         ----------
         X : array-like or sparse array of shape (n_samples, n_features), default=None
-            Features. None: the groups follow from the answers alone.
+            Features. None: the groups follow from the answers alone. With
+            ``metric="precomputed"``: distances of all pairs of rows, square, of shape (n_samples,
+            n_samples), or condensed in the order of SciPy's ``pdist``.
         y : ignored
             Present by convention.
         constraints : Constraints, default=None

@@ -146,6 +146,15 @@ def test_condensed_distances_give_the_same_groups():
     assert condensed.n_features_in_ == 150
 
 
+def test_condensed_distances_given_as_features_are_recognized():
+    condensed = squareform(D[:9, :9], checks=False)
+    with pytest.raises(InvalidDataError, match=r"(?s)1D array.*condensed.*metric='precomputed'"):
+        GuidedClustering(3).fit(condensed)
+    with pytest.raises(ValueError, match="Reshape your data") as raised:
+        GuidedClustering(3).fit(condensed[:-1])
+    assert "condensed" not in str(raised.value)
+
+
 def test_features_that_look_like_distances_raise_a_warning():
     with pytest.warns(DistancesAsFeaturesWarning, match="metric='precomputed'"):
         GuidedClustering(3, random_state=0).fit(D)
