@@ -200,7 +200,8 @@ def test_questions_that_were_answered_very_often(fitted, blobs):
     assert share == pytest.approx(0.75, abs=0.01)
     few = known.select(pairs=np.arange(len(every)) < 45 * 100)
     assert len(without_many_repeats(few)) == len(few)
-    model = fitted(blobs.X, known)
+    pool = [("ward", AgglomerativeClustering(3)), ("pck-means", PCKMeans(3))]
+    model = fitted(blobs.X, known, pool=pool)
     assert model.answer_posterior_.pairs.shape == (len(every),)
     assert model.confusion_.error_rates_ == pytest.approx([0.25, 0.25], abs=0.05)
 
