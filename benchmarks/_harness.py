@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from joblib import cpu_count
 
 import clew
 from clew._files import atomic_write
@@ -24,14 +24,13 @@ PACKAGES = ("clew", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 def provenance() -> dict[str, Any]:
     """Return date, machine, versions and load, without names of host, user or folders."""
-    has_affinity = hasattr(os, "sched_getaffinity")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count(),
+            "cores": cpu_count(),
             "memory_gib": round(memory / 2**30),
         },
         "versions": {"python": platform.python_version()} | {p: version(p) for p in PACKAGES},
@@ -105,23 +104,13 @@ def timed(run: Callable[[], Any]) -> tuple[float, float, Any]:
     return time.perf_counter() - wall, time.process_time() - cpu, found
 
 
-def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
-    """Return the mean and its standard error; the error of a single value is NaN."""
-    points = np.fromiter(values, float)
-    if len(points) < 2:
-        return (float(points.mean()) if len(points) else float("nan")), float("nan")
-    return float(points.mean()), float(points.std(ddof=1) / np.sqrt(len(points)))
-
-
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Lay out a table: first column to the left, others to the right, floats to three digits."""
-    lines = [list(header), *([_cell(value) for value in row] for row in rows)]
+    lines = [list(header), *(list(map(_cell, row)) for row in rows)]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
-    laid = [
-        [line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]
-        for line in [lines[0], rule, *lines[1:]]
-    ]
+    lines.insert(1, rule)
+    laid = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in laid)
 
 

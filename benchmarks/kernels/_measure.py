@@ -57,8 +57,8 @@ class Case(NamedTuple):
 
     def quick(self) -> Self:
         ours, *peers = (run.quick() for run in (self.ours, *self.peers))
-        few = {"problem": self.problem.few(), "ours": ours, "peers": tuple(peers)}
-        return self._replace(**few, measures_growth=False, goals={})
+        few = self._replace(problem=self.problem.few(), ours=ours, peers=tuple(peers))
+        return few._replace(measures_growth=False, goals={})
 
 
 def measured(case: Case, clock: str) -> Row:
@@ -78,10 +78,9 @@ def measured(case: Case, clock: str) -> Row:
 
 def _apart(case: Case) -> tuple[Row, dict[str, Row]]:
     runs = [apart(_once, case.ours, case.problem, case.judge) for _ in range(case.ours.repeats)]
-    numbers = {
-        k: median(run[k] for run in runs) for k, v in runs[-1].items() if v.__class__ is float
-    }
-    return runs[-1] | numbers | _seconds([(run["wall_s"], run["cpu_s"]) for run in runs]), {}
+    last = runs[-1]
+    numbers = {k: median(run[k] for run in runs) for k in last if isinstance(last[k], float)}
+    return last | numbers | _seconds([(run["wall_s"], run["cpu_s"]) for run in runs]), {}
 
 
 def _in_turns(case: Case) -> tuple[Row, dict[str, Row]]:
@@ -170,9 +169,7 @@ _FOUND: dict[str, tuple[Row, Any]] = {}
 def _in_environment(run: Run, problem: Problem) -> tuple[Row, Any]:
     """Run a peer in its own environment; cases with the same problem share the result."""
     key = repr((run, problem))
-    if key not in _FOUND:
-        _FOUND[key] = _called(run, problem)
-    row, found = _FOUND[key]
+    row, found = _FOUND[key] = _FOUND.get(key) or _called(run, problem)
     return dict(row), found
 
 

@@ -89,7 +89,7 @@ def laid_out(table: Table, rows: Iterable[Row]) -> str:
 
 
 def _peers(row: Row) -> Iterable[tuple[str, Row]]:
-    return row.get("peers", {}).items()
+    return dict(row.get("peers", {})).items()
 
 
 def _value(row: Row, path: str) -> Any:

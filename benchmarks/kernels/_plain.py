@@ -10,7 +10,8 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import kneighbors_graph
 
-from benchmarks.kernels._problems import Floats, Problem
+from benchmarks.kernels._problems import Problem
+from benchmarks.study.problems import Floats
 
 ALPHA, SCALE_NEIGHBORS, N_NEIGHBORS, SHARE_OF_VOTES = 0.8, 20, 20, 0.15
 #: Replicator dynamics: the step size at which they end, the maximum number of steps, and the share
@@ -21,8 +22,7 @@ TOLERANCE, MAX_STEPS, FEWEST = 1e-8, 10_000, 1e-4
 def average_linkage(problem: Problem) -> NDArray[np.int64]:
     """SciPy's linkage, which takes no answers."""
     tree = linkage(pdist(problem.X), "average")
-    labels: NDArray[np.int64] = fcluster(tree, problem.n_clusters, "maxclust")
-    return labels
+    return np.asarray(fcluster(tree, problem.n_clusters, "maxclust"), np.int64)
 
 
 def e2cp(problem: Problem) -> Floats:
@@ -39,7 +39,7 @@ def e2cp(problem: Problem) -> Floats:
     W /= W.max()
     adjusted = np.where(F >= 0, 1 - (1 - F) * (1 - W), (1 + F) * W)
     np.fill_diagonal(adjusted, 0.0)
-    return adjusted
+    return np.asarray(adjusted)
 
 
 def spectral_learning(problem: Problem) -> csr_array:

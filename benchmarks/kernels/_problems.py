@@ -1,20 +1,18 @@
 """Data and answers that methods are timed on."""
 
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.preprocessing import scale
 
+from benchmarks.study.problems import Floats, Ints
 from clew import Constraints, datasets
 from clew.exceptions import DatasetNotFoundError
 from clew.similarity import AdaptiveKNN
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: Standard deviation of the noise on rows that are drawn with replacement from a data set.
 NOISE = 3.0
 #: Most rows and answers of a quick run, and of the run that compiles the kernels.
@@ -76,8 +74,9 @@ class Problem:
     def _drawn(self) -> tuple[Floats, Ints]:
         n = self.n_samples
         if self.found is None:
-            draw = GENERATED.get(self.data, gaussian_mixture)
-            return draw(n, self.n_features, n_clusters=self.n_clusters, seed=self.seed)
+            draw: Any = GENERATED.get(self.data, gaussian_mixture)
+            X, y = draw(n, self.n_features, n_clusters=self.n_clusters, seed=self.seed)
+            return X, y
         X, y = np.asarray(self.found.X, float), np.unique(self.found.y, return_inverse=True)[1]
         if n <= len(y):
             return X[:n], y[:n]
@@ -91,10 +90,8 @@ class Problem:
 
     @cached_property
     def answers(self) -> Constraints:
-        number = {f"n_{self.kind}": self.n_answers}
-        return Constraints.from_labels(
-            self.rows[1], **number, error=self.error, random_state=self.seed
-        )
+        number: dict[str, Any] = {f"n_{self.kind}": self.n_answers, "error": self.error}
+        return Constraints.from_labels(self.rows[1], **number, random_state=self.seed)
 
     @cached_property
     def lists(self) -> csr_array:
@@ -143,27 +140,25 @@ class Problem:
         }  # fmt: skip
 
 
-def gaussian_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Ints]:
-    """Draw clusters that overlap a little, each with its own covariance."""
-    random = np.random.RandomState(seed)
-    y = random.randint(n_clusters, size=n)
-    X = random.standard_normal((n, d))
-    for cluster in range(n_clusters):
-        mix = np.eye(d) + random.standard_normal((d, d)) / np.sqrt(d)
-        X[y == cluster] = X[y == cluster] @ mix + 1.5 * random.standard_normal(d)
-    return X, y.astype(np.int64)
+def gaussian_mixture(
+    n: int, d: int, *, n_clusters: int, seed: int, is_uneven: bool = False
+) -> tuple[Floats, Ints]:
+    """Draw clusters that overlap a little, each with its own covariance.
 
-
-def uneven_mixture(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, Ints]:
-    """Draw clusters of very different sizes: log-normal weights, each its own covariance."""
+    Uneven ones have log-normal weights and overlap more.
+    """
     random = np.random.RandomState(seed)
-    share = np.exp(random.standard_normal(n_clusters))
-    y = random.choice(n_clusters, n, p=share / share.sum())
+    if is_uneven:
+        weight = np.exp(random.standard_normal(n_clusters))
+        y = random.choice(n_clusters, n, p=weight / weight.sum())
+    else:
+        y = random.randint(n_clusters, size=n)
+    distance = 1.0 if is_uneven else 1.5
     X = random.standard_normal((n, d))
     order = np.argsort(y, kind="stable")
     for rows in np.split(order, np.searchsorted(y[order], np.arange(1, n_clusters))):
         mix = np.eye(d) + random.standard_normal((d, d)) / np.sqrt(d)
-        X[rows] = X[rows] @ mix + random.standard_normal(d)
+        X[rows] = X[rows] @ mix + distance * random.standard_normal(d)
     return X, y.astype(np.int64)
 
 
@@ -178,4 +173,5 @@ def face_like(n: int, d: int, *, n_clusters: int, seed: int) -> tuple[Floats, In
 
 
 #: Data that are drawn from a distribution.
-GENERATED = {"mixture": gaussian_mixture, "uneven": uneven_mixture, "face_like": face_like}
+UNEVEN = partial(gaussian_mixture, is_uneven=True)
+GENERATED = {"mixture": gaussian_mixture, "uneven": UNEVEN, "face_like": face_like}

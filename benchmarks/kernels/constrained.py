@@ -74,7 +74,7 @@ def _e2cp(problem: Problem, form: str, *peers: Run, on: str = "graph", **goals: 
     return case._replace(measures_growth=True, goals=goals)
 
 
-NEAR = {"n_neighbors": 20}
+NEAR: dict[str, Any] = {"n_neighbors": 20}
 SURE = "active-semi-supervised-clustering"
 COP = _packaged("COPKMeans", SURE, "copkmeans-ht", "clumppy", "clustlib")
 PCK, MPCK = _packaged("PCKMeans", SURE), _packaged("MPCKMeans", SURE, repeats=1)
@@ -88,7 +88,7 @@ DOMINANT = _packaged("DominantNeighbors", "dominant")
 NUMPY = _without_clew("numpy", plain.linked_affinity)
 NEIGHBORS = _without_clew("scikit-learn neighbors, numpy", plain.adaptive_graph, on="X")
 DISTANCES = _without_clew("scikit-learn distances, numpy", plain.adaptive_affinity, on="X")
-E2CP_GOALS = {"ours.cpu_s": 5.0, "ours.growth_mib": 1024.0}
+E2CP_GOALS: dict[str, Any] = {"ours.cpu_s": 5.0, "ours.growth_mib": 1024.0}
 COLUMNS = {
     "method": "label", "data": "problem.data", "rows × features": "problem.size",
     "answers": "problem.n_answers", "clew s": "ours.cpu_s", "peer": "peer.name",

@@ -11,7 +11,8 @@ from sklearn.metrics import pairwise_distances
 
 from benchmarks.kernels._measure import Case, Row, Run
 from benchmarks.kernels._page import Page, Table
-from benchmarks.kernels._problems import Floats, Problem
+from benchmarks.kernels._problems import Problem
+from benchmarks.study.problems import Floats
 from clew.similarity import DistLQP, ShortestPaths
 from clew.similarity.distances._dual import Problem as Program
 from clew.similarity.distances._given import given_distances
@@ -54,7 +55,7 @@ def _quiet() -> Any:
 def _matrices(program: Program) -> tuple[Any, ...]:
     """Lay out a program as Clarabel takes it: distances, slacks of upper and of lower bounds."""
     n, m, T = len(program.target), len(program.bounds.over), len(program.sides)
-    blocks = []
+    blocks: list[Any] = []
     for longest in range(3):
         sign = np.full(3, -1.0)
         sign[longest] = 1.0
@@ -117,6 +118,10 @@ FITS = Table(
     ),
     quick=slice(1),
 )  # fmt: skip
+SETTINGS: dict[str, dict[str, Any]] = {
+    "DistLQP": {},
+    "DistLQP, thesis": {"changes": "absolute", "alpha": 2.0},
+}
 SOLVERS = Table(
     {
         "method": "label", "rows": "problem.n_samples", "answers": "problem.n_answers",
@@ -127,10 +132,7 @@ SOLVERS = Table(
     tuple(
         _small(*size, label, **options)
         for size in SMALL
-        for label, options in (
-            ("DistLQP", {}),
-            ("DistLQP, thesis", {"changes": "absolute", "alpha": 2.0}),
-        )
+        for label, options in SETTINGS.items()
     ),
     is_long=True,
     quick=slice(1),

@@ -19,7 +19,7 @@ def grow_peer(problem: Problem, *, kind: Any, n_trees: int) -> Callable[[], Any]
     return lambda: kind(n_trees, **draws, n_jobs=1, random_state=0).fit(X, y)
 
 
-def affinity(problem: Problem, *, n_trees: int, affinity: str) -> Callable[[], Any]:
+def affinity(problem: Problem, *, n_trees: int, affinity: Any) -> Callable[[], Any]:
     """Compute the dense affinity of a forest that is already grown."""
     model = ClustRF(n_trees, affinity=affinity, n_jobs=1, random_state=0).fit(problem.X)
 

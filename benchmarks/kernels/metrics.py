@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks.kernels._measure import Case, Row, Run, fit
 from benchmarks.kernels._page import Page, Table
-from benchmarks.kernels._problems import Floats, Problem
+from benchmarks.kernels._problems import Problem
+from benchmarks.study.problems import Floats
 from clew.similarity import ITML, LSML, MMC
 
 #: clew's objective may exceed the package's by this share and still count as no worse.
@@ -19,7 +20,7 @@ NO_RIDGE = 1e-9
 
 def _squared(problem: Problem, metric: Floats, rows: Any) -> Floats:
     apart = problem.X[rows[:, 0]] - problem.X[rows[:, 1]]
-    return np.einsum("ij,ij->i", apart @ metric, apart)
+    return np.asarray(np.einsum("ij,ij->i", apart @ metric, apart))
 
 
 def _divergence(metric: Floats) -> float:
@@ -83,8 +84,8 @@ METHODS = {
 
 def learn(problem: Problem, *, kind: Any, **options: Any) -> Callable[[], Any]:
     """Fit clew's method; ITML gets the same bounds as the package."""
-    bounds = {"bounds": problem.bounds} if kind is ITML else {}
-    return fit(problem, kind=kind, take="metric_", **options, **bounds)
+    options |= {"bounds": problem.bounds} if kind is ITML else {}
+    return fit(problem, kind=kind, take="metric_", **options)
 
 
 def judged(name: str, problem: Problem, metric: Floats, ours: Floats | None) -> Row:

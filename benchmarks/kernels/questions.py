@@ -48,7 +48,7 @@ AT_MOST = {1042: 0.1, 2000: 1.0}
 QUESTIONS = tuple(
     _case(
         "a question", n, n_answers, ask,
-        peers=(Run("thesis", THESIS_SECONDS),) if n == 1042 else (),  # type: ignore[arg-type]
+        peers=(Run("thesis", THESIS_SECONDS),) if n == 1042 else (),
         goals={"ours.cpu_s": AT_MOST[n]} if n in AT_MOST else {},
     )
     for n in SIZES for n_answers in (0, 500, 2000)

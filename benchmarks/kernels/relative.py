@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.cluster import KMeans
 
 from benchmarks.kernels._fits import COLUMNS, whole_fit
-from benchmarks.kernels._measure import fit
+from benchmarks.kernels._measure import Case, fit
 from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from clew.cluster import DCRC, KernelKMeans
@@ -26,10 +26,10 @@ def sklr(problem: Problem, **options: Any) -> Callable[[], Any]:
     return lambda: groups.fit(space.fit(X, constraints=known).embedding_).labels_
 
 
-def k_means(problem: Problem) -> Callable[[], Any]:
-    """Run scikit-learn's k-means."""
-    X, model = problem.X, KMeans(problem.n_clusters, n_init=10, random_state=0)
-    return lambda: model.fit_predict(X)
+def _k_means(problem: Problem) -> Case:
+    options = {"kind": KMeans, "n_clusters": problem.n_clusters, "n_init": 10, "random_state": 0}
+    without = replace(problem, n_answers=0)
+    return whole_fit("k-means", fit, without, options | {"takes_answers": False})
 
 
 DIGITS = Problem("digits", 1_000, 64, 10, "odd_one_out", 2_500, is_scaled=True)
@@ -48,15 +48,15 @@ SKLR_AND_DCRC = (
     whole_fit("SKLR, rank 300, C chosen", sklr, DIGITS, RANK),
     whole_fit("SKLR, rank 300, C = .2", sklr, WRONG, RANK | {"C": 0.2}, 2.0),
     whole_fit("SKLR, rank 300, C = 1", sklr, WRONG, RANK | {"C": 1.0}, 2.0),
-    whole_fit("k-means", k_means, replace(DIGITS, n_answers=0), {}),
+    _k_means(DIGITS),
     whole_fit("DCRC, all given, from k-means", fit, BIRDS, STARTED, 2.0),
     whole_fit("DCRC, tau and lam given", fit, BIRDS, GIVEN | {"init": "best"}),
     whole_fit("DCRC, kernel, from k-means", fit, BIRDS, STARTED | {"kernel": "adaptive"}),
     whole_fit("DCRC, default", fit, BIRDS, DEFAULT),
-    whole_fit("k-means", k_means, replace(BIRDS, n_answers=0), {}),
+    _k_means(BIRDS),
     whole_fit("SKLR, rank 100", sklr, MANY, {"rank": 100}, 30.0, 1024.0),
     whole_fit("SKLR, default", sklr, MANY, {}, 30.0, 1024.0),
     whole_fit("DCRC, default", fit, MILLION, DEFAULT | {"n_clusters": 10}, 30.0),
-    whole_fit("k-means", k_means, replace(MILLION, n_answers=0), {}),
+    _k_means(MILLION),
 )
 PAGE = Page("relative", {"fits": Table(COLUMNS, SKLR_AND_DCRC, quick=slice(0, 8, 7))})

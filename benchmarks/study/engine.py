@@ -77,13 +77,9 @@ class Study:
         return task.trial, task.cell
 
     def key(self, task: Task) -> dict[str, Any]:
-        return {
-            "set": task.set,
-            "cell": task.cell.name,
-            "method": task.method.name,
-            "trial": task.trial,
-            "version": self.cached_version(task.method),
-        }
+        name, method, cell, trial = task
+        found = {"set": name, "cell": cell.name, "method": method.name, "trial": trial}
+        return found | {"version": self.cached_version(method)}
 
     @property
     def trials(self) -> str:

@@ -70,18 +70,13 @@ def run_method(
         if method.clusterer or method.similarity:
             found.notes["fit_seconds"] = round(time.process_time() - start, 3)
         if found.embedding is not None:
-            Z, n_starts = found.embedding, method.n_starts
-            found.labels = {k: k_means(Z, k, n_starts, seed) for k in n_clusters}
+            starts = {"n_init": method.n_starts, "random_state": seed}
+            models = {k: KMeans(k, **starts).fit(found.embedding) for k in n_clusters}
+            found.labels = {k: model.labels_ for k, model in models.items()}
     return found
 
 
-def k_means(Z: Floats, n_clusters: int, n_starts: int, seed: int) -> Ints:
-    """Run k-means, and keep the start with the lowest inertia."""
-    model = KMeans(n_clusters, n_init=n_starts, random_state=seed).fit(Z)
-    return np.asarray(model.labels_, dtype=np.int64)
-
-
-def _chosen(notes: dict[str, Any], method: Method, X: Floats, known: Constraints, seed: int) -> Any:
+def _chosen(notes: dict[str, Any], method: Method, X: Floats, known: Any, seed: int) -> Any:
     """Choose the value of the tried parameter that satisfies the most held-out answers."""
     space = seeded(method.learner(), seed)
     if method.tried is None:

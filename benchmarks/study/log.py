@@ -6,12 +6,12 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Record = dict[str, Any]
 
 
-class ResultLog:
+class ResultLog(NamedTuple):
     """A file of JSON lines; some fields of a line are its key, and the last line with a key counts.
 
     Several processes may append at once: a line is one write to a file opened for appending. A line
@@ -19,9 +19,8 @@ class ResultLog:
     appended again.
     """
 
-    def __init__(self, path: Path, key_fields: Sequence[str]) -> None:
-        self.path = path
-        self.key_fields = tuple(key_fields)
+    path: Path
+    key_fields: Sequence[str]
 
     def append(self, record: Mapping[str, Any]) -> None:
         line = json.dumps(dict(record), ensure_ascii=False) + "\n"

@@ -15,7 +15,7 @@ RED, PINK, GRAY = "#D55E00", "#CC79A7", "#888888"
 
 def panels(
     n_rows: int, n_columns: int, width: float = 2.7, height: float = 2.3, **options: Any
-) -> tuple[Any, Any]:
+) -> Any:
     """Make a figure with a grid of equal panels, (n_rows, n_columns)."""
     import matplotlib
 
@@ -23,8 +23,8 @@ def panels(
     import matplotlib.pyplot as plt
 
     size = (width * n_columns + 1.8, height * n_rows + 0.5)
-    options = {"figsize": size, "squeeze": False, "layout": "constrained"} | options
-    return plt.subplots(n_rows, n_columns, **options)
+    options = {"figsize": size, "layout": "constrained"} | options
+    return plt.subplots(n_rows, n_columns, squeeze=False, **options)
 
 
 def save(figure: Any, path: Path, n_colors: int | None = None) -> None:

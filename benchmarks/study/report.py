@@ -30,7 +30,6 @@ class Table:
     columns: Sequence[str]  # The header, beginning with the name of the first column
     rows: Sequence[Sequence[Any]]
     is_marked: bool = False  # Whether the best score of each column is bold
-    is_lowest_best: bool = False
     average: Callable[[pd.Series], Score] = Score.of  # Computes a score from values by trial
 
     def markdown(self) -> str:
@@ -42,8 +41,7 @@ class Table:
 
     def _best(self, column: Sequence[Any]) -> float:
         means = [c.mean for c in column if isinstance(c, Score) and c.is_known and not c.is_gap]
-        best = min if self.is_lowest_best else max
-        return best(means) if self.is_marked and means else float("nan")
+        return max(means, default=np.nan) if self.is_marked else np.nan
 
 
 def _text(cell: Any, best: float) -> Any:
@@ -72,17 +70,14 @@ class Claim:
 
     def gaps(self, place: Any) -> dict[str, Score]:
         """Return our lead over each of the other results at a place."""
-        theirs = self.theirs
-        several = isinstance(theirs, Mapping)
-        others = {k: of(place) for k, of in theirs.items()} if several else theirs(place)
-        return paired(self.ours(place), others)
+        theirs = self.theirs if isinstance(self.theirs, Mapping) else {"": self.theirs}
+        return paired(self.ours(place), {name: of(place) for name, of in theirs.items()})
 
     def rows(self) -> list[list[str]]:
         """Return claim, place, the least favorable lead with its standard error, and verdict."""
         found = []
         for label, place in self.places.items():
-            gaps = self.gaps(place)
-            sign = -1 if self.is_below else 1
+            gaps, sign = self.gaps(place), -1 if self.is_below else 1
             known = {n: sign * gap.mean if gap.is_known else np.inf for n, gap in gaps.items()}
             least = min(known, key=lambda name: known[name], default="")
             gap = str(gaps[least]) if gaps else "–"
@@ -107,9 +102,8 @@ def counted(claims: Sequence[Claim]) -> str:
     """Count in how many comparisons of all claims ours is above, level and below."""
     gaps = [claim.gaps(place) for claim in claims for place in claim.places.values()]
     found = [verdict(gap) for of in gaps for gap in of.values()]
-    n = {word: found.count(word) for word in ("yes", "level", "**no**")}
-    above = f"above in {n['yes']} of {len(found)} comparisons"
-    return f"{above}, level in {n['level']}, below in {n['**no**']}"
+    above, level, below = map(found.count, ("yes", "level", "**no**"))
+    return f"above in {above} of {len(found)} comparisons, level in {level}, below in {below}"
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -256,11 +250,10 @@ def _about(results: Results[Any]) -> list[str]:
     lines = [harness.described(harness.provenance())]
     if results.study.is_quick:
         lines += ["", "**Quick run: few trials, small problems; the figures mean little.**"]
-    now = harness.source_tag()
+    now, measured = harness.source_tag(), ", ".join(sorted(results.sources))
     if results.sources - {now}:
-        measured = ", ".join(sorted(results.sources))
-        lines += ["", f"**Measured with clew's source {measured}; today's is {now}. `--fresh`"]
-        lines[-1] += " measures again.**"
+        advice = "`--fresh` measures again"
+        lines += ["", f"**Measured with clew's source {measured}; today's is {now}. {advice}.**"]
     if results.outdated:
         lines += ["", f"**Measured with other parameters: {', '.join(results.outdated)}.**"]
     if results.n_missing:

@@ -29,12 +29,8 @@ class Results(Generic[S]):
 
     @cached_property
     def records(self) -> dict[Task, Record]:
-        found = {}
-        for task in self.study.tasks():
-            record = self._log.get(self._key(task))
-            if record is not None:
-                found[task] = record
-        return found
+        found = ((task, self._log.get(self._key(task))) for task in self.study.tasks())
+        return {task: record for task, record in found if record is not None}
 
     def _key(self, task: Task) -> tuple[Any, ...]:
         key = self.study.key(task)
@@ -55,12 +51,8 @@ class Results(Generic[S]):
 
     @cached_property
     def outdated(self) -> list[str]:
-        others = {
-            task.method.name
-            for task, record in self.records.items()
-            if record["version"] != self.study.key(task)["version"]
-        }
-        return sorted(others)
+        key, records = self.study.key, self.records.items()
+        return sorted({t.method.name for t, r in records if r["version"] != key(t)["version"]})
 
     @property
     def n_missing(self) -> int:
@@ -92,7 +84,7 @@ class Results(Generic[S]):
     def values(self, name: str, cell: Any, method: Any, field: str = "ari") -> pd.Series:
         if field not in self._by_point:
             known = self._known(field).set_index("trial")
-            groups = known.groupby(POINT) if len(known) else []
+            groups: Any = known.groupby(POINT) if len(known) else []
             self._by_point[field] = {point: rows[field] for point, rows in groups}
         found = self._by_point[field].get((name, cell.name, method.name))
         return pd.Series(dtype=float) if found is None else found.infer_objects()
@@ -137,7 +129,7 @@ class Results(Generic[S]):
         wide, compared = self._wide[field], {m.name: None for m in (method, *beside)}
         if not set(compared) <= set(wide.columns):
             return pd.Series(dtype=float)
-        at = wide.index.isin([cell.name for cell in cells], level="cell")
-        at &= wide.index.isin(list(names), level="set")
-        whole = wide.loc[at, list(compared)].dropna()
-        return whole[method.name].astype(float).groupby("trial").mean()
+        is_meant = wide.index.isin([cell.name for cell in cells], level="cell")
+        is_meant &= wide.index.isin(list(names), level="set")
+        whole: Any = wide.loc[is_meant, list(compared)].dropna()
+        return pd.Series(whole[method.name].astype(float).groupby("trial").mean())

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from benchmarks._harness import mean_and_error
 from clew.metrics import area_under_curve
 
 #: One value for each trial, or a column for each point of a curve.
@@ -28,7 +27,9 @@ class Score:
 
     @classmethod
     def of(cls, values: pd.Series) -> Self:
-        return cls(*mean_and_error(values.dropna()))
+        """Average over trials; the error of a single value is NaN."""
+        found: Any = values.astype(float)
+        return cls(float(found.mean()), float(found.sem()))
 
     @classmethod
     def with_interval(cls, values: pd.Series, confidence: float = 0.95) -> Self:
@@ -70,14 +71,13 @@ def area(curve: pd.DataFrame) -> pd.Series:
     return pd.Series(areas, index=complete.index, dtype=float)
 
 
-def paired(ours: Values, theirs: Values | Mapping[str, Values]) -> dict[str, Score]:
-    """Subtract results of one method or of several by name from ours, at each point of a curve."""
-    others = theirs if isinstance(theirs, Mapping) else {"": theirs}
+def paired(ours: Values, theirs: Mapping[str, Any]) -> dict[str, Score]:
+    """Subtract results of methods by name from ours, at each point of a curve."""
     if isinstance(ours, pd.Series):
-        return {name: difference(ours, values) for name, values in others.items()}
+        return {name: difference(ours, values) for name, values in theirs.items()}
     return {
         f"{name} at {point}" if name else str(point): difference(ours[point], values[point])
-        for name, values in others.items()
+        for name, values in theirs.items()
         for point in ours.columns
     }
 

@@ -16,19 +16,6 @@ from benchmarks import _harness as harness
 from benchmarks import _memory as memory
 
 
-def test_mean_and_its_standard_error() -> None:
-    mean, error = harness.mean_and_error([1.0, 2.0, 3.0, 6.0])
-    assert mean == 3.0
-    # Deviations -2, -1, 0, 3: variance 14/3 with one degree lost, over four values.
-    assert error == pytest.approx(np.sqrt(14 / 3 / 4))
-
-
-def test_one_value_has_no_error() -> None:
-    mean, error = harness.mean_and_error([0.5])
-    assert mean == 0.5
-    assert np.isnan(error)
-
-
 def test_table_aligns_and_shows_what_is_missing() -> None:
     table = harness.markdown_table(["set", "ARI"], [["iris", 0.75], ["digits", float("nan")]])
     lines = table.splitlines()

@@ -272,6 +272,8 @@ def test_an_empty_log_gives_dashes(command: click.Command, tmp_path: Path) -> No
 def test_scores_are_means_with_errors() -> None:
     values = pd.Series([1.0, 2.0, 3.0])
     assert str(Score.of(values)) == "2.000 ± 0.577"
+    # Deviations -2, -1, 0, 3: variance 14/3 with one degree lost, over four values.
+    assert Score.of(pd.Series([1.0, 2.0, 3.0, 6.0])).error == pytest.approx(np.sqrt(14 / 3 / 4))
     # Three values of standard deviation 1; Student's t with two degrees of freedom is 4.303.
     assert Score.with_interval(values).error == pytest.approx(4.303 / np.sqrt(3), rel=1e-3)
     assert str(Score.of(values[:1])) == "1.000"
@@ -321,7 +323,7 @@ def test_standing_and_order() -> None:
     assert in_order(scores) == "A 0.20 > B -0.10"
     assert standing(scores) == "not complete"
     assert standing({"A": scores["A"]}) == "yes"
-    level = paired(pd.Series([0.5, 0.5]), pd.Series([0.5, 0.5]))
+    level = paired(pd.Series([0.5, 0.5]), {"": pd.Series([0.5, 0.5])})
     assert standing({"A": scores["A"], **level}) == "level: 1 in favor, 1 level"
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.papers.active.problems import Ints, Part
+from benchmarks.papers.active.problems import Part
 from benchmarks.study import methods as shared
 from benchmarks.study.log import seeded
 from benchmarks.study.methods import GIVEN
-from benchmarks.study.problems import classical_scaling
+from benchmarks.study.problems import Ints, classical_scaling
 from clew import questions
 
 

@@ -149,7 +149,7 @@ class ActiveReport(Report[s.ActiveStudy]):
                 curve = self.results.values(name, cell, of, "curve")
                 if len(curve):
                     frame = pd.DataFrame(curve.tolist())
-                    x = s.GRID[: frame.shape[1]]
+                    x = s.GRID[: frame.shape[1]].tolist()
                     pictures.line(place, x, frame, color=color, marker="", label=of.name)
             for of, style in LINES.items():
                 level = self._score(name, s.START, of, "jcc").mean

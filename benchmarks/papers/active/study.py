@@ -85,7 +85,7 @@ class ActiveStudy(Study):
 
     def trials_of(self, name: str, method: Any) -> int:
         most = LARGE_TRIALS if name in data.LARGE else self.n_trials
-        return min(most, method.trials)
+        return min(most, int(method.trials))
 
     def tasks(self) -> list[Task]:
         return [

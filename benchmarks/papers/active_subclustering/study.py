@@ -65,7 +65,7 @@ def ours(X: Floats, k: int, size: int, seed: int, oracle: Oracle) -> Steps:
     strategy = ActiveSubclustering(k, size=size, random_state=seed).start(X)
     yield 0, strategy.exemplars
     while questions := strategy.ask(BATCH):
-        strategy.tell(oracle.answer_all(questions))
+        strategy.tell([oracle.answer(question) for question in questions])
         yield len(questions), strategy.exemplars
 
 
@@ -83,7 +83,7 @@ def at_random(X: Floats, k: int, size: int, seed: int, oracle: Oracle) -> Steps:
             else:
                 group = rows[random.randint(k)]
                 i, j = group[0], group[random.randint(1, size)]
-            answers += oracle.answer_all([Question("pair", (int(i), int(j)))])
+            answers.append(oracle.answer(Question("pair", (int(i), int(j)))))
         strategy.tell(answers)
         yield BATCH, strategy.exemplars
 

@@ -39,10 +39,8 @@ class ClustrfReport(Report[s.ClustrfStudy]):
 
     def __init__(self, results: Results[s.ClustrfStudy]) -> None:
         super().__init__(results)
-        self.titles = {
-            name: f"{s.FACES}, components stretched" if name == s.STRETCHED else name
-            for name in self.sets
-        }
+        stretched = {s.STRETCHED: f"{s.FACES}, components stretched"}
+        self.titles = {name: stretched.get(name, name) for name in self.sets}
         self.published = [name for name in self.sets if name in s.PUBLISHED_SETS]
         self.sizes = ", ".join(map(str, self.study.k))
 
@@ -66,8 +64,8 @@ class ClustrfReport(Report[s.ClustrfStudy]):
                 heights = [self.height(name, s.Variant(method, setting)) for setting in settings]
                 rows.append([label, *map(percent, heights)])
                 if name in self.published:
-                    paper = PUBLISHED.loc[(name, method)].dropna()
-                    rows.append(["  the paper", *(f"{x:.1f}" for x in paper)])
+                    paper: Any = PUBLISHED.loc[(name, method)]
+                    rows.append(["  the paper", *(f"{x:.1f}" for x in paper.dropna())])
             header = [f"{title} ({len(s.problem(name).y)} rows)", *(f"M = {m}" for m in s.M)]
             yield Table(header, [row + [""] * (len(header) - len(row)) for row in rows])
 
@@ -138,13 +136,10 @@ class ClustrfReport(Report[s.ClustrfStudy]):
 
     @cached_property
     def of_one_person(self) -> dict[str, tuple[Floats, float, float]]:
-        """Read affinities within persons, by forest.
+        """By forest: affinities of the first images of one person, and means over persons.
 
-        Returns
-        -------
-        dict of str to tuple
-            Affinities of the first images of one person; the sum of affinities within a person, and
-            its share of all affinities of the person's images, both as means over persons.
+        The means are those of the sum of affinities within a person, and of its share of all
+        affinities of the person's images.
         """
         found = {}
         y, seed = s.problem(s.FACES).y, seed_of("clustrf", s.FACES, 0)

@@ -122,10 +122,8 @@ def problem(name: str) -> Problem:
 def affinity(name: str, of: Variant, n_trees: int, seed: int) -> NDArray[np.floating]:
     """Measure the affinities of all pairs, (n_samples, n_samples)."""
     X = problem(name).X
-    found: NDArray[np.floating] = (
-        seeded(of.similarity(len(X), n_trees), seed).fit(X).affinity_matrix_
-    )
-    return found
+    model = seeded(of.similarity(len(X), n_trees), seed)
+    return np.asarray(model.fit(X).affinity_matrix_)
 
 
 @lru_cache(maxsize=32)
@@ -134,8 +132,7 @@ def graph(name: str, of: Variant, k: int, n_trees: int, seed: int) -> csr_array:
     between, selection = affinity(name, of, n_trees, seed), of.selection(k)
     if selection is None:
         return nearest_graph(between, k)
-    found: csr_array = selection.fit(between).affinity_matrix_
-    return found
+    return csr_array(selection.fit(between).affinity_matrix_)
 
 
 @dataclass(frozen=True)

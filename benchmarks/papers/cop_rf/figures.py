@@ -19,9 +19,9 @@ from benchmarks.study.scores import averaged
 ENDS = {"": "median preference", "_at_k": "as many groups as people"}
 COLORS = (*[pic.GRAY] * 2, *[pic.ORANGE] * 2, pic.RED, pic.BLUE, pic.PINK, pic.SKY, pic.GREEN)
 FACE_COLORS = dict(zip(s.EXEMPLARS, COLORS, strict=True))
-EUCL, _, RF, RF_LINKS, HARD, DEFAULT, *_ = s.EXEMPLARS
+EUCL, _, RF, RF_LINKS, HARD, DEFAULT = s.EXEMPLARS[:6]
 KINDS, MEDIAN = ("right", "wrong"), s.QUANTILES.index(0.5)
-CLEAN, NOISY, _ = s.TABLES
+CLEAN, NOISY = s.TABLES[:2]
 
 
 class FigureParts(Report[s.CopRfStudy]):
@@ -36,15 +36,13 @@ class FigureParts(Report[s.CopRfStudy]):
         fields = {"AUC": "auc", "within": "within"}
         for name in self.shown:
             points = list(product(fields, CLEAN.cells(name)[::2]))
-            rows = [
-                [m.label, *(self.results.values(name, c, m, fields[of]) for of, c in points)]
-                for m in s.BLOCKS
-            ]
-            yield Table([name, *(f"{of}, {c.amount} answers" for of, c in points)], rows)
+            of = partial(self.results.values, name)
+            rows = [[m.label, *(of(c, m, fields[k]) for k, c in points)] for m in s.BLOCKS]
+            yield Table([name, *(f"{k}, {c.amount} answers" for k, c in points)], rows)
             draw = partial(self.matrices, name)
             yield Picture(f"blocks_{name}", f"Affinities, {name}", draw, n_colors=64)
 
-    def affinity_claims(self) -> list[Claim]:
+    def affinity_claims(self) -> Iterator[Claim]:
         *others, hard, default = s.BLOCKS
 
         def auc(name: str, method: Method, place: int = -1) -> pd.Series:
@@ -52,13 +50,11 @@ class FigureParts(Report[s.CopRfStudy]):
 
         rivals = {m.label: partial(auc, method=m) for m in others}
         text = "above SL, E2CP and RF+E2CP with most answers"
-        claims = [
-            Claim(f"{m.label} {text}", partial(auc, method=m), rivals, self.shown)
-            for m in (hard, default)
-        ]
+        for m in (hard, default):
+            yield Claim(f"{m.label} {text}", partial(auc, method=m), rivals, self.shown)
         most, fewest = (partial(auc, method=hard, place=place) for place in (-1, 0))
         text = f"{hard.label} with most answers above {hard.label} with fewest"
-        return [*claims, Claim(text, most, fewest, self.shown)]
+        yield Claim(text, most, fewest, self.shown)
 
     def matrices(self, name: str) -> Any:
         study, y, cells = self.study, s.problem(name).y, CLEAN.cells(name)[::2]

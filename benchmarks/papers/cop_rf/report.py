@@ -13,16 +13,15 @@ from scipy.stats import spearmanr
 from benchmarks.papers.cop_rf import study as s
 from benchmarks.papers.cop_rf.figures import FigureParts
 from benchmarks.study import pictures as pic
-from benchmarks.study import report as parts
 from benchmarks.study.command import study_command
 from benchmarks.study.methods import Method
-from benchmarks.study.report import Block, Claim, Curves, Panel, Picture, Table, above
+from benchmarks.study.report import Block, Claim, Curves, Page, Panel, Picture, Table, above
 from benchmarks.study.results import Results
 from benchmarks.study.scores import Score, area, averaged, best_of, in_order
 
 #: Areas of the paper's tables, a row for each table and set; ERCe is left out.
 PUBLISHED = pd.read_csv(Path(__file__).with_name("published.csv"), index_col=["table", "set"])
-PAPER_SETS = set(PUBLISHED.index.levels[1])
+PAPER_SETS = set(PUBLISHED.index.get_level_values("set"))
 #: The paper's columns, and our method.
 COLUMNS = {
     "SPClust": s.BY_NAME["spclust"], "COP-Kmeans": s.BY_NAME["cop_kmeans_paper"],
@@ -31,7 +30,7 @@ COLUMNS = {
 }  # fmt: skip
 #: An area is reproduced if it differs by less than two standard errors, 10 % or this.
 LEAST = 0.05
-_, _, WARD, FOREST, *_ = s.METHODS
+WARD, FOREST = s.METHODS[2:4]
 E2CP_PAPER, E2CP, RF_E2CP_PAPER, RF_E2CP, HARD, DEFAULT, BOTH = s.METHODS[11:]
 #: The methods that the default is compared with.
 RIVALS = (HARD, E2CP, E2CP_PAPER, RF_E2CP, s.BY_NAME["constrained_linkage"])
@@ -70,16 +69,16 @@ class CopRfReport(FigureParts):
         self.singles = {name: [name] for name in self.fair}
         several = (self.published, self.fair)
         self.averages = {f"average of {len(of)}": of for of in several if len(of) > 1}
-        self.columns = self.singles | self.averages
+        leaky = [s.LEAKY] * (s.LEAKY in self.sets)
+        self.columns = self.singles | self.averages | {name: [name] for name in leaky}
         self.groups = {f"all {len(self.fair)} sets": self.fair}
         if self.published not in ([], self.fair):
             self.groups[f"the paper's {len(self.published)}"] = self.published
-        if s.LEAKY in self.sets:
-            self.columns[s.LEAKY] = [s.LEAKY]
+        if leaky:
             like_paper = [s.LEAKY if name == "glass" else name for name in self.published]
             self.groups["the paper's, Glass with the row number"] = like_paper
         #: The sets that the paper has, Glass in both forms.
-        self.comparable = [*self.published, *(name for name in self.columns if name == s.LEAKY)]
+        self.comparable = [*self.published, *leaky]
 
     def curve(self, name: str, method: Method, table: s.Curve) -> pd.DataFrame:
         return self.results.curve(name, table.cells(name), method)
@@ -116,7 +115,8 @@ class CopRfReport(FigureParts):
             sets = self.columns.values()
             rows = [[m.label, *(self.area(of, m, table) for of in sets)] for m in s.METHODS]
             for c in COLUMNS:
-                rows.append([f"paper: {c}", *(published_area(table, c, of) for of in sets)])
+                paper: list[Any] = [published_area(table, c, of) for of in sets]
+                rows.append([f"paper: {c}", *paper])
             yield Table(["method", *self.columns], rows)
             rows = [[m.label, *(self.share_refused(of, m, table) for of in sets)] for m in s.HARD]
             yield Table(["no groups found", *self.columns], rows)
@@ -143,11 +143,11 @@ class CopRfReport(FigureParts):
         axis = "wrong answers, %" if table is RATES else "answers"
         return Curves(table.stem, title, rows, axis, labels, options)
 
-    def which(self) -> parts.Page:
-        header, columns = ["method"], []
+    def which(self) -> Page:
+        header, columns = ["method"], list[list[Any]]()
         for table in s.TABLES:
             header += [table.what, "sets won"]
-            columns.append([Score.of(self.height(self.fair, m, table)) for m in CHOICES])
+            columns.append([self.height(self.fair, m, table) for m in CHOICES])
             won = [self.best(name, table, CHOICES)[0] for name in self.fair]
             columns.append([won.count(m) or "" for m in CHOICES])
         refused = {
@@ -163,7 +163,7 @@ class CopRfReport(FigureParts):
             texts = [f"{m.label} {score}" if m else "–" for m, score in found]
             rows.append([name, table.what, *texts])
         points = [[self.at(self.fair, m, *of) for m in CHOICES] for of in MOMENTS.values()]
-        return parts.Page(
+        return Page(
             "which",
             [
                 _by_method(header, columns),
@@ -229,18 +229,15 @@ class CopRfReport(FigureParts):
             if None in paper.values() or not all(score.is_known for score in ours.values()):
                 continue
             theirs = {c: Score(value) for c, value in paper.items() if value is not None}
-            means = [[score.mean for score in of.values()] for of in (theirs, ours)]
-            is_flat = any(np.ptp(of) == 0 for of in means)
-            rank = "–" if is_flat else f"{spearmanr(*means).statistic:.2f}"
+            a, b = ([score.mean for score in of.values()] for of in (theirs, ours))
+            rank = f"{spearmanr(a, b).statistic:.2f}" if np.ptp(a) and np.ptp(b) else "–"
             lines.append(f"- Table {table.name}, {label}; rank correlation {rank}.")
             lines += [f"  Paper: {in_order(theirs)}.", f"  Ours: {in_order(ours)}."]
         return "\n".join(lines) or "Not complete."
 
-    def gain(self, names: Sequence[str], ours: Method, theirs: Method) -> list[Score]:
-        return [
-            relative_gain(*(self.at(names, m, RATES, place) for m in (ours, theirs)))
-            for place in range(len(s.ERRORS))
-        ]
+    def gain(self, names: Sequence[str], *pair: Method) -> list[Score]:
+        places = range(len(s.ERRORS))
+        return [relative_gain(*(self.at(names, m, RATES, k) for m in pair)) for k in places]
 
     def improvement(self) -> Iterator[Block]:
         groups = self.singles | self.averages
@@ -312,11 +309,9 @@ def relative_gain(ours: pd.Series, theirs: pd.Series) -> Score:
 
 def counted(verdicts: Sequence[str]) -> str:
     """Count how many areas are reproduced."""
-    n = {word: verdicts.count(word) for word in ("yes", "higher", "**lower**")}
-    return (
-        f"{n['yes']} of {sum(n.values())} are reproduced, ours is higher in {n['higher']}, lower "
-        f"in {n['**lower**']}"
-    )
+    same, higher, lower = map(verdicts.count, ("yes", "higher", "**lower**"))
+    n = same + higher + lower
+    return f"{same} of {n} are reproduced, ours is higher in {higher}, lower in {lower}"
 
 
 def _by_method(header: Sequence[str], columns: Sequence[Sequence[Any]]) -> Table:

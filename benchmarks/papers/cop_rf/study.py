@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances, roc_auc_score
 from sklearn.preprocessing import minmax_scale
 
@@ -42,7 +41,7 @@ ERRORS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
 N_COORDINATES, PIXEL_VARIANCE = 60, 0.1
 #: Trees of the forest that scores answers, and the quantiles of these scores.
 N_DOUBT_TREES, QUANTILES = 500, (0.05, 0.25, 0.5, 0.75, 0.95)
-PAPER_K = ", k = N/10"
+PAPER_K, PAPER_E2CP = ", k = N/10", "E2CP, given, k = N/10"
 
 METHODS = (
     Method("spclust", f"SPClust{PAPER_K}", f"spectral{PAPER_K}", "", "nothing", "gaussian"),
@@ -56,11 +55,9 @@ METHODS = (
     Method("constrained_linkage", "ConstrainedLinkage", "constrained linkage"),
     Method("sl_paper", f"SL{PAPER_K}", "spectral", f"SL, given{PAPER_K}", input="gaussian"),
     Method("sl", "SL", "spectral", "SL, given", input="gaussian"),
-    Method("e2cp_paper", f"E2CP{PAPER_K}", "spectral", f"E2CP, given{PAPER_K}", input="gaussian"),
+    Method("e2cp_paper", f"E2CP{PAPER_K}", "spectral", PAPER_E2CP, input="gaussian"),
     Method("e2cp", "E2CP", "spectral", "E2CP, given", input="gaussian"),
-    Method(
-        "rf_e2cp_paper", f"RF+E2CP{PAPER_K}", "spectral", f"E2CP, given{PAPER_K}", input="forest"
-    ),
+    Method("rf_e2cp_paper", f"RF+E2CP{PAPER_K}", "spectral", PAPER_E2CP, input="forest"),
     Method("rf_e2cp", "RF+E2CP", "spectral", "E2CP, given", input="forest"),
     Method("coprf_hard", "COP-RF hard, as published", f"spectral{PAPER_K}", "COP-RF hard, leaf"),
     Method("coprf", "COP-RF default", "spectral", "COP-RF"),
@@ -72,8 +69,8 @@ HARD = tuple(m for m in METHODS if "cop_kmeans" in m.name or m.name == "constrai
 #: Figure 6: affinities.
 BLOCKS = (
     Method("block_sl", "SL", "", f"SL, given{PAPER_K}", input="gaussian"),
-    Method("block_e2cp", "E2CP", "", f"E2CP, given{PAPER_K}", input="gaussian"),
-    Method("block_rf_e2cp", "RF+E2CP", "", f"E2CP, given{PAPER_K}", input="forest"),
+    Method("block_e2cp", "E2CP", "", PAPER_E2CP, input="gaussian"),
+    Method("block_rf_e2cp", "RF+E2CP", "", PAPER_E2CP, input="forest"),
     Method("block_coprf_hard", "COP-RF hard", "", "COP-RF hard, leaf"),
     Method("block_coprf", "COP-RF default", "", "COP-RF"),
 )
@@ -177,9 +174,9 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 
 @lru_cache(maxsize=8)
-def given(name: str, kind: str, n_trees: int, seed: int) -> NDArray[np.floating]:
+def given(name: str, kind: str, n_trees: int, seed: int) -> Any:
     """Return the input of a method: features, or affinities that several methods share."""
-    X: Floats = problem(name).X
+    X: Any = problem(name).X
     if kind == "features":
         return X
     if kind == "forest":
@@ -202,7 +199,7 @@ def affinity(
     if method.similarity:
         model = seeded(method.learner(n_trees), seed)
         found = model.fit(found, constraints=known).affinity_matrix_
-    return found.toarray() if issparse(found) else found
+    return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
 
 def share_within(between: Floats, y: Ints) -> float:

@@ -64,9 +64,8 @@ class DcrcReport(Report[s.DcrcStudy]):
             f"{counted([self.above(m, s.COMPARATORS, field)])}."
             for m, (field, label) in product((s.DEFAULT, s.PUBLISHED), CLAIMED.items())
         ]
-        ours, theirs = (
-            self.results.score(s.DIGITS, self.most, m, "f") for m in (s.DEFAULT, s.ITML)
-        )
+        score = partial(self.results.score, s.DIGITS, self.most, field="f")
+        ours, theirs = map(score, (s.DEFAULT, s.ITML))
         last = f"Digits-389, {self.most.name}: DCRC F {ours}, ITML {theirs} (the paper .97)."
         return "\n".join([*lines, "", last])
 
@@ -102,7 +101,8 @@ class DcrcReport(Report[s.DcrcStudy]):
         self, text: str, cell: s.Cell, pair: tuple[Method, Method], field: str, sets: Sequence[str]
     ) -> Claim:
         where = [name for name in self.sets if name in sets]
-        return Claim(text, *(self.values(m, cell, field) for m in pair), where)
+        ours, theirs = (self.values(m, cell, field) for m in pair)
+        return Claim(text, ours, theirs, where)
 
     def orders(self) -> str:
         lines = []
@@ -146,11 +146,8 @@ class DcrcReport(Report[s.DcrcStudy]):
         return Table([self.most.name, *self.sets], rows)
 
     def shares(self) -> Table:
-        kinds = boundaries.EPSILONS
-        rows = [
-            [f"groups {width}", *(boundaries.shares(width, kind) for kind in kinds)]
-            for width in boundaries.WIDTHS
-        ]
+        kinds, shares = boundaries.EPSILONS, boundaries.shares
+        rows = [[f"groups {w}", *(shares(w, kind) for kind in kinds)] for w in boundaries.WIDTHS]
         return Table(["", *kinds], rows)
 
     def _curves(

@@ -117,7 +117,7 @@ def _by_people(name: str, cell: Cell, trial: int) -> Constraints:
     """Ask one person about triplets and pairs, or each of six about triplets of their own."""
     y, seed = load(name, "standard").y, seed_of("dcrc", name, cell.kind, trial)
     is_one = cell.kind == "one person"
-    confusion = shares(TABLE_IV) if is_one else {"triplet": np.array(list(PEOPLE.values()))}
+    confusion: Any = shares(TABLE_IV) if is_one else {"triplet": list(PEOPLE.values())}
     people = 1 if is_one else list(PEOPLE)
     oracle = SimulatedOracle(y, annotators=people, confusion=confusion, random_state=seed)
     n_triplets, n_pairs = N_TRIPLETS * len(oracle.annotators), MORE_PAIRS * is_one

@@ -68,4 +68,4 @@ def npkl_distances(D: Floats, known: Constraints) -> Floats:
     squares = (features**2).sum(axis=1)
     found = squares[:, None] + squares - 2 * features @ features.T
     np.fill_diagonal(found, 0.0)
-    return np.sqrt(np.maximum((found + found.T) / 2, 0.0))
+    return np.asarray(np.sqrt(np.maximum((found + found.T) / 2, 0.0)))

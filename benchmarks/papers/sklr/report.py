@@ -62,15 +62,16 @@ class SklrReport(Report[s.SklrStudy]):
     def curve(
         self, method: Method, column: Column, sampling: str = PAPER, field: str = ""
     ) -> partial[pd.DataFrame]:
-        points = {"cells": self.cells(method, column, sampling), "x": self.study.sizes}
-        return partial(self.results.curve, method=method, field=field or column.target, **points)
+        cells, field = self.cells(method, column, sampling), field or column.target
+        x = self.study.sizes
+        return partial(self.results.curve, cells=cells, method=method, field=field, x=x)
 
     def new(self, method: Method, column: Column) -> partial[pd.DataFrame]:
         return self.curve(method, column, field=f"new {column.target}")
 
     def wrong(self, method: Method) -> partial[pd.DataFrame]:
-        points = {"cells": self.study.wrong_cells(method), "x": (0.0, *s.WRONG)}
-        return partial(self.results.curve, method=method, field="multi", **points)
+        cells, x = self.study.wrong_cells(method), (0.0, *s.WRONG)
+        return partial(self.results.curve, cells=cells, method=method, field="multi", x=x)
 
     def row(self, label: str, name: str, cells: list[s.Cell], method: Method, field: str) -> Any:
         return [label, *(self.results.score(name, cell, method, field) for cell in cells)]
@@ -125,12 +126,8 @@ class SklrReport(Report[s.SklrStudy]):
     def orders(self) -> str:
         lines = []
         for sampling, name, column in product(SAMPLINGS, self.sets, COLUMNS):
-            scores = {
-                m.label: self.results.score(
-                    name, self.cells(m, column, sampling)[-1], m, column.target
-                )
-                for m in s.METHODS
-            }
+            score = partial(self.results.score, name, field=column.target)
+            scores = {m.label: score(self.cells(m, column, sampling)[-1], m) for m in s.METHODS}
             lines.append(f"- {sampling}, {name}, {column.title}: {in_order(scores)}.")
         for name in self.sets:
             scores = {
@@ -164,18 +161,12 @@ class SklrReport(Report[s.SklrStudy]):
 
     def figure_1(self) -> Iterator[Curves]:
         for sampling, stem in STEMS.items():
-            rows = [
-                [
-                    Panel(
-                        f"{name} {column.title}",
-                        self.study.sizes,
-                        [_line(m, self.curve(m, column, sampling)(name)) for m in s.METHODS],
-                    )
-                    for column in COLUMNS
-                ]
-                for name in self.sets
-            ]
+            rows = [[self.panel(name, of, sampling) for of in COLUMNS] for name in self.sets]
             yield Curves(stem, f"Answers {sampling}", rows, "labelled rows of each class")
+
+    def panel(self, name: str, column: Column, sampling: str) -> Panel:
+        lines = [_line(m, self.curve(m, column, sampling)(name)) for m in s.METHODS]
+        return Panel(f"{name} {column.title}", self.study.sizes, lines)
 
     def figure_2(self) -> Picture | str:
         return Picture("tsne", "Figure 2", self._maps) if s.USPS in self.sets else "No data."

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
+from sklearn.cluster import KMeans
 
 from benchmarks.papers.sklr import draws
 from benchmarks.study.engine import Study, Task
-from benchmarks.study.fits import k_means, run_method
+from benchmarks.study.fits import run_method
 from benchmarks.study.log import seed_of
 from benchmarks.study.methods import Method
 from benchmarks.study.problems import Floats, Ints, Problem, load
@@ -113,10 +114,9 @@ def classes(name: str) -> dict[str, Ints]:
 def sample(name: str, trial: int) -> Sample:
     """Draw the rows of a trial: 100 of each class, or all rows of vehicle."""
     X, y = problem(name).X, classes(name)
-    is_drawn = np.ones(len(X), dtype=bool)
+    is_drawn = np.full(len(X), name == VEHICLE)
     if name != VEHICLE:
         random = RandomState(seed_of("sklr", name, trial))
-        is_drawn[:] = False
         is_drawn[draws.labeled_rows(y["multi"], PER_CLASS, random)] = True
     seen, unseen = ({t: of[rows] for t, of in y.items()} for rows in (is_drawn, ~is_drawn))
     return Sample(X[is_drawn], seen, X[~is_drawn], unseen)
@@ -216,17 +216,13 @@ class SklrStudy(Study):
         of, seed = sample(name, trial), seed_of("method", name, trial)
         k = {target: len(np.unique(of.y[target])) for target in cell.targets}
         found = run_method(method, of.X, answers(name, cell, trial), tuple(k.values()), seed)
-        record = dict(found.notes)
         if not found.labels:
-            return record
-        for target in k:
-            labels = found.labels[k[target]]
-            record[target] = float(adjusted_rand_score(of.y[target], labels))
+            return found.notes
+        aris = {t: adjusted_rand_score(of.y[t], found.labels[n]) for t, n in k.items()}
         is_as_published = cell == NO_ANSWERS or cell.source == paper_source(method)
         if found.embedding is not None and len(of.unseen) and is_as_published and not cell.wrong:
             everything = np.concatenate([found.embedding, found.model.transform(of.unseen)])
-            for target in k:
-                labels = k_means(everything, k[target], NEW_STARTS, seed)[len(of.X) :]
-                score = adjusted_rand_score(of.unseen_y[target], labels)
-                record[f"new {target}"] = float(score)
-        return record
+            for t, n in k.items():
+                labels = KMeans(n, n_init=NEW_STARTS, random_state=seed).fit_predict(everything)
+                aris[f"new {t}"] = adjusted_rand_score(of.unseen_y[t], labels[len(of.X) :])
+        return found.notes | {target: float(ari) for target, ari in aris.items()}

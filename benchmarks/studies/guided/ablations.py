@@ -48,7 +48,8 @@ def messages_of(tied: TiedRows) -> Messages:
     ties, row = tied.ties, np.append(tied.row_of_end, -1)
 
     def logarithm(*factors: Floats) -> Floats:
-        return ties.weight * np.log(np.maximum(ties.constant + np.sum(factors, axis=0), LEAST))
+        likelihood = np.maximum(ties.constant + np.sum(factors, axis=0), LEAST)
+        return np.asarray(ties.weight * np.log(likelihood))
 
     none = logarithm(np.zeros_like(ties.constant))
     by_first, by_second, by_rest = (

@@ -69,22 +69,22 @@ class GuidedReport:
         best, score = best_of(s.COMPARATORS, lambda m: Score.of(value(m, (s.GUIDED, m))))
         return (best.label, score, self.gap([name], cells, best)) if best else ("–", score, score)
 
-    def estimate(self, cells: Cells, field: str) -> Score:
-        return Score.of(self.over(self.sets, cells, s.GUIDED, field=field))
+    def estimates(self, cells: Cells) -> list[Score]:
+        of = partial(self.over, self.sets, cells, s.GUIDED)
+        return [Score.of(of(field=field)) for field in ESTIMATES.values()]
 
     def gain(self, names: Sequence[str], cell: s.Cell) -> Score:
-        with_answers, without = (
-            [self.results.values(name, of, s.GUIDED) for name in names]
-            for of in (cell, s.NO_ANSWERS)
-        )
-        return difference(averaged(with_answers), averaged(without))
+        def mean(of: s.Cell) -> pd.Series:
+            return averaged([self.results.values(name, of, s.GUIDED) for name in names])
+
+        return difference(mean(cell), mean(s.NO_ANSWERS))
 
     def in_short(self) -> Iterator[str | Table]:
         best, score = best_of(s.COMPARATORS, partial(self.mean, self.all))
         if best is None:
             yield "The main part is not measured."
             return
-        lead, auc = self.lead(self.all, best), self.estimate(self.main(0.15), "auc")
+        lead, (auc, *_) = self.lead(self.all, best), self.estimates(self.main(0.15))
         lines = [
             f"Over all, mean ARI {self.mean(self.all, s.GUIDED)}; the best comparator is "
             f"{best.label} with {score}. Lead {lead} ({_reached(lead.mean >= LEAD)}; "
@@ -111,14 +111,7 @@ class GuidedReport:
                 f"{score}: {self.lead(self.all, best)}."
             )
         yield "\n".join(f"- {line}" for line in lines)
-        rows = [
-            [
-                _wrong(e),
-                self._n_below(e),
-                *(self.estimate(self.main(e), f) for f in ESTIMATES.values()),
-            ]
-            for e in self.errors
-        ]
+        rows = [[_wrong(e), self._n_below(e), *self.estimates(self.main(e))] for e in self.errors]
         yield Table(["means over all", "below the best (at single amounts)", *ESTIMATES], rows)
 
     def _losses(self) -> str:
@@ -193,10 +186,7 @@ class GuidedReport:
             yield Table([_wrong(error), *columns], rows)
 
     def about_answers(self) -> Table:
-        rows = [
-            [c.name.removeprefix("pairs, "), *(self.estimate([c], of) for of in ESTIMATES.values())]
-            for c in self.all
-        ]
+        rows = [[c.name.removeprefix("pairs, "), *self.estimates([c])] for c in self.all]
         return Table(["mean over sets", *ESTIMATES], rows)
 
     def beside_no_answers(self) -> Table:
@@ -221,11 +211,10 @@ class GuidedReport:
         kinds = self.study.cells("kinds")
         for amount, error in dict.fromkeys((cell.amount, cell.error) for cell in kinds):
             cells = [[s.Cell(kind, amount, error)] for kind in s.KINDS]
-            rows = [[m.label, *(self.over(names, of, m, common) for of in cells)] for m in common]
-            for m in others:
-                gaps = [self.gap(names, of, m) for of in cells]
-                rows.append([f"guided ahead of {m.label}", *gaps])
-            yield Table([f"{amount}, {_wrong(error)}", *s.KINDS], rows, is_marked=True)
+            mean, gap = partial(self.over, names), partial(self.gap, names)
+            rows = [[m.label, *(mean(of, m, common) for of in cells)] for m in common]
+            ahead = [[f"guided ahead of {m.label}", *(gap(of, m) for of in cells)] for m in others]
+            yield Table([f"{amount}, {_wrong(error)}", *s.KINDS], [*rows, *ahead], is_marked=True)
 
     def people(self) -> Iterator[Table]:
         """Compare answers with and without annotators; the comparator has the better of the two."""

@@ -69,20 +69,14 @@ SPECTRAL = Method("spectral", "Euclidean spectral", "spectral", "adaptive kNN", 
 #: The methods that guided clustering is compared with set by set.
 COMPARATORS = (E2CP, COPRF, HARD, FOREST_E2CP, ITML, LINKAGE, WARD, SPECTRAL)
 METHODS = (
-    GUIDED,
-    E2CP,
-    COPRF,
-    HARD,
-    FOREST_E2CP,
+    GUIDED, E2CP, COPRF, HARD, FOREST_E2CP,
     Method("coprf_e2cp", "COP-RF+E2CP", "spectral", "E2CP on COP-RF", PAIRS),
-    ITML,
-    LINKAGE,
+    ITML, LINKAGE,
     Method("mmc", "MMC diagonal", "k-means", "MMC diagonal", PAIRS),
     Method("mmc_full", "MMC", "k-means", "MMC", PAIRS),
     Method("skms", "SKMS", "kernel k-means", "SKMS", PAIRS, max_rows=1000),
     Method("skms_shift", "SKMS, mean shift", "mean shift", "SKMS", PAIRS, max_rows=1000),
-    SKLR,
-    DCRC,
+    SKLR, DCRC,
     Method("linked", "LinkedAffinity", "spectral", "links", PAIRS),
     Method("spectral_learning", "SpectralLearning", "spectral", "SL", PAIRS),
     Method("pckmeans", "PCKMeans", "PCKMeans", "", PAIRS),
@@ -94,7 +88,7 @@ METHODS = (
     Method("clustrf", "ClustRF", "spectral", "", NOTHING, "forest"),
     Method("consensus_knn", "ConsensusKNN", "spectral", "consensus kNN", NOTHING),
     Method("dominant_neighbors", "DominantNeighbors", "spectral", "dominant neighbors", NOTHING),
-)
+)  # fmt: skip
 #: Methods measured without answers.
 WITHOUT = (GUIDED, *(m for m in METHODS if not m.uses_answers))
 #: Methods that are run on all sets and amounts, and those that are not.
@@ -197,6 +191,7 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
         pairs = np.column_stack([known.pairs, known.pair_answers])
         return known if cell.is_named else Constraints(len(y), pairs=pairs)
     names = ("n_pairs", "n_triplets", "n_odd_one_out")
+    numbers: dict[str, Any]
     numbers = {name: count for name, kind in zip(names, KINDS, strict=False) if kind == cell.kind}
     if cell.kind == "mixture":
         numbers = {name: (count + at) // 3 for at, name in enumerate(names)}
@@ -248,11 +243,8 @@ class GuidedStudy(Study):
     errors: tuple[float, ...] = ERRORS
 
     def cells(self, part: str) -> list[Cell]:
-        return [
-            cell
-            for cell in PARTS[part].cells
-            if cell == NO_ANSWERS or (cell.amount in self.amounts and cell.error in self.errors)
-        ]
+        cells, amounts, errors = PARTS[part].cells, self.amounts, self.errors
+        return [c for c in cells if not c.amount or (c.amount in amounts and c.error in errors)]
 
     def points(self, name: str) -> list[tuple[Method, Cell]]:
         found = {

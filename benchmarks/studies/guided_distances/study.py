@@ -94,7 +94,8 @@ class DistancesStudy(Study):
         name, method, cell, trial = task
         X, D, y = permuted(name, trial)
         known = None if cell == NO_ANSWERS else _answers(y, cell, seed_of("answers", name, trial))
-        n_clusters, data = len(np.unique(y)), D if method.input == "distances" else X
+        n_clusters = len(np.unique(y))
+        data: Any = D if method.input == "distances" else X
         found = run_method(method, data, known, (n_clusters,), seed_of("fit", name, trial))
         if not found.labels:
             return found.notes

@@ -26,8 +26,8 @@ def net_counts(known: Constraints) -> tuple[Floats, Floats]:
     pairs = known.as_pairs()
     n, (first, second) = known.n_samples, pairs.pairs.T
     counts = np.zeros((2, n, n))
-    for table, values in zip(counts, (2.0 * pairs.is_must_link - 1, 1.0), strict=True):
-        np.add.at(table, (first, second), values)
+    np.add.at(counts[0], (first, second), 2.0 * pairs.is_must_link - 1)
+    np.add.at(counts[1], (first, second), 1.0)
     net, number = counts + counts.transpose(0, 2, 1)
     return net, number
 
@@ -49,7 +49,7 @@ class MajorityClosure(BaseEstimator):
     """Groups of rows that are connected by pairs which most people call the same."""
 
     def fit(self, X: object = None, y: object = None, *, constraints: Constraints) -> Self:
-        joined = csr_array(net_counts(constraints)[0] > 0)
+        joined: Any = csr_array(net_counts(constraints)[0] > 0)
         self.labels_ = connected_components(joined, directed=False)[1]
         return self
 

@@ -188,7 +188,7 @@ class PeopleStudy(Study):
         name, method, cell, trial = task
         of, seed = SETS[name], seed_of("people", SETS[name].file, trial)
         people = load(of.file, seed)
-        inputs = {"none": None, "rows": np.eye(people.n), "features": people.X}
+        inputs: dict[str, Any] = {"none": None, "rows": np.eye(people.n), "features": people.X}
         known, held = draw(name, cell, trial) if cell != NO_ANSWERS else (None, None)
         truth = [people.classes[which] for which in of.classes]
         n_groups = len(np.unique(truth[0][truth[0] >= 0])) if truth else N_GROUPS

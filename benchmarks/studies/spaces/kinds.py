@@ -49,7 +49,8 @@ def most_central(method: str, n_questions: int | None, seed: int) -> dict[str, f
 def of_most_central(space: Floats, rows: Ints, slopes: Floats | float) -> Floats:
     """Return the probability that each row is chosen: a softmax of the other two's distance."""
     apart = RESPONSE.dissimilarity(squared_distances(space, rows, OPPOSITE))
-    return LAPSE / 3 + (1 - LAPSE) * softmax(apart * np.reshape(slopes, (-1, 1)), axis=1)
+    chosen = softmax(apart * np.reshape(slopes, (-1, 1)), axis=1)
+    return np.asarray(LAPSE / 3 + (1 - LAPSE) * chosen)
 
 
 def fitted_to_choices(
@@ -93,7 +94,8 @@ RATINGS = {
 def ratings(name: str, method: str, n_ratings: int | None, seed: int) -> dict[str, float]:
     """Fit ratings, or whether they are above a threshold, and score triplets of other people."""
     file, different, same, triplets = RATINGS[name]
-    people, held = load(file, seed), load(triplets, seed).constraints(is_named=False)
+    people: Any = load(file, seed)
+    held = load(triplets, seed).constraints(is_named=False)
     which = np.random.RandomState(seed).permutation(len(people.rows))[:n_ratings]
     annotators = np.array(people.annotator)[which]
     if method == "rating":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 #: Parameters that differ from the defaults: as the crowd kernel's paper, and two starts.
-OPTIONS = {"CKL": {"mu": 0.05}, "SOE": {"n_init": 2}}
+OPTIONS: dict[str, Any] = {"CKL": {"mu": 0.05}, "SOE": {"n_init": 2}}
 
 
 def fitted(
