@@ -17,6 +17,7 @@ import subprocess
 import sys
 import termios
 import time
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 import numpy as np
@@ -210,7 +211,9 @@ def asked_rows(tmp_path):
 def test_a_reply_that_could_not_be_written_is_unsaved_until_it_is(asked_rows, monkeypatch):
     session, file = asked_rows
     screen = Quiet(["same"])
-    loop = Loop(session, file, screen, annotator="ann", n_wanted=None, seed=0)
+    prepared = Future()
+    prepared.set_result(session)
+    loop = Loop(prepared, file, screen, annotator="ann", n_wanted=None, seed=0)
 
     def fails(*_):
         raise OSError(28, "No space left on device", "a.jsonl")

@@ -15,7 +15,7 @@ from clew.items import read_images, read_texts
 from clew.tables._delimited import SEPARATORS, Format, are_numbers_between_spaces
 from clew.tables._read import Columns
 
-__all__ = ["images_of", "seems_texts", "texts_of"]
+__all__ = ["cache_folder", "images_of", "seems_texts", "texts_of"]
 
 #: Maximum number of unreadable files that a message names; further ones are only counted.
 MOST_NAMED = 20
@@ -43,7 +43,7 @@ def images_of(job: RowsJob, words: Words) -> Items:
     if (job.format, job.columns_wanted) != (Format(), Columns()):
         raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
     with words.bar("Reading images") as advance:
-        images = read_images(folder, cache=_cache_folder(), n_jobs=job.jobs, callback=advance)
+        images = read_images(folder, cache=cache_folder(), n_jobs=job.jobs, callback=advance)
     n, n_features = images.X.shape
     features = counted(n_features, "feature")
     notes = [f"{folder}: {n:,} images; {features} of shapes, colors and texture"]
@@ -63,7 +63,7 @@ def images_of(job: RowsJob, words: Words) -> Items:
     return items._replace(folder=folder, n_left_out=len(images.left_out))
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
     """Return the folder for files that speed up later calls: ``$XDG_CACHE_HOME/clew``."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(home) if os.path.isabs(home) else Path.home() / ".cache") / "clew"

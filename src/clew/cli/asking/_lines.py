@@ -99,6 +99,9 @@ class Lines:
         """Print a sentence."""
         self._print(sentence)
 
+    def wait(self) -> None:
+        """Do nothing: a script waits."""
+
     def _print(self, text: str) -> None:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
+from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
 from numpy.random import RandomState
 
-from clew.answers import Answer, Question, as_origin
+from clew.answers import Answer, Question
+from clew.cli.asking._next import NextQuestion
+from clew.cli.asking._preparation import tell_entries
 from clew.cli.asking._replies import Asked, Command
 from clew.constraints._answer_log import LogEntry
-from clew.exceptions import InvalidArgumentError
 from clew.session import Session
 from clew.store import AnswerFile
 
-__all__ = ["Loop", "Progress", "Screen", "tell_entries"]
+__all__ = ["Loop", "Progress", "Screen"]
 
 #: Number of answers before the first estimate, and between two estimates.
 EARLY, BETWEEN = 20, 10
@@ -63,14 +64,17 @@ class Screen(Protocol):
     def say(self, sentence: str) -> None:
         """Say something between two questions."""
 
+    def wait(self) -> None:
+        """Show that the next question is being prepared."""
+
 
 class Loop:
     """Asks one person until there is nothing left to ask, or the person quits.
 
     Parameters
     ----------
-    session : Session
-        Has the answers of the file.
+    prepared : Future of Session
+        A session with the answers that the file held when its preparation began.
     file : AnswerFile
         Where answers are kept.
     screen : Screen
@@ -81,25 +85,58 @@ class Loop:
         Number of answers after which to end.
     seed : int
         Seed of the order in which items are shown.
+    following : NextQuestion, default=None
+        Where the question on the screen is kept; the kept one is asked first.
     """
 
     def __init__(
         self,
-        session: Session,
+        prepared: Future[Session],
         file: AnswerFile,
         screen: Screen,
         *,
         annotator: str,
         n_wanted: int | None,
         seed: int,
+        following: NextQuestion | None = None,
     ) -> None:
-        self.session, self.file, self.screen = session, file, screen
+        self._prepared, self.file, self.screen = prepared, file, screen
         self.annotator, self.n_wanted, self.seed = annotator, n_wanted, seed
         self.n_now = 0
         #: Whether the last reply could not be written.
         self.is_unsaved = False
         self._start = time.monotonic()
-        self._left, self._estimated_at = "", 0
+        self._following = following
+        self._first = following.read() if following is not None else None
+        self._left, self._estimated_at, self._n_revoked = "", 0, 0
+        self._estimator: threading.Thread | None = None
+
+    @property
+    def has_question(self) -> bool:
+        """Whether the first question is known before the session is prepared."""
+        return self._first is not None
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the session is prepared, or cannot be."""
+        return self._prepared.done()
+
+    def prepare(self) -> None:
+        """Wait until the session is prepared.
+
+        Raises
+        ------
+        ClewError
+            If the items or an option are invalid.
+        """
+        self._prepared.result()
+
+    @property
+    def session(self) -> Session:
+        """The session, as soon as it is prepared."""
+        if not self.is_prepared:
+            self.screen.wait()
+        return self._prepared.result()
 
     @property
     def progress(self) -> Progress:
@@ -117,13 +154,24 @@ class Loop:
             If another program has changed the file.
         """
         while self.n_wanted is None or self.n_now < self.n_wanted:
-            self._take_new()
-            questions = self.session.ask(1, annotator=self.annotator)
-            if not questions:
+            question = self._next()
+            if question is None:
                 return True
-            if not self._asked(self._shown(questions[0])):
+            if not self._asked(self._shown(question)):
                 return False
         return False
+
+    def _next(self) -> Question | None:
+        """Return the question of an earlier call that has no answer yet, or a new one."""
+        if self._first is not None:
+            question, self._first = self._first, None
+            return question
+        session = self.session
+        self._take_new(session)
+        questions = session.ask(1, annotator=self.annotator)
+        if questions and self._following is not None:
+            self._following.write(questions[0])
+        return questions[0] if questions else None
 
     def _asked(self, asked: Asked) -> bool:
         """Ask one question until it is answered; return whether to go on."""
@@ -155,8 +203,8 @@ class Loop:
             return False
         self.is_unsaved = False
         self.n_now += 1
-        self.session.tell(answer)
         self.screen.saved(asked, entry, self.progress)
+        self.session.tell(answer)
         return True
 
     def _undo(self) -> bool:
@@ -165,10 +213,10 @@ class Loop:
         if not mine:
             self.screen.undone(None, self.progress)
             return False
+        session = self.session
         if not self._revoke(mine[-1]):
             return False
-        # Asks the question again, too.
-        self.session.undo(self.annotator)
+        session.undo(self.annotator)  # asks the question again, too
         self.n_now = max(0, self.n_now - 1)
         self.screen.undone(mine[-1], self.progress)
         return True
@@ -180,6 +228,7 @@ class Loop:
             self._refuse(error)
             return False
         self.is_unsaved = False
+        self._forget_estimate()
         return True
 
     def _refuse(self, error: OSError) -> None:
@@ -188,20 +237,23 @@ class Loop:
 
     def _status(self) -> None:
         """Show what is known until the person continues; take doubtful answers back."""
-        while (answer := self.screen.status(self.session, self.progress)) is not None:
+        session = self.session
+        while (answer := self.screen.status(session, self.progress)) is not None:
             names = [self.file.ids[row] for row in answer.question.rows]
             for entry in reversed(self.file.standing):
                 is_it = entry.kind == answer.question.kind and list(entry.items) == names
                 if is_it and entry.annotator == answer.annotator:
                     if self._revoke(entry):
-                        self.session.retract(answer.question, annotator=answer.annotator)
+                        session.retract(answer.question, annotator=answer.annotator)
                         self.screen.say("taken back")
                     break
 
-    def _take_new(self) -> None:
+    def _take_new(self, session: Session) -> None:
         """Take what other programs have appended to the file."""
         if new := self.file.read_new():
-            tell_entries(self.session, self.file, new)
+            tell_entries(session, self.file.ids, self.file.entries, new)
+            if any(entry.revokes for entry in new):
+                self._forget_estimate()
 
     def _shown(self, question: Question) -> Asked:
         """Draw the order in which the items are shown."""
@@ -214,46 +266,21 @@ class Loop:
     def _estimate(self) -> None:
         """Estimate in the background how many questions are left."""
         n = len(self.file.standing)
-        if n < EARLY or (self._left and abs(n - self._estimated_at) < BETWEEN):
+        is_new = bool(self._left) and abs(n - self._estimated_at) < BETWEEN
+        is_busy = self._estimator is not None and self._estimator.is_alive()
+        if n < EARLY or is_new or is_busy or not self.is_prepared:
             return
         self._estimated_at = n
+        of = (self._n_revoked,)
+        self._estimator = threading.Thread(target=self._estimate_now, args=of, daemon=True)
+        self._estimator.start()
 
-        def estimate() -> None:
-            remaining = self.session.result().remaining_
+    def _estimate_now(self, n_revoked: int) -> None:
+        remaining = self.session.result().remaining_
+        if n_revoked == self._n_revoked:
             self._left = "" if remaining is None else str(remaining)
 
-        threading.Thread(target=estimate, daemon=True).start()
-
-
-def tell_entries(session: Session, file: AnswerFile, new: list[LogEntry]) -> None:
-    """Pass new entries of the file to a session.
-
-    Parameters
-    ----------
-    session : Session
-        About the items of the file.
-    file : AnswerFile
-        The file.
-    new : list of LogEntry
-        Entries of the file that the session does not know.
-    """
-    row_of = {name: row for row, name in enumerate(file.ids)}
-    by_id = {entry.id: entry for entry in file.entries}
-    revoked = {entry.revokes for entry in file.entries}
-
-    def question_of(entry: LogEntry) -> Question:
-        rows = tuple(row_of[name] for name in entry.items)
-        return Question(entry.kind, rows, origin=as_origin(entry.origin))
-
-    for entry in new:
-        old = by_id.get(entry.revokes or "")
-        if old is not None and old.code is not None and old not in new:
-            with suppress(InvalidArgumentError):  # unknown to the session
-                session.retract(question_of(old), annotator=old.annotator)
-    session.tell(
-        [
-            Answer(question_of(entry), entry.code, entry.annotator, origin=entry.origin)
-            for entry in new
-            if entry.code is not None and entry.id not in revoked
-        ]
-    )
+    def _forget_estimate(self) -> None:
+        """Estimate anew, because an answer was taken back."""
+        self._n_revoked += 1
+        self._left = ""

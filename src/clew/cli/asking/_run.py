@@ -5,32 +5,28 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import warnings
 from contextlib import suppress
-from typing import Any
 
 import click
-from scipy.fft import dct
 
+from clew.cli._collections import cache_folder
 from clew.cli._errors import FAILED
-from clew.cli._features import features_for
 from clew.cli._inputs import Items
 from clew.cli._outputs import check_writable
 from clew.cli._progress import Words, counted
 from clew.cli._rows import read_rows
 from clew.cli.asking._job import AskJob
 from clew.cli.asking._lines import JsonLines, Lines
-from clew.cli.asking._loop import Loop, Screen, tell_entries
+from clew.cli.asking._loop import Loop, Screen
+from clew.cli.asking._next import NextQuestion
+from clew.cli.asking._preparation import in_background, session_of
 from clew.cli.asking._signals import Stopped, signals_raised
-from clew.exceptions import ClewError, ClewWarning, InvalidDataError
-from clew.questions import Guided
-from clew.session import Session
+from clew.exceptions import ClewError
 from clew.store import AnswerFile
 
 __all__ = ["NOTHING_LEFT", "run"]
 
 NOTHING_LEFT = 3
-KINDS = {"pair": "pair", "odd": "odd_one_out", "triplet": "triplet"}
 
 
 def run(job: AskJob) -> int:
@@ -43,14 +39,52 @@ def run(job: AskJob) -> int:
     """
     words = Words(quiet=job.quiet or job.as_json, verbose=job.verbose)
     check_writable(job.answers)
-    with signals_raised():
+    loop: Loop | None = None
+    with signals_raised() as received:
         try:
-            items = read_rows(job, words)
-            file = _file(job, items, words)
-            session = _session(job, items, file, words)
-        except Stopped as stopped:
-            raise KeyboardInterrupt from stopped
-        return _ask(job, items, file, session)
+            loop = _loop(job, read_rows(job, words), words)
+            if not loop.has_question:
+                with words.bar("Preparing the first question"):
+                    loop.prepare()
+        except (Stopped, OSError):
+            if not received:
+                raise
+            status = 128 + received[0]
+            with suppress(OSError):  # the terminal may be gone
+                click.echo("clew: interrupted before the first question", err=True)
+        else:
+            status = _ask(job, loop)
+    if loop is not None and not loop.is_prepared:
+        _exit_at_once(status)
+    return status
+
+
+def _loop(job: AskJob, items: Items, words: Words) -> Loop:
+    """Begin to prepare the session, in the background."""
+    file = _file(job, items, words)
+    entries, screen = list(file.entries), _screen(job, items)
+    # Scripts wait for the session, so that what they read does not depend on timing.
+    is_script = isinstance(screen, Lines)
+    return Loop(
+        in_background(lambda: session_of(job, items, entries)),
+        file,
+        screen,
+        annotator=job.annotator,
+        n_wanted=job.n_questions,
+        seed=job.seed,
+        following=None if is_script else NextQuestion(job, file, cache_folder()),
+    )
+
+
+def _exit_at_once(status: int) -> None:
+    """End although the session is being prepared.
+
+    That thread cannot be stopped, and the usual end of the interpreter would abort in its C++ code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def _file(job: AskJob, items: Items, words: Words) -> AnswerFile:
@@ -62,41 +96,11 @@ def _file(job: AskJob, items: Items, words: Words) -> AnswerFile:
     return file
 
 
-def _session(job: AskJob, items: Items, file: AnswerFile, words: Words) -> Session:
-    given: dict[str, Any] = {"distances": items.X}
-    if not items.is_distances:
-        if items.X.shape[1] == 0:
-            raise InvalidDataError(f"{job.items}: no column can be used as a feature")
-        strategy: Any = Guided()
-        features = features_for(strategy, items.X, job.standardizes, is_scaled=items.is_scaled)
-        # Principal components of texts differ in their standard deviations, so they look like
-        # columns of different units. The orthogonal transform makes the deviations similar, and
-        # leaves distances as they are.
-        X = features.X if items.texts is None else dct(features.X, norm="ortho")
-        given = {"X": X}
-    with words.bar("Preparing the first question"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ClewWarning)  # `read_rows` asks about distances
-        session = Session(
-            **given,
-            ids=items.ids,
-            n_clusters=job.n_clusters,
-            kinds=[KINDS[kind] for kind in job.kinds],  # type: ignore[misc]
-            random_state=job.seed,
-            n_jobs=job.jobs,
-        )
-        tell_entries(session, file, file.entries)
-    return session
-
-
-def _ask(job: AskJob, items: Items, file: AnswerFile, session: Session) -> int:
+def _ask(job: AskJob, loop: Loop) -> int:
     """Run the loop; whatever ends it, the last line says what is on disk."""
     status, why = 0, ""
-    screen = _screen(job, items)
-    loop = Loop(
-        session, file, screen, annotator=job.annotator, n_wanted=job.n_questions, seed=job.seed
-    )
     try:
-        with screen:  # type: ignore[attr-defined]
+        with loop.screen:  # type: ignore[attr-defined]
             if loop.run():
                 status, why = NOTHING_LEFT, "there is nothing left to ask; "
             elif loop.is_unsaved:

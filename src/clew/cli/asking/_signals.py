@@ -22,21 +22,30 @@ class Stopped(BaseException):
 
 
 @contextmanager
-def signals_raised() -> Iterator[None]:
-    """Raise `Stopped` at the first signal that asks the program to end; ignore further ones."""
+def signals_raised() -> Iterator[list[int]]:
+    """Raise `Stopped` at the first signal that asks the program to end; ignore further ones.
+
+    Yields
+    ------
+    list of int
+        The number of that signal, as soon as it is there. What is being done when `Stopped` is
+        raised may end with another error, such as that of a terminal which is gone.
+    """
+    received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield received
         return
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
     def stop(number: int, _: FrameType | None) -> None:
         for each in numbers:
             signal.signal(each, signal.SIG_IGN)
+        received.append(number)
         raise Stopped(number)
 
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -114,6 +114,13 @@ class Terminal:
         """Note a sentence."""
         self._note = sentence
 
+    def wait(self) -> None:
+        """Show in the last line that the next question is being prepared."""
+        note = f"{self._note}   " if self._note else ""
+        text = Text.assemble((f" {note}", "bold"), ("preparing the next question", "dim"))
+        sys.stdout.write("\r\x1b[2K")
+        self._console.print(text, no_wrap=True, overflow="ellipsis", end="")
+
     def open(self) -> None:
         """Open the images of the question in the system's viewer."""
         path = self._written()
