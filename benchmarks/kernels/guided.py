@@ -12,10 +12,10 @@ from benchmarks.kernels._problems import Problem
 from clew.cluster import GuidedClustering
 
 
-def _guided(n_clusters: int | None, n: int, *bounds: float) -> Case:
+def _guided(n_clusters: int | None, n: int, *bounds: float, **options: Any) -> Case:
     label = f"GuidedClustering, {'10 groups' if n_clusters else 'groups counted'}"
     problem = Problem("digits", n, 64, 10, n_answers=n, error=0.15, is_scaled=True)
-    options = {"kind": GuidedClustering, "n_clusters": n_clusters, "random_state": 0}
+    options |= {"kind": GuidedClustering, "n_clusters": n_clusters, "random_state": 0}
     return whole_fit(label, fit, problem, options, *bounds)
 
 
@@ -38,4 +38,6 @@ SIZES = ((600, 2.0), (2_000, 15.0), (20_000, 180.0, 2048.0))
 CASES = [_guided(n_clusters, *size) for size in SIZES for n_clusters in (10, None)]
 CASES[2] = _guided(10, 2_000, 5.0)
 CASES += [_further(600, 20), _further(2_000, 20, 0.3)]
+LABEL = "GuidedClustering, 10 groups, two threads"
+CASES.append(_guided(10, 2_000, n_jobs=2)._replace(label=LABEL, goals={"ours.wall_s": 5.0}))
 PAGE = Page("guided_cost", {"fits": Table(COLUMNS, CASES, quick=slice(2))})
