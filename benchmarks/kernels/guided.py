@@ -38,6 +38,6 @@ SIZES = ((600, 2.0), (2_000, 15.0), (20_000, 180.0, 2048.0))
 CASES = [_guided(n_clusters, *size) for size in SIZES for n_clusters in (10, None)]
 CASES[2] = _guided(10, 2_000, 5.0)
 CASES += [_further(600, 20), _further(2_000, 20, 0.3)]
-LABEL = "GuidedClustering, 10 groups, two threads"
+LABEL = "GuidedClustering in two threads, 10 groups"
 CASES.append(_guided(10, 2_000, n_jobs=2)._replace(label=LABEL, goals={"ours.wall_s": 5.0}))
 PAGE = Page("guided_cost", {"fits": Table(COLUMNS, CASES, quick=slice(2))})

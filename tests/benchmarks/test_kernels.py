@@ -224,6 +224,7 @@ def test_goals_are_set_for_these_methods_and_sizes() -> None:
         ("SKLR", 1_000): (2.0,), ("DCRC", 5_000): (2.0,), ("SKLR", 100_000): (30.0, 1024.0),
         ("DCRC", 10**6): (30.0,), ("GuidedClustering", 600): (2.0,),
         ("GuidedClustering", 2_000): (15.0,), ("GuidedClustering", 20_000): (180.0, 2048.0),
+        ("GuidedClustering in two threads", 2_000): (5.0,),
         ("partial_fit with the last 20", 2_000): (0.3,),
         ("GuidedClustering", 100_000): (180.0, 2048.0, 0.89),
         ("GuidedClustering", 10**6): (480.0, 4096.0, 0.92), ("ClustRF", 100_000): (15.0, 2048.0),
