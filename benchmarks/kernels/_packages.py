@@ -90,7 +90,7 @@ MODULES = {
     "copkmeans-ht": "copkmeans-ht.cop_kmeans", "constrained-linkage": "constrained_linkage",
     "metric-learn": "metric_learn",
 }  # fmt: skip
-#: By package and method.
+#: Tasks by package and method.
 TASKS = {
     f"{SURE} COPKMeans": _pairwise("COPKMeans"), f"{SURE} PCKMeans": _pairwise("PCKMeans"),
     f"{SURE} MPCKMeans": _pairwise("MPCKMeans"), "clumppy COPKMeans": _clumppy,

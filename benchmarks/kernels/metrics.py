@@ -12,7 +12,7 @@ from benchmarks.kernels._problems import Problem
 from benchmarks.study.problems import Floats
 from clew.similarity import ITML, LSML, MMC
 
-#: clew's objective may exceed the package's by this share and still count as no worse.
+#: clew's objective counts as equally low if it exceeds that of the package by at most this share.
 SLACK = 1e-5
 #: A negligible ridge, as the package has none.
 NO_RIDGE = 1e-9

@@ -147,7 +147,7 @@ def test_files_that_people_write(tmp_path, text):
 @pytest.mark.parametrize(
     "text",
     [
-        # An index that pandas wrote, without a name or with one, before or behind.
+        # An index that pandas wrote, with a name or without, as the first or the last column.
         ",kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,none\n",
         "Unnamed: 0,kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,none\n",
         "kind,i,j,k,answer,index\npair,0,1,,same,0\nodd_one_out,0,1,2,none,1\n",

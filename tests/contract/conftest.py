@@ -6,7 +6,7 @@ import pytest
 
 
 def pytest_collection_modifyitems(items):
-    """Ignore that `GuidedClustering` finds no groups in a few rows of noise."""
+    """Ignore the warning of `GuidedClustering` that a few rows of noise have no groups."""
     mark = pytest.mark.filterwarnings("ignore::clew.exceptions.NoGroupsWarning")
     for item in items:
         if item.nodeid.startswith("tests/contract/"):

@@ -13,7 +13,7 @@ from clew.kernels.subclusters import swap_eagerly
 #: λ as a multiple of the typical distance: the better one of the study of subclustering.
 SCALE = 0.3
 N_LISTED, PER_CLUSTER, MAX_SWAPS = 200, 20, 200_000
-#: Pair cost of two centers that are the same, and factor of the utility of a row put off.
+#: Cost of a pair of equal centers, and factor by which the utility of a row that was put off falls.
 SAME_COST, LATER = 1e4, 0.9
 
 

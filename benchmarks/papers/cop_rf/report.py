@@ -22,13 +22,14 @@ from benchmarks.study.scores import Score, area, averaged, best_of, in_order
 #: Areas of the paper's tables, a row for each table and set; ERCe is left out.
 PUBLISHED = pd.read_csv(Path(__file__).with_name("published.csv"), index_col=["table", "set"])
 PAPER_SETS = set(PUBLISHED.index.get_level_values("set"))
-#: The paper's columns, and our method.
+#: Columns of the paper's tables, each with our version of its method.
 COLUMNS = {
     "SPClust": s.BY_NAME["spclust"], "COP-Kmeans": s.BY_NAME["cop_kmeans_paper"],
     "SL": s.BY_NAME["sl_paper"], "E2CP": s.BY_NAME["e2cp_paper"],
     "RF+E2CP": s.BY_NAME["rf_e2cp_paper"], "COP-RF": s.BY_NAME["coprf_hard"],
 }  # fmt: skip
-#: An area is reproduced if it differs by less than two standard errors, 10 % or this.
+#: An area is reproduced if it differs by at most two standard errors, by at most 10 %, or by at
+#: most this.
 LEAST = 0.05
 WARD, FOREST = s.METHODS[2:4]
 E2CP_PAPER, E2CP, RF_E2CP_PAPER, RF_E2CP, HARD, DEFAULT, BOTH = s.METHODS[11:]
@@ -293,7 +294,7 @@ def reproduced(score: Score, paper: float) -> str:
 def relative_gain(ours: pd.Series, theirs: pd.Series) -> Score:
     """Return by how many percent our mean is larger, with its jackknife error over trials.
 
-    The ratio is one of means, because the ratio of a single trial may have a divisor near 0.
+    Means are divided, and not values of single trials, whose divisors may be near 0.
     """
     both = pd.concat([ours, theirs], axis=1).dropna().to_numpy(float)
     n, total = len(both), both.sum(axis=0)

@@ -37,7 +37,8 @@ PERCENTS, MIDDLE = (0.1, 0.2, 0.3, 0.4, 0.5), 2
 DIGITS_AMOUNTS = (250, 500, 1000, 1500, 2000)
 NOISE = 0.15
 ERRORS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
-#: Number of coordinates that replace distances; variance that the pixels of an image are given.
+#: Number of coordinates that replace distances, and variance to which the pixels of each image are
+#: scaled.
 N_COORDINATES, PIXEL_VARIANCE = 60, 0.1
 #: Trees of the forest that scores answers, and the quantiles of these scores.
 N_DOUBT_TREES, QUANTILES = 500, (0.05, 0.25, 0.5, 0.75, 0.95)

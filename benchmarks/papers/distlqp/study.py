@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 
 CURVE = (Cell(1.0), Cell(3.0), Cell(5.0))
 WRONG = (Cell(3.0, 0.1), Cell(3.0, 0.2))
-#: A must-link for each row, and .3 cannot-links, as tracks of faces give.
+#: A must-link and .3 cannot-links for each row, as face tracks in videos provide.
 TRACKS = Cell(1.3, must_share=1 / 1.3)
 NO_ANSWERS = Cell()
 

@@ -61,10 +61,10 @@ def messages_of(tied: TiedRows) -> Messages:
 
 
 class Ablated(GuidedClustering):
-    """Guided clustering with other functions in place of some of the library's."""
+    """Guided clustering in which some functions of the library are replaced."""
 
-    #: Module or class, name of the function, and the other one: the library has no parameters for
-    #: ablations.
+    #: Module or class, name of the function, and its replacement. Functions are replaced because
+    #: the library has no parameters for ablations.
     replaced: ClassVar[Sequence[tuple[Any, str, Any]]] = ()
 
     def fit(self, *args: Any, **options: Any) -> Self:
@@ -77,7 +77,7 @@ class Ablated(GuidedClustering):
 def refinements_by(
     names: Sequence[str], first: Consensus, baseline: Any, answers: Any, smoothers: Any, again: Any
 ) -> list[Clustering]:
-    """Refine by smoothers of these names, and by those of answers alone if there is a name."""
+    """Refine by the smoothers of features with these names; without a name, by no smoother."""
     others = {"neighbors", "ridge"}.difference(names)
     kept = {name: of for name, of in smoothers.items() if names and name not in others}
     return _steps.refinements(first, baseline, answers, kept, again)

@@ -38,8 +38,8 @@ HELD_OUT = {
 SIZES = FITTED_ON | HELD_OUT
 MADE = ("leaf_like", "face_like", "blobs", "moons")
 NOISE = {"leaf_like": 0.55, "face_like": 0.8}
-#: Answers between two logged states; answers for each row after which a session ends; and number of
-#: consecutive states that must have this Jaccard index for it to end before.
+#: A state is logged every `STEP` answers. A session ends after `BUDGET` answers for each row, or
+#: when `N_DONE` consecutive states have a Jaccard index of at least `DONE`.
 STEP, BUDGET, N_DONE, DONE = 10, 4, 5, 0.97
 
 

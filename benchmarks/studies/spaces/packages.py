@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-#: Parameters that differ from the defaults: as the crowd kernel's paper, and two starts.
+#: Parameters that differ from the defaults: mu as in the paper on the crowd kernel, and two starts.
 OPTIONS: dict[str, Any] = {"CKL": {"mu": 0.05}, "SOE": {"n_init": 2}}
 
 

@@ -18,7 +18,7 @@ from clew.items import open_image
 
 __all__ = ["STYLE", "figure", "galleries", "gallery", "is_shown"]
 
-#: Pixels of the longer side, twice as many as are shown on a screen of simple density.
+#: Pixels of the longer side, twice as many as a screen of normal density shows.
 PIXELS, QUALITY = 224, 78
 #: Characters of a text that are shown.
 MOST_TEXT = 300

@@ -14,9 +14,10 @@ from clew.exceptions import FileFormatError, InvalidDataError
 
 __all__ = ["Texts", "as_texts", "read_texts"]
 
-#: Characters of a text that is its own id, and of the part that is kept of a longer one.
+#: A text of at most `LONGEST_ID` characters is its own id; the id of a longer one begins with
+#: `KEPT` characters of it.
 LONGEST_ID, KEPT = 120, 100
-#: Words of fewer texts are left out, if there are many texts.
+#: With `MANY_TEXTS` texts or more, words that occur in fewer than `LEAST_TEXTS` are left out.
 MANY_TEXTS, LEAST_TEXTS = 1000, 2
 
 

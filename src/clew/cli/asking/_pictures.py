@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "SideBySide", "escape_of", "protocol_of"]
 
-#: In the file of images side by side: pixels of the side of an image, and of the margin around it.
+#: Size of an image, and of the margin around it, in the file of images side by side, in pixels.
 SIDE, MARGIN = 900, 24
 PAPER = (255, 255, 255)
 #: Bytes of Base64 in one escape sequence of kitty.

@@ -33,7 +33,7 @@ __all__ = ["DCRC"]
 #: Limits of each round. The weights take few steps, since the memberships change in the next round.
 MAX_SWEEPS, SWEEP_TOL, MAX_ASCENT = 100, 1e-4, 10
 ANNOTATORS = "annotators"
-#: Number of answers that the prior of a confusion matrix counts as much as. With less, groups were
+#: The prior of a confusion matrix counts as much as this number of answers. With less, groups were
 #: sometimes wrong when all annotators had the same error rate.
 PRIOR_STRENGTH = 50.0
 

@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 N_COMPONENTS = 20
 MAX_ITER = 50
 ROWS_PER_BLOCK = 256
-#: More columns than `N_COMPONENTS`, and products with the matrix, that make its leading
-#: eigenvectors exact enough for k-means.
+#: Extra columns of the randomized decomposition, and number of products with the matrix; with these
+#: its leading eigenvectors are exact enough for k-means.
 N_MORE_COLUMNS, N_PRODUCTS = 20, 8
 
 

@@ -16,9 +16,9 @@ from clew.cluster.medoids._subcluster_search import SwapRun
 __all__ = ["Tables", "Tried", "normalized_cut", "preferred"]
 
 Index = NDArray[np.int64]
-#: A setting is preferred to the best one before if its score is higher by more than the first
-#: number. "silhouette" raises a part of the score by itself, so it must be above "shared" by more
-#: than the second.
+#: A setting is preferred to the best earlier one if its score is higher by more than `PREFERENCE`.
+#: The score of "silhouette" must exceed that of "shared" by more than `PREFERENCE_OF_SILHOUETTE`,
+#: because this setting optimizes a part of the score.
 PREFERENCE, PREFERENCE_OF_SILHOUETTE = 0.02, 0.04
 
 

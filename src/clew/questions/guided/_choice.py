@@ -18,7 +18,7 @@ __all__ = ["Candidates"]
 
 #: Power of the smaller core's size in the value of a question.
 SIZE_POWER = 0.1
-#: Weight of a typical row, among rows of the same core.
+#: Weight by which questions about the typical rows of a core are preferred.
 TYPICAL_WEIGHT = 0.02
 #: Maximum number of questions of a batch within one group; between two groups it is one.
 MOST_WITHIN = 2

@@ -76,7 +76,7 @@ def _sums_of_cuts(
 
 
 def _nested(cuts: list[Ints]) -> list[Ints]:
-    """For each cut, return the group of each group of the finest cut."""
+    """Return, for each cut, which of its groups contains each group of the finest cut."""
     _, first = np.unique(cuts[-1], return_index=True)
     return [cut[first] for cut in cuts]
 

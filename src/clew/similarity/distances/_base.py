@@ -35,8 +35,7 @@ Metric = Literal["precomputed", "euclidean"]
 METRICS = Allowed(names=("precomputed", "euclidean"))
 #: Changes below this share of the largest distance are rounding errors.
 LEAST_CHANGE = 1e-6
-#: Number of neighbors in local scales; candidates for each kept neighbor, and their least number,
-#: because the nearest rows need not have the largest affinities. As in `AdaptiveKNN`.
+#: Number of neighbors in local scales; the other two numbers are those of `AdaptiveKNN`.
 SCALE_NEIGHBORS, CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 20, 3, 50
 
 

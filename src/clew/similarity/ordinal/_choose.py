@@ -24,7 +24,8 @@ COMPONENTS = (2, 4, 8)
 #: Forms of the response that are tried, and the penalty of each.
 FORMS: tuple[Form, ...] = ("tste", "distance")
 PENALTIES = {"tste": 0.3, "distance": 1.0}
-#: Folds of few answers, all of which are used; and of many, of which one is used.
+#: With few answers, all of `N_FOLDS` folds are held out in turn; with many, one of
+#: `N_FOLDS_OF_MANY`.
 N_FOLDS, N_FOLDS_OF_MANY = 3, 10
 MANY_ANSWERS = 30_000
 #: With fewer answers, nothing can be chosen.

@@ -20,7 +20,7 @@ __all__ = ["groups_of_answers"]
 Floats = NDArray[np.float64]
 
 N_STARTS = 3
-#: Probability of a row's group at a given start.
+#: With given groups to start from, the initial probability of the given group of each row.
 SURE = 0.9
 #: Error rate at the start and in the prior, and the number of answers that the prior counts for.
 PRIOR_ERROR, STRENGTH = 0.1, 10.0

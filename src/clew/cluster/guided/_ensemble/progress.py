@@ -44,7 +44,7 @@ class Steps(NamedTuple):
         return in_threads(function, tasks, n_jobs=self.n_jobs, callback=lambda done, n: self.step())
 
 
-#: One thread, and no count.
+#: Steps in one thread that are not counted.
 IN_ONE_THREAD = Steps()
 
 

@@ -34,7 +34,7 @@ CONSTRAINED_VIEWS = ("constrained trees", "constrained forest")
 VIEWS = ("features", "components", "neighbors", "trees", "forest", *CONSTRAINED_VIEWS)
 
 N_TREES = 150
-#: Share of the Gaussian affinities in the forest's.
+#: Share of the Gaussian affinities in "forest" and "constrained forest".
 EUCLIDEAN = 0.5
 MAX_COMPONENTS = 10
 

@@ -26,7 +26,8 @@ Floats = NDArray[np.float64]
 
 #: Silhouettes are means over at most this number of rows.
 SAMPLE_ROWS = 1_000
-#: Least number of rows in a group on average, where Ward's linkage alone is cut.
+#: For large numbers of groups, only Ward's linkage is cut, and only if groups have at least this
+#: many rows on average.
 LEAST_MEAN_ROWS = 5
 
 
