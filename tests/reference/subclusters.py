@@ -6,7 +6,7 @@ import math
 
 
 def nearest_rows(apart, own, n):
-    """Return the n nearest rows of each list's owner, of equally near ones the first."""
+    """Return the n nearest rows of each list's owner; in a tie, the first row."""
     lists = []
     for row, distances in zip(own, apart, strict=True):
         others = [j for j in range(len(distances)) if j != row]

@@ -47,7 +47,7 @@ PEOPLE: Mapping[str, Matrix] = {
 
 
 def _metric(name: str, label: str, answers: Answers, similarity: str, *tried: Any) -> Method:
-    """Learn a metric and run k-means; of equally good values of a parameter, use the first."""
+    """Learn a metric and run k-means, with the first of the best values of its parameter."""
     return Method(name, label, "", similarity, answers, n_starts=50, tried=tried or None)
 
 

@@ -4,7 +4,7 @@ Each line is a JSON object: an answer, or the retraction of an earlier one.
 
 ========== =====================================================================================
 version    1
-id         of this line, different for each
+id         of this line; no other line has it
 question   the same for answers to the same question
 kind       pair, odd (which one differs?) or closer (is the first more like the second or third?)
 items      ids of the two or three items
@@ -240,7 +240,7 @@ def _named(entries: Iterable[LogEntry]) -> Iterator[str]:
 
 
 def _is_torn(text: str, error: Exception) -> bool:
-    """Whether a line that is no JSON is the beginning of one, as a crash leaves it."""
+    """Whether a line that is not JSON is the beginning of a line that a crash cut off."""
     is_cut = not text.endswith("}") or str(error).startswith("Unterminated string")
     return "\0" in text or (text.startswith("{") and is_cut)
 

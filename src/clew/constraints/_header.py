@@ -96,7 +96,7 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
     for shown, name in zip(given, names, strict=True):
         close = difflib.get_close_matches(name, absent, 1, 0.75) if name not in KNOWN else []
         if close:
-            # To ignore a misspelled column would lose answers' weights or annotators.
+            # Ignoring a misspelled column would lose the weights or annotators of answers.
             raise InvalidConstraintsError(
                 f"unknown column {shown!r}: rename it to {close[0]!r} or remove it"
             )

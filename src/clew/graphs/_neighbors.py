@@ -49,7 +49,7 @@ def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) 
     affinity : ndarray or sparse array of shape (n, n)
         Affinities, none negative. The diagonal is ignored.
     n_neighbors : int
-        Number of affinities to keep in each row; of equal affinities the first.
+        Number of affinities to keep in each row; in a tie, the first ones.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
 
 
 def largest_entries(table: NDArray[np.floating], k: int) -> NDArray[np.bool_]:
-    """Mark the `k` largest entries of each row of a table; of equal entries the first.
+    """Mark the `k` largest entries of each row of a table, the first of equal entries.
 
     Takes O(n) time for each row of n entries.
     """
@@ -101,7 +101,7 @@ def largest_stored(affinity: csr_array, k: int) -> csr_array:
     affinity : csr_array of shape (n, n)
         Affinities.
     k : int
-        Number of affinities to keep in each row; of equal affinities the first.
+        Number of affinities to keep in each row; in a tie, the first ones.
 
     Returns
     -------

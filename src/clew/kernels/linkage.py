@@ -163,7 +163,7 @@ def nearest(
     active: NDArray[np.int64],
     n_active: int,
 ) -> tuple[int, float]:
-    """Find the slot nearest to a slot; of equally near ones `before`, otherwise the first.
+    """Find the slot nearest to a slot; in a tie `before`, otherwise the first.
 
     Parameters
     ----------

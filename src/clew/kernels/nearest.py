@@ -33,7 +33,7 @@ def largest_of_rows(
     """
     n, k = columns.shape
     for i in range(n):
-        heap = columns[i]  # a binary heap: the smallest entry first, of equal ones the last
+        heap = columns[i]  # a binary heap: the smallest entry first, in a tie the last column
         size = 0
         for j in range(n):
             if j == i:
@@ -76,7 +76,7 @@ def smallest_of_rows(
     columns: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> None:
-    """Find the `k` smallest entries of each row, the smallest first; of equal entries the first.
+    """Find the `k` smallest entries of each row, the smallest first; in a tie, the first column.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def smallest_of_rows(
     """
     last = columns.shape[1] - 1
     for i in range(table.shape[0]):
-        heap, column = values[i], columns[i]  # the largest entry first, of equal ones the last
+        heap, column = values[i], columns[i]  # the largest entry first, in a tie the last column
         heap[:] = np.inf
         column[:] = 0
         for j in range(table.shape[1]):

@@ -19,7 +19,7 @@ def keep_nearest(
     nearest: NDArray[np.int64],
     apart: NDArray[np.float64],
 ) -> None:
-    """Merge a block of rows into the lists of nearest rows; of equally near rows the first stays.
+    """Merge a block of rows into the lists of nearest rows; in a tie, the first row stays.
 
     Parameters
     ----------

@@ -14,7 +14,8 @@ __all__ = ["jaccard_score_pairs", "pairwise_f_score"]
 def jaccard_score_pairs(y_true: ArrayLike, labels: ArrayLike) -> float:
     """Jaccard's coefficient (JCC) of the pairs that are together in two groupings.
 
-    Of the pairs that at least one of the two puts together, the share that both do.
+    It is the number of pairs that are together in both groupings, divided by the number of pairs
+    that are together in at least one.
 
     Parameters
     ----------

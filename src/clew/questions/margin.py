@@ -69,7 +69,7 @@ class Margin(Strategy):
 
     Notes
     -----
-    Of five questions two are about rows with the smallest margin between the best two groups, two
+    Two of five questions are about rows with the smallest margin between the best two groups, two
     about rows with the least evidence for their group, and one about the nearest two groups
     without evidence that they differ. So pairs may be asked whose answer follows from others.
 

@@ -17,8 +17,8 @@ __all__ = ["Uncertain"]
 class Uncertain(GroupedByHACC, PairStrategy):
     """Asks about the pair whose probability of being the same is nearest to one half.
 
-    Of equally uncertain pairs, the one whose rows are nearer. Groups are those of
-    `clew.cluster.HACC`.
+    Among equally uncertain pairs, the one whose rows are nearest is asked first. Groups are those
+    of `clew.cluster.HACC`.
 
     Parameters
     ----------

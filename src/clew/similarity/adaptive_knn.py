@@ -33,8 +33,8 @@ from clew.kernels.nearest import smallest_of_rows
 __all__ = ["AdaptiveKNN"]
 
 ROWS_PER_BLOCK = 1024
-#: Affinities are compared for this multiple of `n_neighbors` nearest rows by distance, and for at
-#: least `FEWEST_CANDIDATES`: with local scales, the order by affinity differs from that by distance.
+#: Affinities are compared for this multiple of `n_neighbors` nearest rows, and for at least
+#: `FEWEST_CANDIDATES` rows: with local scales, the order by affinity is not that by distance.
 CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 3, 50
 Floats = NDArray[np.float64]
 

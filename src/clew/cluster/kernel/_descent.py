@@ -201,7 +201,7 @@ def _block_size(n_rows: int) -> int:
 
 
 def _assigned(cost: Floats, before: Labels) -> Labels:
-    """Assign each row to the nearest mean, of equally near ones the previous; fill empty groups."""
+    """Assign each row to the nearest mean, in a tie to the previous one; fill empty groups."""
     each = np.arange(len(before))
     labels = cost.argmin(axis=1)
     stays = cost[each, before] <= cost[each, labels]

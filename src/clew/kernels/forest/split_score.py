@@ -6,7 +6,7 @@ impurity, ``(l1·t - l·t1)² / (l·(t - l)·t1·(t - t1))``, where ``t`` is the
 the weight that goes left, and ``t1`` and ``l1`` are the same for class 1. The score is 1 for two
 pure children, and 0 if both children have the class shares of the node.
 
-All functions here agree: the highest score wins, of equal scores the lowest bin, and the cut is in
+All functions here agree: the highest score wins, in a tie the lowest bin, and the cut is in
 the middle of the bins with the same two children.
 """
 

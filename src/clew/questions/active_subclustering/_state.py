@@ -256,7 +256,7 @@ class State:
         return int(self.start.position[self.members[at][0]])
 
     def _can_check(self, a: int, b: int) -> bool:
-        """Return whether more answers may tell if two subclusters are one group."""
+        """Return whether more answers may show that two subclusters are one group."""
         n_answers = self.votes[a].subclusters[b][1]
         return n_answers < self.most_answers and (
             n_answers < len(self.members[a]) * len(self.members[b])
