@@ -53,7 +53,7 @@ class Case(NamedTuple):
     """Computes figures of quality from the problem, the result of a run and the result of ours;
     the last is None when ours itself is judged."""
     goals: Mapping[str, float] = {}
-    """Bounds by the path of a value: a ratio is to be at least, seconds and MiB at most that."""
+    """Bounds by the path of a value: minima of ratios, and maxima of seconds and MiB."""
 
     def quick(self) -> Self:
         ours, *peers = (run.quick() for run in (self.ours, *self.peers))

@@ -15,7 +15,7 @@ from clew.oracles import SimulatedOracle
 from clew.questions import ActiveSubclustering
 
 # %%
-# Some items are near the center of their class, others among other classes.
+# Some items are near the center of their class, others lie between classes.
 faces = make_face_like(
     3000, n_classes=20, class_sizes=(40, 400), noise=1.8, random_state=0
 )

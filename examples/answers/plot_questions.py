@@ -42,5 +42,5 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# Asking the most probable pair is slow at first and reaches all groups. The
-# expected change is better with few answers.
+# With few answers, the expected change gives the better groups. With many answers,
+# asking about the most probable pairs finds all groups.

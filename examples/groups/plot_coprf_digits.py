@@ -35,7 +35,7 @@ print(f"without answers: ARI {adjusted_rand_score(y, without.labels_):.3f}")
 print(f"with answers:    ARI {adjusted_rand_score(y, constrained.labels_):.3f}")
 
 # %%
-# The first twelve images of each group, one line a group.
+# The first twelve images of each group, one line for each group.
 fig, axes = plt.subplots(10, 1, figsize=(5, 4.4), layout="constrained")
 for group, ax in enumerate(axes):
     members = np.flatnonzero(constrained.labels_ == group)[:12]

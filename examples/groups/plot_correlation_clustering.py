@@ -114,7 +114,7 @@ for name, labels in found.items():
 # %%
 # How often each person errs is estimated from the answers alone, with intervals of
 # 95 %. The left panel compares the estimates with the simulated rates. The right
-# panel shows the number of records in each group, from the largest group on.
+# panel shows the number of records in each group, largest group first.
 confusion = DawidSkene().fit(answers).confusion_
 rate, (low, high) = confusion.error_rates_, confusion.error_intervals_.T
 true_rate = error[[int(name) for name in confusion.annotators_]]

@@ -42,8 +42,8 @@ for ax, (title, known) in zip(axes, answers.items(), strict=True):
 plt.show()
 
 # %%
-# Robust distances of digits, which are those of no features: the largest fifth of
-# the differences of two images is left out.
+# Robust distances of digits: the largest fifth of the differences of two images is
+# left out. No features have these distances.
 X, y = load_digits(return_X_y=True)
 X, y = X[:300], y[:300]
 squares = np.sort((X[:, None] - X) ** 2, axis=2)[:, :, : round(0.8 * X.shape[1])]
@@ -51,8 +51,8 @@ D = np.sqrt(squares.sum(axis=2))
 known = Constraints.from_labels(y, 300, random_state=0)
 
 # %%
-# COP-k-means around medoids, on given and on learned distances. Held-out answers
-# choose in :class:`~clew.cluster.DistanceClustering`.
+# COP-k-means around medoids, on given and on learned distances.
+# :class:`~clew.cluster.DistanceClustering` chooses by held-out answers.
 clusterer = COPKMeans(10, metric="precomputed", random_state=0)
 model = DistLQP().fit(D, constraints=known)
 results = {
