@@ -43,7 +43,7 @@ def test_threads_change_nothing(links):
     assert_same(grow(links=links, n_jobs=1), grow(links=links, n_jobs=2))
 
 
-def test_seed_decides():
+def test_results_depend_on_the_seed():
     assert_same(grow(seed=3), grow(seed=3))
     assert not np.array_equal(grow(seed=3).leaf, grow(seed=4).leaf)
 

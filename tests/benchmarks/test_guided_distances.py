@@ -59,7 +59,7 @@ def test_the_report_compares_both_inputs():
         below = 0.1 * (task.method is s.ON_DISTANCES)
         study.log.append(study.key(task) | {"ari": 0.5 - below, "fit_seconds": 1.0, "source": "x"})
     text = fill(Results(study), DistancesReport, REPORT)
-    assert "Within the goal on 0 of 1 sets; the least difference is -0.100, on uci_leaf" in text
+    assert "The goal is met on 0 of 1 sets; the lowest difference is -0.100, on uci_leaf" in text
 
 
 def test_a_method_is_scored():

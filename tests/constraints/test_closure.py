@@ -105,7 +105,7 @@ def test_samples_of_entailed_pairs_are_distinct_right_and_reproducible():
     np.testing.assert_array_equal(answers, y[rows[:, 0]] == y[rows[:, 1]])
     again, _ = closure.entailed_pairs(1000, random_state=0)
     np.testing.assert_array_equal(rows, again)
-    # A third of all pairs are of one group: four standard deviations around the mean.
+    # A third of all pairs are in one group: four standard deviations around the mean.
     share_same = closure.n_entailed()[0] / sum(closure.n_entailed())
     assert abs(answers.mean() - share_same) < 4 * np.sqrt(share_same * (1 - share_same) / 1000)
     with pytest.raises(InvalidParameterError, match="max_pairs"):

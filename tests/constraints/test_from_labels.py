@@ -33,7 +33,7 @@ def test_dont_knows_and_mistakes_have_exact_shares_and_do_not_overlap():
     assert (c.pair_answers[known] != truth(Y, c.pairs)[known]).sum() == 200
 
 
-def test_the_seed_decides():
+def test_results_depend_on_the_seed():
     def draw(seed):
         return Constraints.from_labels(
             Y, 50, n_triplets=50, n_odd_one_out=50, error=0.2, random_state=seed

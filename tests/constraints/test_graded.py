@@ -13,7 +13,7 @@ from clew.exceptions import FileFormatError, InvalidConstraintsError
 
 
 def statements(constraints):
-    """Which row each triplet puts nearer to which, with what weight and by whom."""
+    """Return (row, nearer row, farther row, weight, annotator) of each triplet, sorted."""
     names = constraints.annotators
     found = []
     for (a, b, c), answer, weight, who in zip(
@@ -49,7 +49,7 @@ def test_distances_that_satisfy_the_triplets_are_those_that_satisfy_the_answer()
     assert len(c) == 400
 
 
-def test_a_dont_know_stays_one_about_all_three():
+def test_a_dont_know_stays_a_dont_know_about_all_three_rows():
     c = Constraints.from_most_central([(0, 1, 2), (2, 3, 4)], ["dont_know", 1], n_samples=5)
     assert c.triplet_answers.tolist() == [DONT_KNOW] * 3 + [0, 1]
     assert c.triplets[:3, 0].tolist() == [0, 1, 2]

@@ -23,7 +23,7 @@ def test_items_differ_in_difficulty():
     assert deviation.mean() == pytest.approx(1.1, rel=0.1)
 
 
-def test_the_seed_decides():
+def test_results_depend_on_the_seed():
     a, b, c = (
         make_face_like(200, n_classes=9, class_sizes=(5, 60), random_state=seed)
         for seed in (0, 0, 1)

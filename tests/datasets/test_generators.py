@@ -23,7 +23,7 @@ def test_leaf_like_has_many_uneven_classes_and_symmetric_distances():
     assert np.median(leaves.D[same]) < np.median(leaves.D[~same])
 
 
-def test_the_seed_decides():
+def test_results_depend_on_the_seed():
     a, b, c = (make_leaf_like(60, random_state=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(a.X, b.X)
     np.testing.assert_array_equal(a.D, b.D)

@@ -11,7 +11,7 @@ from clew.oracles import SimulatedOracle
 
 Y = np.arange(90) % 3
 PAIRS = [Question("pair", pair) for pair in itertools.combinations(range(90), 2)]
-# 0 and 3 are of one class, 1 and 2 of two others.
+# 0 and 3 are in one class, 1 and 2 of two others.
 TRUE_ANSWERS = {
     Question("pair", (0, 3)): 1,
     Question("pair", (3, 1)): 0,
@@ -74,7 +74,7 @@ def test_error_one_is_always_wrong():
     np.testing.assert_array_equal(values(oracle.answer_all(PAIRS[:200])), 1 - truth)
 
 
-def test_independent_errors_come_and_go_and_the_seed_decides():
+def test_independent_errors_vary_between_repetitions_and_the_seed_determines_them():
     def ask(seed):
         return values(SimulatedOracle(Y, error=0.3, random_state=seed).answer_all([PAIRS[0]] * 100))
 

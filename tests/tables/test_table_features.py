@@ -54,7 +54,7 @@ def fitted() -> TableFeatures:
     return TableFeatures().fit(MIXED)
 
 
-def test_every_column_is_used_by_what_it_holds(fitted):
+def test_the_values_of_a_column_determine_its_use(fitted):
     assert {column.name: column.use for column in fitted.columns_} == USES
     text = fitted.describe()
     for words in (
@@ -72,7 +72,7 @@ def test_every_column_is_used_by_what_it_holds(fitted):
         assert words in text
 
 
-def test_features_are_what_the_recipe_says(fitted):
+def test_each_use_gives_its_features(fitted):
     X = fitted.transform(MIXED)
     names = list(fitted.get_feature_names_out())
     assert X.shape == (N, len(names)) == (N, fitted.n_features_out_)
@@ -102,7 +102,7 @@ def test_dates_keep_their_distances(fitted):
     np.testing.assert_allclose(np.diff(stamp), np.diff(stamp)[0])
 
 
-def test_recipe_is_deterministic_and_pickles(fitted):
+def test_fits_are_deterministic_and_pickle(fitted):
     again = clone(fitted).fit_transform(MIXED)
     np.testing.assert_array_equal(again, TableFeatures().fit_transform(MIXED))
     np.testing.assert_array_equal(again, pickle.loads(pickle.dumps(fitted)).transform(MIXED))
@@ -120,7 +120,7 @@ def test_new_rows(fitted):
         fitted.transform(MIXED.drop(columns="size"))
 
 
-def test_numbers_alone_are_left_as_they_are():
+def test_tables_of_numbers_are_not_changed():
     frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [10, 50, 30]})
     recipe = TableFeatures()
     np.testing.assert_array_equal(recipe.fit_transform(frame), frame.to_numpy())
@@ -159,7 +159,7 @@ def test_table_that_is_refused(column, words):
         TableFeatures().fit(pd.DataFrame({"a": column}))
 
 
-def test_columns_of_one_name_are_refused():
+def test_columns_with_the_same_name_are_refused():
     with pytest.raises(InvalidDataError, match="two columns are named 'a'"):
         TableFeatures().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(InvalidDataError, match="no rows"):

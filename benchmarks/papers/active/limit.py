@@ -53,7 +53,7 @@ def unknown_bits(D: Floats, y: Ints) -> tuple[float, float]:
 
 
 def limit(bits_of_row: float, error: float) -> float:
-    """Return the answers for each row that the bits need, if a share `error` of them is wrong."""
+    """Return how many answers for each row give the bits, if a share `error` of them is wrong."""
     entropy = -sum(p * np.log2(p) for p in (error, 1 - error) if p > 0)
     return float(bits_of_row / (1 - entropy))
 

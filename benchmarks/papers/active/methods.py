@@ -74,7 +74,7 @@ STARTS = tuple(Method(name, version="4", uses_answers=False) for name in WITHOUT
 
 
 def without_answers(name: str, part: Part, seed: int) -> Ints:
-    """Group rows by their distances alone."""
+    """Group rows by their distances, without answers."""
     of = WITHOUT[name]
     X = classical_scaling(part.D, min(N_COORDINATES, len(part.y) - 1)) if of.similarity else part.D
     labels: Ints = seeded(of.model(part.n_classes, N_TREES), seed).fit(X).labels_

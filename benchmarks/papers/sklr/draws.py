@@ -21,7 +21,7 @@ def labeled_rows(y: Ints, per_class: int, random: RandomState) -> Ints:
 
 
 def all_must_links(y: Ints, rows: Ints) -> Ints:
-    """Return all pairs of the rows that are of one class, as answers, (m, 3)."""
+    """Return all pairs of the rows that are in one class, as answers, (m, 3)."""
     first, second = np.triu_indices(len(rows), 1)
     pairs = np.column_stack([rows[first], rows[second]])
     return _answered(pairs[y[pairs[:, 0]] == y[pairs[:, 1]]], SAME)

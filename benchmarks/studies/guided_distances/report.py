@@ -45,9 +45,9 @@ class DistancesReport:
         within = [name for name, gap in known.items() if gap >= -GOAL]
         least = min(known, key=lambda name: known[name])
         return (
-            f"Distances less features, over all sets: {self._gap(list(known))}. Within the goal on "
-            f"{len(within)} of {len(known)} sets; the least difference is {gaps[least]}, on "
-            f"{least}."
+            f"ARI on distances minus ARI on features, over all sets: {self._gap(list(known))}. The "
+            f"goal is met on {len(within)} of {len(known)} sets; the lowest difference is "
+            f"{gaps[least]}, on {least}."
         )
 
     def by_set(self) -> Table:

@@ -16,7 +16,7 @@ from benchmarks.study.problems import Floats, Ints, Problem, load
 from clew import Constraints
 from clew.metrics import adjusted_rand_score
 
-#: Sets of the thesis on distances, the smallest last, and a set that has distances alone.
+#: Sets of the thesis on distances, the smallest last, and a set that has only distances.
 SETS = (
     "leaf_flavia", "lost_faces", "pubfig_900_60", "apfaces_900", "olivetti_64x64", "uci_leaf",
 )  # fmt: skip

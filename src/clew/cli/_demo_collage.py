@@ -38,7 +38,7 @@ def collage(outcome: Outcome) -> bytes:
 def _band(outcome: Outcome, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Draw the mean image of a group and its images, the most certain first.
 
-    Images of another digit than most are colored.
+    Images of a digit other than the most frequent one of the group are colored.
     """
     n_shown = min(len(rows), N_COLUMNS * N_LINES)
     shown = rows[np.linspace(0, len(rows) - 1, n_shown).astype(int)]

@@ -69,7 +69,7 @@ class AdaptiveKNN(Transformer):
     InvalidDataError
         If precomputed distances are not square and symmetric, or have negative entries.
     TooLargeError
-        From `affinity_matrix_`, past 20,000 rows.
+        From `affinity_matrix_`, above 20,000 rows.
 
     See Also
     --------

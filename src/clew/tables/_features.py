@@ -78,7 +78,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    The recipe is deterministic. Two different categories, and two texts without a common word, are
+    The result is deterministic. Two different categories, and two texts without a common word, are
     at squared distance 2, the mean squared distance of two values of a standardized number: each
     column of the table counts about the same.
 

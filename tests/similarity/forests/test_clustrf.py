@@ -35,14 +35,14 @@ def test_threads_change_nothing(affinity):
     np.testing.assert_array_equal(*(model.apply(X + 0.1) for model in models))
 
 
-def test_seed_decides():
+def test_results_depend_on_the_seed():
     np.testing.assert_array_equal(affinities(), affinities())
     assert not np.array_equal(affinities(), affinities(random_state=1))
     states = [np.random.RandomState(0) for _ in range(2)]
     np.testing.assert_array_equal(*(affinities(random_state=state) for state in states))
 
 
-def test_groups_are_more_alike_within():
+def test_rows_of_one_group_are_more_alike_than_others():
     X, y = make_blobs(200, 5, centers=3, random_state=0)
     A = ClustRF(200, affinity="adaptive", random_state=0).fit(X).affinity_matrix_
     same = y[:, None] == y

@@ -24,9 +24,9 @@ class Section(NamedTuple):
     name: str
     """Its address within the page."""
     link: str
-    """Its name in the list of sections; text."""
+    """Its name in the list of sections; plain text."""
     title: str
-    """Its heading; text."""
+    """Its heading; plain text."""
     html: str
     """What follows the heading."""
 
@@ -45,17 +45,17 @@ def render_page(
     Parameters
     ----------
     brand : str
-        What the page is, in two words; text.
+        What the page is, in two words; plain text.
     heading : str
-        Heading and title; text.
+        Heading and title; plain text.
     lead : str
-        The paragraph below the heading; text.
+        The paragraph below the heading; plain text.
     sections : sequence of Section
         What the page shows.
     seconds : float
         How long the work took.
     style : str, default=""
-        Style sheet of this page alone.
+        Additional style sheet of this page.
     """
     folder = files("clew.cli.report")
     template = Template(folder.joinpath("page.html").read_text("utf-8"))

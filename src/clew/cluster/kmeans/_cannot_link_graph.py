@@ -147,7 +147,7 @@ class CannotLinkGraph:
         return assignment_not_found(self.n_groups, rows, enough, how)
 
     def _colored(self, cost: NDArray[np.float64], max_steps: int) -> NDArray[np.int64] | None:
-        """Color the core by search, then the other nodes greedily, the last round first."""
+        """Color the core by search, then the other nodes greedily, in the order of `_peeled`."""
         labels = np.full(len(cost), -1, dtype=np.int64)
         for part in self.core_parts:
             steps = len(part) + max_steps
@@ -157,7 +157,8 @@ class CannotLinkGraph:
                 repaired = self._repaired(cost)
                 if repaired is not None:
                     return repaired
-                # Cheap colors first took too many steps; low numbers first needs fewer colors.
+                # Trying cheap colors first took too many steps. Trying the colors in the same
+                # order at all nodes needs fewer colors.
                 labels[part] = -1
                 few = np.tile(np.arange(self.n_groups, dtype=np.float64), (len(cost), 1))
                 found, _ = color_connected(part, few, self.indptr, self.indices, steps, labels)
@@ -183,7 +184,7 @@ class CannotLinkGraph:
         return None if (ends == labels[self.indices]).any() else labels
 
     def _raise_if_infeasible(self, part: NDArray[np.int64], *, is_certain: bool) -> None:
-        """Raise if the search or a clique of more nodes than groups proves that none exists."""
+        """Raise if the search, or a clique of more nodes than groups, rules out an assignment."""
         clique = largest_clique(part, self.indptr, self.indices, self.n_groups + 1)
         is_proof = len(clique) > self.n_groups
         if is_proof or is_certain:
@@ -196,9 +197,9 @@ class CannotLinkGraph:
         return tuple(np.sort(self.first_row[self.nodes[nodes]]).tolist())
 
     def _peeled(self, cost: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Order the nodes outside the core: later rounds first.
+        """Order the nodes outside the core: those of later rounds of peeling first.
 
-        Within a round, nodes come first whose second-best group costs much more than their best.
+        Within a round, nodes whose second-best group costs much more than their best come first.
         """
         peeled = np.flatnonzero(self._round >= 0)
         if cost.shape[1] == 1:

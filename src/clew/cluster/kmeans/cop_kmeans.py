@@ -190,7 +190,7 @@ class COPKMeans(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            Must-links and cannot-links; None for none.
+            Must-links and cannot-links; None for no answers.
         callback : callable, default=None
             Called after each start with the number of finished starts and `n_init`.
 

@@ -188,7 +188,7 @@ class MPCKMeans(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            Must-links and cannot-links; None for none.
+            Must-links and cannot-links; None for no answers.
         callback : callable, default=None
             Called after each start with the number of finished starts and `n_init`.
 

@@ -190,7 +190,7 @@ class SSSVaD(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            Triplets and odd-one-out answers; None for none.
+            Triplets and odd-one-out answers; None for no answers.
         callback : callable, default=None
             Called after each start with the number of finished starts and `n_init`.
 

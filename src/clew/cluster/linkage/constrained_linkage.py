@@ -190,7 +190,7 @@ class ConstrainedLinkage(ConstrainedClusterer):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            Must-links and cannot-links; None for none.
+            Must-links and cannot-links; None for no answers.
         callback : callable, default=None
             Called once at the end, with 1 and 1.
 

@@ -13,7 +13,7 @@ __all__ = ["nearest_rows"]
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Lists in a task, and rows in a block of distances.
+#: Number of lists in a task, and of rows in a block of distances.
 LISTS_PER_TASK, ROWS_PER_BLOCK = 256, 2048
 #: Error of squared distances in single precision, as a share of the squared length of a row.
 SINGLE_PRECISION = 2e-5
@@ -50,9 +50,9 @@ def nearest_rows(
 
     Notes
     -----
-    Time O(n_owners·n_rows·n_features) and memory of a few blocks of 4 MB. For Euclidean distances,
-    products of rows are computed in single precision, again in double precision for rows whose
-    neighbors are too near for that, and the distances of the rows found from their differences.
+    Time O(n_owners·n_rows·n_features) and memory of a few blocks of 4 MB. Euclidean neighbors are
+    found by products of rows in single precision; rows whose neighbors are too near for that are
+    searched again in double precision. The returned distances are computed from differences.
     """
     others = np.arange(distances.n_samples) if among is None else among
     is_euclidean = distances.metric == "euclidean"

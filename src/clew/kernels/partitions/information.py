@@ -30,9 +30,9 @@ def question_values(
     Parameters
     ----------
     same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is of one group.
+        Probability that a pair is in one group.
     log_odds : ndarray of shape (n_rows, n_rows), float32
-        Log-odds from features that a pair is of one group.
+        Log-odds, from features, that a pair is in one group.
     taken : ndarray of shape (n_rows, n_rows), bool
         Pairs that were asked.
     weight : ndarray of shape (n_rows,), float32

@@ -48,7 +48,7 @@ class LogOdds(NamedTuple):
         features : ndarray of shape (n, n_features)
             Features of pairs.
         target : ndarray of shape (n,)
-            Probability that each pair is of one group.
+            Probability that each pair is in one group.
 
         Returns
         -------
@@ -74,7 +74,7 @@ def error_rate(same: Floats, votes: Floats) -> float:
     Parameters
     ----------
     same : ndarray of shape (n_answers,)
-        Probability that each pair is of one group.
+        Probability that each pair is in one group.
     votes : ndarray of shape (n_answers,)
         The answers; positive for "same".
 

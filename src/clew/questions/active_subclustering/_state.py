@@ -360,7 +360,7 @@ class State:
             self._seen[0].append(Seen(self._features(row, at), i, j, vote))
 
     def _same(self, seen: Seen) -> float:
-        """Return the probability that an answered pair is of one group, nothing clipped."""
+        """Return the probability that an answered pair is in one group, nothing clipped."""
         a, b = int(self.owner[seen.i]), int(self.owner[seen.j])
         if a >= 0 and a == b:
             votes = self.votes[a].members

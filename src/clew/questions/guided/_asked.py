@@ -30,7 +30,7 @@ class AskedPairs(NamedTuple):
     offsets: Floats
     """Log-odds from the sampled partitions, minus those from the features."""
     log_odds: Floats
-    """Log-odds that the pair is of one group, before the answer."""
+    """Log-odds that the pair is in one group, before the answer."""
 
     @classmethod
     def none(cls, n_features: int) -> AskedPairs:

@@ -49,7 +49,7 @@ def count_cores(same: Singles) -> int:
     Parameters
     ----------
     same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is of one group; 1 on the diagonal.
+        Probability that a pair is in one group; 1 on the diagonal.
 
     Returns
     -------

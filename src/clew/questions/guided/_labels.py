@@ -56,7 +56,7 @@ class JaccardLabels(NamedTuple):
         Parameters
         ----------
         same : ndarray of shape (n_rows, n_rows), float32
-            Probability that a pair is of one group; 1 on the diagonal.
+            Probability that a pair is in one group; 1 on the diagonal.
         start : ndarray of shape (n_rows,), int64
             Labels from which the search starts, in addition to the present ones.
         weight : float, default=1.0
@@ -92,7 +92,7 @@ def cut_at(
     Parameters
     ----------
     same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is of one group.
+        Probability that a pair is in one group.
     log_odds : ndarray of shape (n_rows, n_rows), float32
         Log-odds from features: they rank pairs that are probably not of one group.
     labels : ndarray of shape (n_rows,), int64
@@ -127,7 +127,7 @@ def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> fl
     Parameters
     ----------
     same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is of one group; 1 on the diagonal.
+        Probability that a pair is in one group; 1 on the diagonal.
     labels : ndarray of shape (n_rows,), int64
         Groups.
 

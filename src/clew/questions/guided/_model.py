@@ -36,17 +36,18 @@ __all__ = ["Model", "PairAnswer", "Pairs", "start_model"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Number of coordinates from which the ratio within groups is computed.
+#: Number of coordinates from which `WithinRatio` is computed.
 N_RATIO = 30
-#: Steps of sampling before the first question; after half of them the ratio within groups is
+#: Steps of sampling before the first question; after half of them `WithinRatio` is
 #: fitted.
 BURN_IN = 8
 #: With more rows than this, half as many steps are made.
 SHORT_BURN_IN_ROWS = 1000
-#: The first covariance within groups is computed from groups of this many rows on average, times
-#: the factor of the features.
+#: The first covariance within groups is computed from groups of this many rows on average,
+#: multiplied by `feature_scale`.
 ROWS_A_GROUP = 8
-#: The ratio is refitted after as many answers as this share of the rows, and at least this many.
+#: `WithinRatio` is refitted after as many answers as this share of the rows, and at least this
+#: many.
 RATIO_SHARE, RATIO_FEWEST = 0.25, 20
 RATES = (0.005, 0.45)
 FIT_RATES = (0.01, 0.4)
@@ -93,7 +94,7 @@ class Model(NamedTuple):
     views: Views
     same: SameProbabilities
     next_ratio: float
-    """Number of answers after which the ratio within groups is refitted."""
+    """Number of answers after which `WithinRatio` is refitted."""
     start: Ints | None = None
     """Labels before any answer, which are averaged with the sampled partitions at first."""
 
@@ -282,7 +283,7 @@ def _all_equal(distances: Floats) -> bool:
 
 
 def _start_ratio(coordinates: Floats, factor: float) -> WithinRatio:
-    """Fit the ratio within groups to small groups of Ward's linkage, which are mostly pure."""
+    """Fit `WithinRatio` to small groups of Ward's linkage, which are mostly pure."""
     deviation = coordinates.std(axis=0)
     kept = coordinates[:, :N_RATIO][:, (deviation > 1e-6 * deviation.max())[:N_RATIO]]
     tree = linkage(kept, "ward")

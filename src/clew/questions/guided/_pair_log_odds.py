@@ -1,4 +1,4 @@
-"""Log-odds that a pair of rows is of one group: linear in its features, refitted to answers."""
+"""Log-odds that a pair of rows is in one group: linear in its features, refitted to answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PairLogOdds", "robust_logistic"]
 
 Floats = NDArray[np.float64]
 
-#: Factor of the start weights of features, and the start weight of the ratio within groups.
+#: Factor of the start weights of features, and the start weight of `WithinRatio`.
 START_FACTOR = 2.0
 RATIO_WEIGHT = 0.15
 #: Prior standard deviations of the weights.
@@ -54,7 +54,7 @@ class PairLogOdds(NamedTuple):
     """
 
     weights: Floats = START
-    """Weights of the features, and of the ratio within groups."""
+    """Weights of the features, and of `WithinRatio`."""
     block_weights: Floats = BLOCK_START
     """The same, then the weights of the log sizes of the smaller and the larger group."""
     prior: Floats = START

@@ -39,7 +39,7 @@ PER_BLOCK = 8
 
 
 class SameProbabilities(NamedTuple):
-    """Probability that a pair of rows is of one group, for all pairs; symmetric."""
+    """Probability that a pair of rows is in one group, for all pairs; symmetric."""
 
     labels: Singles
     """For the labels, (n_rows, n_rows), 1 on the diagonal."""

@@ -14,8 +14,8 @@ Singles = NDArray[np.float32]
 
 #: Groups with fewer rows are not counted.
 FEWEST_ROWS = 3
-#: Weight of the start labels, relative to sampled partitions; it falls to 37 % after answers of
-#: this share of the rows.
+#: Weight of the start labels relative to the sampled partitions, and the number of answers, as a
+#: share of the number of rows, after which this weight is 37 % of that.
 START_SHARE, FALL = 0.5, 0.1
 
 
@@ -25,7 +25,7 @@ def start_labels(log_odds: Singles, sampled: Ints, number: float, n_clusters: in
     Parameters
     ----------
     log_odds : ndarray of shape (n_rows, n_rows), float32
-        Log-odds from features that a pair is of one group; zero on the diagonal.
+        Log-odds, from features, that a pair is in one group; zero on the diagonal.
     sampled : ndarray of shape (n_rows,), int64
         Labels from the sampled partitions.
     number : float
@@ -33,7 +33,7 @@ def start_labels(log_odds: Singles, sampled: Ints, number: float, n_clusters: in
     n_clusters : int or None
         Number of groups, if it is known. None: the median of three estimates: `number`, the number
         of sampled groups of three rows or more, and the effective number of sampled groups (the
-        inverse of the probability that two rows are of one).
+        inverse of the probability that two rows are in the same one).
 
     Returns
     -------

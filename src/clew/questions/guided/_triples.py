@@ -96,7 +96,7 @@ def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
     Parameters
     ----------
     ij, ik, jk : ndarray of shape (n,)
-        Probability that each pair is of one group.
+        Probability that each pair is in one group.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def best_triples(
     Parameters
     ----------
     same : ndarray of shape (n_rows, n_rows), float32
-        Probability that a pair is of one group.
+        Probability that a pair is in one group.
     value : ndarray of shape (n_rows, n_rows), float32
         Value of questions about pairs, below the diagonal; negative if they cannot be asked.
     weight : ndarray of shape (n_rows,), float32

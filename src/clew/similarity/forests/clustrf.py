@@ -64,7 +64,7 @@ class ClustRF(ForestSimilarity):
     ValueError
         If `X` is not finite, or has fewer than two rows.
     TooLargeError
-        From `affinity_matrix_`, past 20,000 rows.
+        From `affinity_matrix_`, above 20,000 rows.
 
     See Also
     --------

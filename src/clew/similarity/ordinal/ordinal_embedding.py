@@ -201,7 +201,7 @@ class OrdinalEmbedding(LearnedSpace):
         y : ignored
             Present by convention.
         constraints : Constraints, default=None
-            The answers; None is none, and then `X` is needed.
+            The answers; None for no answers, which requires `X`.
         callback : callable, default=None
             Called as ``callback(n_done, n_steps)`` after each fit of positions.
 
@@ -296,8 +296,8 @@ class OrdinalEmbedding(LearnedSpace):
         return self.embedding_ @ self.embedding_.T
 
 
-# Here, not as a decorator: scikit-learn replaces the method of a class by one that wraps its
-# output, and that one would be available always.
+# Not used as a decorator: scikit-learn replaces the methods of a class by wrappers of their
+# output, and the wrapper would be available with every parameter.
 OrdinalEmbedding.transform = available_if(_uses_features)(  # type: ignore[method-assign]
     OrdinalEmbedding.transform
 )

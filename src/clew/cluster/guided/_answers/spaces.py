@@ -95,7 +95,7 @@ class Spaces:
         return [space for space in SPACES if space.features is None or self._X is not None]
 
     def model(self, space: Space, fold: int | None) -> OrdinalEmbedding:
-        """Return a fitted space: number of the fold, or None for all answers."""
+        """Return a space fitted to the training answers of a fold, or to all answers for None."""
         at = len(self._folds) if fold is None else fold
         model: OrdinalEmbedding = self._models((space, at), lambda: self._fitted(space, at))
         return model
@@ -116,7 +116,7 @@ class Spaces:
         return kmeans(rows, n_clusters, n_init=N_INIT, random_state=seed).labels
 
     def divided(self, space: Space, n_clusters: int, fold: int | None) -> Labels:
-        """Cut Ward's tree of the rows of a space, made once; k-means past 5,000 rows."""
+        """Cut Ward's tree of the rows of a space, which is kept; above 5,000 rows, use k-means."""
         rows = self.model(space, fold).embedding_
         if len(rows) > MANY_ROWS:
             return self.kmeans(space, n_clusters, self._seed, fold)
@@ -142,7 +142,7 @@ class Spaces:
         return [one for space in joined for one in self.clusterings(space, n_clusters)]
 
     def smoothers(self, space: Space) -> list[Smoother]:
-        """Return the mean of the nearest rows, for each fold and for all answers."""
+        """Return smoothers over the nearest rows in a space, for each fold and for all answers."""
         folds = [*range(len(self._folds)), None]
         return [_neighbors_in(self.model(space, fold).embedding_) for fold in folds]
 
@@ -174,7 +174,7 @@ class Spaces:
 
 
 def about_three_rows(known: Constraints) -> Constraints:
-    """Return the answers about three rows that name one."""
+    """Return the answers about three rows that name one of the rows."""
     chosen = {
         PARAMETER[table.kind]: (table.answers >= 0) & (table.kind != "pair")
         for table in known.tables
