@@ -76,7 +76,7 @@ def _metric(name: str, **fixed: Any) -> Any:
 
 
 def _answers(name: str, data: Any) -> Any:
-    """Rows that answers are about, by their features; for pairs, 1 and -1 too."""
+    """Return features of the rows that answers name; for pairs also 1 (must-link) and -1."""
     if name == "LSML":
         return (data["X"][np.concatenate([data["near"], data["far"]], axis=1)],)
     must, cannot = data["must_link"], data["cannot_link"]

@@ -14,10 +14,11 @@ N_COORDINATES = 30
 def curve_of_package(
     name: str, part: Part, oracle: Oracle, budget: int, seed: int
 ) -> tuple[list[tuple[int, Ints]], float]:
-    """Run ``"PACKAGE CLASS"``; returns groups by number of answers, and CPU seconds a question.
+    """Run a package; return its groups by number of answers, and CPU seconds of a question.
 
-    It gets coordinates that reproduce the distances, the number of groups, and answers to all
-    pairs, of which it looks up those that it asks for.
+    `name` holds the names of the package and of its class. The package gets coordinates that
+    reproduce the distances, the number of groups, and a table of the answers to all pairs, from
+    which it reads the answers to its questions.
     """
     n = len(part.y)
     first, second = np.triu_indices(n, 1)

@@ -68,7 +68,7 @@ class Images(NamedTuple):
         Returns
         -------
         Path
-            Of the file in `folder`.
+            Path of the file in `folder`.
         """
         return self.folder / self.ids[row]
 

@@ -26,7 +26,7 @@ def keep_nearest(
     products : ndarray of shape (n_lists, n_rows) (IN)
         Inner products of the lists' owners with the rows of the block; or distances, negated.
     offset : ndarray of shape (n_rows,) (IN)
-        Half of each row's squared length; or zeros. A row is nearer if `offset` less the product
+        Half of each row's squared length; or zeros. A row is nearer if `offset` minus the product
         is lower.
     numbers : ndarray of shape (n_rows,), int64 (IN)
         Row numbers of the block.

@@ -32,7 +32,7 @@ class CorrelationInformation(PairStrategy):
 
     Groups maximize the sum of the similarities within them (correlation clustering); the mean
     field gives each row a probability of each group. The gain of a pair is the entropy of its two
-    rows now, less the expected entropy after the answer.
+    rows now, minus the expected entropy after the answer.
 
     Parameters
     ----------

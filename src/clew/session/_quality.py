@@ -96,7 +96,7 @@ def expected_pairs(evidence: Evidence, labels: NDArray[np.int64]) -> ExpectedPai
     Returns
     -------
     ExpectedPairs
-        Of the rows of `evidence`.
+        Numbers of pairs of the rows of `evidence`.
 
     Notes
     -----

@@ -82,7 +82,7 @@ def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
     frame : DataFrame
         A table with different column names.
     max_categories : int
-        Of a column of more categories, the most frequent ones are kept.
+        Maximum number of categories of a column; the most frequent ones are kept.
 
     Returns
     -------

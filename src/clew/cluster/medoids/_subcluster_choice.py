@@ -34,7 +34,7 @@ class Tables:
     n_clusters : int
         Number of subclusters.
     seed : int
-        Of the sample in which neighborhoods are counted.
+        Seed of the sample in which neighborhoods are counted.
     n_jobs : int or None
         Number of threads.
     """
@@ -83,7 +83,7 @@ class Tried(NamedTuple):
 
 
 def normalized_cut(tables: Tables, centers: Index) -> float:
-    """Return the normalized cut of candidates by their nearest center, a mean over centers.
+    """Compute the mean normalized cut of groups of candidates, each with the nearest center.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def normalized_cut(tables: Tables, centers: Index) -> float:
 
 
 def preferred(tried: list[Tried]) -> Tried:
-    """Return the first result, or another one whose silhouette less cut is clearly higher."""
+    """Return the first result, or one with a clearly higher score: silhouette minus cut."""
     scores = {each.setting.overlap: each.separation - each.cut for each in tried}
     best, first = tried[0], scores[tried[0].setting.overlap]
     for each in tried[1:]:

@@ -175,9 +175,9 @@ class Subclustering(Clusterer):
     The silhouette of a center is ``(b - a) / max(a, b)`` for its mean distance a from the rows of
     its subcluster and its distance b from the nearest other center. "auto" takes "shared", unless
     "penalty" or "both" has a score that is higher by more than 0.02, or "silhouette" one above that
-    of "shared" by more than 0.04. The score is `separation_` less the normalized cut of the
-    candidates by their nearest center, in the graph of shared neighborhoods. That cut is high where
-    two centers divide a group.
+    of "shared" by more than 0.04. The score is `separation_` minus the normalized cut of the groups
+    of candidates with the same nearest center, in the graph of shared neighborhoods. That cut is
+    high where two centers divide a group.
 
     A subcluster has `size` rows even if its group has fewer: it then has rows of other groups, and
     a low `confidence_`. Equal rows count as different rows at distance 0.

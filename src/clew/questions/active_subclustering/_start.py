@@ -58,7 +58,7 @@ class Start(NamedTuple):
         Returns
         -------
         ndarray of shape (n_candidates,)
-            Weighted log-odds of the share of common rows, less the weighted distance in units of
+            Weighted log-odds of the share of common rows, minus the weighted distance in units of
             the distances within the two subclusters.
         """
         apart = self.distances.block(self.rows[at : at + 1], self.rows)[0]

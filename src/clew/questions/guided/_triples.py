@@ -68,7 +68,7 @@ def checked_kinds(
     -------
     kinds : tuple of {"pair", "triplet", "odd_one_out"}
     seconds : dict of str to float
-        Of all kinds.
+        Seconds that an answer takes, for every kind.
 
     Raises
     ------

@@ -70,11 +70,11 @@ class KISSME(LinearMetric):
     Notes
     -----
     Honors pairs as soft constraints, contradictory ones as well; don't-knows are ignored. The
-    metric is Euclidean without answers, or if cannot-linked rows differ more than must-linked rows
-    in no direction. Without must-links, or without cannot-links, the prior replaces their
-    covariance. The metric is scaled to preserve the total variance of the rows. A common unit of
-    all features does not matter, but features of larger variance have more weight, so standardize
-    them first.
+    metric is Euclidean without answers, or if there is no direction in which cannot-linked rows
+    differ more than must-linked rows. Without must-links, or without cannot-links, the prior
+    replaces their covariance. The metric is scaled to preserve the total variance of the rows. A
+    common unit of all features does not matter, but features of larger variance have more weight,
+    so standardize them first.
 
     Time O(m·d² + d³) and memory O(m·d + d²) for m answers and d features, or for as many
     dimensions as there are rows if that is less.

@@ -81,7 +81,7 @@ def test_predictions(fitted):
     assert (fitted.predict(X[:7]) == fitted.predict(X)[:7]).all()
 
 
-def test_words(fitted, known):
+def test_summary_and_explanation(fitted, known):
     text = fitted.summary()
     assert text.startswith("GuidedClustering: 900 rows in 4 groups (number given)")
     assert "clustering of all rows" in text
@@ -205,7 +205,7 @@ def test_few_answers(n_answers):
         assert np.isnan(found.scores_["rows by anchors"])
 
 
-def test_answers_that_nothing_follows_from():
+def test_dont_knows_and_answers_of_weight_0_are_not_judged():
     known = Constraints(N_ROWS, pairs=[(0, 1, -2), (2, 3, 1)], pair_weights=[1.0, 0.0])
     found = model().fit(X, constraints=known)
     assert np.isnan(found.answer_posterior_.pairs).all()

@@ -67,7 +67,7 @@ class AnsweredRows:
         Parameters
         ----------
         memberships : Memberships
-            Of the answered rows.
+            Memberships of the answered rows.
 
         Returns
         -------

@@ -93,7 +93,7 @@ def propagated(prior: Memberships, answered: AnsweredRows) -> Beliefs:
     Parameters
     ----------
     prior : Memberships
-        Of the answered rows, without answers.
+        Memberships of the answered rows, without their answers.
     answered : AnsweredRows
         The answers.
 

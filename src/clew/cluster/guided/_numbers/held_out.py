@@ -28,7 +28,7 @@ NEAR_TIE = 0.75
 
 
 def highest(scores: Mapping[int, float]) -> int:
-    """Return the number of the highest score; the smallest of these in a tie."""
+    """Return the number with the highest score, in a tie the smallest such number."""
     return max(scores, key=lambda k: (scores[k], -k))
 
 
