@@ -20,7 +20,7 @@ def _guided(n_clusters: int | None, n: int, *bounds: float, **options: Any) -> C
 
 
 def further_answers(problem: Problem, *, n_more: int, **options: Any) -> Callable[[], Any]:
-    """Fit to all answers but the last, then add these."""
+    """Fit to all answers except the last ones, then add those."""
     is_first = np.arange(len(problem.answers)) < len(problem.answers) - n_more
     first, more = (problem.answers.select(pairs=part) for part in (is_first, ~is_first))
     model = GuidedClustering(random_state=0, **options).fit(problem.X, constraints=first)

@@ -15,7 +15,7 @@ from clew.metrics import adjusted_rand_score
 
 
 def beside_ward(problem: Problem, labels: Any, ours: Any) -> Row:
-    """Score groups, and those of Ward's linkage of as many anchors; rows follow the nearest."""
+    """Score groups, and those of Ward's linkage of anchors, where rows join the nearest anchor."""
     X = problem.X.astype(np.float32)
     anchors = choose_anchors(X[:400_000], 5_000, problem.seed)
     of_anchors = AgglomerativeClustering(problem.n_clusters).fit_predict(anchors)

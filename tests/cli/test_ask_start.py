@@ -154,7 +154,7 @@ def test_the_estimate_is_made_anew_after_an_answer_is_taken_back(start):
     assert shown[20:] == ["about 9", "about 9", ""]
 
 
-def test_an_estimate_of_before_an_answer_was_taken_back_is_dropped(start):
+def test_an_estimate_from_before_an_undo_is_dropped(start):
     loop = start(Screen())
     before = loop._n_revoked
     loop._forget_estimate()

@@ -100,7 +100,7 @@ class Lines:
         self._print(sentence)
 
     def wait(self) -> None:
-        """Do nothing: a script waits."""
+        """Do nothing: scripts need no notice."""
 
     def _print(self, text: str) -> None:
         sys.stdout.write(f"{text}\n")

@@ -118,7 +118,7 @@ class Loop:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the session is prepared, or cannot be."""
+        """Whether the preparation of the session has ended or failed."""
         return self._prepared.done()
 
     def prepare(self) -> None:

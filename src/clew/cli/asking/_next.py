@@ -1,7 +1,7 @@
 """The question on the screen, kept for the next call, which shows it while the model is prepared.
 
-The file is a speed-up and nothing else: one that is missing, damaged, or about another state of the
-answers is ignored, and so is a folder that cannot be written.
+The file only saves time. It is ignored if it is missing, damaged, or about another state of the
+answers; and a folder that cannot be written is no error.
 """
 
 from __future__ import annotations

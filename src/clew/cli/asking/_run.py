@@ -77,9 +77,9 @@ def _loop(job: AskJob, items: Items, words: Words) -> Loop:
 
 
 def _exit_at_once(status: int) -> None:
-    """End although the session is being prepared.
+    """End while a thread prepares the session.
 
-    That thread cannot be stopped, and the usual end of the interpreter would abort in its C++ code.
+    The thread cannot be stopped, and the usual end of the interpreter would abort in its C++ code.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

@@ -28,8 +28,8 @@ def signals_raised() -> Iterator[list[int]]:
     Yields
     ------
     list of int
-        The number of that signal, as soon as it is there. What is being done when `Stopped` is
-        raised may end with another error, such as that of a terminal which is gone.
+        Empty until the signal arrives, then its number. The work that `Stopped` interrupts may end
+        with another error, for instance if the terminal is closed.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():

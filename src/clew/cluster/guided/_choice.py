@@ -111,7 +111,7 @@ def choose_groups(
     seeds : sequence of int
         Seeds of the choice of a number, and of all consensus clusterings.
     steps : Steps
-        Threads of the fits, and what counts them.
+        Threads of the fits, and the callback that counts them.
     kept : FittedParts, default=None
         Parts of an earlier choice. If given, its number of groups and its method are used, and no
         member is fitted.

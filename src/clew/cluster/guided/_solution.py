@@ -131,7 +131,7 @@ def fit_members(
     seed : int
         Seed of all consensus clusterings.
     steps : Steps
-        Threads of the fits, and what counts them.
+        Threads of the fits, and the callback that counts them.
 
     Returns
     -------

@@ -222,11 +222,11 @@ class Ensemble(NamedTuple):
 
 
 class _Fits:
-    """Fits of clusterings to the folds in turn and to all answers at last.
+    """Fits of clusterings to each fold in turn, and then to all answers.
 
-    Each fold decides which clusterings are fitted to the next one. With several threads, those left
-    after the first fold are fitted to all that follows at once: later folds prune few of them, and
-    of two or three clusterings the threads could rarely share one fold evenly.
+    Each fold decides which clusterings are fitted to the next one. With several threads, the
+    clusterings left after the first fold are fitted to all other folds and to all answers at once:
+    later folds prune few of them, and threads can rarely share two or three fits evenly.
     """
 
     def __init__(self, n_folds: int, steps: Steps) -> None:

@@ -23,7 +23,7 @@ def no_step() -> None:
 
 
 class Steps(NamedTuple):
-    """How independent steps run: in how many threads, and what counts them."""
+    """How independent steps run: the number of threads, and the callback that counts steps."""
 
     step: Step = no_step
     """Called after each step."""

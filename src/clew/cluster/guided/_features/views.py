@@ -85,7 +85,7 @@ class Views:
         self._X_of_trees = X if X_of_trees is None else X_of_trees
         self._seed, self._n_jobs = seed, n_jobs
         self.answers: Constraints | None = None
-        #: Calls its second argument at the first call with a key; returns the result at later ones.
+        #: Results by key: ``once(key, make)`` calls `make` only if there is no result for the key.
         self.once = Once()
         self._parent: Views | None = None
 
@@ -204,7 +204,7 @@ class Views:
         return graph
 
     def _graphs_of_forest(self, view: View, n_neighbors: int) -> tuple[csr_array, csr_array | None]:
-        """Return the graph of a forest with Gaussian affinities, and without if it has answers."""
+        """Return the graph of a forest with Gaussian affinities, or without if it has answers."""
         key = ("graphs", view, n_neighbors)
         return cast(
             tuple[csr_array, csr_array | None],
