@@ -1,4 +1,4 @@
-"""Memory of this process. Without clew, which environments of other packages do not have."""
+"""Memory of this process. Does not import clew, which environments of other packages lack."""
 
 import resource
 import sys

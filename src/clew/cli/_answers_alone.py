@@ -78,8 +78,8 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     names = [name.strip().casefold() for name in header]
     if "id_i" not in names and "i" not in names:
         raise FileFormatError(
-            f"{path}: answers name rows in columns id_i and id_j, or by number in i and j; given "
-            f"are {', '.join(map(repr, header)) or 'none'}"
+            f"{path}: answers name rows in columns id_i and id_j, or by number in i and j; the "
+            f"columns of the file are {', '.join(map(repr, header)) or 'none'}"
         )
     for line, fields in lines:
         yield line, dict(zip(names, fields, strict=False))  # the reader of answers checks lengths

@@ -85,9 +85,9 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
     missing = [name for name in ("kind", *items[:2], "answer") if name not in names]
     if missing:
         raise InvalidConstraintsError(
-            f"missing column {', '.join(map(repr, missing))}; required are kind "
+            f"missing column {', '.join(map(repr, missing))}; the required columns are kind "
             f"({', '.join((*N_ROWS, MOST_CENTRAL))}), i and j, or id_i and id_j, and answer; "
-            f"given are {', '.join(map(repr, given))}"
+            f"the given columns are {', '.join(map(repr, given))}"
         )
     repeated = sorted({name for name in names if names.count(name) > 1 and name in KNOWN})
     if repeated:

@@ -168,7 +168,8 @@ def try_swaps(
     far, tolerance
         As `swap_eagerly` takes them.
     n_failed, max_failed : int
-        Swaps in a row that did not lower the cost so far, and after which the search ends.
+        Number of successive swaps so far that did not lower the cost, and the number after which
+        the search ends.
     a : Assignment (INOUT)
         The assignment.
 
@@ -269,7 +270,7 @@ def _move(
 
 @kernel
 def _enter(distance: float, k: int, row: int, a: Assignment) -> None:
-    """Make a medoid the nearest or second nearest one of a row, if it is."""
+    """Update the nearest two medoids of a row with one more medoid."""
     if distance < a.apart[row]:
         a.second[row], a.apart_second[row] = a.nearest[row], a.apart[row]
         a.nearest[row], a.apart[row] = k, distance

@@ -14,7 +14,7 @@ __all__ = ["Neighborhoods"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-#: Assignments to the nearest medoids, in `groups`.
+#: Maximum number of assignments to the nearest medoids, in `groups`.
 MAX_ITER = 10
 
 
@@ -124,7 +124,7 @@ class Neighborhoods:
         return None
 
     def _relation(self, row: int, rows: list[int]) -> int:
-        """Return 1 if a row is the same as one of some rows, -1 if it differs from one, or 0."""
+        """Return 1 if a row is the same as any of the rows, -1 if it differs from any, or 0."""
         closure = self._known.closure
         others = np.array(rows)
         if np.any(closure.is_same(np.full(len(others), row), others)):

@@ -126,7 +126,7 @@ def no_assignment(
     n_groups : int
         The parameter `n_clusters`.
     rows : tuple of int
-        Rows that show it: one of each component of a clique, or of a part of the core.
+        Rows that prove the error: one of each component of a clique, or of a part of the core.
     enough : int
         A number of groups for which an assignment exists.
     is_clique : bool

@@ -68,7 +68,7 @@ def are_answers_dense(known: Constraints) -> bool:
 
 
 def spaces_worth_fitting(X: Floats | None, answers: Answers, seed: int) -> Spaces | None:
-    """Return spaces of the answers; None if these are too few, or there are many rows.
+    """Return spaces of the answers; None if there are too few answers or too many rows.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ def members_of_answers(
     list of Clustering
         k-means and Ward's linkage in the spaces. If most answers are about pairs, also belief
         propagation and correlation clustering. From answers about three rows these two would make
-        fewer and larger groups than wanted, because questions about rows of three groups are open.
+        fewer and larger groups than wanted, because groups imply no answer to questions about rows
+        of three groups.
     """
     found = spaces.members(n_clusters)
     if are_pairs_foremost(answers.known):
