@@ -182,7 +182,7 @@ def test_torn_line_is_reported_and_skipped(ask, rows, here):
     whole = (here / "answers.jsonl").read_bytes()
     (here / "answers.jsonl").write_bytes(whole[:-20])
     done = ask(rows, ["k"])
-    assert "answers.jsonl, line 2: was not written to its end, and is skipped" in done.stderr
+    assert "answers.jsonl, line 2: is incomplete, and is skipped" in done.stderr
     assert [entry.word for entry in entries().standing] == ["different", "dont_know"]
 
 

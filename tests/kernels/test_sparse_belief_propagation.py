@@ -1,4 +1,4 @@
-"""Belief propagation over candidates is that over all groups if others have probability 0."""
+"""Belief propagation over candidates equals that over all groups if others have probability 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def random():
 
 
 def candidates(random, n_kept=N_KEPT):
-    """Each row's candidates in its own order; some have one less."""
+    """Draw candidates of each row, in any order, and their shares; every third row has one less."""
     groups = np.stack([random.permutation(N_GROUPS)[:n_kept] for _ in range(N_ROWS)])
     shares = random.dirichlet(np.ones(n_kept), N_ROWS)
     if n_kept > 1:
@@ -60,7 +60,7 @@ def test_against_all_groups(random, n_each, n_kept):
     with np.errstate(divide="ignore"):
         log_prior = np.maximum(np.log(whole), NONE)
     expected, n_sweeps = Kernel(known, confusion, whole).propagate(log_prior, 0.0, 100, 1e-10)
-    if n_sweeps < 100:  # loops may keep it from ending
+    if n_sweeps < 100:  # it may not converge in graphs with loops
         np.testing.assert_allclose(dense(groups, q), expected, atol=2e-3)
     np.testing.assert_allclose(q.sum(axis=1), 1, rtol=1e-5)
 

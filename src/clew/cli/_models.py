@@ -56,7 +56,7 @@ def build_model(
     seed : int
         Seed of all random choices.
     jobs : int or None
-        Threads.
+        Number of threads.
     is_distances : bool, default=False
         Whether the model is fitted to distances; "guided", "e2cp", "copkmeans", "linkage" or
         "spectral".

@@ -1,4 +1,4 @@
-"""From the options of ``clew ask`` to the loop, and its last line."""
+"""The run of ``clew ask``: make the loop from the options, run it, and print the last line."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _file(job: AskJob, items: Items, words: Words) -> AnswerFile:
     if file.entries:
         words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
     for line in file.torn:
-        words.say(f"{job.answers}, line {line}: was not written to its end, and is skipped")
+        words.say(f"{job.answers}, line {line}: is incomplete, and is skipped")
     return file
 
 

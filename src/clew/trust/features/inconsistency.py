@@ -46,7 +46,7 @@ def constraint_inconsistency(
     random_state : int, RandomState or None, default=None
         Seed of the forest.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def out_of_bag_vote(
     random_state : int, RandomState or None, default=None
         Seed of the forest.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
 
     Returns
     -------

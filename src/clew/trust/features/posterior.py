@@ -60,7 +60,7 @@ def answer_evidence(
     random_state : int, RandomState or None, default=None
         Seed of the forest.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
 
     Returns
     -------

@@ -76,7 +76,7 @@ def test_labels_are_numbered_from_0():
     np.testing.assert_array_equal(np.unique(labels), [0, 1, 2])
 
 
-def test_what_was_given_is_not_changed():
+def test_given_clusterers_are_not_fitted():
     given = [("ward", AgglomerativeClustering(3)), ["k-means", KMeans(3)]]
     pool = checked_members(given)
     assert [candidate.name for candidate in pool] == ["ward", "k-means"]

@@ -69,7 +69,7 @@ def choose_anchors(rows: Rows, n_anchors: int, seed: int, n_jobs: int | None = N
     seed : int
         Seed of the random rows.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def link_all(
     anchors : ndarray of shape (n_anchors, n_columns), float32
         Anchors.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     verbose : int, default=0
         As in `in_threads`.
 

@@ -76,7 +76,7 @@ def cluster_rows(
     fold : Fold or None
         Training and held-out answers; None: the first start is taken, and not refined.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
     is_trusted : bool, default=False
         Whether, in the fit to anchors, following answers raised the held-out log-likelihood. The
         first start is then refined unless that lowers the held-out log-likelihood by 1. Otherwise,

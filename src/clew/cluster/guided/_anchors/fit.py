@@ -110,7 +110,7 @@ class Anchored(NamedTuple):
         X : ndarray or csr_array of shape (n_rows, n_features)
             Features.
         n_jobs : int or None, default=None
-            Threads.
+            Number of threads.
 
         Returns
         -------

@@ -60,7 +60,7 @@ def refine_rows(
     answered : AnsweredRows
         The answers to follow.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
     n_rounds : int, default=4
         Rounds of rows and anchors.
 

@@ -196,7 +196,7 @@ def all_anchor_memberships(
     before : Memberships
         Memberships of anchors, for those without rows.
     n_jobs : int or None
-        Threads.
+        Number of threads.
 
     Returns
     -------

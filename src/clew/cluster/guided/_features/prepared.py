@@ -55,9 +55,10 @@ class Prepared(NamedTuple):
         seeds : tuple of int
             Seeds of the views and of the smoother.
         n_jobs : int or None
-            Threads.
+            Number of threads.
         coordinates_of : DistanceSpace, default=None
-            Where features are coordinates computed from distances: forests get rotations of them.
+            The space of `X` if features are coordinates computed from distances: forests then get
+            rotations of them.
 
         Returns
         -------

@@ -49,7 +49,7 @@ class Views:
     seed : int
         Seed of the forests.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
     distances : ndarray of shape (n_samples, n_samples), default=None
         Distances between all pairs of rows, if they are given; `X` are coordinates then.
     X_of_trees : ndarray of shape (n_samples, n_columns), default=None
