@@ -234,7 +234,7 @@ def test_an_error_within_a_block_restores_the_number_of_library_threads(two_libr
     assert _library_threads() == two_library_threads
 
 
-def test_an_error_in_a_thread_leaves_the_warning_filters():
+def test_an_error_in_a_thread_does_not_change_the_warning_filters():
     def fail(task):
         if task == 1:
             raise RuntimeError("stop")

@@ -1,4 +1,4 @@
-"""Other software that clew is timed with computes the same results; objectives of the papers."""
+"""Other software that clew is compared with finds the same results; objectives of the papers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_clew_s_metric_is_a_minimum_of_the_objective(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_only_for_mmc_metrics_that_differ_by_a_factor_are_equal(name: str) -> None:
+def test_metrics_that_differ_by_a_factor_are_equal_only_for_mmc(name: str) -> None:
     problem = metric_problem(name)
     metric = learn(problem, **METHODS[name].options)()
     row = judged(name, problem, 2 * metric, metric)

@@ -53,7 +53,7 @@ def small() -> s.SklrStudy:
     return s.SklrStudy(n_trials=2, sets=(s.SCENE, s.VEHICLE), stem="test", sizes=(5, 13))
 
 
-def test_labeled_rows_are_as_many_of_each_class() -> None:
+def test_each_class_has_the_same_number_of_labeled_rows() -> None:
     rows = draws.labeled_rows(Y, 5, RandomState(0))
     assert np.bincount(Y[rows]).tolist() == [5, 5, 5]
     assert len(np.unique(rows)) == 15
@@ -67,7 +67,7 @@ def test_all_must_links_among_rows() -> None:
 
 
 @pytest.mark.parametrize(("draw", "answer"), [("must_links", SAME), ("cannot_links", DIFFERENT)])
-def test_pairs_are_right_and_different(draw: str, answer: int) -> None:
+def test_drawn_pairs_are_right_and_distinct(draw: str, answer: int) -> None:
     rows = np.arange(4, 26)
     pairs = getattr(draws, draw)(Y, rows, 40, RandomState(1))
     assert (TRUTH["pair"](Y, pairs[:, :2]) == answer).all()

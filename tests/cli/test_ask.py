@@ -177,7 +177,7 @@ def test_answers_about_unknown_items_are_refused(ask, rows, here):
     assert (here / "answers.jsonl").read_bytes() == before
 
 
-def test_torn_line_is_reported_and_skipped(ask, rows, here):
+def test_incomplete_line_is_reported_and_skipped(ask, rows, here):
     ask(rows, ["d", "same"])
     whole = (here / "answers.jsonl").read_bytes()
     (here / "answers.jsonl").write_bytes(whole[:-20])

@@ -230,7 +230,7 @@ def test_folder_that_cannot_be_written_to(run, X):
     assert_refused(run(X, "-k", 3, "-o", "/proc/g.csv"), "cannot write /proc/g.csv")
 
 
-def test_no_output_when_the_other_fails(run, X, here, answers, monkeypatch):
+def test_no_output_is_written_if_another_one_fails(run, X, here, answers, monkeypatch):
     (here / "g.csv").write_text("precious")
     import clew.cli._outputs as outputs
 

@@ -287,7 +287,7 @@ def test_ids_come_from_the_table_and_cannot_be_formulas(run, here):
     ids=["none", "cannot-links", "must-links", "one component", "dont-knows"],
 )
 @pytest.mark.parametrize("mode", ["soft", "hard"])
-def test_answers_of_any_kind_will_do(run, X, answers, said, mode):
+def test_files_with_answers_of_one_value_are_grouped(run, X, answers, said, mode):
     done = run(X, "-k", 3, "-c", answers(*said), "--mode", mode)
     assert done.exit_code == 0, done.output
     assert len(_table(done.stdout)) == 30

@@ -26,7 +26,7 @@ def clock(monkeypatch):
 
 
 @pytest.mark.parametrize(("verbose", "n_lines"), [(False, 6), (True, 19)])
-def test_lines_of_progress_come_now_and_then(clock, capsys, verbose, n_lines):
+def test_lines_of_progress_come_every_few_seconds(clock, capsys, verbose, n_lines):
     with Words(verbose=verbose).bar("Working") as advance:
         for done in range(101):
             advance(done, 100)

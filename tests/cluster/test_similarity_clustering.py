@@ -44,7 +44,7 @@ def test_answers_bring_the_groups_closer_to_the_truth() -> None:
     assert without.n_violated_ == 0
 
 
-def test_parts_stay_as_they_were_handed_in() -> None:
+def test_given_parts_are_not_changed() -> None:
     similarity, clusterer = COPRF(n_trees=20), SpectralClustering(3)
     SimilarityClustering(similarity, clusterer, random_state=0).fit(X, constraints=ANSWERS)
     assert not hasattr(similarity, "forest_")
@@ -52,7 +52,7 @@ def test_parts_stay_as_they_were_handed_in() -> None:
     assert similarity.random_state is None
 
 
-def test_seed_of_the_whole_leaves_seeds_of_parts_alone() -> None:
+def test_the_seed_does_not_replace_seeds_of_parts() -> None:
     parts = COPRF(n_trees=20, random_state=7), SpectralClustering(3)
     fits = [SimilarityClustering(*parts, random_state=seed).fit(X) for seed in (0, 1)]
     A, B = (fit.similarity_.affinity_matrix_ for fit in fits)
@@ -131,7 +131,7 @@ def test_a_clusterer_that_takes_no_affinities_is_refused(clusterer: BaseEstimato
         SimilarityClustering(ClustRF(n_trees=5), clusterer).fit(X)
 
 
-def test_a_given_number_of_neighbors_is_honored_past_the_dense_size() -> None:
+def test_a_given_number_of_neighbors_is_honored_above_the_dense_size() -> None:
     points, _ = make_blobs(ALL_PAIRS_ROWS + 100, 3, centers=3, random_state=0)
     groups = SimilarityClustering(
         ClustRF(n_trees=10, affinity="leaf"), SpectralClustering(3, n_neighbors=120, n_init=1)

@@ -259,7 +259,7 @@ def test_join(mixed):
         mixed + (0, 1, 1)  # noqa: RUF005 - the sum itself is meant
 
 
-def test_subset_renumbers_and_drops_what_reaches_outside(mixed):
+def test_subset_renumbers_rows_and_drops_answers_about_others(mixed):
     inside = mixed.subset([6, 4, 3, 1])
     assert inside == Constraints(
         4,
@@ -292,7 +292,7 @@ def test_bad_subsets(mixed, rows, message):
         mixed.subset(rows)
 
 
-def test_select_pairs_leaves_other_kinds(mixed):
+def test_select_pairs_keeps_all_answers_of_other_kinds(mixed):
     kept = mixed.select(pairs=mixed.is_cannot_link)
     np.testing.assert_array_equal(kept.pairs, mixed.cannot_link)
     np.testing.assert_array_equal(kept.pair_weights, [0.5, 0])
@@ -305,7 +305,7 @@ def test_select_pairs_leaves_other_kinds(mixed):
         mixed.select(pairs=[4])
 
 
-def test_with_weights_changes_weights_alone(mixed):
+def test_with_weights_changes_only_weights(mixed):
     new = mixed.with_weights(pair_weights=np.full(4, 0.5), triplet_weights=[0, 1])
     np.testing.assert_array_equal(new.pair_weights, np.full(4, 0.5))
     np.testing.assert_array_equal(new.triplet_weights, [0, 1])

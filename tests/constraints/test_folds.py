@@ -38,7 +38,7 @@ def test_answers_to_one_question_stay_together() -> None:
             assert not training & judged
 
 
-def test_further_answers_move_no_earlier_one() -> None:
+def test_further_answers_do_not_change_the_folds_of_earlier_ones() -> None:
     y = np.arange(60) % 4
     few, more = (
         Constraints.from_labels(y, n_pairs=50, n_triplets=30, n_odd_one_out=20, random_state=seed)

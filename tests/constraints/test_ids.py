@@ -88,7 +88,7 @@ def test_bad_ids_are_named(ids, message):
         Constraints.from_pairs(ids=ids)
 
 
-def test_ids_have_to_be_as_many_as_rows():
+def test_there_must_be_one_id_for_each_row():
     with pytest.raises(InvalidConstraintsError, match="there are 4 ids, but n_samples is 5"):
         Constraints.from_pairs(n_samples=5, ids=IDS)
     with pytest.raises(InvalidConstraintsError, match=r"pass n_samples.*or ids"):

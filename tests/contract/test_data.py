@@ -35,7 +35,7 @@ from clew.similarity import (
 
 
 @every
-def test_inputs_are_left_alone(method):
+def test_inputs_are_not_changed(method):
     given = {"X": X.copy()}
     given["X"].flags.writeable = False  # a write would raise
     before = clone(method).get_params()

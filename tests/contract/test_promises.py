@@ -66,8 +66,8 @@ hard = pytest.mark.parametrize("method", [m for m in HONORING if type(m) in HARD
 def test_every_public_estimator_is_tested():
     public = {
         thing
-        for room in (clew.similarity, clew.cluster)
-        for thing in (getattr(room, name) for name in room.__all__)
+        for package in (clew.similarity, clew.cluster)
+        for thing in (getattr(package, name) for name in package.__all__)
         if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
     }
     assert public == {type(m) for m, _ in GUIDED} | {type(m) for m in UNGUIDED}
@@ -160,7 +160,7 @@ def test_trust_refuses_answers_of_another_type(function):
 
 
 @guided
-def test_no_answers_equal_none(method, honored):
+def test_constraints_without_answers_equal_none(method, honored):
     empty, none = Constraints(N), None
     a, b = (result(clone(method).fit(X, constraints=c)) for c in (empty, none))
     np.testing.assert_array_equal(a, b)

@@ -136,7 +136,7 @@ CHECKING = [
 
 
 @pytest.mark.parametrize("method", CHECKING)
-def test_checks_of_data_leave_the_warning_filters(method):
+def test_checks_of_data_do_not_change_the_warning_filters(method):
     before = list(warnings.filters)
     # The second check begins during the first, and would end after it.
     overlapping(

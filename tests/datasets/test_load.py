@@ -43,7 +43,7 @@ def no_network(monkeypatch):
         ("breast_cancer", 569, 30, 2),
     ],
 )
-def test_scikit_learns_own(folder, name, n_samples, n_features, n_classes):
+def test_data_sets_of_scikit_learn(folder, name, n_samples, n_features, n_classes):
     np.savez(folder / f"{name}.npz", X=X, y=Y)  # comes second, so it is not looked at
     data = load(name)
     assert (data.name, data.source) == (name, "scikit-learn")

@@ -106,7 +106,7 @@ def test_features_are_refused(rng):
         check_distances(rng.normal(size=(12, 3)))
 
 
-def test_memory_mapped_distances_stay_so(square, tmp_path):
+def test_memory_mapped_distances_are_not_copied(square, tmp_path):
     np.save(tmp_path / "D.npy", square)
     mapped = np.load(tmp_path / "D.npy", mmap_mode="r")
     assert np.shares_memory(check_distances(mapped), mapped)

@@ -41,7 +41,7 @@ def test_blocks_of_rows_fit_together():
     assert (nearest_graph(A, 9) != nearest_graph(csr_array(A), 9)).nnz == 0
 
 
-def test_graphs_leave_their_input_alone():
+def test_graphs_do_not_change_their_input():
     A = np.random.default_rng(0).uniform(size=(30, 30))
     sparse = csr_array(A)
     nearest_graph(A, 3)

@@ -1,6 +1,6 @@
-"""Imports: rooms import lower rooms only, folders form no circle, helpers stay in their family.
+"""Imports: parts import only lower parts, folders form no circle, helpers stay in their family.
 
-A room is a folder or file right under ``src/clew``. A helper is a module or folder whose name
+A part is a folder or file right under ``src/clew``. A helper is a module or folder whose name
 begins with an underscore; its family is the folder that it stands in.
 """
 
@@ -15,8 +15,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "clew"
 
-# From the ground up. A room may import the rooms before it.
-FLOORS = (
+# From the lowest to the highest layer. A part may import the parts before it.
+LAYERS = (
     "answers",
     "constraints",
     "_composition",
@@ -30,10 +30,10 @@ FLOORS = (
     "web",
     "cli",
 )
-# These know answers and constraints only; the loop and its clients use them.
-SIDE_ROOMS = frozenset({"store", "oracles", "datasets", "tables", "items"})
-SIDE_ROOM_USERS = frozenset({"session", "web", "cli"})
-CELLAR = frozenset(
+# These import only answers and constraints; session, web and cli import them.
+SIDE_PARTS = frozenset({"store", "oracles", "datasets", "tables", "items"})
+SIDE_PART_USERS = frozenset({"session", "web", "cli"})
+BASE = frozenset(
     {
         "_validation",
         "_random",
@@ -106,24 +106,24 @@ SHARED_HELPERS = {
 CIRCLES: tuple[tuple[str, str], ...] = ()
 
 
-def allowed_rooms(room: str) -> frozenset[str]:
-    """The rooms that a room may import."""
-    if room == "kernels":
+def allowed_parts(part: str) -> frozenset[str]:
+    """The parts that a part may import."""
+    if part == "kernels":
         return frozenset({"kernels"})
-    below = CELLAR | {"kernels"}
-    if room in CELLAR:
+    below = BASE | {"kernels"}
+    if part in BASE:
         return below
-    if room == TOP:
+    if part == TOP:
         # Subpackages are imported there when they are first used; see test_import_light.
-        return CELLAR | SIDE_ROOMS | set(FLOORS[: FLOORS.index("session") + 1])
-    if room in SIDE_ROOMS:
-        return below | {room, "answers", "constraints"}
-    floors = below | set(FLOORS[: FLOORS.index(room) + 1])
-    return floors | SIDE_ROOMS if room in SIDE_ROOM_USERS else floors
+        return BASE | SIDE_PARTS | set(LAYERS[: LAYERS.index("session") + 1])
+    if part in SIDE_PARTS:
+        return below | {part, "answers", "constraints"}
+    layers = below | set(LAYERS[: LAYERS.index(part) + 1])
+    return layers | SIDE_PARTS if part in SIDE_PART_USERS else layers
 
 
-def room_of(module: str) -> str:
-    """The room that a dotted name within clew belongs to."""
+def part_of(module: str) -> str:
+    """The part that a dotted name within clew belongs to."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else TOP
 
@@ -141,7 +141,7 @@ def _imported_from(node: ast.ImportFrom, package: str) -> list[str]:
         above = above[: len(above) - (node.level - 1)]
         base = ".".join([*above, node.module] if node.module else above)
     if base == TOP:
-        # `from clew import kernels` imports a room, `from clew import Constraints` the top.
+        # `from clew import kernels` imports a part, `from clew import Constraints` the top.
         return [
             f"{TOP}.{name.name}"
             if (SOURCE / name.name).is_dir() or (SOURCE / f"{name.name}.py").is_file()
@@ -170,11 +170,11 @@ def imported_modules(source: str, package: str) -> set[str]:
 def broken_rules(source: str, module: str, *, is_package: bool = False) -> list[str]:
     """List the forbidden imports of a module."""
     package = module if is_package else module.rpartition(".")[0]
-    allowed = allowed_rooms(room_of(module))
+    allowed = allowed_parts(part_of(module))
     return sorted(
         f"{module} imports {name}"
         for name in imported_modules(source, package)
-        if room_of(name) not in allowed
+        if part_of(name) not in allowed
     )
 
 
@@ -182,16 +182,16 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
-def test_imports_point_down(path: Path) -> None:
+def test_parts_import_only_lower_parts(path: Path) -> None:
     broken = broken_rules(
         path.read_text(encoding="utf-8"), module_name(path), is_package=path.name == "__init__.py"
     )
     assert not broken
 
 
-def test_every_room_has_a_floor() -> None:
-    rooms = {room_of(module_name(path)) for path in FILES}
-    assert rooms <= {*FLOORS, *SIDE_ROOMS, *CELLAR, "kernels", TOP}
+def test_every_part_has_a_layer() -> None:
+    parts = {part_of(module_name(path)) for path in FILES}
+    assert parts <= {*LAYERS, *SIDE_PARTS, *BASE, "kernels", TOP}
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_sparse_eigenproblems_are_solved_in_one_file() -> None:
     assert files_with(r"\beigsh\b") == {"cluster/spectral.py"}
 
 
-def test_hooks_have_one_name_a_layer() -> None:
+def test_each_layer_has_its_names_of_hooks() -> None:
     hooks = {
         node.name
         for _, node in defined()
@@ -173,8 +173,8 @@ def test_hooks_have_one_name_a_layer() -> None:
 
 
 def estimators() -> list[type]:
-    rooms = (clew.similarity, clew.cluster)
-    members = [getattr(room, name) for room in rooms for name in room.__all__]
+    packages = (clew.similarity, clew.cluster)
+    members = [getattr(package, name) for package in packages for name in package.__all__]
     return [cls for cls in members if inspect.isclass(cls) and issubclass(cls, BaseEstimator)]
 
 

@@ -239,7 +239,7 @@ def test_a_damaged_cache_is_ignored(tmp_path, content):
     np.testing.assert_array_equal(read_images(tmp_path, cache=tmp_path / ".cache").X, expected)
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     blobs(tmp_path)
     (tmp_path / "file").touch()
     assert len(read_images(tmp_path, cache=tmp_path / "file").ids) == 6

@@ -44,7 +44,7 @@ def test_affinities_are_raised_or_lowered_as_published(seed):
     np.testing.assert_allclose(sparse.toarray(), expected, atol=1e-6)
 
 
-def test_without_propagated_answers_affinities_stay():
+def test_without_propagated_answers_affinities_do_not_change():
     W = affinities(N, 3)
     W[W < LEAST] = 0.0
     np.testing.assert_allclose(adjusted_in_sparse_form(W, np.zeros((N, N))).toarray(), W, rtol=1e-6)

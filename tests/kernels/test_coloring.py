@@ -79,7 +79,7 @@ def test_the_coloring_is_that_of_the_twin(graph):
     assert not found or labels.tolist() == expected
 
 
-def test_a_part_of_a_graph_is_colored_and_the_rest_left():
+def test_a_part_of_a_graph_is_colored_and_the_rest_not_changed():
     edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
     labels = np.full(5, -1)
     found, _ = color_connected(np.array([3, 1, 2]), np.zeros((5, 2)), *lists(5, edges), 9, labels)

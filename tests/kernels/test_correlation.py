@@ -82,7 +82,7 @@ def test_the_first_merge_is_the_best_one(seed):
 
 
 @SEEDS
-def test_merges_end_where_groups_are_as_few_as_wanted(seed):
+def test_merges_end_at_the_given_number_of_groups(seed):
     problem = Problem(seed)
     _, all_merges, _ = problem.merged(-np.inf)
     _, some, _ = problem.merged(-np.inf, 5)

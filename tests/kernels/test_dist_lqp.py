@@ -37,7 +37,7 @@ def test_sweeps_are_those_of_the_twin(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_distances_are_the_given_ones_less_the_steps_of_all_multipliers(seed):
+def test_distances_are_the_given_ones_minus_the_steps_of_all_multipliers(seed):
     sides, x, step = problem(seed)
     given, every = x.copy(), np.arange(len(sides), dtype=np.int32)
     multipliers = np.zeros(sides.shape)

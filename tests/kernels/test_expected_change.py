@@ -55,13 +55,13 @@ def check(seed, largest):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_it_is_the_best_of_all_pairs(seed):
+def test_the_chosen_pair_is_the_best_of_all(seed):
     check(seed, 13)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1200))
-def test_it_is_the_best_of_all_pairs_of_more_rows(seed):
+def test_the_chosen_pair_is_the_best_of_all_for_more_rows(seed):
     check(seed, 24)
 
 

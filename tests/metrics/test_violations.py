@@ -66,7 +66,7 @@ def test_the_true_groups_violate_exactly_the_wrong_answers():
     assert n_violated(y, Constraints.from_labels(y, 500, random_state=0)) == 0
 
 
-def test_labels_are_checked_and_left_alone():
+def test_labels_are_checked_and_not_changed():
     labels = np.array([-1, 0, -1])
     assert n_violated(labels, Constraints(3)) == 0
     np.testing.assert_array_equal(labels, [-1, 0, -1])

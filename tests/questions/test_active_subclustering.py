@@ -67,7 +67,7 @@ def faces():
 
 
 @pytest.mark.parametrize(("error", "gain"), [(0.0, 0.15), (0.1, 0.05), (0.2, 0.0)])
-def test_answers_help_and_wrong_ones_do_not_ruin_it(faces, error, gain):
+def test_answers_raise_the_score_even_if_some_are_wrong(faces, error, gain):
     strategy = ActiveSubclustering(20, random_state=0).start(faces.X)
     before = score(strategy, faces.y)
     assert score(asked(strategy, faces.y, 250, error), faces.y) >= before + gain
@@ -89,7 +89,7 @@ def test_undo_restores_exemplars_and_questions(faces):
     assert strategy.ask(5) == questions
 
 
-def test_labels_are_of_exemplars_alone(faces):
+def test_only_exemplars_have_labels(faces):
     strategy = ActiveSubclustering(20, size=5, random_state=0).start(faces.X)
     labels = strategy.labels()
     assert np.bincount(labels[labels >= 0]).tolist() == [5] * 20

@@ -57,7 +57,7 @@ def test_the_same_answers_lead_to_the_same_questions(strategy):
 
 
 @every
-def test_asking_and_looking_changes_nothing(strategy):
+def test_ask_and_labels_do_not_change_the_state(strategy):
     quiet, curious = started(strategy), started(strategy)
     right = oracle()
     for _ in range(8):
@@ -114,7 +114,7 @@ def test_right_answers_end_in_the_right_groups_and_then_nothing_is_asked(strateg
 
 
 @every
-def test_it_ends_when_nobody_knows(strategy):
+def test_no_question_is_left_if_all_answers_are_dont_know(strategy):
     one = ran(started(strategy, X[:6]), 100, batch=4, answers=oracle(dont_know=1.0))
     assert one.ask() == []
     assert len(one.labels()) == 6

@@ -30,7 +30,7 @@ def test_sparse_features_ask_the_same_questions_as_dense_ones() -> None:
 @pytest.mark.parametrize(
     "data", [np.ones((N, 3)), np.eye(3)[Y], np.random.RandomState(1).rand(N, 2), X[:2], X * 1e300]
 )
-def test_poor_data_make_a_result(data: Any) -> None:
+def test_unusual_data_give_a_result(data: Any) -> None:
     found = Session(data, random_state=0).run(oracle(), 6).result()
     assert len(found.labels_) == len(data)
 

@@ -60,7 +60,7 @@ def test_affinities_are_symmetric_and_of_unit_diagonal():
 
 
 @pytest.mark.parametrize(("metric", "rows"), [("euclidean", X), ("precomputed", D)])
-def test_fitted_rows_are_transformed_to_what_was_fitted(metric, rows):
+def test_transform_of_fitted_rows_is_the_affinity_matrix(metric, rows):
     model = AdaptiveKNN(metric=metric).fit(rows)
     np.testing.assert_allclose(model.transform(rows), model.affinity_matrix_, atol=1e-6)
     np.testing.assert_allclose(model.transform(rows[3:5]), model.affinity_matrix_[3:5], atol=1e-6)

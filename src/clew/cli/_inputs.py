@@ -48,7 +48,7 @@ class Items(NamedTuple):
     X: NDArray[np.float64] | csr_array
     """Features, (n_rows, n_features), all finite; no columns if answers alone group the rows."""
     ids: list[str]
-    """One for each row, all different."""
+    """One unique id for each row."""
     has_ids: bool
     """Whether the ids are the file's own; they are row numbers otherwise."""
     frame: pd.DataFrame

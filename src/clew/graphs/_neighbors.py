@@ -76,7 +76,7 @@ def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
 
 
 def largest_entries(table: NDArray[np.floating], k: int) -> NDArray[np.bool_]:
-    """Mark the `k` largest entries of each row of a table, the first of equal entries.
+    """Mark the `k` largest entries of each row of a table, in a tie the first.
 
     Takes O(n) time for each row of n entries.
     """

@@ -12,7 +12,7 @@ __all__ = ["add_groups", "cheapest"]
 
 @kernel
 def cheapest(cost: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
-    """Find the column of lowest cost in each row, the first of equal ones.
+    """Find the column of lowest cost in each row, in a tie the first.
 
     Parameters
     ----------

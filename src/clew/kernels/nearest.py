@@ -16,7 +16,7 @@ def largest_of_rows(
     columns: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> None:
-    """Find the `k` largest entries of each row off the diagonal, the first of equal entries.
+    """Find the `k` largest entries of each row off the diagonal, in a tie the first.
 
     Parameters
     ----------

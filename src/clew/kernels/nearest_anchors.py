@@ -17,7 +17,7 @@ def nearest_by_products(
     nearest: NDArray[np.int32],
     distance: NDArray[np.float32],
 ) -> None:
-    """Find the anchors nearest to each row, the nearest first, the first of equal ones.
+    """Find the anchors nearest to each row, the nearest first, in a tie the lower number.
 
     Parameters
     ----------

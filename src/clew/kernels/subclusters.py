@@ -31,7 +31,7 @@ def swap_eagerly(
         Whether two subclusters share rows: no swap may raise a center's number of overlaps. Empty
         for no such rule.
     centers : ndarray of shape (n_clusters,), int64 (INOUT)
-        Candidates, all different.
+        Different candidates.
     tolerance : float
         Only swaps that lower the cost by more than this are made.
     max_swaps : int
@@ -127,7 +127,7 @@ def swap_for_silhouette(
     weight : float
         Weight of the cost.
     centers : ndarray of shape (n_clusters,), int64 (INOUT)
-        Candidates, all different.
+        Different candidates.
     tolerance : float
         Only swaps that gain more than this are made.
     max_looks : int

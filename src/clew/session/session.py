@@ -40,7 +40,7 @@ class Session:
     distances : array-like or data frame, default=None
         In place of features: distances between items, (n_items, n_items) or condensed.
     ids : sequence of length n_items, default=None
-        Id of each item, all different. None: the index of a data frame, or numbers from 0.
+        Unique id of each item. None: the index of a data frame, or numbers from 0.
     items : sequence, default=None
         In place of features: the ids of items of which nothing else is known. They are then
         grouped by answers alone.
@@ -61,9 +61,9 @@ class Session:
         them, and nobody else may answer. None: each question goes to one person, whoever asks
         first.
     background : bool, default=False
-        Whether a thread learns each answer at once, and `ask` returns questions that were chosen
-        before while it does; they then depend on timing. False: the next call that needs the model
-        learns the answers.
+        Whether a thread in the background learns each answer at once. While it learns, `ask`
+        returns questions that were chosen before, so questions depend on timing. False: the next
+        call that needs the model learns the answers.
     random_state : int, RandomState or None, default=None
         Seed of the strategy and of the checks.
     n_jobs : int or None, default=None
@@ -152,7 +152,7 @@ class Session:
 
     @property
     def strategy(self) -> Strategy:
-        """The strategy, for reading, after all answers; answers go to `tell`."""
+        """The strategy, which has learned all answers. Only read it; `tell` takes answers."""
         with self._loop.model() as model:
             return model.strategy
 

@@ -44,7 +44,7 @@ class Table:
     frame : DataFrame of shape (n_rows, n_columns)
         The columns that may become features.
     ids : list of str or None
-        Id of each row, all different; None if there is no column of ids.
+        Unique id of each row; None if there is no column of ids.
     id_column : str or None
         Name of the column of ids.
     lines : list of int or None

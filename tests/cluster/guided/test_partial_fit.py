@@ -155,7 +155,7 @@ def test_answers_that_are_taken_back_leave_no_trace(blobs, fitted_to):
     assert warm.result_.constraints == first
 
 
-def test_no_new_answers_change_nothing(blobs, fitted_to):
+def test_a_call_without_new_answers_changes_nothing(blobs, fitted_to):
     warm = fitted_to(110)
     before = warm.result_
     for given in (None, Constraints(60)):

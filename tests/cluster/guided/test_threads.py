@@ -17,7 +17,7 @@ def answers(blobs):
     return Constraints.from_labels(blobs.y, 50, n_triplets=10, error=0.1, random_state=1)
 
 
-def test_fits_in_threads_are_those_in_one(blobs, answers):
+def test_fits_in_several_threads_equal_fits_in_one(blobs, answers):
     more = Constraints.from_labels(blobs.y, 6, random_state=2)
     one, two = (
         GuidedClustering(3, random_state=0, n_jobs=n_jobs)

@@ -31,7 +31,7 @@ def test_same_seed_same_result_in_one_thread_and_in_two(fitted, blobs):
 
 
 @pytest.mark.parametrize("with_answers", [False, True])
-def test_it_finds_how_many_groups_there_are(fitted, with_answers):
+def test_the_number_of_groups_is_found(fitted, with_answers):
     X, y = make_blobs(60, centers=3, cluster_std=0.3, random_state=0)
     known = Constraints.from_labels(y, 60, random_state=0) if with_answers else None
     model = fitted(X, known, n_clusters=None)

@@ -24,7 +24,7 @@ def lloyd_inertia(labels, features=X):
     return sum(((rows - rows.mean(axis=0)) ** 2).sum() for rows in groups)
 
 
-def test_on_features_the_result_is_scikit_learns():
+def test_on_features_the_result_is_that_of_scikit_learn():
     model = KernelKMeans(4, random_state=0).fit(X)
     peer = KMeans(4, n_init=10, random_state=0).fit(X)
     assert model.inertia_ == pytest.approx(peer.inertia_)
@@ -34,7 +34,7 @@ def test_on_features_the_result_is_scikit_learns():
     assert model.cluster_centers_.shape == (4, 4)
 
 
-def test_batches_are_scikit_learns():
+def test_batches_give_the_result_of_scikit_learn():
     model = KernelKMeans(4, batch_size=50, random_state=0).fit(X)
     peer = MiniBatchKMeans(4, batch_size=50, n_init=10, random_state=0).fit(X)
     assert model.inertia_ < 1.2 * KMeans(4, n_init=10, random_state=0).fit(X).inertia_
@@ -42,7 +42,7 @@ def test_batches_are_scikit_learns():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_run_on_a_kernel_is_lloyds_on_features(seed):
+def test_a_run_on_a_kernel_equals_lloyds_algorithm_on_features(seed):
     start = np.random.RandomState(seed).randint(4, size=len(X))
     means = np.array([X[start == g].mean(axis=0) for g in range(4)])
     lloyd = KMeans(4, init=means, n_init=1, tol=0, algorithm="lloyd").fit(X)

@@ -24,7 +24,7 @@ def test_it_finds_the_groups_and_their_number(kernel, data):
     np.testing.assert_array_equal(model.predict(data), model.labels_)
 
 
-def test_on_features_the_result_is_scikit_learns():
+def test_on_features_the_result_is_that_of_scikit_learn():
     bandwidth = 2.5
     model, peer = KernelMeanShift(bandwidth).fit(X), MeanShift(bandwidth=bandwidth).fit(X)
     assert adjusted_rand_score(model.labels_, peer.labels_) == 1
@@ -40,7 +40,7 @@ def test_inner_products_as_kernel_give_the_groups_of_features():
         np.testing.assert_array_equal(on_features.predict(new), on_kernel.predict(new @ X.T))
 
 
-def test_the_estimated_bandwidth_is_scikit_learns():
+def test_the_estimated_bandwidth_is_that_of_scikit_learn():
     model = KernelMeanShift(quantile=0.1, random_state=0).fit(X)
     distance = np.sort(np.linalg.norm(X[:, None] - X, axis=2), axis=1)
     assert model.bandwidth_ == pytest.approx(

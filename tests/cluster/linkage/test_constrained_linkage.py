@@ -106,7 +106,7 @@ def test_no_answer_is_violated(kind, n, n_answers, seed):
 
 @each_linkage
 @pytest.mark.parametrize("n_clusters", [1, 4, 80])
-def test_without_answers_the_tree_is_scipys(kind, n_clusters):
+def test_without_answers_the_tree_is_that_of_scipy(kind, n_clusters):
     Z = linkage(X, kind)
     model = ConstrainedLinkage(n_clusters, linkage=kind).fit(X)
     np.testing.assert_array_equal(model.children_, Z[:, :2])

@@ -186,7 +186,7 @@ def test_without_answers_the_forest_is_that_of_clustrf():
 
 
 @pytest.mark.parametrize("trust", ["auto", "posterior", "inconsistency", None])
-def test_estimates_about_answers_have_one_entry_each(trust):
+def test_estimates_have_one_entry_for_each_answer(trust):
     model = coprf(trust=trust).fit(X, constraints=NOISY)
     known = ~NOISY.is_dont_know
     assert model.constraint_weight_.shape == model.doubt_.shape == (90,)

@@ -75,7 +75,7 @@ def test_graph_holds_entries_of_the_mix() -> None:
     assert (graph.data >= 0.5 * forest.kneighbors_graph(30).toarray()[at] - 1e-6).all()
 
 
-def test_hard_is_the_papers_model_without_aids() -> None:
+def test_hard_mode_leaves_out_what_is_not_in_the_paper() -> None:
     answers = Constraints.from_labels(y, 40, random_state=0)
     auto = COPRF(n_trees=30, mode="hard", trust="inconsistency", random_state=0)
     plain = COPRF(

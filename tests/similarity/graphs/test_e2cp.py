@@ -65,7 +65,7 @@ def test_forms_agree_where_many_answers_are_about_one_row(kind):
     np.testing.assert_allclose(thin[thin != 0], thick[thin != 0], atol=5e-3)
 
 
-def test_answers_about_one_row_are_put_at_that_row():
+def test_answers_that_share_a_row_are_stored_at_that_row():
     known = Constraints.from_pairs(must_link=[(0, 7), (3, 7)], cannot_link=[(7, 9)], n_samples=N)
     rows, heads, strength = NetAnswers.of(known)
     assert rows.tolist() == [0, 3, 7, 9]
@@ -124,7 +124,7 @@ def test_the_fast_affinity_of_many_rows_is_the_sparse_one():
     assert (prepared.fast_affinity(known) != prepared.sparse_affinity(known)).nnz == 0
 
 
-def test_a_prepared_propagation_leaves_its_graph_alone():
+def test_a_prepared_propagation_does_not_change_its_graph():
     graph = graph_of(AdaptiveKNN().fit(X), N, 10) * 0.5
     before = graph.toarray()
     Propagation(graph).affinity(ANSWERS)
@@ -163,7 +163,7 @@ def test_number_of_pairs_near_must_links_is_limited(monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_without_answers_the_graph_is_left(form):
+def test_without_answers_the_graph_is_not_changed(form):
     model = E2CP(form=form, n_neighbors=7).fit(X)
     graph = graph_of(AdaptiveKNN().fit(X), N, 7).toarray()
     np.testing.assert_allclose(dense(model.affinity_matrix_), graph / graph.max(), atol=1e-12)
@@ -224,7 +224,7 @@ def test_weights_estimated_by_a_forest_are_propagated():
     assert model.constraint_weight_.min() < 0.5
 
 
-def test_seed_reaches_the_part_that_has_none():
+def test_the_base_similarity_gets_the_seed_if_it_has_none():
     a, b = (E2CP(ClustRF(10), random_state=3).fit(X).affinity_matrix_ for _ in range(2))
     np.testing.assert_array_equal(a, b)
     assert E2CP(ClustRF(10), random_state=3).similarity.random_state is None
@@ -237,7 +237,7 @@ def test_threads_do_not_change_the_result():
     np.testing.assert_array_equal(one.toarray(), two.toarray())
 
 
-def test_a_sparse_affinity_is_taken_as_it_is():
+def test_a_sparse_affinity_is_used_unchanged():
     graph = graph_of(AdaptiveKNN().fit(X), N, 7)
     own = E2CP("precomputed", n_neighbors=None, form="sparse").fit(graph, constraints=ANSWERS)
     made = E2CP(n_neighbors=7, form="sparse").fit(X, constraints=ANSWERS)
@@ -253,7 +253,7 @@ def test_tiny_affinities_are_rescaled():
     np.testing.assert_allclose(tiny, plain, atol=1e-9)
 
 
-def test_a_refit_that_is_refused_or_interrupted_leaves_what_was(monkeypatch):
+def test_a_refit_that_fails_or_is_interrupted_changes_nothing(monkeypatch):
     model = E2CP(form="sparse").fit(X, constraints=ANSWERS)
     before = dict(vars(model))
     with pytest.raises(InvalidParameterError):
@@ -276,7 +276,7 @@ def test_callback_is_called_by_the_sparse_form():
     assert len(calls) == 2
 
 
-def test_refitting_forgets():
+def test_a_refit_does_not_depend_on_earlier_fits():
     model = E2CP().fit(X, constraints=ANSWERS)
     np.testing.assert_array_equal(
         model.fit(X[:60]).affinity_matrix_, E2CP().fit(X[:60]).affinity_matrix_
@@ -292,7 +292,7 @@ def test_neighbors_are_the_largest_entries():
         model.kneighbors_graph(150)
 
 
-def test_groups_follow_answers_better_than_without():
+def test_answers_improve_the_groups():
     known = Constraints.from_labels(y, 300, random_state=0)
     scores = [
         adjusted_rand_score(

@@ -204,13 +204,13 @@ def test_groups_are_cut_along_the_papers_eigenvectors():
     assert subspace_angles(model.clusterer_.embedding_, rows).max() < 1e-6
 
 
-def test_a_graph_without_edges_stays_where_it_is():
+def test_the_random_walk_of_a_graph_without_edges_stays_in_place():
     model = SpectralLearning("precomputed").fit(np.eye(6))
     np.testing.assert_array_equal(model.affinity_matrix_.toarray(), np.eye(6))
     assert model.kneighbors_graph(2).nnz == 0
 
 
-def test_affinities_above_one_set_what_a_must_link_is():
+def test_must_links_get_the_largest_affinity_if_it_exceeds_one():
     known = Constraints.from_pairs(must_link=[(0, 100)], n_samples=N)
     model = SpectralLearning("precomputed", normalization=None).fit(50 * PLAIN, constraints=known)
     assert model.affinity_matrix_[0, 100] == model.affinity_matrix_.max() > 40

@@ -95,7 +95,7 @@ def test_a_quarter_wrong_does_less_harm_with_slack() -> None:
     assert none >= soft - 0.1
 
 
-def test_without_answers_the_kernel_is_left_as_it_was() -> None:
+def test_without_answers_the_kernel_is_not_changed() -> None:
     blank = SKLR(random_state=0).fit(X)
     np.testing.assert_array_equal(blank.A_, np.eye(blank.rank_))
     unsure = Constraints(

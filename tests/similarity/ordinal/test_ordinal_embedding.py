@@ -170,7 +170,7 @@ def test_cv_finds_that_two_components_are_too_few():
     assert set(fixed.cv_scores_) == {("distance", d) for d in (2, 4, 8)}
 
 
-def test_few_answers_choose_nothing():
+def test_with_few_answers_nothing_is_cross_validated():
     known = answers_of(["triplets"], true_space(0), 9, 0)
     model = OrdinalEmbedding(random_state=0).fit(constraints=known)
     assert (model.response_, model.n_components_, model.cv_scores_) == ("tste", 2, {})

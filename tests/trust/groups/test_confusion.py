@@ -290,7 +290,7 @@ def test_unknown_annotators_are_refused():
         np.full((len(Y), 2), np.inf),
     ],
 )
-def test_memberships_that_are_none_are_refused(wrong):
+def test_invalid_memberships_are_refused(wrong):
     with pytest.raises(InvalidDataError):
         ConfusionMatrices().fit(Constraints(len(Y)), wrong)
 

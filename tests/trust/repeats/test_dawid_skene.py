@@ -41,7 +41,7 @@ def test_rates_are_those_of_the_simulation():
     assert (found == truth).mean() > 0.95
 
 
-def test_two_coins_are_estimated_apart():
+def test_errors_on_same_and_on_different_are_estimated_separately():
     answers, _ = simulated(1500, 5, [0.02] * 4, said_same=[0.3] * 4)
     pooled = DawidSkene().fit(answers).confusion_.pooled_["pair"]
     np.testing.assert_allclose(pooled[[0, 1], [0, 1]], [0.7, 0.98], atol=0.06)

@@ -273,7 +273,7 @@ def _split(evidence: Evidence, labels: Labels) -> Labels:
     worst = np.full(int(labels.max()) + 1, np.inf)
     np.minimum.at(worst, labels, score)
     of_group = np.flatnonzero((score == worst[labels]) & (score < -MARGIN))
-    # the first of equal scores in a group
+    # in a tie the first
     of_group = of_group[np.unique(labels[of_group], return_index=True)[1]]
     result = labels.copy()
     result[of_group] = n + of_group

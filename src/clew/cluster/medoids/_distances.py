@@ -123,7 +123,7 @@ class RowDistances:
         Returns
         -------
         nearest : ndarray of shape (n_samples,), int64
-            Position in `medoid`, the first of equally near ones.
+            Position in `medoid`, in a tie the first.
         distance : ndarray of shape (n_samples,)
             The distance.
         """

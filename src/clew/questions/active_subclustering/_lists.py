@@ -65,7 +65,7 @@ class RowLists:
     ) -> None:
         """List the members of a subcluster, and the rows nearest to them on the average.
 
-        Rows of other subclusters, and the center, are listed only if others do not suffice.
+        If these rows do not suffice, rows of other subclusters, and then the center, are listed.
         """
         own = np.asarray(members[at])
         mean = self._distances.block(own, None).mean(axis=0)
@@ -80,7 +80,7 @@ class RowLists:
         self._set_mean(at, self._mean_distances(self.rows.ravel(), members))
 
     def add_member(self, at: int, row: int, n_members: int) -> None:
-        """Update distances from a subcluster with a new member, `n_members` with it."""
+        """Update distances from a subcluster to a new member; `n_members` includes it."""
         before = self._mean[:, :, at].ravel()
         new = self._mean_distances(self.rows.ravel(), [row])
         self._set_mean(at, before + (new - before) / np.float32(n_members))

@@ -51,7 +51,7 @@ def test_anchors_are_means_of_their_rows(random):
     np.testing.assert_allclose(anchors[order], means, rtol=1e-4, atol=1e-4)
 
 
-def test_anchors_differ():
+def test_equal_anchors_are_merged():
     rows = np.repeat(np.arange(3, dtype=np.float32), 50)[:, None]
     assert choose_anchors(rows, 40, 0).tolist() == [[0], [1], [2]]
     assert len(choose_anchors(rows[:50], 40, 0)) == 1

@@ -87,7 +87,7 @@ def test_must_links_suggest_the_group_of_most_partners():
     assert answered.suggested(groups).tolist() == [2, 0, 0, 0, 4, 3, -1]
 
 
-def test_places_of_ends(known):
+def test_places_of_ends_name_the_rows_of_answers(known):
     answered = AnsweredRows(known, ConfusionMatrices.uniform(0.1, known.annotators))
     tables = answered.tied.tables
     for table, places in zip(tables, places_of_ends(tables), strict=True):

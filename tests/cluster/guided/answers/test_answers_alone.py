@@ -187,7 +187,7 @@ def test_the_tree_holds_the_groups(case, of_pairs, of_identities):
     assert len(np.unique(fcluster(model.tree_, 2, "maxclust"))) == 2
 
 
-def test_answers_that_do_not_determine_the_number_say_so():
+def test_the_number_is_uncertain_if_answers_do_not_determine_it():
     y = classes(3)
     X = np.random.RandomState(3).normal(size=(N_ROWS, 2)) + 8 * np.eye(3)[y][:, :2]
     few = Constraints.from_labels(y, n_pairs=12, random_state=0)
@@ -206,7 +206,7 @@ def test_new_rows_need_features(of_pairs):
     assert "Together" in found or "apart" in found.lower()
 
 
-def test_nothing_at_all_is_refused():
+def test_fit_without_features_and_answers_is_refused():
     with pytest.raises(InvalidArgumentError, match="both are None"):
         GuidedClustering().fit()
 

@@ -123,6 +123,6 @@ def test_a_number_of_groups_is_a_whole_number(n_clusters):
 
 
 @pytest.mark.parametrize("pairs", [[(0, -1)], [(0, 3)], [(0, 1.7)], [(0, 1, 2)]])
-def test_pairs_are_rows(pairs):
+def test_pairs_must_be_row_numbers_of_two_rows(pairs):
     with pytest.raises(InvalidDataError, match="rows from 0 to 2"):
         co_association([[0, 0, 1]], None, pairs)

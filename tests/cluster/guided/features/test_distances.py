@@ -200,7 +200,7 @@ class TestAnchors:
         assert adjusted_rand_score(Y, model.labels_) > 0.6
         assert adjusted_rand_score(model.predict(D), model.labels_) > 0.8
 
-    def test_they_are_used_past_20_000_rows(self):
+    def test_they_are_used_above_20_000_rows(self):
         model = GuidedClustering(3, metric="precomputed")
         assert model._takes_anchors(20_001)
         assert not model._takes_anchors(20_000)

@@ -78,7 +78,7 @@ def test_views_without_answers_are_shared(fits, view):
 
 
 @pytest.mark.parametrize("view", CONSTRAINED_VIEWS)
-def test_views_with_answers_are_not(fits, view):
+def test_views_with_answers_are_not_shared(fits, view):
     views = Views(X, 0)
     first = views.constrained_by(KNOWN)
     second = views.constrained_by(Constraints.from_labels(Y[::-1], 60, random_state=1))

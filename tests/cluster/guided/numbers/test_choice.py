@@ -85,7 +85,7 @@ def test_the_number_that_answers_choose_is_the_most_probable(
     assert found[3] == max(found.values())  # the smaller one counts as much as the best one
 
 
-def test_few_or_random_answers_do_not_change_it(views):
+def test_few_or_random_answers_do_not_change_the_number(views):
     for n_answers in (1, 3):
         known = Constraints.from_labels(Y, n_answers, random_state=0)
         assert choose_n_clusters(views, folds_of(known), 0).n_clusters == 3

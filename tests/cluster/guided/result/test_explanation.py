@@ -145,7 +145,7 @@ def test_an_annotator_without_a_name_is_called_somebody():
     assert np.isnan(found.answers[0].p_wrong)
 
 
-def test_the_rows_around_each():
+def test_nearest_rows_are_counted_by_group():
     found = explained(0, 4, Constraints(8))
     assert found.neighbors == ([1, 7], [5, 3])
     assert found.neighbors_in_own == (1, 1)

@@ -28,7 +28,7 @@ def largest_probabilities(probabilities: Any) -> NDArray[np.float64]:
 
 
 def most_probable_groups(probabilities: Any) -> NDArray[np.int64]:
-    """Return the most probable group of each row, the first of equal ones.
+    """Return the most probable group of each row, in a tie the first.
 
     Parameters
     ----------
