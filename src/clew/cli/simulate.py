@@ -122,7 +122,7 @@ WHAT = {
 def simulate(as_json: bool, **options: Any) -> None:
     """Estimate how many questions people would have to answer.
 
-    Simulates people who answer questions about rows of known classes, some answers wrong, and
+    Simulates people who answer questions about rows of known classes, some of them wrongly, and
     prints how well the groups agree with the classes as answers arrive: the Jaccard index of
     pairs (pairs that are together in both, as a share of those together in either) and the adjusted
     Rand index.

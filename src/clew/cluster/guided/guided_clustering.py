@@ -50,10 +50,10 @@ class GuidedClustering(FittedGroups):
     ----------
     n_clusters : int or None, default=None
         Number of groups. None chooses it: the number with the largest silhouette, unless another
-        one predicts held-out answers clearly better. By silhouettes, from 2 to half of the rows, at
-        most 100, are considered; by answers, up to a fifth of the rows or of the anchors (up to all
-        rows if answers are many). If neither features nor answers show groups, it is 2 (1 if all
-        rows are equal), and probabilities are low. A pool of your own needs a number.
+        one predicts held-out answers clearly better. Silhouettes compare 2 to 100 groups, at most
+        half as many as rows; answers compare up to a fifth as many groups as rows or anchors (up to
+        as many as rows if answers are many). If neither features nor answers show groups, it is 2
+        (1 if all rows are equal), and probabilities are low. A pool of your own needs a number.
     pool : "default" or list of (str, estimator), default="default"
         The members: names, and clusterers of features from scikit-learn or clew. Members that
         honor answers get them; triplets and odd-one-out answers are converted to pairs where a
@@ -116,7 +116,8 @@ class GuidedClustering(FittedGroups):
         clusterings of the second consensus; NaN without answers. The score of a pruned member is
         computed from some of the folds.
     weights_ : dict of str to float
-        Weight of each of them in its consensus; the largest is 1, pruned members have 0.
+        Weight of each member and each such clustering in its consensus; the largest weight is 1,
+        pruned members have 0.
     n_violated_ : int
         Number of answers of positive weight that `labels_` violate.
     result_ : GuidedResult
@@ -304,11 +305,11 @@ class GuidedClustering(FittedGroups):
     ) -> Self:
         """Follow further answers about the fitted rows.
 
-        Parts that do not depend on answers are kept. The members of the pool, the number of groups
-        and the first of two rounds of refinement are kept too until answers have changed by a
-        fifth: members are then weighed by all answers, and their consensus is refined. Answers that
-        came after the members were fitted count as held out in the folds of their questions. When
-        members are fitted again, the result is that of `fit` with all answers.
+        Parts that do not depend on answers are kept. Until answers have changed by a fifth, the
+        fitted members, the number of groups and the first of two rounds of refinement are kept too;
+        only the weights of the members, their consensus and its refinement follow all answers.
+        Answers that came after the members were fitted count as held out in the folds of their
+        questions. When members are fitted again, the result is that of `fit` with all answers.
 
         Parameters
         ----------
