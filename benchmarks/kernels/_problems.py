@@ -12,6 +12,7 @@ from benchmarks.study.problems import Floats, Ints
 from clew import Constraints, datasets
 from clew.exceptions import DatasetNotFoundError
 from clew.similarity import AdaptiveKNN
+from clew.similarity._comparisons import inequalities_of
 
 #: Standard deviation of the noise on rows that are drawn with replacement from a data set.
 NOISE = 3.0
@@ -125,10 +126,8 @@ class Problem:
     @cached_property
     def comparisons(self) -> tuple[Ints, Ints]:
         """By triplets: the nearer pair of rows of each, and the farther pair."""
-        rows, answers = self.answers.triplets, self.answers.triplet_answers
-        rows, is_second = rows[answers >= 0], answers[answers >= 0] == 1
-        rows = np.where(is_second[:, None], rows[:, [0, 2, 1]], rows)
-        return rows[:, [0, 1]], rows[:, [0, 2]]
+        found = inequalities_of(self.answers)
+        return found.near, found.far
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays that a run in another environment gets."""

@@ -109,39 +109,34 @@ COP_RF = Table(
 )  # fmt: skip
 
 
-def _threads(data: str, n: int, d: int) -> Case:
-    two, one = (
-        Run(name, fit, FOREST | {"n_trees": 1000, "n_jobs": n_jobs}, repeats=9)
-        for name, n_jobs in (("clew", 2), ("one thread", 1))
-    )
-    goals = {"peers.one thread.ratio": 1.9}
-    return Case("ClustRF, two threads", Problem(data, n, d, 10), two, (one,), goals=goals)
-
-
+SMALL = (Problem("mixture", 600, 30, 10), Problem("digits", 1797, 64, 10))
+TWO, ONE = (
+    Run(name, fit, FOREST | {"n_trees": 1000, "n_jobs": n_jobs}, repeats=9)
+    for name, n_jobs in (("clew", 2), ("one thread", 1))
+)
 THREADS = Table(
     SIZE | {
         "one thread s": "peers.one thread.wall_s", "two threads s": "ours.wall_s",
         "ratio": "peers.one thread.ratio",
     },
-    [_threads("mixture", 600, 30), _threads("digits", 1797, 64), _threads("mixture", 10_000, 50)],
+    [
+        Case("ClustRF, two threads", of, TWO, (ONE,), goals={"peers.one thread.ratio": 1.9})
+        for of in (*SMALL, Problem("mixture", 10_000, 50, 10))
+    ],
     clock="wall_s",
 )  # fmt: skip
 
 
-def _affinities(data: str, n: int, d: int) -> Case:
-    leaf, *others = (
-        Run(kind, affinity, {"n_trees": 1000, "affinity": kind})
-        for kind in ("leaf", "uniform", "adaptive")
-    )
-    return Case("dense affinity", Problem(data, n, d, 10), leaf, tuple(others))
-
-
+LEAF, *OTHERS = (
+    Run(kind, affinity, {"n_trees": 1000, "affinity": kind})
+    for kind in ("leaf", "uniform", "adaptive")
+)
 AFFINITIES = Table(
     SIZE | {
         "leaf s": "ours.wall_s", "uniform s": "peers.uniform.wall_s",
         "adaptive s": "peers.adaptive.wall_s",
     },
-    [_affinities("mixture", 600, 30), _affinities("digits", 1797, 64)],
+    [Case("dense affinity", of, LEAF, tuple(OTHERS)) for of in SMALL],
     clock="wall_s",
 )  # fmt: skip
 

@@ -188,14 +188,14 @@ def test_a_result_has_all_scores(small: s.DcrcStudy) -> None:
 
 def test_rows_near_boundaries_are_asked_about() -> None:
     found = {width: boundaries.plane(width) for width in boundaries.WIDTHS}
-    for of in found.values():
-        assert of.X.shape == (150, 2)
-        assert len(of.known.triplets) == 500
-        assert len(np.unique(of.known.triplets)) <= 60
-        assert (TRUTH["triplet"](of.y, of.known.triplets) == of.known.triplet_answers).all()
-    apart = found["far apart"]
-    distance = np.linalg.norm(apart.X[:, None] - boundaries.CENTERS, axis=2)
-    assert (distance.argmin(axis=1) == apart.y).all()
+    for X, y, known in found.values():
+        assert X.shape == (150, 2)
+        assert len(known.triplets) == 500
+        assert len(np.unique(known.triplets)) <= 60
+        assert (TRUTH["triplet"](y, known.triplets) == known.triplet_answers).all()
+    X, y, _ = found["far apart"]
+    distance = np.linalg.norm(X[:, None] - boundaries.CENTERS, axis=2)
+    assert (distance.argmin(axis=1) == y).all()
 
 
 @pytest.fixture

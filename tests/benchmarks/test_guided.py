@@ -197,7 +197,7 @@ def test_pruning_and_priors_are_left_out() -> None:
 def test_mean_field_gets_the_logarithm_of_the_likelihood() -> None:
     known = Constraints(4, pairs=[(0, 1, 1)], triplets=[(1, 2, 3, 0)])
     tied = TiedRows(known, ConfusionMatrices.uniform(0.2))
-    said = ablations.messages_of(tied)
+    said = ablations.messages_of(tied.ties)
     # Answers about pairs are right with probability .8; the other labels share the rest.
     assert np.log(8) == pytest.approx(said.by_first[said.second < 0], rel=1e-6)
     assert (said.first[said.start[2] : said.start[3]] == 1).all()

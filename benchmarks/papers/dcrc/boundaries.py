@@ -2,7 +2,7 @@
 
 from functools import cache
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,17 +26,9 @@ EPSILONS = {"soft": 0.05, "hard": 0.0}
 N_DRAWS = 5
 
 
-class Plane(NamedTuple):
-    """Three groups in the plane, and answers about rows between them."""
-
-    X: Floats
-    y: Ints
-    known: Constraints
-
-
 @cache
-def plane(width: str, draw: int = 0) -> Plane:
-    """Draw groups of one of `WIDTHS`, and answers."""
+def plane(width: str, draw: int = 0) -> tuple[Floats, Ints, Constraints]:
+    """Draw rows and groups, of one of `WIDTHS`, and answers about rows between the groups."""
     random = RandomState(draw)
     y = np.repeat(np.arange(len(CENTERS)), ROWS_PER_GROUP)
     X = CENTERS[y] + WIDTHS[width] * random.standard_normal((len(y), 2))
@@ -44,7 +36,7 @@ def plane(width: str, draw: int = 0) -> Plane:
     near = np.argsort(distance[:, 1] - distance[:, 0])[: round(SHARE_NEAR * len(y))]
     rows = np.array([random.choice(near, 3, replace=False) for _ in range(N_TRIPLETS)])
     answers = TRUTH["triplet"](y, rows)
-    return Plane(X, y, Constraints.from_triplets(rows, answers, n_samples=len(y)))
+    return X, y, Constraints.from_triplets(rows, answers, n_samples=len(y))
 
 
 @cache
@@ -71,7 +63,7 @@ def draw() -> Any:
 
 
 def _shaded(place: Any, width: str, kind: str) -> None:
-    X, (model, share) = plane(width).X, fitted(width, kind)
+    X, (model, share) = plane(width)[0], fitted(width, kind)
     low, high = X.min(axis=0) - 0.5, X.max(axis=0) + 0.5
     x, y = (np.linspace(*ends, 120) for ends in zip(low, high, strict=True))
     points = np.column_stack([of.ravel() for of in np.meshgrid(x, y)])

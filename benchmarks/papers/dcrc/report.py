@@ -180,8 +180,7 @@ def _information() -> Any:
     return figure
 
 
-QUICK_SETS = ("balance_scale", "ionosphere")
-QUICK = s.DcrcStudy(1, QUICK_SETS, "dcrc_quick", True, shares=s.SHARES[-1:])
+QUICK = s.DcrcStudy(1, s.SETS[-2:], "dcrc_quick", True, shares=s.SHARES[-1:])
 FLAGS = {"all-sizes": ("0.05, 0.1, ... 0.3 N triplets.", {"shares": s.ALL_SHARES})}
 HELP = "One trial, two small sets, one size"
 command = study_command(s.DcrcStudy(), DcrcReport, __file__, QUICK, HELP, FLAGS)

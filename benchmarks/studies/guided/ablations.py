@@ -10,42 +10,32 @@ import numpy as np
 from scipy.special import softmax
 
 from benchmarks.study.methods import CLUSTERERS, Method
-from benchmarks.study.problems import Floats, Ints
+from benchmarks.study.problems import Floats
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import _choice, _rounds, _solution, _steps
 from clew.cluster.guided._ensemble.ensemble import Clustering, Ensemble
 from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensus_of
 from clew.cluster.guided._members import members
-from clew.cluster.guided._refinement.refinement import FLOOR, MAX_ROUNDS, START, TOL, TiedRows
-from clew.cluster.guided._refinement.smoothers import Smoother
+from clew.cluster.guided._refinement import refinement
 from clew.cluster.guided._solution import Solution
+from clew.kernels.belief_propagation import AnswerFactors
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 
 LEAST = 1e-12
 MAX_SWEEPS, TIE = 20, 1e-9
 
 
-def mean_field_refined(
-    labels: Ints, n_clusters: int, tied: TiedRows, smoother: Smoother, strength: float
-) -> Floats:
-    """Refine as `refine` does, with mean field in place of belief propagation."""
-    q = np.full((tied.n_samples, n_clusters), (1 - START) / n_clusters)
-    q[np.arange(tied.n_samples), labels] += START
-    messages = messages_of(tied)
-    for _ in range(MAX_ROUNDS):
-        before = q.copy()
-        predicted = np.maximum(smoother.smooth(q), 0.0) + FLOOR
-        log_prior = strength * np.log(predicted)
-        q = softmax(log_prior, axis=1)
-        mean_field(log_prior, messages, False, TIE, EXCLUDED, MAX_SWEEPS, TOL, q)
-        if np.abs(q - before).max() < TOL:
-            break
-    return q
+def mean_field_beliefs(log_prior: Floats, ties: AnswerFactors, *options: Any) -> None:
+    """Update the probabilities, the last option, by mean field instead of belief propagation."""
+    q: Floats = options[-1]
+    q[:] = softmax(log_prior, axis=1)
+    mean_field(log_prior, messages_of(ties), False, TIE, EXCLUDED, MAX_SWEEPS, refinement.TOL, q)
 
 
-def messages_of(tied: TiedRows) -> Messages:
+def messages_of(ties: AnswerFactors) -> Messages:
     """Turn likelihoods of answers into mean-field messages."""
-    ties, row = tied.ties, np.append(tied.row_of_end, -1)
+    n_rows = len(ties.start) - 1
+    row = np.append(np.repeat(np.arange(n_rows), np.diff(ties.start)), -1)
 
     def logarithm(*factors: Floats) -> Floats:
         likelihood = np.maximum(ties.constant + np.sum(factors, axis=0), LEAST)
@@ -137,7 +127,7 @@ ABLATIONS: Sequence[Method] = (
     ),
     _ablation("no_priors", "no priors", (Ensemble, "of", scored_without_priors)),
     _ablation("unguarded", "no guard", (_solution, "guarded", lambda last, baseline: last)),
-    _ablation("mean_field", "mean field", (_steps, "refine", mean_field_refined)),
+    _ablation("mean_field", "mean field", (refinement, "propagate_beliefs", mean_field_beliefs)),
 )  # fmt: skip
 #: Measured with answers of several people.
 ALIKE = _ablation(
