@@ -62,7 +62,7 @@ html_math_renderer = "mathml"
 
 # The reference, from the docstrings.
 autosummary_generate = True
-autodoc_typehints = "none"  # numpydoc's sections bear the types
+autodoc_typehints = "none"  # numpydoc's sections hold the types
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

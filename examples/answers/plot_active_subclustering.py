@@ -4,7 +4,7 @@ A few pure examples of each of many groups
 
 With many rows and many groups, it takes too many answers to group everything.
 :class:`~clew.questions.ActiveSubclustering` looks for a few examples of each group,
-and asks where two subclusters may show one group, or a row may be of another group.
+and asks where two subclusters may show one group, or a row may be in another group.
 """
 
 import matplotlib.pyplot as plt

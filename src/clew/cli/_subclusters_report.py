@@ -19,8 +19,8 @@ from clew.cluster import Subclustering
 
 __all__ = ["subclusters_page"]
 
-#: Maximum numbers of subclusters, the surest ones, of columns of a table, and of pixels of the side
-#: of a picture.
+#: Maximum number of subclusters that are shown, of columns in a table, and of pixels of the width
+#: and height of a picture.
 MOST_SHOWN, MOST_COLUMNS, MOST_PIXELS = 300, 6, 96
 STYLE = """
 .pictures { display: flex; flex-wrap: wrap; gap: .4rem; }
@@ -65,7 +65,7 @@ def subclusters_page(
     html = "".join(_subcluster(items, model, at, ink) for at in shown.tolist())
     about = (
         "<p>Each subcluster with its rows, the center first. Confidence is the probability that a "
-        "row is of its center's group.</p>"
+        "row is in its center's group.</p>"
     )
     made = definitions({"Overlap": str(summary["overlap"]), "Rows": name})
     command = f"<p>The command:</p><pre>{escape(shlex.join(['clew', *sys.argv[1:]]))}</pre>"

@@ -26,8 +26,8 @@ from clew.graphs import check_dense_size, check_square
 __all__ = ["PairOrder", "all_distances", "in_blocks", "pair_probabilities"]
 
 N_RUNS = 100
-#: If the number of groups is unknown, those of the clusterings have from `MANY_A_GROUP` to
-#: `FEW_A_GROUP` rows on average.
+#: If the number of groups is unknown, groups of the clusterings have between `FEW_A_GROUP` and
+#: `MANY_A_GROUP` rows on average, with `N_NUMBERS` different numbers of groups.
 MANY_A_GROUP, FEW_A_GROUP, N_NUMBERS = 40, 6, 8
 #: Candidates that are compared with the answers at once.
 PAIRS_PER_BLOCK = 4096

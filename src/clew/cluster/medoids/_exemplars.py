@@ -136,7 +136,7 @@ def _fill(distances: RowDistances, chosen: Index, n_listed: int, n_jobs: int | N
 
 
 def confidences(distances: RowDistances, exemplars: Index) -> Floats:
-    """Return the probability that an exemplar is of its center's group, by its margin.
+    """Return the probability that an exemplar is in its center's group, by its margin.
 
     Parameters
     ----------

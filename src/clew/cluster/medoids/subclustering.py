@@ -76,7 +76,7 @@ class Subclustering(Clusterer):
         subclusters that share rows with that of a center. "auto" tries the first four, and takes
         "shared" unless another one has a clearly higher score (see Notes).
     scale : float or "auto", default="auto"
-        λ in ``P = exp(-distance / λ)``, the probability that two rows are of the same group, as a
+        λ in ``P = exp(-distance / λ)``, the probability that two rows are in the same group, as a
         multiple of the median distance of a candidate from the farthest row of its subcluster.
         "auto" is 1 with "shared", "both" and "silhouette", and 0.3 with "penalty" and "rule".
     swaps : {"eager", "best"}, default="eager"
@@ -110,7 +110,7 @@ class Subclustering(Clusterer):
     labels_ : ndarray of shape (n_samples,), int64
         Subcluster of each row; -1 for all rows outside.
     confidence_ : ndarray of shape (n_clusters, size)
-        Probability that an exemplar is of its center's group: ``1 / (1 + exp(1.2 - 9 m))`` for the
+        Probability that an exemplar is in its center's group: ``1 / (1 + exp(1.2 - 9 m))`` for the
         margin ``m = 1 - d / d2``, where d is its distance from its own center and d2 that from the
         nearest other center. The numbers were fitted on data with known classes; see the page
         of the study for a table of reliability.

@@ -1,4 +1,4 @@
-"""Computed before any answer: candidates for centers, their nearest rows, and first centers."""
+"""What is computed before any answer: candidates for centers, their nearest rows, first centers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LISTED, LEAST_LISTED = 5, 40
 SHARE_OFFSET = 0.02
 #: Weights of the log-odds of the share of common rows, and of the distance of two candidates.
 SHARE_WEIGHT, DISTANCE_WEIGHT = 1.2, 0.5
-#: Farthest distance of two candidates, in units of that within subclusters.
+#: Larger distances of two candidates are replaced by this, in units of that within subclusters.
 FARTHEST = 10.0
 
 
@@ -48,7 +48,7 @@ class Start(NamedTuple):
     """Position of each row among the candidates, or -1, (n_samples,)."""
 
     def nearness(self, at: int) -> Floats:
-        """Score how likely each candidate is of the same group as one of them.
+        """Score how likely each candidate is in the same group as a given one.
 
         Parameters
         ----------

@@ -126,7 +126,7 @@ class State:
     # Probabilities.
 
     def row_probabilities(self) -> Floats:
-        """Return the probability that each listed row is of its subcluster, 0 if of another."""
+        """Return the probability that each listed row is in its subcluster, or 0 if in another."""
         log_odds = self.row_log_odds.of(self.lists.features(self.unit))
         most = np.where(self.n_row_votes > 0, ROW_CLIP * self.weight, np.inf)
         same = expit(np.clip(log_odds, -most, most) + self.weight * self.row_votes)
@@ -281,7 +281,7 @@ class State:
         return around | {kept} | self._set_center(left)
 
     def _replace(self) -> set[int]:
-        """Replace a center whose nearest rows are of other groups."""
+        """Replace a center whose nearest rows are in other groups."""
         n_wrong = [sum(vote < 0 for vote, _ in votes.rows.values()) for votes in self.votes]
         for at in np.flatnonzero(np.array(n_wrong) >= 2):
             is_alone = len(self.members[at]) == 1 and self._has_candidate

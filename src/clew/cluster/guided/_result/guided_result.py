@@ -1,4 +1,4 @@
-"""The result of a fit as one immutable object, which later fits leave as it is."""
+"""The result of a fit as one immutable object, which later fits do not change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["GuidedResult"]
 class GuidedResult(Result):
     """The fitted attributes of `GuidedClustering`, without the underscore.
 
-    All fields are of the same fit: `GuidedClustering.partial_fit` makes another object, and does
+    All fields come from one fit: `GuidedClustering.partial_fit` makes another object, and does
     not change this one. Its arrays are read-only.
 
     Parameters
