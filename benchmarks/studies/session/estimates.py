@@ -21,10 +21,11 @@ from clew.session._remaining import (
     remaining_of,
 )
 
-#: Sessions that reach the goal with fewer answers are left out: a fifth of them would be too few.
+#: Sessions that need fewer answers to reach the goal are left out: a fifth of so few answers
+#: would not suffice for an estimate.
 LEAST_NEEDED = 60
-#: The weight of a state in the regression is a normal density of its number of answers, as a share
-#: of the number to the goal: mean, standard deviation; and the ridge.
+#: Mean and standard deviation of the normal density that weighs the states of a session in the
+#: regression, by their number of answers as a share of the number to the goal; and the ridge.
 AT, WIDTH, RIDGE = 0.25, 0.25, 0.1
 PAIR = Question("pair", (0, 1))
 EVIDENCE = Evidence(*2 * (np.empty((0, 0), np.float32),), True, np.empty(0, np.int64))
@@ -94,7 +95,8 @@ class Regression(NamedTuple):
     coefficients: Floats
     """Intercept, cores, items, answers, share of wrong answers."""
     range: tuple[float, float]
-    """From the estimate to the 5 % and the 95 % quantile of the truth, after a fifth."""
+    """5 % and 95 % quantiles of the truth minus the estimate (logarithms), when 13 to 30 % of the
+    answers to the goal are given."""
 
 
 def regression(runs: Sequence[Run]) -> Regression:

@@ -57,7 +57,7 @@ class Groups(NamedTuple):
     is_contradicted: NDArray[np.bool_]
     """Whether the groups violate an answer about the row that is not doubted."""
     n_answers: NDArray[np.int64]
-    """Number of answers about the row, with don't-knows."""
+    """Number of answers about the row, don't-knows included."""
 
 
 def find_groups(

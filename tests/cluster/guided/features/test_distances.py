@@ -110,7 +110,7 @@ def test_without_answers_noisy_distances_are_grouped_better_than_by_ward():
     assert ours > wards
 
 
-def test_it_is_as_good_as_on_the_features(answers):
+def test_groups_by_distances_are_as_good_as_by_features(answers):
     by_features = GuidedClustering(3, standardize=False, random_state=0)
     by_distances = GuidedClustering(3, metric="precomputed", random_state=0)
     by_features.fit(X, constraints=answers)
@@ -200,12 +200,12 @@ class TestAnchors:
         assert adjusted_rand_score(Y, model.labels_) > 0.6
         assert adjusted_rand_score(model.predict(D), model.labels_) > 0.8
 
-    def test_they_are_used_above_20_000_rows(self):
+    def test_anchors_are_used_above_20_000_rows(self):
         model = GuidedClustering(3, metric="precomputed")
         assert model._takes_anchors(20_001)
         assert not model._takes_anchors(20_000)
 
-    def test_they_need_features_or_distances(self, answers):
+    def test_anchors_need_features_or_distances(self, answers):
         with pytest.raises(InvalidArgumentError, match="anchors are means"):
             GuidedClustering(3, scale="anchors").fit(constraints=answers)
 
