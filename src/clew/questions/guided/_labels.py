@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from clew.kernels.partitions.labels import best_partition
 
-__all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "weight_of_new"]
+__all__ = ["JaccardLabels", "cut_at", "expected_jaccard", "share_of_questions", "weight_of_new"]
 
 MAX_ITER = 30
 #: Labels from another start are used if their ``sum(P - t)`` is higher by more than this, so that
@@ -22,9 +22,14 @@ LEAST_GAIN = 0.5
 LEAST_SHARE = 0.03
 LOWEST, HIGHEST = 0.2, 0.98
 #: Labels are read from a moving average of probabilities. Old probabilities keep `KEPT_SHARE` of
-#: their weight after `KEPT_ANSWERS` answers a row, or, if answers are wrong, after
-#: `KEPT_WITH_ERRORS` plus the share of wrong answers.
-KEPT_SHARE, KEPT_ANSWERS, KEPT_WITH_ERRORS = 0.6, 0.02, 0.01
+#: their weight after `KEPT_ANSWERS` answers a row, or, if answers are wrong, after `KEPT_MIN`
+#: plus `KEPT_PER_ERROR` times the square of the share of wrong answers.
+KEPT_SHARE, KEPT_ANSWERS, KEPT_MIN, KEPT_PER_ERROR = 0.6, 0.02, 0.01, 5.0
+#: After more than one answer a row, `KEPT_PER_ERROR` falls by the first share for each further
+#: answer a row, down to the second share.
+FALL_PER_ROUND, LEAST_FACTOR = 0.65, 0.35
+#: Weight of the probabilities for questions in labels, after one answer a row.
+QUESTIONS_SHARE = 0.5
 #: Factor of distances within groups.
 WITHIN = 1e-3
 
@@ -143,11 +148,11 @@ def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> fl
     return min(max(found / union, 0.0), 1.0) if union > 1e-9 else 1.0
 
 
-def weight_of_new(n_answers: int, n_rows: int, error: float | None = None) -> float:
+def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all: int = 0) -> float:
     """Return the weight of new probabilities in the average from which labels are read.
 
     The more answers are wrong, the longer the average: until others contradict it, a wrong answer
-    moves labels less.
+    moves labels less. After many answers there mostly are others, and the average is shorter.
 
     Parameters
     ----------
@@ -157,13 +162,28 @@ def weight_of_new(n_answers: int, n_rows: int, error: float | None = None) -> fl
         Number of rows.
     error : float or None, default=None
         Share of wrong answers. None: the average is short.
+    n_all : int, default=0
+        Number of all answers.
 
     Returns
     -------
     float
     """
-    kept = KEPT_ANSWERS if error is None else KEPT_WITH_ERRORS + error
+    kept = KEPT_ANSWERS
+    if error is not None:
+        rounds = max(n_all / n_rows - 1, 0.0)
+        factor = max(1 - FALL_PER_ROUND * rounds, LEAST_FACTOR)
+        kept = KEPT_MIN + factor * KEPT_PER_ERROR * error**2
     return float(1 - KEPT_SHARE ** (n_answers / (kept * n_rows)))
+
+
+def share_of_questions(n_answers: int, n_rows: int) -> float:
+    """Return the weight of the probabilities for questions beside those for labels.
+
+    In the former, the probability that two groups are one is fitted to the answers. Once there are
+    enough answers for this, it is better where groups look different but are one.
+    """
+    return QUESTIONS_SHARE * min(1.0, n_answers / n_rows)
 
 
 def _clipped(jaccard: float) -> float:

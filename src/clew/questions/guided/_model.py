@@ -17,7 +17,7 @@ from clew.questions.guided._asked import AskedPairs
 from clew.questions.guided._cores import core_features, cores
 from clew.questions.guided._error_rate import START_RATE, ErrorRate, error_rate
 from clew.questions.guided._group_size import feature_scale, rows_a_group
-from clew.questions.guided._labels import JaccardLabels, weight_of_new
+from clew.questions.guided._labels import JaccardLabels, share_of_questions, weight_of_new
 from clew.questions.guided._pair_features import N_DIMENSIONS, N_FEATURES, pair_features
 from clew.questions.guided._pair_log_odds import PairLogOdds
 from clew.questions.guided._posterior import (
@@ -156,8 +156,8 @@ class Model(NamedTuple):
             found = self.found.updated(same.labels, start)
             return self._replace(posterior=posterior, same=same, found=found, shown=found)
         found = self.found.updated(same.labels, start, weight_of_new(n_answers, n))
-        weight = weight_of_new(n_answers, n, self.error)
-        shown = self.shown.updated(self._with_start(same.labels), start, weight)
+        weight = weight_of_new(n_answers, n, self.error, len(self.asked.same))
+        shown = self.shown.updated(self._for_labels(same), start, weight)
         return self._replace(posterior=posterior, same=same, found=found, shown=shown)
 
     def started(self, labels: Ints) -> Model:
@@ -165,6 +165,13 @@ class Model(NamedTuple):
         model = self._replace(start=labels)
         average = model._with_start(self.same.labels)
         return model._replace(shown=JaccardLabels.of(labels, average))
+
+    def _for_labels(self, same: SameProbabilities) -> Singles:
+        """Average both probabilities of pairs, and then with the start labels."""
+        share = np.float32(share_of_questions(len(self.asked.same), len(same.labels)))
+        mixed = (1 - share) * same.labels + share * same.questions
+        np.fill_diagonal(mixed, 1.0)
+        return self._with_start(mixed)
 
     def _with_start(self, same: Singles) -> Singles:
         """Average probabilities of pairs with those of the start labels."""
