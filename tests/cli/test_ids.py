@@ -131,3 +131,10 @@ def test_two_runs_do_not_share_a_file_of_doubtful_answers(run, table):
     assert Path("a.doubtful.csv").exists()
     assert Path("b.doubtful.csv").exists()
     assert not Path("doubtful.csv").exists()
+
+
+def test_ids_of_arrays_that_are_bytes_or_floats(run, here):
+    for ids in (np.array(["10", "20", "30"], dtype="S"), np.array([10.0, 20.0, 30.0])):
+        np.savez(here / "X.npz", X=np.eye(3), ids=ids)
+        done = run("X.npz", "-k", 2)
+        assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["id", "10", "20", "30"]

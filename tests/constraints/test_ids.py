@@ -215,3 +215,9 @@ def test_any_ids_come_back_through_files_and_frames(tmp_path_factory, ids):
     assert Constraints.read_csv(folder / "c.csv", ids=ids) == c
     assert Constraints.read_jsonl(folder / "c.jsonl", ids=ids) == c
     assert Constraints.from_frame(c.to_frame(), ids=ids) == c
+
+
+def test_ids_that_became_floats_or_bytes_are_found_by_their_text():
+    for ids in ([10.0, 20.0], np.array([10, 20], dtype="S")):
+        said = Constraints.from_pairs(must_link=[("10", " 20 ")], ids=ids)
+        assert said.pairs.tolist() == [[0, 1]]

@@ -288,3 +288,34 @@ def test_parquet_needs_pyarrow_alone(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"clew\[parquet\]"):
         read_table(path)
+
+
+def test_index_that_pandas_named_unnamed_is_not_used_as_a_feature(read, tmp_path):
+    table = pd.DataFrame({"a": [1.5, 2.5, 0.5]}, index=[2, 0, 1])
+    table.to_csv(tmp_path / "saved.csv")
+    pd.read_csv(tmp_path / "saved.csv").to_csv(tmp_path / "twice.csv", index=False)
+    again = read_table(tmp_path / "twice.csv")
+    assert again.ids == ["2", "0", "1"]
+    assert list(again.frame.columns) == ["a"]
+    named = read_table(tmp_path / "twice.csv", drop=["Unnamed: 0"])
+    assert named.ids is None
+    assert list(named.frame.columns) == ["a"]
+
+
+def test_named_index_in_parquet_holds_the_ids(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    table = pd.DataFrame({"a": [1.5, 2.5]}, index=pd.Index(["wren", "robin"], name="bird"))
+    table.to_parquet(path)
+    assert read_table(path).ids == ["wren", "robin"]
+    assert list(read_table(path).frame.columns) == ["a"]
+    assert read_table(path, drop=["bird"]).ids is None
+    table.assign(id=["x", "y"]).to_parquet(path)
+    assert read_table(path).ids == ["x", "y"]
+    table.set_axis(pd.Index(["wren", "wren"], name="bird")).to_parquet(path)
+    assert list(read_table(path).frame.columns) == ["a", "bird"]
+
+
+def test_fault_in_the_header_is_named_with_its_line(read):
+    with pytest.raises(FileFormatError, match="line 1: ',' expected after"):
+        read('[{"x":1,"y":2},{"x":3,"y":4}]\n1,2,3,4\n')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -175,3 +176,76 @@ def test_scikit_learn_takes_it_into_a_pipeline():
     frame = pd.DataFrame({"size": [1, 1.5, 9, 9.5], "kind": ["a", "a", "b", "b"]})
     labels = make_pipeline(TableFeatures(), KMeans(2, n_init=1, random_state=0)).fit_predict(frame)
     assert labels[0] == labels[1] != labels[2] == labels[3]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [Decimal("1.5"), Decimal("3"), None, Decimal("8"), Decimal("2")],
+        [1.5, 3, None, 8, 2],
+        ["1.5", "3", None, " 8", "2e0"],
+        pd.array([1.5, 3, None, 8, 2], dtype="Float64"),
+        pd.to_timedelta([1.5, 3, None, 8, 2], unit="D"),
+        pd.Series([1.5, 3, None, 8, 2]).astype("Sparse[float]"),
+    ],
+    ids=("decimals", "objects", "texts", "nullable", "durations", "sparse"),
+)
+def test_numbers_of_any_type(values):
+    table = pd.DataFrame({"a": pd.Series(values, dtype=getattr(values, "dtype", object))})
+    recipe = TableFeatures()
+    X = recipe.fit_transform(table)
+    assert [column.use for column in recipe.columns_] == ["number"]
+    expected = np.array([1.5, 3, 2.5, 8, 2])
+    np.testing.assert_allclose(X[:, 0], (expected - expected.mean()) / expected.std())
+    assert X[:, 1].tolist() == [0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Categorical([1, 2, 1, None, 2]),
+        pd.array([True, False, True, None, False], dtype="boolean"),
+        pd.Categorical(["2024-01-01", "2024-01-02", "2024-01-01", None, "2024-01-02"]),
+    ],
+    ids=("numbers", "booleans", "dates"),
+)
+def test_columns_that_pandas_calls_categories_are_categories(values):
+    table = pd.DataFrame({"a": values})
+    recipe = TableFeatures()
+    X = recipe.fit_transform(table)
+    assert (X[:, None] == X).all(axis=2).sum(axis=1).tolist() == [2, 2, 2, 1, 2]
+    assert [column.use for column in recipe.columns_] == ["category"]
+    assert recipe.transform(table.iloc[:2]).shape == (2, 3)
+
+
+def test_periods_are_dates():
+    recipe = TableFeatures(standardize=False)
+    X = recipe.fit_transform(pd.DataFrame({"a": pd.period_range("2024-01", periods=3, freq="M")}))
+    assert np.diff(X[:, 0]).tolist() == [31, 29]
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "Unnamed: 0.1", "index", "level_0"])
+def test_an_index_that_became_a_column_is_dropped(name):
+    recipe = TableFeatures().fit(pd.DataFrame({name: [3, 0, 2, 1], "a": [0.5, 1, 2.5, 3]}))
+    assert [column.use for column in recipe.columns_] == ["dropped", "number"]
+    recipe.fit(pd.DataFrame({name: [3, 3, 2, 1], "a": [0.5, 1, 2.5, 3]}))
+    assert [column.use for column in recipe.columns_] == ["number", "number"]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1j, 2, 3], "complex"),
+        ([[1], [2], [3]], "list"),
+        ([{"a": 1}, None, None], "dict"),
+    ],
+)
+def test_values_that_cannot_be_features_are_refused(values, words):
+    with pytest.raises(InvalidDataError, match=f"'a' holds .*{words}"):
+        TableFeatures().fit(pd.DataFrame({"a": values}))
+
+
+def test_words_in_place_of_fitted_numbers_are_refused():
+    recipe = TableFeatures().fit(pd.DataFrame({"a": [1.5, 2, 4]}))
+    with pytest.raises(InvalidDataError, match="'a' held numbers"):
+        recipe.transform(pd.DataFrame({"a": [1.5, "x", 4]}))

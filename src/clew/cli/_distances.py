@@ -19,7 +19,7 @@ from clew.exceptions import FileFormatError, InvalidDataError
 from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
 from clew.tables import Table
 from clew.tables._delimited import Format
-from clew.tables._read import Columns, check_ids, content_of, table_of
+from clew.tables._read import Columns, check_ids, content_of, id_text, table_of
 
 __all__ = ["read_distances", "read_ids"]
 
@@ -184,7 +184,7 @@ def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
             f"{', '.join(names) or 'nothing'}"
         )
     values = stored[others[0] if found is None else found]
-    return values, None if ids is None else [str(each) for each in stored[ids]]
+    return values, None if ids is None else [id_text(each) for each in stored[ids]]
 
 
 def _from_table(path: Path, content: bytes | None, form: Format, columns: Columns) -> _Given:

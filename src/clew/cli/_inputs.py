@@ -20,7 +20,7 @@ from clew.exceptions import FileFormatError, InvalidDataError
 from clew.tables import ColumnUse, Table, TableFeatures
 from clew.tables._columns import BadCellError, NoFeaturesError
 from clew.tables._delimited import Format
-from clew.tables._read import Columns, check_ids, content_of, table_of
+from clew.tables._read import Columns, check_ids, content_of, id_text, table_of
 
 __all__ = [
     "ARRAYS",
@@ -248,7 +248,7 @@ def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
             "it should hold the features as X, and may hold ids; it has "
             f"{', '.join(names) or 'nothing'}"
         )
-    return stored[features], None if ids is None else [str(each) for each in stored[ids]]
+    return stored[features], None if ids is None else [id_text(each) for each in stored[ids]]
 
 
 def loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:

@@ -101,7 +101,7 @@ class RowIds:
 
     def _row_by_text(self, value: object, at: int, where: Where) -> int:
         if self._by_text is None:
-            self._by_text = {str(name): row for row, name in enumerate(self.names)}
+            self._by_text = {_text(name): row for row, name in enumerate(self.names)}
         if not _is_missing(value) and not isinstance(value, bool):
             text = str(value)
             stripped = text.strip()
@@ -146,7 +146,7 @@ def _as_row_ids(ids: object) -> RowIds:
                 f"row {missing[0]} has no id: ids[{missing[0]}] is {names[missing[0]]!r}"
             )
     if not (kinds <= {int} or kinds <= {str}):
-        _refuse_repeats(tuple(map(str, names)), names)
+        _refuse_repeats(tuple(map(_text, names)), names)
     return RowIds(names)
 
 
@@ -160,6 +160,13 @@ def _as_tuple(ids: object) -> tuple[Hashable, ...]:
     # Plain Python objects, where an array or an Index can make them.
     values: Iterable[Any] = ids.tolist() if hasattr(ids, "tolist") else ids
     return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+
+
+def _text(name: Hashable) -> str:
+    """Return an id as it is written in files: 17.0 is written 17."""
+    if isinstance(name, float) and name.is_integer():
+        return str(int(name))
+    return name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else str(name)
 
 
 def _is_missing(value: object) -> bool:

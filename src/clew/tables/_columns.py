@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 import warnings
-from typing import Literal, NamedTuple
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from clew.exceptions import InvalidDataError
 
-__all__ = ["BadCellError", "ColumnUse", "column_uses", "days", "words"]
+__all__ = ["BadCellError", "ColumnUse", "column_uses", "days", "floats", "plain", "words"]
 
 Use = Literal["number", "date", "category", "text", "dropped"]
 
@@ -22,6 +24,8 @@ FEW_WORDS = 3.0
 #: A column of words with at least this share of unique values is an identifier.
 MOSTLY_UNIQUE = 0.95
 ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid)$|[a-z]I[dD]$", re.IGNORECASE)
+#: Names that pandas gives to an index when it becomes a column.
+INDEX_NAME = re.compile(r"Unnamed: \d+(\.\d+)*|index|level_\d+")
 #: Tried in this order; the first that reads all values is used.
 DATE_FORMATS = ("ISO8601", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 AMBIGUOUS = ("%m/%d/%Y", "%d/%m/%Y")
@@ -80,7 +84,7 @@ def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
     Parameters
     ----------
     frame : DataFrame
-        A table with different column names.
+        A table with different column names, of columns from `plain`.
     max_categories : int
         Maximum number of categories of a column; the most frequent ones are kept.
 
@@ -104,6 +108,8 @@ def _use(name: str, column: pd.Series, max_categories: int) -> ColumnUse:
     if n_distinct == 1 and n_missing == 0:
         return ColumnUse(name, "dropped", "the same value in every row")
     missing = f"{n_missing} missing" if n_missing else ""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return ColumnUse(name, "category", _categories(n_distinct, missing, max_categories))
     if pd.api.types.is_datetime64_any_dtype(column):
         return ColumnUse(name, "date", missing)
     if pd.api.types.is_bool_dtype(known) or all(isinstance(one, bool) for one in known.head(100)):
@@ -125,6 +131,8 @@ def _number_use(name: str, known: pd.Series, missing: str) -> ColumnUse:
     is_whole = bool((values == np.round(values)).all())
     if is_whole and ID_NAME.search(name):
         return ColumnUse(name, "dropped", "an id by its name")
+    if is_whole and not missing and INDEX_NAME.fullmatch(name) and known.is_unique:
+        return ColumnUse(name, "dropped", "an index by its name")
     if is_whole and len(values) > 2 and (np.diff(values) == 1).all() and values[0] in (0, 1):
         return ColumnUse(name, "dropped", "row numbers")
     return ColumnUse(name, "number", missing)
@@ -146,17 +154,99 @@ def _words_use(
             return ColumnUse(name, "dropped", "differs from row to row")
     if ID_NAME.search(name):
         return ColumnUse(name, "dropped", "an id by its name")
+    return ColumnUse(name, "category", _categories(n_distinct, missing, max_categories))
+
+
+def _categories(n_distinct: int, missing: str, max_categories: int) -> str:
     few = n_distinct <= max_categories
     note = f"{n_distinct} values" if few else f"{max_categories - 1} of {n_distinct} values, others"
-    return ColumnUse(name, "category", _with(note, missing))
+    return _with(note, missing)
 
 
 def _with(*notes: str) -> str:
     return ", ".join(note for note in notes if note)
 
 
+def plain(name: object, column: pd.Series) -> pd.Series:
+    """Return a column as floats, booleans, dates, categories or objects.
+
+    Durations become days, and periods the date on which they begin. Objects of which each is a
+    number become floats; so do texts that are numbers, as in a text file.
+
+    Parameters
+    ----------
+    name : object
+        Name of the column.
+    column : Series
+        Values of any type of pandas.
+
+    Returns
+    -------
+    Series
+
+    Raises
+    ------
+    InvalidDataError
+        If the values are complex numbers, lists, dictionaries or the like.
+    """
+    kinds = pd.api.types
+    values: Any = column
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = values.sparse.to_dense()
+    if isinstance(column.dtype, pd.PeriodDtype):
+        return pd.Series(values.dt.to_timestamp())
+    if kinds.is_timedelta64_dtype(column):
+        return pd.Series(values.dt.total_seconds() / DAY)
+    if kinds.is_complex_dtype(column):
+        raise InvalidDataError(f"column {name!r} holds complex numbers, which cannot be a feature")
+    if kinds.is_object_dtype(column) or kinds.is_string_dtype(column):
+        return _plain_objects(name, column.astype(object))
+    return column
+
+
+def _plain_objects(name: object, column: pd.Series) -> pd.Series:
+    known = column.dropna()
+    nested = next((one for one in known if isinstance(one, list | dict | set | np.ndarray)), None)
+    if nested is not None:
+        raise InvalidDataError(
+            f"column {name!r} holds a {type(nested).__name__}, which cannot be a feature; make a "
+            "column of each of its values, or drop it"
+        )
+    kinds = str | numbers.Real | Decimal
+    if len(known) == 0 or not all(isinstance(one, kinds) for one in known.head(100)):
+        return column
+    if all(isinstance(one, bool | np.bool_) for one in known):
+        return column
+    parsed = pd.to_numeric(known.map(_number), errors="coerce")
+    return parsed.astype(np.float64).reindex(column.index) if parsed.notna().all() else column
+
+
+def _number(value: object) -> object:
+    """Return a number of any type as a float; any other value as it is."""
+    return float(value) if isinstance(value, numbers.Real | Decimal) else value
+
+
+def floats(name: str, column: pd.Series) -> pd.Series:
+    """Return a column of numbers as floats, NaN for missing values.
+
+    Raises
+    ------
+    InvalidDataError
+        If a value is not a number.
+    """
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(
+            f"column {name!r} held numbers when the recipe was fitted, and now others: {error}"
+        ) from error
+
+
 def words(column: pd.Series) -> pd.Series:
     """Return a column as stripped strings; missing values stay missing."""
+    column = column.astype(object)
     return column.where(column.isna(), column.astype(str).str.strip()).astype(object)
 
 

@@ -299,9 +299,13 @@ def _check_names(names: list[str]) -> None:
 
 def _skip_header(reader: Iterator[list[str]]) -> int:
     """Read past the header; return the number of the line after it."""
-    for fields in reader:
-        if any(map(str.strip, fields)):
-            break
+    try:
+        for fields in reader:
+            if any(map(str.strip, fields)):
+                break
+    except csv.Error as error:
+        line = int(reader.line_num)  # type: ignore[attr-defined]
+        raise FileFormatError(f"line {line}: {error}") from error
     return int(reader.line_num) + 1  # type: ignore[attr-defined]
 
 

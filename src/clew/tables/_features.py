@@ -16,7 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._validation import Allowed, check_parameters
 from clew.exceptions import InvalidDataError
-from clew.tables._columns import ColumnUse, NoFeaturesError, Use, column_uses, days, words
+from clew.tables._columns import (
+    ColumnUse,
+    NoFeaturesError,
+    Use,
+    column_uses,
+    days,
+    floats,
+    plain,
+    words,
+)
 from clew.tables._text import TextComponents
 
 __all__ = ["TableFeatures"]
@@ -69,8 +78,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     Raises
     ------
     InvalidDataError
-        If no column can be used, a number is infinite, or a column of numbers has a few other
-        values.
+        If no column can be used, a number is infinite, a column of numbers has a few other values,
+        or a column holds complex numbers, lists or the like.
 
     See Also
     --------
@@ -269,7 +278,7 @@ def _named(column: ColumnUse) -> str:
 
 
 def _checked(X: Any) -> pd.DataFrame:
-    """Return a data frame with string names; refuse repeated names and tables without rows."""
+    """Return plain columns with string names; refuse repeated names and tables without rows."""
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
     repeated = frame.columns[frame.columns.duplicated()]
@@ -277,7 +286,7 @@ def _checked(X: Any) -> pd.DataFrame:
         raise InvalidDataError(f"two columns are named {repeated[0]!r}; rename one")
     if len(frame) == 0:
         raise InvalidDataError("the table has no rows")
-    return frame
+    return pd.DataFrame({name: plain(name, frame[name]) for name in frame}, index=frame.index)
 
 
 def _prepared(frame: pd.DataFrame, columns: tuple[ColumnUse, ...]) -> pd.DataFrame:
@@ -287,7 +296,7 @@ def _prepared(frame: pd.DataFrame, columns: tuple[ColumnUse, ...]) -> pd.DataFra
         if use == "date":
             ready[name] = days(frame[name], date_format)
         elif use == "number":
-            ready[name] = frame[name].astype(np.float64)
+            ready[name] = floats(name, frame[name])
         elif use in ("category", "text"):
             ready[name] = words(frame[name]).fillna("(missing)" if use == "category" else "")
     return pd.DataFrame(ready)

@@ -23,7 +23,8 @@ def read_parquet(content: bytes) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A column of lists ``v`` becomes ``v[0]``, ``v[1]``, …
+        A column of lists ``v`` becomes ``v[0]``, ``v[1]``, … If pandas wrote one column as the
+        index, its ``attrs["index"]`` is the name of that column.
 
     Raises
     ------
@@ -49,7 +50,11 @@ def read_parquet(content: bytes) -> pd.DataFrame:
         _columns(name, column)
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
-    return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(table.num_rows))
+    frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(table.num_rows))
+    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    if len(index) == 1 and isinstance(index[0], str):
+        frame.attrs["index"] = index[0]
+    return frame
 
 
 def _columns(name: str, column: Any) -> pd.DataFrame:

@@ -17,12 +17,14 @@ from clew.tables._delimited import Format, TextTable, read_delimited
 from clew.tables._numbers import written_numbers
 from clew.tables._parquet import read_parquet
 
-__all__ = ["Columns", "Table", "check_ids", "content_of", "read_table", "table_of"]
+__all__ = ["Columns", "Table", "check_ids", "content_of", "id_text", "read_table", "table_of"]
 
 GZIP_MARK = b"\x1f\x8b"
 PARQUET_MARK = b"PAR1"
 #: Name under which pandas saves an index that has none.
 PANDAS_INDEX = "__index_level_0__"
+#: Names of a first column that is an index: none, and what pandas makes of none.
+NO_NAME = ("", "Unnamed: 0")
 COUNTS_ROWS = "the first column, without a name, counts the rows and is left out"
 
 
@@ -78,9 +80,10 @@ def read_table(
     path : str or path-like
         A file; "-" is the standard input. Parquet is recognized by its content.
     id_column : str, default=None
-        Name of the column of ids. None: the one named "id" (in upper or lower case), or else a
-        first column without a name, which pandas writes for an index; if that counts the rows from
-        0, it is left out.
+        Name of the column of ids. None: the one named "id" (in upper or lower case), or else the
+        index that pandas saved in Parquet, if its values differ, or a first column without a name
+        (or named "Unnamed: 0"), which pandas writes for an index; if that counts the rows from 0,
+        it is left out.
     columns : sequence of str, default=None
         Columns to keep; None is all.
     drop : sequence of str, default=()
@@ -191,7 +194,7 @@ def _from_text(text: TextTable, wanted: Columns) -> Table:
 def _is_index_beside_ids(text: TextTable, wanted: Columns) -> bool:
     """Whether pandas wrote its index in front of a table that has a column of ids."""
     has_ids = wanted.id_column is not None or "id" in map(str.lower, text.names)
-    if not has_ids or text.names[0] or wanted.columns is not None:
+    if not has_ids or text.names[0] not in NO_NAME or wanted.columns is not None:
         return False
     first = text.frame([], [0])[0]
     return first.tolist() == [str(row) for row in range(len(first))]
@@ -203,6 +206,12 @@ def _from_frame(frame: pd.DataFrame, wanted: Columns) -> Table:
         at = names.index("")
         order = [at, *(other for other in range(len(names)) if other != at)]
         frame, names = frame.iloc[:, order], [names[other] for other in order]
+    index = frame.attrs.get("index")
+    if wanted.id_column is None and index in names and "id" not in map(str.lower, names):
+        column = frame.iloc[:, names.index(index)]
+        is_dropped = index in wanted.drop or str(names.index(index)) in wanted.drop
+        if column.is_unique and not column.isna().any() and not is_dropped:
+            wanted = replace(wanted, id_column=index)
     frame = frame.set_axis(range(len(names)), axis=1)
     return _table(frame, names, *_chosen(names, wanted), None, [])
 
@@ -218,7 +227,7 @@ def _chosen(names: list[str], wanted: Columns) -> tuple[int | None, list[int]]:
             raise FileFormatError(
                 f"two columns are named {names[named[1]]!r}; say which one holds the ids"
             )
-        is_index = bool(names) and names[0] == "" and 0 not in drop
+        is_index = bool(names) and names[0] in NO_NAME and 0 not in drop
         id_at = named[0] if named else 0 if is_index else None
     if wanted.columns is None:
         kept = [at for at in range(len(names)) if at != id_at and at not in drop]
@@ -259,13 +268,22 @@ def _table(
         return Table(features, None, None, lines, tuple(notes))
     column = frame[id_at]
     gone = column.isna()
-    ids = ["" if none else str(one).strip() for one, none in zip(column, gone, strict=True)]
-    if not names[id_at]:
+    ids = ["" if none else id_text(one) for one, none in zip(column, gone, strict=True)]
+    if names[id_at] in NO_NAME:
         if ids == [str(row) for row in range(len(ids))]:
             return Table(features, None, None, lines, (*notes, COUNTS_ROWS))
         notes = [*notes, "the first column, without a name, is taken for the ids"]
     check_ids(ids, lines)
     return Table(features, ids, names[id_at], lines, tuple(notes))
+
+
+def id_text(value: object) -> str:
+    """Return an id as text; 17.0 is 17, as in answers."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace").strip()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
 
 
 def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None) -> None:
