@@ -54,11 +54,17 @@ def test_no_set_is_both_fitted_on_and_held_out() -> None:
 def test_the_regression_finds_the_effect_of_cores() -> None:
     random, runs = np.random.RandomState(0), []
     for _ in range(60):
-        n_items, n_cores = random.randint(50, 300), random.randint(10, 60)
-        needed = 80 + 2 * n_cores
-        state = {"n_cores": float(n_cores), "share_wrong": 0.1, "jaccard": 0.5}
-        states = [state | {"n_answers": float(n)} for n in range(20, needed, 10)]
-        end = state | {"n_answers": float(needed), "jaccard": 0.96}
+        n_items, needed = random.randint(50, 300), 10 * random.randint(10, 25)
+        states = [
+            {
+                "n_cores": (needed - n) // 2 + 1.0,
+                "error": 0.1,
+                "jaccard": 0.5,
+                "n_answers": float(n),
+            }
+            for n in range(20, needed, 10)
+        ]
+        end = states[-1] | {"n_answers": float(needed), "jaccard": 0.96}
         runs.append(Run("made", 0.0, n_items, [*states, end], []))
     found = regression(runs)
     assert found.coefficients[1] > 0.2

@@ -31,6 +31,16 @@ PAIR = Question("pair", (0, 1))
 EVIDENCE = Evidence(*2 * (np.empty((0, 0), np.float32),), True, np.empty(0, np.int64))
 
 
+class Regression(NamedTuple):
+    """The regression of `clew.session._remaining`."""
+
+    coefficients: Floats
+    """Intercept, cores, items, error rate."""
+    range: tuple[float, float]
+    """5 % and 95 % quantiles of the truth minus the estimate (logarithms), when 13 to 30 % of the
+    answers to the goal are given."""
+
+
 class Run(NamedTuple):
     """A session of the log."""
 
@@ -53,7 +63,7 @@ class Run(NamedTuple):
 
     def progress(self, state: dict[str, float]) -> Progress:
         return Progress(
-            self.n_items, int(state["n_answers"]), int(state["n_cores"]), state["share_wrong"]
+            self.n_items, int(state["n_answers"]), int(state["n_cores"]), state["error"]
         )
 
     def before_goal(self) -> list[dict[str, float]]:
@@ -62,13 +72,20 @@ class Run(NamedTuple):
         is_short = needed < LEAST_NEEDED
         return [s for s in self.states if LEAST_ANSWERS <= s["n_answers"] < needed * (not is_short)]
 
-    def at_a_fifth(self) -> tuple[Remaining, float] | None:
-        """Return the estimated and the true number of further questions, after a fifth of them."""
+    def at_a_fifth(self, fitted: Regression | None = None) -> tuple[Remaining, float] | None:
+        """Estimate how many questions remain after a fifth of them; and how many did.
+
+        `fitted` is used in place of the regression of the library.
+        """
         if not (states := self.before_goal()):
             return None
         needed = self.needed or 0
         state = min(states, key=lambda s: abs(s["n_answers"] - needed / 5))
-        found = remaining_of(self.progress(state), self.quality(state))
+        progress, quality = self.progress(state), self.quality(state)
+        if fitted is None:
+            found = remaining_of(progress, quality)
+        else:
+            found = remaining_of(progress, quality, fitted.coefficients.tolist(), fitted.range)
         assert found is not None
         return found, needed - state["n_answers"]
 
@@ -89,16 +106,6 @@ def _check(of: dict[str, float]) -> tuple[Check, Answer]:
     return check, Answer(PAIR, int(of["is_same"]))
 
 
-class Regression(NamedTuple):
-    """The regression of `clew.session._remaining`."""
-
-    coefficients: Floats
-    """Intercept, cores, items, answers, share of wrong answers."""
-    range: tuple[float, float]
-    """5 % and 95 % quantiles of the truth minus the estimate (logarithms), when 13 to 30 % of the
-    answers to the goal are given."""
-
-
 def regression(runs: Sequence[Run]) -> Regression:
     """Fit log(questions left + 5), each session with the same weight."""
     features, logs, weights, near = [], [], [], []
@@ -109,9 +116,7 @@ def regression(runs: Sequence[Run]) -> Regression:
         near += list((share > 0.13) & (share < 0.3))
         for state in run.before_goal():
             of = run.progress(state)
-            features.append(
-                (np.log1p(of.n_cores), np.log(of.n_items), np.log(of.n_answers), of.share_wrong)
-            )
+            features.append(of.features())
             logs.append(np.log((run.needed or 0) - of.n_answers + OFFSET))
     X, y, w = np.array(features), np.array(logs), np.array(weights)
     mean, deviation = X.mean(axis=0), X.std(axis=0)

@@ -11,6 +11,7 @@ from benchmarks.study.command import study_command
 from benchmarks.study.report import Table
 from benchmarks.study.results import Results
 from clew.session import _remaining as now
+from clew.session._remaining import Remaining
 
 #: The truth may be outside an interval by this much, for rounding.
 TOLERANCE = 0.002
@@ -98,26 +99,39 @@ class SessionReport:
             for error in (None, *(cell.error for cell in s.CELLS)):
                 runs = [run for run in self.runs if is_in(run) and error in (None, run.error)]
                 label = name if error is None else f"{name}, {s.Cell(error).name}"
-                rows.append([label, str(len(runs)), *_shares(runs)])
+                rows.append([label, str(len(runs)), *_shares([run.at_a_fifth() for run in runs])])
+        rows.append(["each set, by the others", str(len(self.runs)), *_shares(self._left_out())])
         header = ["", "sessions", "reach the goal", "within 1.5", "within 2", "in the range"]
         return Table([*header, "too high"], rows)
 
+    def _left_out(self) -> list[tuple[Remaining, float] | None]:
+        """Estimate for the sessions of each set by a regression on those of all other sets."""
+        found: list[tuple[Remaining, float] | None] = []
+        for name in sorted({run.set for run in self.runs if run.before_goal()}):
+            others = [run for run in self.runs if run.set != name]
+            if any(run.before_goal() for run in others):
+                fitted = regression(others)
+                found += [run.at_a_fifth(fitted) for run in self.runs if run.set == name]
+        return found
+
     def coefficients(self) -> Table:
         fitted = regression([run for run in self.runs if run.set in s.FITTED_ON])
-        today = (now.INTERCEPT, now.OF_CORES, now.OF_ITEMS, now.OF_ANSWERS, now.OF_WRONG)
         names = [
-            *("intercept", "log(cores + 1)", "log items", "log answers"),
-            *("share of answers that seem wrong", "low end", "high end"),
+            *("intercept", "log(cores + 1)", "log items", "log error rate"),
+            *("low end", "high end"),
         ]
         values = zip(
-            names, (*fitted.coefficients, *fitted.range), (*today, *now.RANGE), strict=True
+            names,
+            (*fitted.coefficients, *fitted.range),
+            (*now.COEFFICIENTS, *now.RANGE),
+            strict=True,
         )
         rows = [[name, f"{of:.3f}", f"{used:.3f}"] for name, of, used in values]
         return Table(["", "fitted to this log", "in use"], rows)
 
 
-def _shares(runs: Sequence[Run]) -> list[str]:
-    found = [each for run in runs if (each := run.at_a_fifth()) is not None]
+def _shares(estimates: Sequence[tuple[Remaining, float] | None]) -> list[str]:
+    found = [each for each in estimates if each is not None]
     if not found:
         return ["0", *["–"] * 4]
     ratio = np.array([of.median / left for of, left in found])

@@ -159,8 +159,10 @@ def _state(session: Session, y: Ints) -> list[float]:
         both / n_within if n_within else 1.0,
         both / n_same,
     )
-    expected = expected_pairs(evidence, labels)
-    return _rounded(len(session.answers), *true, model.error_rate(), *expected, *progress[2:])
+    expected, doubts = expected_pairs(evidence, labels), float(model.answer_doubts().mean())
+    return _rounded(
+        len(session.answers), *true, model.error_rate(), *expected, progress.n_cores, doubts
+    )
 
 
 def _check(session: Session, question: Question, answer: Answer) -> list[float]:

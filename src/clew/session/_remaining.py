@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +19,14 @@ GOAL = 0.95
 #: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below
 #: these.
 ENOUGH, ENOUGH_LOW = 0.97, 0.90
-#: Linear regression of log(questions left + `OFFSET`) on four numbers; see `remaining_of`. The
-#: report of `benchmarks.studies session` fits it.
-INTERCEPT, OF_CORES, OF_ITEMS, OF_ANSWERS, OF_WRONG = -4.956, 0.532, 1.496, 0.057, 5.098
+#: Linear regression of log(questions left + `OFFSET`): the intercept, and the slopes of the
+#: logarithms of cores + 1, of items and of the error rate. `benchmarks.studies session` fits it.
+COEFFICIENTS = (-1.496, 0.622, 1.152, 0.541)
+#: Bounds of the error rate in it.
+ERRORS = (0.01, 0.4)
 OFFSET = 5
 #: Log factors from the estimate to the low and the high end of the range.
-RANGE = (-0.325, 1.020)
+RANGE = (-0.330, 0.807)
 
 
 class Remaining(NamedTuple):
@@ -60,19 +63,30 @@ class Progress(NamedTuple):
     n_answers: int
     n_cores: int
     """Number of cores: sets of items that are surely in one group."""
-    share_wrong: float
-    """Mean probability that an answer is wrong."""
+    error: float
+    """Estimated share of wrong answers."""
+
+    def features(self) -> tuple[float, float, float]:
+        """Return the numbers of the regression."""
+        error = min(max(self.error, ERRORS[0]), ERRORS[1])
+        return float(np.log1p(self.n_cores)), float(np.log(self.n_items)), float(np.log(error))
 
 
 def progress_of(strategy: Strategy) -> Progress | None:
     """Read the progress of a strategy; None without an answer, and for all but `Guided`."""
     if not isinstance(strategy, Guided) or not (n_answers := len(strategy.answers)):
         return None
-    doubts = strategy.answer_doubts()
-    return Progress(strategy.n_samples_, n_answers, strategy.n_cores(), float(doubts.mean()))
+    return Progress(
+        strategy.n_samples_, n_answers, strategy.n_cores(), float(strategy.error_rate())
+    )
 
 
-def remaining_of(progress: Progress | None, quality: Quality | None) -> Remaining | None:
+def remaining_of(
+    progress: Progress | None,
+    quality: Quality | None,
+    coefficients: Sequence[float] = COEFFICIENTS,
+    span: tuple[float, float] = RANGE,
+) -> Remaining | None:
     """Estimate how many questions are left.
 
     Parameters
@@ -81,6 +95,10 @@ def remaining_of(progress: Progress | None, quality: Quality | None) -> Remainin
         What `progress_of` returns.
     quality : Quality or None
         Estimate from random checks.
+    coefficients : sequence of float, default=COEFFICIENTS
+        Of the regression.
+    span : tuple of float, default=RANGE
+        Log factors from the estimate to the ends of the range.
 
     Returns
     -------
@@ -89,22 +107,16 @@ def remaining_of(progress: Progress | None, quality: Quality | None) -> Remainin
 
     Notes
     -----
-    A linear regression of log(questions left + 5) on the share of answers that seem wrong and the
-    logarithms of the numbers of cores, of items and of answers. ``benchmarks.studies session`` fits
-    it and measures its errors. Most of the error is due to wrong answers: their share is hardly
-    known early, and 10 % of them nearly double the number of questions.
+    A linear regression of log(questions left + 5) on the logarithms of the number of cores, of the
+    number of items and of the estimated error rate. ``benchmarks.studies session`` fits it and
+    measures its errors. Most of the error is due to wrong answers: their share is hardly known
+    early, and 10 % of them nearly double the number of questions.
     """
     if progress is None or progress.n_answers < LEAST_ANSWERS:
         return None
-    log_left = (
-        INTERCEPT
-        + OF_CORES * np.log1p(progress.n_cores)
-        + OF_ITEMS * np.log(progress.n_items)
-        + OF_ANSWERS * np.log(progress.n_answers)
-        + OF_WRONG * progress.share_wrong
-    )
+    log_left = np.dot(coefficients, (1.0, *progress.features()))
     low, middle, high = (
-        max(round(float(np.exp(log_left + by)) - OFFSET), 0) for by in (RANGE[0], 0, RANGE[1])
+        max(round(float(np.exp(log_left + by)) - OFFSET), 0) for by in (span[0], 0, span[1])
     )
     if quality is not None and quality.jaccard.high >= GOAL:
         low = 0
