@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from clew.cli._asked import number_from_questions
 from clew.cli._features import features_for
 from clew.cli._inputs import Items
 from clew.cli._job import Job
@@ -61,8 +62,13 @@ def run(job: Job) -> dict[str, Any]:
     summary = summarize(job, shape, groups, known, model)
     summary["seconds"] = round(time.perf_counter() - start, 3)
     _write(job, Findings(job, items, X, known, model, groups, summary))
-    print_summary(words, job, summary)
+    print_summary(words, job, summary, is_from_questions=_is_from_questions(job, model))
     return summary
+
+
+def _is_from_questions(job: Job, model: Any) -> bool:
+    """Whether the number of groups is that of the session that asked the questions."""
+    return job.n_clusters is None and model.get_params(deep=False).get("n_clusters") is not None
 
 
 def _write(job: Job, found: Findings) -> None:
@@ -144,6 +150,10 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
     )  # fmt: skip
     _check_support(job, model, known)
     X = items.X
+    if job.method == "guided" and job.n_clusters is None and X.shape[1]:
+        model.set_params(
+            n_clusters=number_from_questions(items, known, job.standardizes, job.seed, words)
+        )
     if not items.is_distances and X.shape[1]:
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
         if "standardize" in model.get_params(deep=False):

@@ -56,8 +56,13 @@ def summarize(
     }
 
 
-def print_summary(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
-    """Print what was done, as sentences."""
+def print_summary(
+    words: Words, job: Job, summary: Mapping[str, Any], *, is_from_questions: bool = False
+) -> None:
+    """Print what was done, as sentences.
+
+    `is_from_questions`: the number of groups was found by `number_from_questions`.
+    """
     sizes = summary["sizes"]
     n_groups = len(sizes)
     words.say(
@@ -67,7 +72,9 @@ def print_summary(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
     if job.n_clusters is not None and n_groups < job.n_clusters:
         words.say(f"only {n_groups} of {job.n_clusters} groups were found")
     if job.n_clusters is None:
-        if summary["features"] == 0:
+        if is_from_questions:
+            how = "the answers to questions that clew chose"
+        elif summary["features"] == 0:
             how = "answers"
         elif summary["error_rate"] is not None:
             how = "answers and silhouette"

@@ -6,18 +6,14 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
-
-from scipy.fft import dct
 
 from clew._warnings import silenced
 from clew.answers import Answer, Question, as_origin
-from clew.cli._features import features_for
+from clew.cli._asked import session_data
 from clew.cli._inputs import Items
 from clew.cli.asking._job import AskJob
 from clew.constraints._answer_log import LogEntry
 from clew.exceptions import InvalidArgumentError, InvalidDataError
-from clew.questions import Guided
 from clew.session import Session
 
 __all__ = ["in_background", "session_of", "tell_entries"]
@@ -46,19 +42,11 @@ def session_of(job: AskJob, items: Items, entries: Sequence[LogEntry]) -> Sessio
     ClewError
         If the items or an option are invalid.
     """
-    given: dict[str, Any] = {"distances": items.X}
-    if not items.is_distances:
-        if items.X.shape[1] == 0:
-            raise InvalidDataError(f"{job.items}: no column can be used as a feature")
-        strategy: Any = Guided()
-        features = features_for(strategy, items.X, job.standardizes, is_scaled=items.is_scaled)
-        # Components of texts differ in deviation, and would be taken for columns of different
-        # units: an orthogonal transform evens them out, and leaves distances as they are.
-        X = features.X if items.texts is None else dct(features.X, norm="ortho")
-        given = {"X": X}
+    if not items.is_distances and items.X.shape[1] == 0:
+        raise InvalidDataError(f"{job.items}: no column can be used as a feature")
     with silenced():  # the user was asked about distances
         session = Session(
-            **given,
+            **session_data(items, job.standardizes),
             ids=items.ids,
             n_clusters=job.n_clusters,
             kinds=[KINDS[kind] for kind in job.kinds],  # type: ignore[misc]
