@@ -19,7 +19,7 @@ from clew._parallel import Progress
 from clew._validation import AllowedValues
 from clew.answers import Answer
 from clew.constraints import Constraints
-from clew.exceptions import InvalidArgumentError
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 
 __all__ = [
     "Clusterer",
@@ -67,7 +67,9 @@ else:
 
 
 def guarded_fit(fit: F) -> F:
-    """Decorate `fit` or `partial_fit`: refuse answers given as `y`, and undo changes on errors.
+    """Decorate `fit` or `partial_fit`: refuse misplaced answers, and undo changes on errors.
+
+    Answers are misplaced as `y`, or if a data frame holds the rows that they name in another order.
 
     If the call fails or is interrupted, the estimator is restored to what it was before, so the
     method may set attributes at any time. `fit` starts without the attributes of an earlier fit.
@@ -75,9 +77,11 @@ def guarded_fit(fit: F) -> F:
 
     @functools.wraps(fit)
     def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        X = args[0] if args else kwargs.get("X")
         y = args[1] if len(args) > 1 else kwargs.get("y")
         if y is not None:
-            _refuse_answers_as_y(self, args[0] if args else kwargs.get("X"), y)
+            _refuse_answers_as_y(self, X, y)
+        _refuse_another_order(X, kwargs.get("constraints"))
         before = dict(self.__dict__)
         try:
             if fit.__name__ == "fit":
@@ -119,7 +123,8 @@ def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
     holds_answers = is_sequence and any(
         isinstance(entry, Answer | Mapping | list | tuple) for entry in y
     )
-    fits_rows = n_samples is None or n_entries == n_samples
+    is_table = len(getattr(y, "shape", ())) > 1 and y.shape[1] > 1
+    fits_rows = not is_table and (n_samples is None or n_entries == n_samples)
     if not isinstance(y, Constraints | Mapping | str) and not holds_answers and fits_rows:
         return
     name = type(estimator).__name__
@@ -133,6 +138,22 @@ def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
     raise InvalidArgumentError(
         f"{name} got a {got} as its second argument, y, which is ignored and may only be None or "
         f"one label for each row of X; {do}"
+    )
+
+
+def _refuse_another_order(X: Any, constraints: object) -> None:
+    """Raise an error if the index of a data frame holds the ids of the answers in another order."""
+    ids = constraints.ids if isinstance(constraints, Constraints) else None
+    if ids is None or not hasattr(X, "columns") or not hasattr(X, "index"):
+        return
+    index = X.index.tolist()
+    # An index that counts the rows is what is left after a reset.
+    if index == list(ids) or index == list(range(len(index))) or set(index) != set(ids):
+        return
+    row = next(row for row, names in enumerate(zip(index, ids, strict=False)) if len({*names}) > 1)
+    raise InvalidConstraintsError(
+        f"row {row} of X is {index[row]!r} by its index, but {ids[row]!r} by the ids of the "
+        "constraints; give X.loc[list(constraints.ids)], or make the constraints with ids=X.index"
     )
 
 

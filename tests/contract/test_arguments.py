@@ -6,12 +6,13 @@ import inspect
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from tests.contract.methods import ANSWERS, GUIDED, UNGUIDED, N, X, every, guided, result, y
 
 from clew import Answer, Constraints, Question
-from clew.exceptions import InvalidArgumentError
+from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 
 PAIRS = [(0, 1), (2, 3)]
 AS_Y = {
@@ -22,6 +23,8 @@ AS_Y = {
     "as many pairs as rows": [(row, 0) for row in range(1, N + 1)],
     "lists": [[0, 1], [2, 3]],
     "an array of pairs": np.array(PAIRS),
+    "an array of as many pairs as rows": np.array([(row, 0) for row in range(1, N + 1)]),
+    "a table of as many answers as rows": pd.DataFrame({"i": range(N), "j": 0}),
     "words": {"must_link": PAIRS},
     "a file": "answers.csv",
     "answers": [Answer(Question("pair", (0, 1)), 1)] * N,
@@ -78,3 +81,17 @@ def test_the_three_methods_have_one_signature(method):
 
 def _names(function):
     return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+@guided
+def test_rows_in_another_order_than_the_ids_of_the_answers_are_refused(method, honored):
+    kind = next(iter(sorted(honored)), "pairs")
+    names = [f"row {at}" for at in range(N)]
+    answers = ANSWERS[kind].with_ids(names)
+    frame = pd.DataFrame(X, index=names)
+    with pytest.raises(InvalidConstraintsError, match=r"row 0 of X is 'row .*' by its index"):
+        clone(method).fit(frame[::-1], constraints=answers)
+    if honored:
+        in_order = clone(method).fit(frame, constraints=answers)
+        expected = result(clone(method).fit(X, constraints=answers))
+        np.testing.assert_array_equal(result(in_order), expected)
