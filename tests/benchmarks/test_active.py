@@ -34,7 +34,7 @@ def test_every_strategy_finds_clear_groups_from_right_answers(method):
     assert found["curve"][-1] >= 0.9
 
 
-def test_answers_to_a_level_and_the_worst_fall():
+def test_summary_holds_the_answers_to_a_level_and_the_largest_fall():
     right, wrong = PART.y, np.zeros_like(PART.y)
     half = np.where(right == 0, 1, right)
     found = s.summary([(0, wrong), (30, right), (60, half), (90, right)], PART.y)
@@ -43,7 +43,7 @@ def test_answers_to_a_level_and_the_worst_fall():
     assert found["curve"][9:11] == [pytest.approx(1 / 3, abs=0.03), 1.0]
 
 
-def test_the_limit_is_the_entropy_of_the_groups_by_the_capacity_of_an_answer():
+def test_the_limit_is_the_entropy_of_groups_divided_by_the_capacity_of_an_answer():
     assert max(unknown_bits(*PART)) < 0.05
     leaves = data.part("leaf_like", 0)
     shuffled = np.random.RandomState(0).permutation(leaves.y)

@@ -174,7 +174,7 @@ class Fake(BaseEstimator):
         return self
 
 
-def test_held_out_answers_choose_tau_and_few_do_not() -> None:
+def test_held_out_answers_choose_tau_unless_they_are_few() -> None:
     X, known = np.zeros((4, 1)), Constraints(4)
     assert ChosenTau(Fake()).fit(X, constraints=known).tau_ == 1.5
     assert ChosenTau(Fake(few=True)).fit(X, constraints=known).tau_ == 1.0

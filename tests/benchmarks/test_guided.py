@@ -211,12 +211,14 @@ def _fill(small: GuidedStudy, lead: float) -> None:
         small.log.append(small.key(task) | row | {"true_error": 0.15, "is_held": 1.0})
 
 
-@pytest.mark.parametrize(("lead", "words"), [(0.1, "(reached; sought"), (-0.1, "**not reached**")])
+@pytest.mark.parametrize(
+    ("lead", "words"), [(0.1, "(reached; the goal is"), (-0.1, "**not reached**")]
+)
 def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words: str) -> None:
     _fill(small, lead)
     text, table = GuidedReport(Results(small)).in_short()
     lines = str(text).splitlines()
-    assert f"Lead {lead:+.3f} ± 0.000" in lines[0]
+    assert f"The lead is {lead:+.3f} ± 0.000" in lines[0]
     assert words in lines[0]
     assert lines[-1].startswith("- The best of the other methods that run on all sets is ")
     n_behind = 0 if lead > 0 else 2

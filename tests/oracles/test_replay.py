@@ -43,7 +43,7 @@ def test_questions_that_were_not_recorded_are_answered_dont_know():
     assert oracle.answer(Question("pair", (0, 5))).is_dont_know
 
 
-def test_what_is_wrong_is_refused():
+def test_invalid_records_and_annotators_are_refused():
     with pytest.raises(InvalidArgumentError, match="Constraints"):
         ReplayOracle([(0, 1, 1)])
     with pytest.raises(InvalidParameterError, match="no annotator 'z'"):
@@ -62,7 +62,7 @@ def test_the_loop_counts_answers_that_are_known():
     assert n_known == 4 or strategy.ask() == []
 
 
-def test_the_loop_ends_with_the_questions():
+def test_the_loop_ends_when_no_questions_are_left():
     strategy = RandomPairs(2, random_state=0).start([[0.0], [0.1], [3.0], [3.1]])
     counts = list(ask_oracle(strategy, SimulatedOracle([0, 0, 1, 1]), 99))
     assert counts == list(range(1, len(counts) + 1))

@@ -215,7 +215,7 @@ def test_strategies_in_two_threads_equal_a_strategy_alone(strategy):
 
 
 @every
-def test_what_is_wrong_is_refused_and_changes_nothing(strategy):
+def test_invalid_answers_are_refused_and_change_nothing(strategy):
     one = ran(started(strategy), 3)
     before = state(one)
     with pytest.raises(InvalidConstraintsError, match="rows run from 0"):

@@ -1,4 +1,4 @@
-"""Parts of data sets, with whole groups, and the thesis' robust distances; real people's sets."""
+"""Rows drawn from data sets, with the distances of the thesis; and sets of real answers."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,7 +14,8 @@ from clew.datasets import make_leaf_like
 from clew.datasets._generators import _distances_without_worst
 from clew.oracles import ReplayOracle
 
-#: Rows of each set, and most rows of a group in it (0: rows are drawn, groups are not kept whole).
+#: Number of rows drawn from each set, and maximum number of rows of a group (0: rows are drawn
+#: without regard to groups).
 SIZES = {
     "leaf_like": (200, 15), "face_like": (200, 10), "leaf_flavia": (250, 15),
     "uci_leaf": (250, 15), "olivetti_64x64": (250, 15), "digits": (300, 0), "iris": (150, 0),
@@ -89,7 +90,7 @@ def people(name: str, trial: int) -> tuple[Part, Any]:
     """Load a set of real answers, and make the oracle that replays them."""
     file, classes = PEOPLE[name]
     of = load_people(file, seed_of("active", name, trial))
-    if of.X is None:  # restaurants, of which only similar ones were asked about
+    if of.X is None:  # restaurants: people were asked only about similar ones
         D = np.ones((of.n, of.n)) - np.eye(of.n)
         D[of.rows[:, 0], of.rows[:, 1]] = D[of.rows[:, 1], of.rows[:, 0]] = 0.5
     else:

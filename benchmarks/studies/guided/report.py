@@ -86,21 +86,22 @@ class GuidedReport:
             return
         lead, (auc, *_) = self.lead(self.all, best), self.estimates(self.main(0.15))
         lines = [
-            f"Over all, mean ARI {self.mean(self.all, s.GUIDED)}; the best comparator is "
-            f"{best.label} with {score}. Lead {lead} ({_reached(lead.mean >= LEAD)}; "
-            f"sought {LEAD})."
+            f"The mean ARI over all cells is {self.mean(self.all, s.GUIDED)}; the best comparator, "
+            f"{best.label}, has {score}. The lead is {lead} ({_reached(lead.mean >= LEAD)}; "
+            f"the goal is {LEAD})."
         ]
         leads = []
         for cell in self.all:
             best, score = best_of(s.COMPARATORS, partial(self.mean, [cell]))
             if best:
                 gap = self.mean([cell], s.GUIDED).mean - score.mean
-                leads.append((gap, f"{cell.name}: {gap:+.3f} compared with {best.label}"))
+                leads.append((gap, f"{gap:+.3f} over {best.label} ({cell.name})"))
         n_above = sum(gap >= 0 for gap, _ in leads)
         lines += [
-            f"At or above every comparator on the mean in {n_above} of {len(leads)} cells "
-            f"({_reached(n_above == len(leads))}); least {min(leads)[1]}.",
-            f"Wrong answers found at 15 %: AUC {auc} ({_reached(auc.mean >= AUC)}; sought {AUC}).",
+            f"The mean ARI is at least that of every comparator in {n_above} of {len(leads)} cells "
+            f"({_reached(n_above == len(leads))}); the smallest lead is {min(leads)[1]}.",
+            f"With 15 % wrong answers, the AUC of finding them is {auc} "
+            f"({_reached(auc.mean >= AUC)}; the goal is {AUC}).",
             self._losses(),
         ]
         others = [m for m in s.EVERYWHERE if m not in (s.GUIDED, *s.COMPARATORS)]
@@ -119,10 +120,11 @@ class GuidedReport:
         points = product(self.sets, self.main(worst))
         gains = [(self.gain([name], c).mean, f"{name}, {c.amount}") for name, c in points]
         losses = sorted(gain for gain in gains if gain[0] < -LOSS)
-        text = "; ".join(f"{place} {gain:+.3f}" for gain, place in losses[:5])
+        text = "; ".join(f"{place}: {gain:+.3f}" for gain, place in losses[:5])
         return (
-            f"With {100 * worst:g} % wrong, more than {LOSS} below no answers at {len(losses)} "
-            f"sets and amounts ({_reached(not losses)})" + (f": {text}." if text else ".")
+            f"With {100 * worst:g} % wrong answers, the ARI is more than {LOSS} below that without "
+            f"answers for {len(losses)} of {len(gains)} combinations of a set and an amount "
+            f"({_reached(not losses)})" + (f": {text}." if text else ".")
         )
 
     def _n_below(self, error: float) -> str:

@@ -96,9 +96,9 @@ class Shape(click.ParamType[tuple[int, int]]):
     type=click.Choice(["auto", "shared", "penalty", "both", "silhouette", "rule"]),
     default="auto",
     show_default=True,
-    help="What keeps two subclusters from showing the same group: the rows that wide neighborhoods "
-    "share, a penalty for common rows, both, both and then wider gaps between centers, or the "
-    "thesis' rule. auto tries the first four.",
+    help="What keeps two subclusters from showing the same group. shared: the rows that wide "
+    "neighborhoods share. penalty: a penalty for common rows. both: both of these. silhouette: "
+    "both, and then wider gaps between centers. rule: the thesis' rule. auto tries the first four.",
 )
 @distance_options
 @table_options

@@ -83,7 +83,7 @@ def test_a_million_answers_about_ten_rows_are_few_distinct_ones():
     assert accuracy(model, answers_of(["triplets"], true_space(0, 10), 200, 1)) > 0.9
 
 
-def test_what_is_missing_or_wrong_is_refused():
+def test_missing_and_invalid_input_is_refused():
     known = answers_of(["triplets"], true_space(0), 20, 0)
     with pytest.raises(InvalidArgumentError, match="both are None"):
         OrdinalEmbedding().fit()

@@ -102,7 +102,7 @@ def _login_name() -> str:
     default="auto",
     show_default=True,
     help="How images are shown: drawn with colored blocks, by the protocols of kitty or iTerm2, or "
-    "in a file alone.",
+    "only in a file.",
 )
 @distance_options
 @table_options

@@ -47,7 +47,7 @@ def warn_of_reversed_answers(labels: NDArray[np.int64], known: Constraints) -> N
         warn(
             f'rows that are alike by their features were called "same" in {together:.0%} of the '
             f'answers, others in {apart:.0%}. Are "same" and "different" swapped? The groups '
-            "follow the answers as far as they predict others",
+            "follow the answers as far as these predict each other",
             ReversedAnswersWarning,
         )
 
