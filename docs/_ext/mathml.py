@@ -35,7 +35,7 @@ def visit_inline(writer: HTML5Translator, node: nodes.math) -> None:
 
 
 def visit_block(writer: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a formula on a line of its own, with its number if it bears a label."""
+    """Write a formula on a line of its own, with its number if it has a label."""
     writer.body.append(writer.starttag(node, "div", CLASS="formula"))
     writer.body.append(_mathml(node, "block"))
     if node["number"]:

@@ -41,7 +41,7 @@ def to_csv(self: Constraints, path: FilePath) -> None:
 
     Kinds are pair (same, different, dont_know), triplet (first, second, dont_know) and
     odd_one_out (first, second, third, none, dont_know). k is empty for pairs. A column origin
-    follows if any answer has one other than "imported". If the ids of the rows are known, the
+    is added if the origin of any answer is not "imported". If the ids of the rows are known, the
     columns are id_i, id_j and id_k and hold ids. A name or id that a spreadsheet would interpret as
     a formula gets an apostrophe in front, which `read_csv` removes.
 
@@ -148,7 +148,7 @@ def read_csv(
 
 
 def to_jsonl(self: Constraints, path: FilePath) -> None:
-    """Write one JSON object a line and answer, with the fields and words of `to_csv`.
+    """Write one line for each answer, a JSON object with the fields and words of `to_csv`.
 
     Parameters
     ----------

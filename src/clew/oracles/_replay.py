@@ -77,7 +77,7 @@ class ReplayOracle:
         Parameters
         ----------
         question : Question
-            The question; the order of its rows does not matter, but for the first of a triplet.
+            The question; the order of its rows does not matter, except the first of a triplet.
 
         Returns
         -------

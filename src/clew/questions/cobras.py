@@ -143,7 +143,7 @@ class COBRAS(PairStrategy):
         return max(level, 1)
 
     def _merge(self, cluster: dict[int, int], relation: Relation) -> Iterator[tuple[int, int]]:
-        """Merge the nearest groups while answers are known; return pairs that are not."""
+        """Merge the nearest groups while answers are known; return pairs without an answer."""
         rows = np.array(list(cluster))
         i, j = np.triu_indices(len(rows), 1)
         distance = ((self._points[rows[i]] - self._points[rows[j]]) ** 2).sum(axis=1)

@@ -27,8 +27,8 @@ BLOCK_OF_ROWS = 65_536
 #: Kernel features are scaled to the length of this number of standardized features, so that one
 #: penalty on weights suits both.
 N_FEATURES_OF_KERNEL = 32
-#: The log-likelihood of fewer answers is divided by this number instead of their own. With the
-#: mean, as in the paper, a single group is optimal for a few must-links.
+#: The log-likelihood of the answers is divided by their number, or by this number if there are
+#: fewer. With the mean, as in the paper, a single group is optimal for a few must-links.
 MIN_EFFECTIVE_ANSWERS = 50
 
 

@@ -81,7 +81,7 @@ def swapped(costs: Costs, first: Index, swap: Callable[..., int]) -> SwapRun:
 def with_wider_gaps(
     costs: Costs, apart: NDArray[np.float32], within: NDArray[np.float64], run: SwapRun
 ) -> SwapRun:
-    """Swap centers further, to raise the sum of their silhouettes less a part of the cost.
+    """Swap centers further, to raise the sum of their silhouettes minus a share of the cost.
 
     Parameters
     ----------

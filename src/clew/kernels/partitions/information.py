@@ -38,7 +38,7 @@ def question_values(
     weight : ndarray of shape (n_rows,), float32
         The value is multiplied by the smaller of the weights of the two rows.
     central : ndarray of shape (n_rows,), float32
-        The value is multiplied by 1 plus these of the two rows.
+        The value is multiplied by 1 plus the entries of the two rows.
     error : float
         Probability of a wrong answer.
     value : ndarray of shape (n_rows, n_rows), float32

@@ -27,7 +27,7 @@ class RowLists:
     rows : ndarray of shape (n_clusters, n_listed), int64
         Listed rows; kept and changed.
     members : sequence of sequences of int
-        Rows that are known to be of each subcluster, its center among them.
+        Rows that are known to belong to each subcluster, its center among them.
 
     Notes
     -----

@@ -164,7 +164,7 @@ def test_later_answers_are_judged_in_their_own_fold(race):
 
 
 def moved(row):
-    """The true groups, but for two rows."""
+    """Return the true groups, except that two rows are in others."""
     labels = Y.copy()
     labels[row : row + 2] = (labels[row : row + 2] + 1) % 3
     return labels

@@ -75,7 +75,7 @@ def halves_of_questions(known: Constraints) -> list[Fold]:
     Returns
     -------
     list of Fold
-        Two.
+        Two folds.
     """
     pairs = known.tables[0]
     _, question = np.unique(np.sort(pairs.rows, axis=1), axis=0, return_inverse=True)

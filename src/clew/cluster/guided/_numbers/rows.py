@@ -32,7 +32,7 @@ def n_different_rows(X: Floats, at_most: int, distances: NDArray[np.floating] | 
 
 
 def sampled_rows(folds: Sequence[Fold], n_rows: int, seed: int) -> NDArray[np.int64]:
-    """Sample 5,000 rows: first rows of random answers, then any others.
+    """Sample 5,000 rows: those in answers to random questions first, then others.
 
     Parameters
     ----------
