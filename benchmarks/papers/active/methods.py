@@ -63,7 +63,7 @@ STRATEGIES = (GUIDED, *OTHERS, RANDOM)
 FEW = (GUIDED, THESIS, MOST_PROBABLE, EXPLORE, MARGIN, RANDOM)
 REPLAYED = (GUIDED, MOST_PROBABLE, MARGIN, RANDOM)
 LIMIT = Method("information limit", version="2", uses_answers=False)
-#: Groups without answers, of distances or of a few coordinates; all are given their number.
+#: Groups without answers, of distances or of a few coordinates; all get the number of groups.
 WITHOUT = {
     "Ward": shared.Method("", "", "Ward of distances"),
     "GuidedClustering": shared.Method("", "", "guided on distances"),

@@ -21,8 +21,8 @@ from clew.session._evidence import evidence_of
 from clew.session._quality import expected_pairs
 from clew.session._remaining import progress_of
 
-#: Rows of each set, and most rows of a group (0: rows are drawn among all). Constants were fitted
-#: on the first ones, and not on the others.
+#: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).
+#: Constants of sessions were fitted on the first sets, and not on the held-out ones.
 FITTED_ON = {
     "leaf_like": (150, 15), "face_like": (150, 10), "leaf_flavia": (200, 15), "uci_leaf": (150, 10),
     "olivetti_64x64": (200, 10), "digits": (200, 0), "iris": (150, 0), "glass": (150, 0),

@@ -163,13 +163,13 @@ def image_features(images: Sequence[Image], n_components: int = 200) -> NDArray[
 
     Notes
     -----
-    Each image is brought to 48 × 48 pixels. Histograms of oriented gradients (900 numbers) describe
+    Each image is scaled to 48 × 48 pixels. Histograms of oriented gradients (900 numbers) describe
     shapes; means and standard deviations in CIELAB, in 4 × 4 parts, describe colors (64) and light
     (32); shares of local binary patterns in the same parts describe texture (160). Their root mean
-    square norms are brought to 1, 0.7, 0.25 and 0.5; colors are left out as far as the images are
-    gray. A principal component analysis reduces the whole, and a discrete cosine transform rotates
-    the components, so that no column has a much larger deviation than others. Time 2 ms for each
-    image and core.
+    square norms are scaled to 1, 0.7, 0.25 and 0.5, but colors are not scaled up if the images are
+    nearly gray. A principal component analysis reduces the whole, and a discrete cosine transform
+    rotates the components, so that no column has a much larger deviation than others. Time 2 ms for
+    each image and core.
 
     References
     ----------

@@ -174,7 +174,7 @@ def answer_likelihoods(
     table : AnswerTable
         Answers.
     constraints : Constraints
-        Where the names of their annotators are.
+        Constraints with the names of the annotators.
 
     Returns
     -------

@@ -41,7 +41,7 @@ def by(annotator, answers):
 
 
 def graded(seed, n_answers=4000):
-    """Triplets about positions on a plane: nearer rows are only more probable."""
+    """Triplets about positions on a plane: the nearer row is named more often, but not always."""
     random = np.random.RandomState(seed)
     y = classes(seed, 3, 45)
     z = np.array([[0, 0], [3, 0], [0, 3]])[y] + random.normal(size=(45, 2))
@@ -236,7 +236,7 @@ def test_a_regime_survives_pickling(of_pairs):
 
 @pytest.mark.parametrize("error", [0.0, 0.15])
 def test_belief_propagation_is_near_what_answers_allow(error):
-    """From the true groups as start it ends at the best fixed point; random starts get near."""
+    """Started from the true groups, it ends at the best fixed point; random starts come near it."""
     found, best = [], []
     for seed in range(4):
         y = classes(seed, 3, 150)
