@@ -53,7 +53,8 @@ class Case(NamedTuple):
     """Computes figures of quality from the problem, the result of a run and the result of ours;
     the last is None when ours itself is judged."""
     goals: Mapping[str, float] = {}
-    """Bounds by the path of a value: minima of ratios, and maxima of seconds and MiB."""
+    """Bound of each value, by its path such as "ours.cpu_s": a minimum of ratios and scores, and a
+    maximum of seconds and MiB."""
 
     def quick(self) -> Self:
         ours, *peers = (run.quick() for run in (self.ours, *self.peers))
@@ -65,7 +66,7 @@ def measured(case: Case, clock: str) -> Row:
     """Measure a case and its peers; ratios compare the seconds of `clock`, "cpu_s" or "wall_s".
 
     "ours" and each of "peers" have the medians "cpu_s" and "wall_s", the shortest time
-    "least_wall_s" (near that of an idle machine on a busy one), the seconds of each repeat,
+    "least_wall_s" (which a busy machine lengthens least), the seconds of each repeat,
     "growth_mib" and "peak_mib" if measured, "ratio" (a peer's seconds divided by ours), what the
     judge returned, and "reason" if a peer failed.
     """

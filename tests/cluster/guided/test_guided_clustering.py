@@ -87,7 +87,7 @@ def test_wrong_answers_do_little_harm(wine):
     assert score(wine[0.3], CULTIVARS) > without - 0.02
 
 
-def test_without_answers_it_is_better_than_its_pool(wine, iris):
+def test_without_answers_the_consensus_is_better_than_its_members(wine, iris):
     for model, X, y in ((wine[None], WINE, CULTIVARS), (iris[None], IRIS, SPECIES)):
         views = Views(model._fitted.prepared.space.transform(X), 0)
         pool = [member for member in default_members(3, len(X)) if not member.is_constrained]
