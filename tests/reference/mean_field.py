@@ -19,7 +19,7 @@ def expected(rows, log_likelihood, q, fixed=None):
 
 
 def swept(log_prior, answers, q, *, is_hard=False, tie=1e-9):
-    """Sweep once over all rows; an answer is its rows and their groups' log-likelihood."""
+    """Sweep once over all rows; an answer is its rows and a log-likelihood of their groups."""
     q = [list(of_row) for of_row in q]
     for row in range(len(q)):
         field = [

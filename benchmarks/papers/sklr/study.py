@@ -40,7 +40,7 @@ WRONG = (0.1, 0.2, 0.3)
 #: Number of odd-one-out answers in Figure 4, to which answers "none differs" are added.
 FIRST_ANSWERS = {VEHICLE: 360, SCENE: 720, USPS: 900, DIGITS: 900}
 EQUALITIES = (0, 50, 100, 200)
-#: Starts of k-means on all rows of a set, up to 11,000.
+#: Number of starts of k-means on all rows of a set, of which there are up to 11,000.
 NEW_STARTS = 3
 
 KERNEL_KMEANS = Method("kernel_kmeans", "kernel k-means", "", "SKLR", "nothing")
@@ -145,7 +145,7 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
 
 
 def _pairs_and_odd(y: dict[str, Ints], cell: Cell, seed: int) -> tuple[Ints, Ints]:
-    """Draw the answers of a setting: "mixed" is half of the binary and half of the multi ones."""
+    """Draw the answers of a setting; of mixed ones, half are binary and half are multi-class."""
     if cell.setting == "mixed":
         halves = []
         for number, target in enumerate(cell.targets):

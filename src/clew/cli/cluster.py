@@ -204,7 +204,7 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         options["output"] = None
     for name in ("doubtful", "report", "save"):
         if str(options[name]) == "-":
-            raise click.UsageError(f"--{name} needs the name of a file; - is for -o alone")
+            raise click.UsageError(f"--{name} needs the name of a file; - works only for -o")
     if as_json and options["output"] is None:
         options["output"] = Path("clusters.csv")
     if options["constraints"] is None and options["doubtful"] is not None:

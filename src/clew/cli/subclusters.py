@@ -137,7 +137,7 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
     if str(options["output"]) == "-":
         options["output"] = None
     if str(options["report"]) == "-":
-        raise click.UsageError("--report needs the name of a file; - is for -o alone")
+        raise click.UsageError("--report needs the name of a file; - works only for -o")
     if as_json and options["output"] is None:
         options["output"] = Path("subclusters.csv")
     if options["images"] is not None:
