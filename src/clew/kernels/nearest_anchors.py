@@ -28,7 +28,7 @@ def nearest_by_products(
     nearest : ndarray of shape (n_rows, n_nearest), int32 (OUT)
         Anchors; `n_nearest` is at most `n_anchors`.
     distance : ndarray of shape (n_rows, n_nearest), float32 (OUT)
-        Half of their squared distances, less half of the row's squared length.
+        Half of their squared distances, minus half of the row's squared length.
 
     Notes
     -----
