@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["open_image", "pillow"]
 
-#: Formats of Pillow that are read. Not among them: those that start another program (EPS).
+#: Formats of Pillow that are read. Those that start another program (EPS) are left out.
 FORMATS = (
     *("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "DIB", "AVIF", "JPEG2000"),
     *("PPM", "TGA", "ICO", "PCX", "SGI"),
@@ -51,8 +51,8 @@ def open_image(path: str | os.PathLike[str], longest: int | None = None) -> Imag
     path : str or path-like
         A file. If it has several frames, the first one is read.
     longest : int, default=None
-        Number of pixels that neither side may exceed; a larger image is made smaller. None: as
-        large as it is.
+        Number of pixels that neither side may exceed; a larger image is made smaller. None: no
+        limit.
 
     Returns
     -------
