@@ -1,4 +1,4 @@
-"""SJC of the subclusters in Figure 3 of the thesis, and of invalid input."""
+"""SJC: that of the subclusters in Figure 3 of the thesis, and invalid input."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def insert(
     groups: NDArray[np.int32],
     shares: NDArray[np.float32],
 ) -> None:
-    """Insert a group into a list of the largest shares, in descending order, if it is one."""
+    """Insert a group into the descending list of the largest shares, if it is large enough."""
     place = shares.shape[0] - 1
     if groups[place] >= 0 and share <= shares[place]:
         return

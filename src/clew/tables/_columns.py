@@ -240,7 +240,7 @@ def floats(name: str, column: pd.Series) -> pd.Series:
         return column.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidDataError(
-            f"column {name!r} held numbers when the recipe was fitted, and now others: {error}"
+            f"column {name!r} held only numbers in fit, but holds another value now: {error}"
         ) from error
 
 

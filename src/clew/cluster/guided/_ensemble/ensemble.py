@@ -98,7 +98,7 @@ class Ensemble(NamedTuple):
         folds : sequence of Fold
             Answers. Without folds, the prior weights are the weights.
         steps : Steps
-            Threads for the fits to the same answers, and what counts the fits.
+            Threads for the fits to the same answers, and the callback that counts the fits.
         pruning_margin : float, default=2.0
             A clustering is not fitted to further folds if its log weight is this far below that of
             the least positive weight. ``np.inf`` prunes nothing.
