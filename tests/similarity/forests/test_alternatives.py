@@ -38,7 +38,7 @@ def test_a_given_share_of_distances_has_no_alternative(parameters):
     assert model.fit(X, constraints=MEANT).alternatives() == []
 
 
-def test_there_is_none_if_distances_are_informative_or_only_one_kind_of_answer_is_known():
+def test_no_alternative_if_distances_are_informative_or_all_answers_are_must_links():
     one_kind = Constraints.from_pairs(must_link=[(0, 1), (2, 3)], dont_know=[(4, 5)], n_samples=120)
     for known in (PLAIN, one_kind, None):
         assert COPRF(10, random_state=0).fit(X, constraints=known).alternatives() == []

@@ -105,7 +105,7 @@ def choose(
     seed : int
         Seed of the folds.
     n_jobs : int or None
-        Threads over settings and folds.
+        Number of threads, in which settings and folds are fitted.
 
     Returns
     -------

@@ -81,7 +81,7 @@ class DCRC(ConstrainedClusterer):
     random_state : int, RandomState or None, default=None
         Seed of the starts, the samples and the folds.
     n_jobs : int or None, default=None
-        Threads over settings and starts.
+        Number of threads, in which settings and starts are fitted.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class DCRC(ConstrainedClusterer):
         groups. All settings are tried on two of five folds, the best six on the others. Empty if
         nothing was tried.
     coef_, intercept_ : ndarray of shape (n_clusters, n_components) and (n_clusters,)
-        Weights of the logistic model, of the centered and divided features or of the kernel's.
+        Weights of the logistic model, for the scaled features or for those of the kernel.
     n_features_in_ : int
         Number of features.
 

@@ -102,7 +102,7 @@ def joint_probabilities(ij: Floats, ik: Floats, jk: Floats) -> Floats:
     -------
     ndarray of shape (n, 5)
         All in one group; i, j or k apart; all apart. They are those of independent pairs, given
-        that being of one group is transitive.
+        that being in one group is transitive.
     """
     weight = np.stack(
         (
