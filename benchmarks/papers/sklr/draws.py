@@ -45,7 +45,7 @@ def cannot_links(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
 
 
 def odd_ones_out(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
-    """Draw answers about two rows of one class (each class as often) and one of another."""
+    """Draw answers about two rows of one class (all classes equally often) and one of another."""
 
     def draw(n: int) -> Ints:
         alike, classes = _of_one_class(y, rows, 2, n, random)
@@ -119,7 +119,7 @@ def _of_one_class(
 
 
 def _of_other_classes(y: Ints, rows: Ints, classes: Ints, random: RandomState) -> Ints:
-    """Draw for each class a row that is not of it."""
+    """Draw for each class a row of another class."""
     found = rows[random.randint(len(rows), size=len(classes))]
     while (again := y[found] == classes).any():
         found[again] = rows[random.randint(len(rows), size=int(again.sum()))]

@@ -30,7 +30,7 @@ from clew.cluster.guided._numbers.unconstrained import UnconstrainedNumbers
 
 __all__ = ["best_log_likelihood", "choose_n_clusters", "number_in_spaces"]
 
-#: Answers replace the number of the largest silhouette if another number has a held-out
+#: Answers replace the number with the largest silhouette if another number has a held-out
 #: log-likelihood that is higher by this much. With random answers, the largest of many
 #: log-likelihoods exceeds the others by less.
 LEAST_LEAD = 4.0
@@ -65,14 +65,14 @@ def choose_n_clusters(
     Notes
     -----
     Rows are clustered by Ward's linkage and by spectral clustering of the neighbor graph. The
-    number of the largest mean silhouette is chosen, if that silhouette exceeds those of data
+    number with the largest mean silhouette is chosen, if that silhouette exceeds those of data
     without groups, in as many clusters, by .03 (by .7/√n for n < 544 rows). Data without groups
     are uniform samples with the ranges of the principal components, as in the gap statistic
     (Tibshirani, Walther and Hastie), and normal samples with their variances. If the test fails,
     the number is 2, and the difference of the silhouettes determines the certainty.
 
-    With answers, spectral clusterings that follow the training answers are added, and the number of
-    the largest held-out log-likelihood is chosen if it exceeds that of the first number by 4.
+    With answers, spectral clusterings that follow the training answers are added, and the number
+    with the largest held-out log-likelihood is chosen if it exceeds that of the first number by 4.
     Answers are weighted by the error rate of their annotator, estimated from the clusterings that
     use no answers.
 
@@ -81,8 +81,8 @@ def choose_n_clusters(
     numbers of groups that are too large come near the largest log-likelihood. Therefore the
     smallest number is chosen whose log-likelihood is within .75 standard errors of the largest. The
     standard error is that of the difference, summed over asked answers only; if there are none, the
-    number of the largest log-likelihood is chosen. In `probabilities` the chosen number has the
-    largest log-likelihood.
+    number with the largest log-likelihood is chosen. In `probabilities`, the largest log-likelihood
+    counts for the chosen number.
 
     2 to 100 groups are tried. If answers choose the largest of these, Ward's linkage is cut into
     up to a fifth as many groups as there are rows; spectral clustering would take too long.
@@ -138,7 +138,7 @@ def choose_n_clusters(
 def _by_features(
     views: Views, numbers: Sequence[int], seed: int, step: Step
 ) -> tuple[UnconstrainedNumbers, NumberOfGroups]:
-    """Choose the number of the largest silhouette; also return the clusterings so far."""
+    """Choose the number with the largest silhouette; also return the clusterings so far."""
     unconstrained = UnconstrainedNumbers(views, numbers[-1], seed)
     largest = best_number(unconstrained.silhouette, numbers, step)
     certainty = certainty_of_groups(unconstrained, largest, seed)
@@ -162,7 +162,7 @@ def number_in_spaces(spaces: Spaces, folds: Sequence[Fold], step: Step = no_step
     Returns
     -------
     NumberOfGroups
-        From 2 to the number of rows less one.
+        From 2 to the number of rows minus 1.
     """
     n_samples = folds[0].kept.n_samples
     numbers = first_tried(n_samples, n_samples - 1)
