@@ -153,12 +153,12 @@ def test_what_is_no_distance_matrix_is_refused(run, D, change, words):
 
 class TestIds:
     @pytest.mark.parametrize("text", ["a\nb\n", "id\na\nb", '"a"\n"b"\n\n', "id,n\na,1\nb,2\n"])
-    def test_one_on_each_line_or_a_column(self, here, text):
+    def test_ids_on_lines_or_in_a_column(self, here, text):
         Path("ids.txt").write_text(text, encoding="utf-8")
         assert read_ids(Path("ids.txt")) == ["a", "b"]
 
     @pytest.mark.parametrize("text", ["a\na\n", "a\n\nb\n"])
-    def test_repeated_and_empty_ones_are_refused(self, here, text):
+    def test_repeated_and_empty_ids_are_refused(self, here, text):
         Path("ids.txt").write_text(text, encoding="utf-8")
         with pytest.raises(InvalidDataError, match=r"ids\.txt, row 1"):
             read_ids(Path("ids.txt"))
@@ -179,7 +179,7 @@ class TestIds:
         assert groups["id"].tolist() == IDS
         assert groups["n_answers"].sum() == 4
 
-    def test_their_number_is_checked(self, run, D):
+    def test_the_number_of_ids_is_checked(self, run, D):
         np.save("D.npy", D)
         Path("ids.txt").write_text("a\nb\n", encoding="utf-8")
         done = run("D.npy", "--distances", "--ids", "ids.txt", "-k", 3, fast=False)
@@ -196,7 +196,7 @@ class TestWhatLooksLikeDistances:
     LINKAGE = ("-k", 3, "--method", "linkage", "-o", "g.csv")
 
     @pytest.mark.parametrize("name", ["D.npy", "D.csv"])
-    def test_is_refused_where_nobody_can_be_asked(self, run, D, name):
+    def test_a_file_like_distances_is_refused_where_nobody_can_be_asked(self, run, D, name):
         np.save("D.npy", D)
         pd.DataFrame(D, IDS, IDS).to_csv("D.csv")
         done = run(name, *self.LINKAGE, fast=False)
@@ -205,7 +205,9 @@ class TestWhatLooksLikeDistances:
         assert not Path("g.csv").exists()
 
     @pytest.mark.parametrize(("reply", "is_said"), [("y\n", True), ("\n", True), ("n\n", False)])
-    def test_is_asked_about_on_a_terminal(self, here, D, monkeypatch, reply, is_said):
+    def test_a_file_like_distances_is_asked_about_on_a_terminal(
+        self, here, D, monkeypatch, reply, is_said
+    ):
         from click.testing import CliRunner
 
         from clew.cli import main
@@ -218,7 +220,7 @@ class TestWhatLooksLikeDistances:
         assert "D.npy is square and symmetric, with zeros on its diagonal. Are these" in done.stderr
         assert ("distances from" in done.stderr) == is_said
 
-    def test_are_features_if_that_is_said(self, run, D):
+    def test_a_file_like_distances_holds_features_if_an_option_says_so(self, run, D):
         np.save("D.npy", D)
         done = run("D.npy", "--features", *self.LINKAGE, fast=False)
         assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""Search for nearest rows that leaves the global state of the process as it is."""
+"""Search for nearest rows that does not change the global state of the process."""
 
 from __future__ import annotations
 

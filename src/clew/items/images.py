@@ -25,7 +25,7 @@ READABLE = (
     *(".tif", ".tiff", ".bmp", ".dib", ".jp2", ".j2k", ".ppm", ".pgm", ".pbm", ".pnm", ".tga"),
     *(".ico", ".pcx", ".sgi"),
 )
-#: Endings of images that cannot.
+#: Endings of names of images that cannot be read.
 OTHERS = (
     *(".heic", ".heif", ".svg", ".eps", ".psd", ".xcf", ".jxl"),
     *(".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2"),
@@ -87,7 +87,7 @@ def read_images(
     ----------
     folder : str or path-like
         A folder; images in folders within it are read too. Files and folders whose names begin with
-        a point are not.
+        a dot are skipped.
     n_components : int, default=200
         Largest number of features; see `image_features`.
     cache : str or path-like, default=None

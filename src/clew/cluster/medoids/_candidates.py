@@ -16,7 +16,8 @@ __all__ = ["Candidates", "draw_candidates", "neighborhoods", "overlaps"]
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: Sizes of neighborhoods: half of a group of mean size, at least two subclusters, at most this.
+#: A neighborhood has half as many rows as a group of mean size, but at least as many as two
+#: subclusters, and at most this number.
 MAX_NEIGHBORHOOD = 100
 #: Least similarity of two rows, so that its logarithm is finite.
 LEAST_JACCARD = 0.02
@@ -70,7 +71,7 @@ def draw_candidates(
     size : int
         Number of rows of a subcluster.
     random : RandomState
-        Draws them.
+        Draws the candidates.
     required : ndarray of int64, default=None
         Row numbers that are among the candidates.
     n_jobs : int or None, default=None

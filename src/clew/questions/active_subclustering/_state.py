@@ -1,4 +1,4 @@
-"""The subclusters after some answers: their members, and what is probable of all other rows."""
+"""The subclusters after some answers: their members, and probabilities of all other rows."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class State:
         return pair_features(own, apart.min(), self.unit)
 
     def _of_row(self, row: int, at: int, vote: float) -> float:
-        """Return the probability that a row is of a subcluster."""
+        """Return the probability that a row is in a subcluster."""
         log_odds = float(self.row_log_odds.of(self._features(row, at)))
         return float(expit(self._with_votes(log_odds, vote, ROW_CLIP)))
 

@@ -1,4 +1,4 @@
-"""Cores: the rows that are surely of the same group as a row of a question."""
+"""Cores: the rows that are surely in the same group as a row of a question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORE = 0.7
 
 
 def cores(same: Singles, i: int, j: int) -> tuple[Ints, Ints]:
-    """Return the rows that are surely of the group of i, and those of the group of j; disjoint."""
+    """Return the rows that are surely in the group of i, and those in that of j; disjoint."""
     near = same[[i, j]] > CORE
     both = near[0] & near[1]
     of_first = both & (same[i] >= same[j])
