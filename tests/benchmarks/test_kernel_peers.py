@@ -16,6 +16,8 @@ from scipy.sparse import issparse
 from sklearn.metrics import adjusted_rand_score
 
 SMALL = Problem("mixture", 120, n_answers=40)
+#: On this one, replicator dynamics drop as large a share of the edges in a quarter of the time.
+SMALLER = Problem("mixture", 60, n_clusters=4, n_answers=40)
 DIGITS = {case.label: case for case in SIMILARITIES.cases if case.problem.data == "digits"}
 
 
@@ -24,7 +26,8 @@ def dense(matrix: Any) -> np.ndarray:
 
 
 def found(case: Case, run: Any) -> np.ndarray:
-    return dense(run.task(SMALL, **run.options)())
+    problem = SMALLER if case.label.startswith("Dominant") else SMALL
+    return dense(run.task(problem, **run.options)())
 
 
 @pytest.mark.parametrize(

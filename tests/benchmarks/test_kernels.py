@@ -16,7 +16,7 @@ from benchmarks.kernels import _measure as measure
 from benchmarks.kernels.__main__ import PAGES
 from benchmarks.kernels._environments import PACKAGES, PackageError, called
 from benchmarks.kernels._fits import agreement
-from benchmarks.kernels._measure import Case, Run, apart, fit, measured
+from benchmarks.kernels._measure import Case, Run, fit, measured
 from benchmarks.kernels._packages import TASKS
 from benchmarks.kernels._page import PAGES as TEMPLATES
 from benchmarks.kernels._page import Page, Table, carry_out, failures_of, laid_out, markdown
@@ -119,9 +119,14 @@ def hold(problem: Problem, *, mib: int) -> Any:
     return lambda: {"held": np.ones(mib << 17).size / (1 << 17)}
 
 
-def test_memory_is_that_of_the_run_alone() -> None:
-    case = Case("hold", SMALL, Run("clew", hold, {"mib": 100}, 1), in_fresh_process=True)
-    row = measured(case, "wall_s")["ours"]
+def held(problem: Problem, found: dict[str, float], ours: Any) -> dict[str, float]:
+    return found
+
+
+def test_memory_is_that_of_the_run_alone_and_its_result_is_judged() -> None:
+    run = Run("clew", hold, {"mib": 100}, 1)
+    row = measured(Case("hold", SMALL, run, in_fresh_process=True, judge=held), "wall_s")["ours"]
+    assert row["held"] == 100
     assert 95 < row["growth_mib"] < 130
     assert row["peak_mib"] > row["growth_mib"]
     assert len(row["runs_cpu_s"]) == 1
@@ -299,7 +304,3 @@ def test_a_part_of_the_cases_writes_no_files(
     page = Page("relative", {"fits": TABLE._replace(cases=[Case("some", SMALL, OURS)])})
     carry_out(page, is_quick=True, only=only)
     assert {path.name for path in tmp_path.iterdir()} == files
-
-
-def test_apart_returns_what_the_function_returned() -> None:
-    assert apart(SMALL.few().about)["n_answers"] == 40

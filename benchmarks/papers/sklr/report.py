@@ -76,18 +76,13 @@ class SklrReport(Report[s.SklrStudy]):
     def row(self, label: str, name: str, cells: list[s.Cell], method: Method, field: str) -> Any:
         return [label, *(self.results.score(name, cell, method, field) for cell in cells)]
 
-    def claim(self, text: str, ours: Any, theirs: Any, at: Any = None, **more: Any) -> Claim:
-        """Compare curves on all sets; with `at`, their values at a point or at one point each."""
-        first, last = at if isinstance(at, tuple) else (at, at)
-        if at is not None:
-            of_ours, of_theirs = ours, theirs
-            ours, theirs = (lambda name: of_ours(name)[first]), (lambda name: of_theirs(name)[last])
-        return Claim(text, ours, theirs, more.pop("where", self.sets), **more)
+    def at(self, cell: s.Cell, method: Method, field: str = "multi") -> partial[pd.Series]:
+        return partial(self.results.values, cell=cell, method=method, field=field)
 
     def above(self, method: Method, sampling: str, column: Column) -> Claim:
         text = f"{method.label} above SKkm, ITML and LSML at every s, {column.title}, {sampling}"
         others = {m.label: self.curve(m, column, sampling) for m in s.COMPARATORS}
-        return self.claim(text, self.curve(method, column, sampling), others)
+        return Claim(text, self.curve(method, column, sampling), others, self.sets)
 
     def in_short(self) -> str:
         return "\n".join(
@@ -98,30 +93,33 @@ class SklrReport(Report[s.SklrStudy]):
     def other_claims(self) -> Iterator[Claim]:
         for other, column in product((s.HARD, s.PUBLISHED, s.E2CP), COLUMNS):
             text = f"SKLR above {other.label} at every s, {column.title}, {PAPER}"
-            yield self.claim(text, self.curve(s.SOFT, column), self.curve(other, column))
+            yield Claim(text, self.curve(s.SOFT, column), self.curve(other, column), self.sets)
         first, *_, last = self.study.sizes
         for column, m, word in (
             *((COLUMNS[2], m, "above") for m in s.COMPARATORS),
             *((COLUMNS[3], m, "below") for m in (s.SKKM, s.ITML)),
         ):
             text = f"{column.title}: {m.label} {word} kernel k-means at s = {last}"
-            pair = self.curve(m, column), self.curve(s.KERNEL_KMEANS, column)
-            yield self.claim(text, *pair, last, is_below=word == "below")
+            pair = (m, s.KERNEL_KMEANS)
+            ours, theirs = (self.at(self.cells(of, column)[-1], of, column.target) for of in pair)
+            yield Claim(text, ours, theirs, self.sets, is_below=word == "below")
         text = f"{COLUMNS[1].title}: ITML with s = {last} below ITML with s = {first}"
-        itml = self.curve(s.ITML, COLUMNS[1])
-        yield self.claim(text, itml, itml, (last, first), is_below=True)
+        least, *_, most = self.cells(s.ITML, COLUMNS[1])
+        ours, theirs = self.at(most, s.ITML), self.at(least, s.ITML)
+        yield Claim(text, ours, theirs, self.sets, is_below=True)
         for column, m in product(COLUMNS, SOFT_AND_PUBLISHED):
             text = f"{m.label} above the others outside the sample, {column.title}"
             others = {other.label: self.new(other, column) for other in s.COMPARATORS}
-            yield self.claim(text, self.new(m, column), others, where=self.unseen)
+            yield Claim(text, self.new(m, column), others, self.unseen)
         for m, with_apart in product(SOFT_AND_PUBLISHED, (False, True)):
-            none, *_, most = self.study.equal_cells(with_apart=with_apart)
+            least, *_, most = self.study.equal_cells(with_apart=with_apart)
             kind = "of one class or of three" if with_apart else "of one class"
             text = f"{m.label} with {most.n_equal} equalities {kind} above without"
-            value = partial(self.results.values, method=m, field="multi")
-            yield self.claim(text, partial(value, cell=most), partial(value, cell=none))
+            yield Claim(text, self.at(most, m), self.at(least, m), self.sets)
         text = f"SKLR above kernel k-means with {s.WRONG[-1]:.0%} of the answers wrong"
-        yield self.claim(text, self.wrong(s.SOFT), self.wrong(s.KERNEL_KMEANS), s.WRONG[-1])
+        pair = (s.SOFT, s.KERNEL_KMEANS)
+        ours, theirs = (self.at(self.study.wrong_cells(of)[-1], of) for of in pair)
+        yield Claim(text, ours, theirs, self.sets)
 
     def orders(self) -> str:
         lines = []

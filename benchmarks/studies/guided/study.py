@@ -190,11 +190,9 @@ def answers(name: str, cell: Cell, trial: int) -> Constraints:
         known = _by_people(y, PEOPLE[cell.kind], count, seed)
         pairs = np.column_stack([known.pairs, known.pair_answers])
         return known if cell.is_named else Constraints(len(y), pairs=pairs)
-    names = ("n_pairs", "n_triplets", "n_odd_one_out")
-    numbers: dict[str, Any]
-    numbers = {name: count for name, kind in zip(names, KINDS, strict=False) if kind == cell.kind}
-    if cell.kind == "mixture":
-        numbers = {name: (count + at) // 3 for at, name in enumerate(names)}
+    kinds = KINDS[:-1] if cell.kind == "mixture" else (cell.kind,)
+    names = [f"n_{kind.replace('-', '_')}" for kind in kinds]
+    numbers: Any = {name: (count + at) // len(names) for at, name in enumerate(names)}
     return Constraints.from_labels(y, **numbers, error=cell.error, random_state=seed)
 
 
