@@ -85,7 +85,7 @@ def _figures(outcome: Outcome, figures: Mapping[str, Any]) -> str:
 def _groups(outcome: Outcome) -> str:
     words = (
         "All images, the most certain of each group first. "
-        '<span class="key"></span> marks an image of another digit than most of its group.'
+        '<span class="key"></span> marks an image whose digit is not that of most of its group.'
     )
     sheets = contact_sheets(outcome, group_order(outcome.y, outcome.first.groups))
     return f"<p>{words}</p>{sheets}"
@@ -95,7 +95,7 @@ def _affinity(outcome: Outcome) -> str:
     order = group_order(outcome.y, outcome.first.groups)
     words = (
         "The probability that two images are in one group, for every two images in the order of "
-        "the groups: the stronger the color, the higher. Color off the diagonal joins two groups "
+        "the groups. A stronger color is a higher probability. Color off the diagonal joins groups "
         "that are hard to separate."
     )
     picture = affinity_figure(

@@ -32,7 +32,7 @@ class Trait(NamedTuple):
     mean: float
     """Mean, or share of the category, in all rows."""
     differences: NDArray[np.float64]
-    """`means` less `mean`, in standard deviations, (n_groups,)."""
+    """`means` minus `mean`, in standard deviations, (n_groups,)."""
 
     def describe(self, group: int) -> str:
         """Say how a group differs from all rows."""

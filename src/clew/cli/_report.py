@@ -226,8 +226,8 @@ def _affinity(found: Findings, order: list[NDArray[np.int64]]) -> str:
         means = graph_means(graph, rows)
         what = f"The affinity of two {noun}s"
     words = (
-        f"{what}, for every two in the order of the groups: the stronger the color, the "
-        "higher. Color off the diagonal joins two groups that are hard to separate."
+        f"{what}, for every two in the order of the groups. A stronger color is a higher value. "
+        "Color off the diagonal joins groups that are hard to separate."
     )
     picture = affinity_figure(
         means,

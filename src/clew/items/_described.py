@@ -1,7 +1,7 @@
 """Descriptors of images that were read before, in a file; they are computed again if images change.
 
-The file is a speed-up and nothing else: one that is missing, damaged or of another version is
-ignored, and so is a folder that cannot be written.
+The file only saves time. It is ignored if it is missing, damaged or of another version; and a
+folder that cannot be written is no error.
 """
 
 from __future__ import annotations

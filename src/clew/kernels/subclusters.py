@@ -112,7 +112,7 @@ def swap_for_silhouette(
     tolerance: float,
     max_looks: int,
 ) -> int:
-    """Swap centers in turn to raise the sum of their silhouettes less `weight` times the cost.
+    """Swap centers in turn to raise the sum of their silhouettes minus `weight` times the cost.
 
     The silhouette of a center compares `within` with the distance from the nearest other center.
 

@@ -38,7 +38,7 @@ class KnownPairs:
     closure : Closure
         Must-links and cannot-links without contradictions.
     votes : dict
-        Weight of "same" less that of "different" for each answered pair, the smaller row first.
+        Weight of "same" minus that of "different" for each answered pair, the smaller row first.
     asked : set
         Keys of all answered questions, don't-knows among them.
     set_aside : list of tuple of int

@@ -159,7 +159,7 @@ class Loop:
     def _open_to(self, chooser: Chooser) -> list[Question]:
         """Return the questions that wait for an answer, or whose answers are not yet learned.
 
-        A question that was answered after the model has learned would else be chosen again.
+        Otherwise a question that was answered after the model learned would be chosen again.
         """
         new = [
             entry for entry in self.log.entries[chooser.n_learned :] if isinstance(entry, Answer)

@@ -25,7 +25,7 @@ from clew.exceptions import FileFormatError
 
 __all__ = ["AnswerFile"]
 
-#: Signals that wait until a line is written whole.
+#: Signals that wait until the whole line is written.
 HELD: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
@@ -59,7 +59,7 @@ class AnswerFile:
     -----
     A line is appended by one write to a file opened for appending, under a lock, and flushed to
     disk before `append` returns. If that fails, for example because the disk is full, the file is
-    as it was. A line that was cut off by a crash ends at the next one, and is skipped by readers.
+    as it was. If a crash has cut off the last line, the next `append` ends it; readers skip it.
 
     Examples
     --------

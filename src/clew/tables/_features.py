@@ -45,7 +45,7 @@ MOST_NAMED = 12
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Turn a table of mixed columns into features.
 
-    The values of a column decide what it is used as; see `columns_`. Numbers and dates
+    The values of a column determine how it is used; see `columns_`. Numbers and dates
     (as days) are imputed by the median and standardized; where some are missing, a feature that is
     1 there is added. Columns of at most `max_categories` different words, and truth values, become
     one feature per category, 0 or 1; if there are more, the least frequent ones share a feature.

@@ -303,7 +303,7 @@ def _spanning_tree(
     part = connected_components(tree, directed=False)[1]
     head = np.unique(part, return_index=True)[1]
     of_head = np.unique(labels[head], return_index=True, return_inverse=True)
-    leader = head[of_head[1]][of_head[2]]  # the first of the heads of each group
+    leader = head[of_head[1]][of_head[2]]  # for each part, the head of the first in its group
     leaders = head[leader == head]
     begin = np.concatenate([tree.tocoo().row, leader, np.full(len(leaders), n)])
     end = np.concatenate([tree.tocoo().col, head, leaders])

@@ -191,7 +191,7 @@ def descend_in_kernel(
         now, inertia = moved, inertia - fell
         if fell <= tol * inertia:
             break
-    exact = Sums.of(products, now.labels, n_groups)  # without the rounding of many moves
+    exact = Sums.of(products, now.labels, n_groups)  # moves add up rounding errors
     return KernelRun(max(exact.inertia(), 0.0), now.labels, n_iter)
 
 

@@ -47,7 +47,7 @@ def mean_bandwidth(X: Floats, quantile: float, n_rows: int, seed: int) -> float:
     Returns
     -------
     float
-        As from scikit-learn's `estimate_bandwidth`.
+        The result of scikit-learn's `estimate_bandwidth`.
     """
     rows = X[np.random.RandomState(seed).permutation(len(X))[:n_rows]]
     n_neighbors = max(int(len(rows) * quantile), 1)

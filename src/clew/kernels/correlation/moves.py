@@ -170,7 +170,7 @@ def best_group(
     own: int,
     here: float,
 ) -> tuple[int, float]:
-    """Return the group of largest score, and this; the smallest of other groups in a tie."""
+    """Return the best group and its score; ties go to `own`, then to the smallest label."""
     best, largest = own, here
     for at in range(n_groups):
         group = sums.groups[at]

@@ -1,1 +1,1 @@
-"""Growing forests of two-class trees, and reading affinities off them."""
+"""Growing forests of two-class trees, and computing affinities from them."""

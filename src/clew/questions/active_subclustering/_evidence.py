@@ -15,7 +15,7 @@ class Votes(NamedTuple):
     """What was answered about one subcluster."""
 
     rows: dict[int, tuple[float, int]]
-    """For rows of no subcluster: "same" less "different", weighted, and the number of answers."""
+    """For rows of no subcluster: "same" minus "different", weighted, and the number of answers."""
     subclusters: dict[int, tuple[float, int]]
     """The same for other subclusters."""
     members: dict[int, tuple[float, int]]

@@ -178,7 +178,7 @@ def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all
 
 
 def share_of_questions(n_answers: int, n_rows: int) -> float:
-    """Return the weight of the probabilities for questions beside those for labels.
+    """Return the weight of the probabilities for questions, between 0 and 1; labels have the rest.
 
     In the former, the probability that two groups are one is fitted to the answers. Once there are
     enough answers for this, it is better where groups look different but are one.

@@ -58,7 +58,8 @@ def pair_features(
 
     Notes
     -----
-    Time O(n³) for the diffusion (matrix products) and O(n² log n) else; memory 28 n² bytes.
+    Time O(n³) for the diffusion (matrix products) and O(n² log n) for the others; memory 28 n²
+    bytes.
     """
     n = len(distances)
     features = np.empty((n, n, N_FEATURES), np.float32)

@@ -32,7 +32,7 @@ class WithinRatio(NamedTuple):
     prior: Floats | None
     """Covariance within the first groups, shrunk."""
     values: Singles
-    """(n_rows, n_rows), in nats, positive where the pair is more likely of one group."""
+    """(n_rows, n_rows), in nats, positive where the pair is more likely in one group."""
 
     @classmethod
     def start(cls, coordinates: Floats) -> Self:

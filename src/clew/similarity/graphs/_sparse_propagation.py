@@ -154,7 +154,7 @@ def propagate_on(
 
 
 class _Diffusion:
-    """Columns of ``(I - αS)⁻¹`` for the rows with answers: stored if they fit, else recomputed."""
+    """Columns of ``(I - αS)⁻¹`` for the rows with answers, stored if they fit in 512 MiB."""
 
     def __init__(self, problem: PropagationProblem, n_jobs: int | None) -> None:
         self._problem, self.has_converged = problem, True

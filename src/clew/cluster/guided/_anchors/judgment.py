@@ -109,7 +109,7 @@ def answer_doubts(
     Returns
     -------
     AnswerDoubts
-        NaN for the other answers.
+        NaN for answers of weight 0 and don't-knows about pairs.
     """
     p_wrong, alternatives = [], []
     for every, table, of in zip(known.tables, answered.tied.tables, shared, strict=True):

@@ -183,10 +183,10 @@ def answer_errors(
 
     Notes
     -----
-    The rate of a single annotator follows from the pairs that its answers imply. An answer that had
-    to be chosen though no group determines it is neither right nor wrong: if most answers were such
-    forced choices, and of several annotators, rates follow from confusion matrices, and the rate of
-    all answers is their mean.
+    The rate of a single annotator follows from the pairs that its answers imply. The rates of
+    several annotators follow from their confusion matrices, and the rate of all answers is the mean
+    of these rates. So does the rate of a single annotator if most answers are forced choices: if no
+    group determines an answer, the pairs it implies are neither right nor wrong.
     """
     if not folds:
         confusion = ConfusionMatrices.uniform(MIN_RATE, annotators or ("",))

@@ -42,7 +42,7 @@ def _is_kept(table: AnswerTable) -> NDArray[np.bool_]:
     start = np.flatnonzero(is_first)
     size = np.diff(np.append(start, len(table)))
     n_before = np.arange(len(table)) - np.repeat(start, size)
-    # Of n answers those at which k·100/n passes a whole number, if n is larger than 100.
+    # Of n > 100 answers, keep those at which k·100/n passes a whole number.
     n = np.maximum(np.repeat(size, size), MAX_REPEATS)
     is_kept = np.empty(len(table), np.bool_)
     is_kept[order] = n_before * MAX_REPEATS // n != (n_before - 1) * MAX_REPEATS // n

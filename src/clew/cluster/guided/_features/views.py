@@ -70,7 +70,7 @@ class Views:
     distances, if there are any), "trees" is `ClustRF`, "forest" is `COPRF` without answers.
     "constrained forest" is `COPRF` with answers,
     and "constrained trees" is the same forest without its Euclidean part. Up to 5,000 rows graphs
-    are read off the dense affinity matrix.
+    are taken from the dense affinity matrix.
     """
 
     def __init__(
