@@ -10,6 +10,8 @@ from tests.reference import subclusters as reference
 
 from clew.cluster import Subclustering, purest_examples
 from clew.cluster.medoids import _nearest, _subcluster_choice, subclustering
+from clew.cluster.medoids._candidates import draw_candidates
+from clew.cluster.medoids._distances import RowDistances
 from clew.cluster.medoids._subcluster_costs import Setting
 from clew.exceptions import (
     FewerGroupsWarning,
@@ -73,6 +75,18 @@ def test_compact_members_are_nearer_to_their_center_than_to_others():
     model = fitted()
     apart = D[model.exemplars_[:, :, None], model.centers_]
     np.testing.assert_array_equal(apart.argmin(axis=2), np.repeat(np.arange(6), 4).reshape(6, 4))
+
+
+def test_smaller_neighborhoods_hold_an_eighth_of_a_mean_group():
+    distances = RowDistances(X, "euclidean")
+    candidates = draw_candidates(distances, 160, 4, np.random.RandomState(0))
+    tables = _subcluster_choice.Tables(distances, candidates, 2, 0, None)
+    lists = np.argsort(D, axis=1)
+    for near, m in ((tables.near, 40), (tables.nearer, 10)):
+        expected = np.array(reference.shared(lists[:, :m].tolist())) / m
+        np.testing.assert_allclose(near.shared, expected, rtol=1e-6)
+    few = _subcluster_choice.Tables(distances, candidates, 20, 0, None)
+    assert few.nearer is few.near  # both hold two subclusters
 
 
 def test_auto_takes_one_of_four_results_and_leaves_the_first_for_a_clear_gain_only():

@@ -12,13 +12,15 @@ from clew.cluster.medoids._distances import RowDistances
 from clew.cluster.medoids._nearest import nearest_rows
 from clew.kernels.shared_rows import count_shared, index_lists, mean_log_jaccard
 
-__all__ = ["Candidates", "draw_candidates", "neighborhoods", "overlaps"]
+__all__ = ["Candidates", "draw_candidates", "neighbor_lists", "neighborhoods", "overlaps"]
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
 #: A neighborhood has half as many rows as a group of mean size, but at least as many as two
 #: subclusters, and at most this number.
 MAX_NEIGHBORHOOD = 100
+#: A mean group's rows for each row of a neighborhood, and of a smaller one.
+PART_OF_GROUP, SMALL_PART_OF_GROUP = 2, 8
 #: Least similarity of two rows, so that its logarithm is finite.
 LEAST_JACCARD = 0.02
 
@@ -99,14 +101,14 @@ def draw_candidates(
     return Candidates(rows, nearest, distance, typical, n)
 
 
-def neighborhoods(
+def neighbor_lists(
     distances: RowDistances,
     candidates: Candidates,
     n_clusters: int,
     random: Generator,
     n_jobs: int | None,
-) -> Neighborhoods:
-    """Find larger neighborhoods of the candidates, and what they share.
+) -> tuple[Index, int]:
+    """Find the rows near each candidate: more than its subcluster has.
 
     Parameters
     ----------
@@ -123,23 +125,48 @@ def neighborhoods(
 
     Returns
     -------
-    Neighborhoods
+    lists : ndarray of shape (n_candidates, m), int64
+        The candidate and the rows nearest to it, the nearest first: m is half of the rows of a
+        group of mean size.
+    n_fewer : int
+        Number of rows of a smaller neighborhood: an eighth of such a group, at most m.
 
     Notes
     -----
-    A neighborhood is half of the rows of a group of mean size. With groups larger than 200 rows
-    it is counted in a sample with 200 rows for each group, so time does not grow with its size.
+    Both numbers are at least twice the size of a subcluster. With groups larger than 200 rows
+    neighbors are found in a sample with 200 rows for each group, so time does not grow with their
+    size.
     """
     n, size = candidates.n_samples, candidates.nearest.shape[1] + 1
     n_sampled = min(n, max(2 * MAX_NEIGHBORHOOD * n_clusters, len(candidates.rows)))
     sample = _sample(candidates.rows, n, n_sampled, random)
-    wanted = max(2 * size, round(n_sampled / (2 * n_clusters)))
-    m = min(wanted, n_sampled)
+    m, n_fewer = (
+        min(max(2 * size, round(n_sampled / (part * n_clusters))), n_sampled)
+        for part in (PART_OF_GROUP, SMALL_PART_OF_GROUP)
+    )
     lists = np.empty((len(candidates.rows), m), np.int64)
     lists[:, 0] = candidates.rows
     if m > 1:
         lists[:, 1:] = nearest_rows(distances, candidates.rows, m - 1, sample, n_jobs)[0]
-    shared, start, holder = _shared(lists, n)
+    return lists, n_fewer
+
+
+def neighborhoods(candidates: Candidates, lists: Index) -> Neighborhoods:
+    """Return what neighborhoods of the candidates share.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        The candidates.
+    lists : ndarray of shape (n_candidates, m), int64
+        The rows of each one's neighborhood, the candidate first.
+
+    Returns
+    -------
+    Neighborhoods
+    """
+    size, m = candidates.nearest.shape[1] + 1, lists.shape[1]
+    shared, start, holder = _shared(lists, candidates.n_samples)
     shared /= np.float32(m)
     dispersion = np.zeros(len(lists))
     n_compared = min(max(size, 2), m) - 1

@@ -8,7 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster.medoids._candidates import Candidates, Neighborhoods, neighborhoods, overlaps
+from clew.cluster.medoids._candidates import (
+    Candidates,
+    Neighborhoods,
+    neighbor_lists,
+    neighborhoods,
+    overlaps,
+)
 from clew.cluster.medoids._distances import RowDistances
 from clew.cluster.medoids._subcluster_costs import Setting
 from clew.cluster.medoids._subcluster_search import SwapRun
@@ -54,8 +60,20 @@ class Tables:
     @cached_property
     def near(self) -> Neighborhoods:
         """The larger neighborhoods of candidates."""
+        return neighborhoods(self.candidates, self._lists[0])
+
+    @cached_property
+    def nearer(self) -> Neighborhoods:
+        """Neighborhoods that fit into groups smaller than the mean."""
+        lists, n_fewer = self._lists
+        if n_fewer == lists.shape[1]:
+            return self.near
+        return neighborhoods(self.candidates, np.ascontiguousarray(lists[:, :n_fewer]))
+
+    @cached_property
+    def _lists(self) -> tuple[Index, int]:
         random = np.random.RandomState(self._seed)
-        return neighborhoods(
+        return neighbor_lists(
             self.distances, self.candidates, self._n_clusters, random, self._n_jobs
         )
 

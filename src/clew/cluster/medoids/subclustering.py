@@ -71,10 +71,10 @@ class Subclustering(Clusterer):
         What keeps two subclusters from showing the same group. "shared": a cost for the rows that
         the wider neighborhoods of two centers share. "penalty": the cost of the thesis, which is
         high for near centers, and a penalty for two subclusters with a common row. "both": the sum
-        of these. "silhouette": the result of "both", after further swaps that raise the centers'
-        silhouettes. "rule": the cost of the thesis and its rule: no swap may raise the number of
-        subclusters that share rows with that of a center. "auto" tries the first four, and takes
-        "shared" unless another one has a clearly higher score (see Notes).
+        of these. "silhouette": the result of "both" with smaller neighborhoods, after further swaps
+        that raise the centers' silhouettes. "rule": the cost of the thesis and its rule: no swap
+        may raise the number of subclusters that share rows with that of a center. "auto" tries the
+        first four, and takes "shared" unless another one has a clearly higher score (see Notes).
     scale : float or "auto", default="auto"
         λ in ``P = exp(-distance / λ)``, the probability that two rows are in the same group, as a
         multiple of the median distance of a candidate from the farthest row of its subcluster.
@@ -170,7 +170,8 @@ class Subclustering(Clusterer):
     nearest rows, which are alike if the same candidates have them in their neighborhoods.
     Neighborhoods adapt to density; distances do not, so that eq. 4.2 fills a dense group with
     several centers. With "both", the weight of shared neighborhoods is 1, and the pair costs of
-    "penalty" at 0.3 λ, times 0.3 / n, are added.
+    "penalty" at 0.3 λ, times 0.3 / n, are added. With "silhouette" a neighborhood is an eighth as
+    large as a mean group, because that of a row of a small group would reach into other groups.
 
     The silhouette of a center is ``(b - a) / max(a, b)`` for its mean distance a from the rows of
     its subcluster and its distance b from the nearest other center. "auto" takes "shared", unless
@@ -348,7 +349,10 @@ class Subclustering(Clusterer):
         apart = tables.apart * np.float32(tables.distances.unit / inner)
         is_rule = setting.overlap == "rule"
         costs = thesis_costs(tables.candidates, apart, tables.overlap, inner, is_rule=is_rule)
-        return shared_costs(tables.candidates, tables.near, scale, costs.pair) if is_sum else costs
+        if not is_sum:
+            return costs
+        near = tables.nearer if setting.overlap == "silhouette" else tables.near
+        return shared_costs(tables.candidates, near, scale, costs.pair)
 
     def _store(self, distances: RowDistances, candidates: Candidates, best: Tried) -> None:
         """Set the fitted attributes."""

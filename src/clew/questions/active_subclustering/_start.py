@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._warnings import silenced
-from clew.cluster.medoids._candidates import draw_candidates, neighborhoods
+from clew.cluster.medoids._candidates import draw_candidates, neighbor_lists, neighborhoods
 from clew.cluster.medoids._distances import RowDistances
 from clew.cluster.medoids.subclustering import Subclustering
 
@@ -102,7 +102,7 @@ def start_from(
     # All candidates are required, so no others are drawn.
     lists = draw_candidates(distances, len(rows), listed + 1, random, rows, n_jobs)
     few = lists._replace(nearest=lists.nearest[:, : max(size - 1, 1)])
-    near = neighborhoods(distances, few, n_clusters, random, n_jobs)
+    near = neighborhoods(few, neighbor_lists(distances, few, n_clusters, random, n_jobs)[0])
     position = np.full(len(X), -1, np.int64)
     position[rows] = np.arange(len(rows))
     return Start(
