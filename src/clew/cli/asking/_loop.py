@@ -247,6 +247,7 @@ class Loop:
                         session.retract(answer.question, annotator=answer.annotator)
                         self.screen.say("taken back")
                     break
+        self._forget_estimate()  # what was shown is newer
 
     def _take_new(self, session: Session) -> None:
         """Take what other programs have appended to the file."""
@@ -281,6 +282,6 @@ class Loop:
             self._left = "" if remaining is None else str(remaining)
 
     def _forget_estimate(self) -> None:
-        """Estimate anew, because an answer was taken back."""
+        """Estimate anew before the usual number of further answers."""
         self._n_revoked += 1
         self._left = ""

@@ -139,10 +139,10 @@ class Terminal:
         with console.status("Looking at all answers"):
             status = status_of(session, progress)
         self._header(progress)
-        grid = Table.grid(padding=(0, 2, 0, 1))
+        grid = Table.grid(padding=(0, 2, 0, 0))
         for name, value in status.lines:
             grid.add_row(Text(name, style="dim"), Text(value))
-        console.print(grid)
+        console.print(Padding(grid, (0, 0, 0, 1)))
         console.print()
         if status.doubts:
             console.print(Text(" Answers that look wrong", style="bold"))
