@@ -69,7 +69,8 @@ else:
 def guarded_fit(fit: F) -> F:
     """Decorate `fit` or `partial_fit`: refuse misplaced answers, and undo changes on errors.
 
-    Answers are misplaced as `y`, or if a data frame holds the rows that they name in another order.
+    Answers are misplaced if they are given as `y`, or if the index of a data frame holds their ids
+    in another order.
 
     If the call fails or is interrupted, the estimator is restored to what it was before, so the
     method may set attributes at any time. `fit` starts without the attributes of an earlier fit.
@@ -147,7 +148,7 @@ def _refuse_another_order(X: Any, constraints: object) -> None:
     if ids is None or not hasattr(X, "columns") or not hasattr(X, "index"):
         return
     index = X.index.tolist()
-    # An index that counts the rows is what is left after a reset.
+    # After `reset_index`, the index only counts the rows.
     if index == list(ids) or index == list(range(len(index))) or set(index) != set(ids):
         return
     row = next(row for row, names in enumerate(zip(index, ids, strict=False)) if len({*names}) > 1)

@@ -34,12 +34,12 @@ def number(known):
     return number_from_questions(items, known, False, 0, Words(quiet=True))
 
 
-def test_answers_to_chosen_questions_decide(answers):
+def test_number_of_groups_follows_answers_to_chosen_questions(answers):
     assert number(Constraints.from_answers(answers, n_samples=24)) == 4
 
 
 @pytest.mark.parametrize("which", ["few", "imported", "mixed"])
-def test_other_answers_do_not(answers, which):
+def test_number_of_groups_does_not_follow_few_or_imported_answers(answers, which):
     known = Constraints.from_answers(answers[: 19 if which == "few" else 30], n_samples=24)
     if which != "few":
         known = known.with_origin("imported")
@@ -50,7 +50,7 @@ def test_other_answers_do_not(answers, which):
     assert number(known) is None
 
 
-def test_the_command_says_so(here, answers):
+def test_clew_cluster_says_that_answers_to_chosen_questions_gave_the_number(here, answers):
     lines = [f"{name},{x:.3f},{y:.3f}" for name, (x, y) in zip(IDS, X, strict=True)]
     (here / "x.csv").write_text("\n".join(["id,x,y", *lines]))
     file = AnswerFile("answers.jsonl", IDS)

@@ -73,9 +73,9 @@ class Run(NamedTuple):
         return [s for s in self.states if LEAST_ANSWERS <= s["n_answers"] < needed * (not is_short)]
 
     def at_a_fifth(self, fitted: Regression | None = None) -> tuple[Remaining, float] | None:
-        """Estimate how many questions remain after a fifth of them; and how many did.
+        """Return the estimate after a fifth of the questions, and how many remained in truth.
 
-        `fitted` is used in place of the regression of the library.
+        `fitted` is used in place of the library's regression.
         """
         if not (states := self.before_goal()):
             return None

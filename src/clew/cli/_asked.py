@@ -18,8 +18,8 @@ from clew.session import Session
 
 __all__ = ["number_from_questions", "session_data"]
 
-#: Number of answers to questions that clew chose from which on they decide, and the least share of
-#: them among all answers.
+#: The number of groups is that of a session if at least so many answers, and at least this share
+#: of them, are to questions that clew chose.
 LEAST_ASKED, LEAST_SHARE = 20, 0.5
 #: Smaller groups of a session are not counted: most of them are parts of others.
 LEAST_ROWS = 3
@@ -64,12 +64,12 @@ def number_from_questions(
 
 
 def session_data(items: Items, standardizes: Standardize) -> dict[str, Any]:
-    """Return features or distances as a session takes them."""
+    """Return the features or the distances as an argument of `Session`."""
     if items.is_distances:
         return {"distances": items.X}
     features = features_for(Guided(), items.X, standardizes, is_scaled=items.is_scaled)
-    # Components of texts differ in deviation, and would be taken for columns of different units:
-    # an orthogonal transform evens them out, and leaves distances as they are.
+    # Components of texts differ in deviation, and a session would take them for columns of
+    # different units. An orthogonal transform makes deviations similar, and keeps the distances.
     return {"X": features.X if items.texts is None else dct(features.X, norm="ortho")}
 
 

@@ -22,7 +22,7 @@ ENOUGH, ENOUGH_LOW = 0.97, 0.90
 #: Linear regression of log(questions left + `OFFSET`): the intercept, and the slopes of the
 #: logarithms of cores + 1, of items and of the error rate. `benchmarks.studies session` fits it.
 COEFFICIENTS = (-1.496, 0.622, 1.152, 0.541)
-#: Bounds of the error rate in it.
+#: The error rate is clipped to this range.
 ERRORS = (0.01, 0.4)
 OFFSET = 5
 #: Log factors from the estimate to the low and the high end of the range.
@@ -96,7 +96,7 @@ def remaining_of(
     quality : Quality or None
         Estimate from random checks.
     coefficients : sequence of float, default=COEFFICIENTS
-        Of the regression.
+        The intercept and the slopes of the regression.
     span : tuple of float, default=RANGE
         Log factors from the estimate to the ends of the range.
 

@@ -170,8 +170,8 @@ def _with(*notes: str) -> str:
 def plain(name: object, column: pd.Series) -> pd.Series:
     """Return a column as floats, booleans, dates, categories or objects.
 
-    Durations become days, and periods the date on which they begin. Objects of which each is a
-    number become floats; so do texts that are numbers, as in a text file.
+    Durations become days, and periods become the dates on which they begin. A column of objects
+    that are all numbers, or texts that are numbers, becomes floats.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ GZIP_MARK = b"\x1f\x8b"
 PARQUET_MARK = b"PAR1"
 #: Name under which pandas saves an index that has none.
 PANDAS_INDEX = "__index_level_0__"
-#: Names of a first column that is an index: none, and what pandas makes of none.
+#: A first column with one of these names is an index: no name, and what pandas reads it as.
 NO_NAME = ("", "Unnamed: 0")
 COUNTS_ROWS = "the first column, without a name, counts the rows and is left out"
 
@@ -80,10 +80,10 @@ def read_table(
     path : str or path-like
         A file; "-" is the standard input. Parquet is recognized by its content.
     id_column : str, default=None
-        Name of the column of ids. None: the one named "id" (in upper or lower case), or else the
-        index that pandas saved in Parquet, if its values differ, or a first column without a name
-        (or named "Unnamed: 0"), which pandas writes for an index; if that counts the rows from 0,
-        it is left out.
+        Name of the column of ids. None: the one named "id" (in upper or lower case). If there is
+        none, it is the index that pandas saved in Parquet, if its values differ, or a first column
+        without a name (or named "Unnamed: 0"), as which pandas writes an index. An index that only
+        counts the rows from 0 is left out.
     columns : sequence of str, default=None
         Columns to keep; None is all.
     drop : sequence of str, default=()
@@ -278,7 +278,7 @@ def _table(
 
 
 def id_text(value: object) -> str:
-    """Return an id as text; 17.0 is 17, as in answers."""
+    """Return an id as text. 17.0 is written 17, as in files of answers."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace").strip()
     if isinstance(value, float) and value.is_integer():

@@ -21,12 +21,12 @@ LEAST_GAIN = 0.5
 #: are mostly undone by the next answers.
 LEAST_SHARE = 0.03
 LOWEST, HIGHEST = 0.2, 0.98
-#: Labels are read from a moving average of probabilities. Old probabilities keep `KEPT_SHARE` of
-#: their weight after `KEPT_ANSWERS` answers a row, or, if answers are wrong, after `KEPT_MIN`
+#: Labels are computed from a moving average of probabilities. Old probabilities keep `KEPT_SHARE`
+#: of their weight after `KEPT_ANSWERS` answers a row, or, if answers may be wrong, after `KEPT_MIN`
 #: plus `KEPT_PER_ERROR` times the square of the share of wrong answers.
 KEPT_SHARE, KEPT_ANSWERS, KEPT_MIN, KEPT_PER_ERROR = 0.6, 0.02, 0.01, 5.0
-#: After more than one answer a row, `KEPT_PER_ERROR` falls by the first share for each further
-#: answer a row, down to the second share.
+#: After one answer a row, `KEPT_PER_ERROR` is multiplied by a factor: 1 minus `FALL_PER_ROUND` for
+#: each further answer a row, but at least `LEAST_FACTOR`.
 FALL_PER_ROUND, LEAST_FACTOR = 0.65, 0.35
 #: Weight of the probabilities for questions in labels, after one answer a row.
 QUESTIONS_SHARE = 0.5
@@ -149,10 +149,11 @@ def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> fl
 
 
 def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all: int = 0) -> float:
-    """Return the weight of new probabilities in the average from which labels are read.
+    """Return the weight of new probabilities in the average from which labels are computed.
 
-    The more answers are wrong, the longer the average: until others contradict it, a wrong answer
-    moves labels less. After many answers there mostly are others, and the average is shorter.
+    If more answers are wrong, the average is longer, so that a wrong answer changes labels less
+    until other answers contradict it. After many answers there mostly are such answers, and the
+    average is shorter.
 
     Parameters
     ----------
@@ -180,8 +181,8 @@ def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all
 def share_of_questions(n_answers: int, n_rows: int) -> float:
     """Return the weight of the probabilities for questions, between 0 and 1; labels have the rest.
 
-    In the former, the probability that two groups are one is fitted to the answers. Once there are
-    enough answers for this, it is better where groups look different but are one.
+    The probabilities for questions contain the probability that two groups are one, fitted to the
+    answers. Once there are enough answers, they are better where groups look different but are one.
     """
     return QUESTIONS_SHARE * min(1.0, n_answers / n_rows)
 

@@ -79,12 +79,12 @@ class Guided(Readings):
     (as in PLDA). E is the evidence of answers, ``log((1 - e) / e)`` for an error rate e. Partitions
     are moved by Gibbs sampling of rows and of whole groups, and by splits. The probability of a
     pair is averaged over the possible next moves. The labels have the best expected Jaccard index
-    of pairs, and change only where others are clearly better. For them, probabilities are averaged
-    over the states after the last answers, and over more of these states if more answers are wrong.
-    As answers arrive, a growing part of these probabilities comes from a regression that predicts
-    from W and sizes whether two groups are one, fitted to the answers. Before any answer the labels
-    are a cut of Ward's linkage of W, which counts as half of the probabilities at first, and less
-    with each answer.
+    of pairs, and change only where others are clearly better. For labels, probabilities are
+    averaged over the states after the last answers, and over more of these states if more answers
+    are wrong. As answers arrive, a growing part of these probabilities comes from a regression that
+    predicts from W and sizes whether two groups are one, fitted to the answers. Before any answer
+    the labels are a cut of Ward's linkage of W, which counts as half of the probabilities at first,
+    and less with each answer.
 
     Answers about three rows count as the pairs that they imply, with weights so that their evidence
     adds up to about that of one answer; don't-knows are not evidence. The value of a question about
