@@ -138,7 +138,7 @@ def test_a_tiny_study_runs() -> None:
     assert "ari_ward" in results.frame
 
 
-def test_points_fit_the_answers() -> None:
+def test_methods_are_measured_on_answers_that_they_can_learn_from() -> None:
     points = PeopleStudy().points("pk_triplet")
     assert study.MAJORITY not in {method for method, _ in points}
     assert len(points) == len(set(points))

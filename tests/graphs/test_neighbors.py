@@ -35,7 +35,7 @@ def test_the_first_of_equal_affinities_are_kept_dense_or_sparse(A, k):
         assert (graph.data > 0).all()
 
 
-def test_blocks_of_rows_fit_together():
+def test_dense_affinities_in_several_blocks_have_the_graph_of_sparse_ones():
     A = np.random.default_rng(0).integers(0, 5, (1500, 1500)) / 5
     A = np.maximum(A, A.T)
     assert (nearest_graph(A, 9) != nearest_graph(csr_array(A), 9)).nnz == 0

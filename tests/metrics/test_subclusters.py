@@ -29,13 +29,13 @@ def test_shares_of_figure_3(counts, share):
     assert subclustering_jaccard(y, [subcluster(*counts)]) == pytest.approx(share / 4)
 
 
-def test_a_class_counts_once_and_at_its_purest():
+def test_of_two_subclusters_of_a_class_the_purer_one_counts():
     twice = [subcluster(10), subcluster(7, 3)]
     assert subclustering_jaccard(y, twice) == pytest.approx(1 / 4)
     assert subclustering_jaccard(y, twice[::-1]) == pytest.approx(1 / 4)
 
 
-def test_all_classes_shown_purely():
+def test_index_is_1_if_every_class_has_a_subcluster_of_its_rows_only():
     rows = np.arange(80).reshape(4, 20)
     assert subclustering_jaccard(y, rows[:, :9]) == 1
     assert subclustering_jaccard(y, rows[:, :1]) == 1

@@ -170,7 +170,7 @@ def test_a_batch_holds_no_pair_that_its_answers_may_imply(strategy):
 
 
 @every
-def test_pending_questions_are_left_to_others(strategy):
+def test_questions_that_others_are_answering_are_not_asked(strategy):
     one = ran(started(strategy), 5)
     first = one.ask(2)
     second = one.ask(2, pending=first)

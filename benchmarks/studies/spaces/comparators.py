@@ -27,7 +27,7 @@ N_FOLDS = 5
 
 
 def as_triplets(known: Constraints) -> Ints:
-    """Return rows (a, b, c) for each "a is more like b than like c"; two for an odd one."""
+    """Return rows (a, b, c), where a is more like b than like c; two for an odd-one-out answer."""
     answers = OrdinalAnswers.of(definite(known), by_annotator=False)
     one, other, odd = answers.odd_one_out.rows.T
     rows = [np.stack(three, axis=1) for three in ((one, other, odd), (other, one, odd))]

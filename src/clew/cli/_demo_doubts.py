@@ -20,10 +20,10 @@ def doubt_words(run: Run) -> str:
     if n_doubted == 0:
         return f"clew doubts none of the answers; {n_missed} are wrong."
     return (
-        "clew estimates from the images and all other answers how likely each answer is wrong. "
-        f"{n_doubted} are more likely wrong than right, the most doubtful first: {n_found} of "
-        f"these are wrong and {n_doubted - n_found} right. {n_missed} wrong answers are not among "
-        "them. Doubted answers are the ones to ask again."
+        "clew estimates from the images and all other answers how probable it is that an answer is "
+        f"wrong. {n_doubted} answers are more probably wrong than right, the most doubtful first: "
+        f"{n_found} of these are wrong and {n_doubted - n_found} right. {n_missed} wrong answers "
+        "are not among them. Ask again about the doubted answers."
     )
 
 

@@ -14,7 +14,8 @@ from clew.exceptions import InvalidDataError, InvalidParameterError
 __all__ = ["Dataset", "as_distances", "as_features", "as_labels", "scaled"]
 
 Scale = Literal["standard", "minmax"]
-#: Type checkers accept any use of it: whoever loads a data set knows whether it has features.
+#: A type that type checkers accept in place of an array and of None: the caller knows whether a
+#: data set has features.
 MaybeNone = Any
 
 

@@ -36,7 +36,7 @@ def nearest_by_products(
     """
     last = nearest.shape[1] - 1
     for row in range(products.shape[0]):
-        nearest[row] = 0  # an anchor even where a distance is not a number
+        nearest[row] = 0  # a valid number even if all distances are NaN
         distance[row] = np.inf
         for anchor in range(products.shape[1]):
             apart = half_squares[anchor] - products[row, anchor]

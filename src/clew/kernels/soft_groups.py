@@ -41,7 +41,7 @@ def add_penalties(
     labels: NDArray[np.int64],
     cost: NDArray[np.float64],
 ) -> None:
-    """Add to the cost of each group the penalties of a row's answers if the row were there.
+    """Add the penalties of a row's answers in each group to the cost of the row in that group.
 
     A violated must-link costs its penalties in both groups, a violated cannot-link its penalty in
     the common group. Answers with a row that has no group yet, -1, cost nothing.

@@ -37,7 +37,7 @@ FIRST_BLOCKS, MOST_BLOCKS = 32, 512
 
 
 class Change(NamedTuple):
-    """A block of pairs whose answers change the groups in the same way, by its best pair."""
+    """The best pair of a block of pairs whose answers change the groups in the same way."""
 
     expected: float
     """Probability that the answer changes the groups, times the change."""

@@ -134,7 +134,7 @@ class AnswerFile:
         answer : Answer
             About rows of `ids`.
         shown : sequence of int, default=()
-            Its rows in the order in which they were shown; none if in the order of the question.
+            Its rows in the order in which they were shown. Empty: the order of the question.
         ms : int, default=None
             Milliseconds that the answer took.
         revokes : str, default=None
@@ -258,10 +258,10 @@ def _last_byte(descriptor: int, size: int) -> bytes:
 
 @contextmanager
 def _locked(descriptor: int, *, exclusive: bool) -> Iterator[None]:
-    """Lock a file for the block; file systems without locks are written to without."""
+    """Lock a file for the block; do nothing on a file system without locks."""
     try:
         import fcntl
-    except ImportError:  # Windows: a write to a file opened for appending is whole
+    except ImportError:  # Windows: other writes cannot split a write to a file opened for appending
         yield
         return
     try:

@@ -86,7 +86,7 @@ def test_hard_mode_leaves_out_what_is_not_in_the_paper() -> None:
     np.testing.assert_array_equal(*matrices)
 
 
-def test_hard_trees_leave_out_answers_more_likely_wrong() -> None:
+def test_hard_trees_leave_out_answers_that_are_probably_wrong() -> None:
     answers = Constraints.from_labels(y, 120, error=0.1, random_state=0)
     model = COPRF(n_trees=60, mode="hard", trust="posterior", share=1.0, random_state=0)
     model.fit(X, constraints=answers)

@@ -1,4 +1,4 @@
-"""Dawid and Skene's estimate against brute force, simulation, and its own promises."""
+"""Dawid and Skene's estimate is compared with brute force and with simulated error rates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def simulated(n_questions, n_repeats, error, seed=0, *, said_same=None, n_sample
     who = rng.integers(0, len(error), len(pairs))
     truth = y[pairs[:, 0]] == y[pairs[:, 1]]
     rate = np.asarray(error)[who]
-    if said_same is not None:  # errors on matches only
+    if said_same is not None:  # other error rates where the truth is "same"
         rate = np.where(truth, np.asarray(said_same)[who], rate)
     said = truth ^ (rng.random(len(pairs)) < rate)
     answers = Constraints(
@@ -135,7 +135,7 @@ def test_answer_that_the_others_contradict_is_wrong():
     ],
     ids=["none", "dont_know", "all the same", "everybody contradicts"],
 )  # fmt: skip
-def test_odd_answers_have_finite_estimates(answers):
+def test_estimates_are_finite_for_no_equal_or_contradictory_answers(answers):
     model = DawidSkene().fit(answers)
     for kind, found in model.probabilities_.items():
         assert np.isfinite(found).all()

@@ -170,8 +170,9 @@ class GuidedClustering(FittedGroups):
     clearly better than the consensus; or if the consensus predicts held-out answers no better than
     one group of all rows does.
 
-    The consensus of the unconstrained members is returned without answers, and unless another
-    clustering predicts held-out answers clearly better, so that random answers do little harm.
+    Without answers, the consensus of the unconstrained members is returned. With answers, another
+    clustering is returned only if it predicts held-out answers clearly better than that consensus,
+    so that random answers do little harm.
 
     With distances, neighbors, Ward's linkage and silhouettes are computed from them. Members that
     need vectors read coordinates, at most 100, by classical multidimensional scaling (Torgerson);

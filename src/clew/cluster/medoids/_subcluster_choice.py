@@ -59,12 +59,12 @@ class Tables:
 
     @cached_property
     def near(self) -> Neighborhoods:
-        """The larger neighborhoods of candidates."""
+        """Neighborhoods of the candidates, with half of the rows of a group of mean size."""
         return neighborhoods(self.candidates, self._lists[0])
 
     @cached_property
     def nearer(self) -> Neighborhoods:
-        """Neighborhoods that fit into groups smaller than the mean."""
+        """Neighborhoods of the candidates, with an eighth of the rows of such a group."""
         lists, n_fewer = self._lists
         if n_fewer == lists.shape[1]:
             return self.near

@@ -48,7 +48,7 @@ class Start(NamedTuple):
     """Position of each row among the candidates, or -1, (n_samples,)."""
 
     def nearness(self, at: int) -> Floats:
-        """Score how likely each candidate is in the same group as a given one.
+        """Score how probable it is that each candidate is in the same group as a given one.
 
         Parameters
         ----------

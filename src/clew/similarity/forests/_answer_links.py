@@ -40,7 +40,7 @@ def weigh_answers(
     seed: int,
     n_jobs: int | None,
 ) -> AnswerWeights:
-    """Weight answers by how likely they are right.
+    """Weight answers by the probability that they are right.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def spectral_start(
 
 
 def _net_counts(answers: OrdinalAnswers, n_rows: int) -> csr_array:
-    """Count how often two rows are put together minus how often apart, by the counts of both."""
+    """Count how often answers put two rows together, minus how often apart; normalize by rows."""
     pair, triplet, odd = answers.tables
     sign = np.where(pair.is_same, 1.0, -1.0)
     # Each question: positions of two rows, and what the answer adds to their count.
