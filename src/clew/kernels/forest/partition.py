@@ -12,9 +12,9 @@ __all__ = ["split_drawn", "split_links", "split_real"]
 
 @bare_kernel
 def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Write a node's drawn rows to the other side of the sample: left rows first, then right ones.
+    """Copy a node's drawn rows to the other side of `Sample.drawn`: rows of the left child first.
 
-    Right rows are written from the end backwards. Returns where they begin.
+    Rows of the right child are written backwards from the end. Returns where they begin.
     """
     left = node.drawn_start
     right = node.drawn_stop - 1
@@ -29,7 +29,7 @@ def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sa
 
 @bare_kernel
 def split_real(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
-    """Write a node's real rows to the other side of the sample, as `split_drawn` does."""
+    """Copy a node's real rows to the other side of `Sample.real`, as `split_drawn` does."""
     left = node.start
     right = node.stop - 1
     for k in range(node.start, node.stop):
@@ -51,7 +51,7 @@ def split_links(
     stop: int,
     sample: Sample,
 ) -> tuple[int, int, int]:
-    """Regroup the links of a node: first those with both rows left, then those with both right.
+    """Move the links within the left child to the front, followed by those within the right child.
 
     Links that the cut separates are dropped. Returns the ends of the two groups, and the number of
     separated must-links.

@@ -1,4 +1,4 @@
-"""Feature maps of kernels: features of fitted and new rows whose inner products approximate one."""
+"""Feature maps: features of fitted and new rows whose inner products approximate a kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ __all__ = [
 #: If there are more rows, pivots and scales are computed from a random sample of this size.
 SAMPLE_ROWS = 3000
 ROWS_PER_BLOCK = 1024
-#: The neighbor whose distance is the scale of a row; limited to one in this many rows.
+#: The scale of a row is the distance to its neighbor of the first number; with n rows, to neighbor
+#: n divided by the second number if that is nearer.
 SCALE_NEIGHBOR, NEAREST_SHARE = 100, 8
 #: Least share of the trace that the features explain; the paper's 99 %.
 TRACE_SHARE = 0.99

@@ -186,7 +186,7 @@ def shrink(
 def fit_by_em(
     tables: Iterable[AnswerTable], probabilities: Matrices, prior: Prior, n_annotators: int
 ) -> tuple[dict[Kind, Floats], dict[Kind, ShrunkMatrices]]:
-    """Estimate matrices by EM, the outcome of each question being unknown.
+    """Estimate matrices by EM, where the outcome of each question is unknown.
 
     Parameters
     ----------
