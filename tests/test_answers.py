@@ -12,7 +12,7 @@ from clew.answers import ANSWER_WORDS, DIFFERENT, DONT_KNOW, NONE_DIFFERS, SAME
 from clew.exceptions import InvalidConstraintsError
 
 
-def test_codes_are_those_of_the_design():
+def test_every_word_of_an_answer_has_its_documented_code():
     assert dict(ANSWER_WORDS["pair"]) == {"same": 1, "different": 0, "dont_know": -2}
     assert dict(ANSWER_WORDS["triplet"]) == {"first": 0, "second": 1, "dont_know": -2}
     assert dict(ANSWER_WORDS["odd_one_out"]) == {

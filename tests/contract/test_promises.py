@@ -238,7 +238,7 @@ def test_hard_methods_follow_answers_against_the_data(method):
     assert model.n_violated_ == n_violated(model.labels_, c) == 0
 
 
-def test_all_rows_bound_together_share_every_leaf_when_hard():
+def test_hard_trees_have_one_leaf_if_must_links_join_all_rows():
     c = Constraints.from_pairs(**EXTREME["one component"], n_samples=N)
     model = COPRF(n_trees=8, mode="hard", share=1.0, trust=None, euclidean=0.0, random_state=0)
     np.testing.assert_array_equal(model.fit(X, constraints=c).affinity_matrix_, 1)

@@ -19,7 +19,7 @@ __all__ = [
     "make_scratch",
 ]
 
-#: Length of the buffers of a scan: 256 bins, and one full vector more, which may be read.
+#: Length of the buffers of a scan: 256 bins, and 8 entries, because the last vector may read more.
 N_PLACES = 264
 
 

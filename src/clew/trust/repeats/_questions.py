@@ -28,7 +28,7 @@ class AnsweredQuestions(NamedTuple):
     """Position of each answer of `table` in the table that was given, (n_answers,)."""
 
     def sums(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Sum columns of values of answers by question, (n_questions, n_columns)."""
+        """Sum columns with a value for each answer, by question; (n_questions, n_columns)."""
         n = len(self.rows)
         return np.stack([np.bincount(self.question, of, n) for of in columns], axis=1)
 

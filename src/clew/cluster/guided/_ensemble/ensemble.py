@@ -38,7 +38,7 @@ Weights = dict[str, float]
 TEMPER = 0.25
 #: Members below this share of the largest weight get weight 0.
 LEAST_WEIGHT = 0.02
-#: A member is pruned before the last fold if its log weight is this far below `LEAST_WEIGHT`'s.
+#: A member is pruned before the last fold if its log weight is below log(`LEAST_WEIGHT`) by this.
 PRUNING_MARGIN = 2.0
 
 
@@ -104,8 +104,8 @@ class Ensemble(NamedTuple):
             the least positive weight. ``np.inf`` prunes nothing.
         n_groups : int, default=0
             Clusterings with fewer nonempty groups are pruned, unless all have fewer. They would
-            often predict best: with few large groups, fewer triplets have rows of three groups,
-            for which a clustering predicts no answer.
+            often have the best scores: a clustering predicts no answer to a triplet whose rows are
+            in three groups, and with few large groups such triplets are rare.
 
         Returns
         -------
