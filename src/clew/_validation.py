@@ -101,7 +101,8 @@ def check_parameters(estimator: BaseEstimator, allowed: Mapping[str, AllowedValu
     Raises
     ------
     InvalidParameterError
-        Naming the class, the parameter, its value and what is allowed.
+        If a value is not allowed. The message names the class, the parameter, its value and what is
+        allowed.
     """
     for name, ranges in allowed.items():
         choices = (
@@ -121,7 +122,7 @@ def check_n_clusters(estimator: Any, n_samples: int) -> None:
     Raises
     ------
     InvalidParameterError
-        Naming the class, `n_clusters` and the number of rows.
+        If there are more. The message names the class, `n_clusters` and the number of rows.
     """
     if estimator.n_clusters > n_samples:
         raise InvalidParameterError(

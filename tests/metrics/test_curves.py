@@ -6,7 +6,7 @@ from clew.exceptions import InvalidDataError
 from clew.metrics import area_under_curve
 
 
-def test_five_points_reach_from_zero_to_four():
+def test_area_is_that_under_lines_between_points_at_unit_distance():
     assert area_under_curve([1, 1, 1, 1, 1]) == 4.0
     assert area_under_curve([0.2, 0.4]) == pytest.approx(0.3)
     assert area_under_curve([0.0, 0.5, 0.5, 0.1, -0.1]) == pytest.approx(1.05)

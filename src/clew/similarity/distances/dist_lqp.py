@@ -48,8 +48,8 @@ class DistLQP(LearnedDistances):
     alpha : float, default=4.0
         The largest distance, divided by the lower bound; at least 1.
     lambda_must, lambda_cannot : float, default=10.0, 1.0
-        Slack penalty of an answer of weight 1, if its bound is missed by the largest distance;
-        proportional to the slack.
+        Slack penalty of an answer of weight 1 whose bound is missed by the largest distance. The
+        penalty is proportional to the slack.
     changes : {"relative", "absolute"}, default="relative"
         Changes whose squares are minimized: "relative" to the given distance, so that small
         distances stay small, or "absolute" ones, as in the paper.

@@ -52,7 +52,7 @@ def check_routing(name: str, estimator: Any) -> None:
     Raises
     ------
     InvalidParameterError
-        Naming the member and the part.
+        If there is such a part. The message names the member and the part.
     """
     if isinstance(estimator, Pipeline):
         for _, step in estimator.steps:
@@ -84,7 +84,7 @@ def check_honored(name: str, estimator: Any, answers: Constraints) -> None:
     Raises
     ------
     InvalidParameterError
-        Naming the member and what it honors.
+        If there is such a member. The message says what it honors.
     """
     supports = supports_of(estimator).values()
     if not supports or not any(map(len, answers.tables)):
