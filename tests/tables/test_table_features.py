@@ -247,5 +247,5 @@ def test_values_that_cannot_be_features_are_refused(values, words):
 
 def test_words_in_place_of_fitted_numbers_are_refused():
     recipe = TableFeatures().fit(pd.DataFrame({"a": [1.5, 2, 4]}))
-    with pytest.raises(InvalidDataError, match="'a' held numbers"):
+    with pytest.raises(InvalidDataError, match="'a' held only numbers"):
         recipe.transform(pd.DataFrame({"a": [1.5, "x", 4]}))
