@@ -200,7 +200,7 @@ class _Places(dict[str, Any]):
     """Values for a page's placeholders: attributes of the parts, or their methods' results."""
 
     def __init__(self, parts: Any, results: Results[Any]) -> None:
-        super().__init__(about="\n".join(_about(results)), study=results.study)
+        super().__init__(about=_about(results), study=results.study)
         self._parts = parts
 
     def __missing__(self, name: str) -> Any:
@@ -245,19 +245,16 @@ def _rendered(stem: str, blocks: Sequence[Block]) -> list[str]:
     return lines
 
 
-def _about(results: Results[Any]) -> list[str]:
-    """Return lines on where the report was made, and which results are missing or outdated."""
-    lines = [harness.described(harness.provenance())]
-    if results.study.is_quick:
-        lines += ["", "**Quick run: few trials, small problems; the figures mean little.**"]
-    now, measured = harness.source_tag(), ", ".join(sorted(results.sources))
-    if results.sources - {now}:
-        advice = "`--fresh` measures again"
-        lines += ["", f"**Measured with clew's source {measured}; today's is {now}. {advice}.**"]
-    if results.outdated:
-        lines += ["", f"**Measured with other parameters: {', '.join(results.outdated)}.**"]
-    if results.n_missing:
-        lines += ["", f"**Not complete: {results.n_missing} results are missing.**"]
-    if results.study.absent_sets:
-        lines += ["", f"Not available, and left out: {', '.join(results.study.absent_sets)}."]
-    return lines
+def _about(results: Results[Any]) -> str:
+    """Describe where the report was made, and which results are missing or outdated."""
+    study, now = results.study, harness.source_tag()
+    source = f"{', '.join(sorted(results.sources))}; today's is {now}. `--fresh` measures again"
+    notes = {
+        "**Quick run: few trials, small problems; the figures mean little.**": study.is_quick,
+        f"**Measured with clew's source {source}.**": results.sources - {now},
+        f"**Measured with other parameters: {', '.join(results.outdated)}.**": results.outdated,
+        f"**Not complete: {results.n_missing} results are missing.**": results.n_missing,
+        f"Not available, and left out: {', '.join(study.absent_sets)}.": study.absent_sets,
+    }
+    shown = [text for text, is_so in notes.items() if is_so]
+    return "\n\n".join([harness.described(harness.provenance()), *shown])

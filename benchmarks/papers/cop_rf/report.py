@@ -84,12 +84,16 @@ class CopRfReport(FigureParts):
     def curve(self, name: str, method: Method, table: s.Curve) -> pd.DataFrame:
         return self.results.curve(name, table.cells(name), method)
 
-    def area(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
+    def area(self, names: Sequence[str], method: Method | str, table: s.Curve) -> Any:
+        """Average over sets, by trial; or a column of the paper, NaN if it lacks one of them."""
+        if isinstance(method, str):
+            areas = PUBLISHED[method][table.name].reindex(list(map(s.source_of, names)))
+            return areas.mean(skipna=False)
         return averaged([area(self.curve(name, method, table)) for name in names])
 
     def height(self, names: Sequence[str], method: Method, table: s.Curve) -> pd.Series:
         """Average the mean height of the curve over sets, by trial."""
-        return self.area(names, method, table) / (len(table.cells(names[0])) - 1)
+        return pd.Series(self.area(names, method, table) / (len(table.cells(names[0])) - 1))
 
     def at(self, names: Sequence[str], method: Method, table: s.Curve, place: int) -> pd.Series:
         cells = [(name, table.cells(name)[place]) for name in names]
@@ -98,26 +102,19 @@ class CopRfReport(FigureParts):
     def in_short(self) -> Iterator[Block]:
         found = [word for column in COLUMNS for word in self.verdicts(column, self.published)]
         yield f"Areas in the paper, on {len(self.published)} sets: {counted(found)}."
-        ours = {"E2CP": (E2CP_PAPER, E2CP), "COP-RF": (HARD, DEFAULT, BOTH)}
-        header, rows = ["areas, mean over sets"], []
-        for column, methods in ours.items():
-            header += [f"paper: {column}", *(m.label for m in methods)]
-        for table, (label, names) in product(s.TABLES, self.groups.items()):
-            row: list[Any] = [f"Table {table.name}, {label}"]
-            for column, methods in ours.items():
-                row.append(published_area(table, column, names))
-                row += [self.area(names, m, table) for m in methods]
-            rows.append(row)
-        yield Table(header, rows)
+        shown = ("E2CP", E2CP_PAPER, E2CP, "COP-RF", HARD, DEFAULT, BOTH)
+        rows = [
+            [f"Table {table.name}, {label}", *(self.area(names, of, table) for of in shown)]
+            for table, (label, names) in product(s.TABLES, self.groups.items())
+        ]
+        yield Table(["areas, mean over sets", *map(_label, shown)], rows)
 
     def tables(self) -> Iterator[Block]:
         for table in s.TABLES:
             yield f"## {table.title}"
             sets = self.columns.values()
-            rows = [[m.label, *(self.area(of, m, table) for of in sets)] for m in s.METHODS]
-            for c in COLUMNS:
-                paper: list[Any] = [published_area(table, c, of) for of in sets]
-                rows.append([f"paper: {c}", *paper])
+            every: list[Any] = [*s.METHODS, *COLUMNS]
+            rows = [[_label(of), *(self.area(names, of, table) for names in sets)] for of in every]
             yield Table(["method", *self.columns], rows)
             rows = [[m.label, *(self.share_refused(of, m, table) for of in sets)] for m in s.HARD]
             yield Table(["no groups found", *self.columns], rows)
@@ -201,10 +198,9 @@ class CopRfReport(FigureParts):
 
     def verdict(self, table: s.Curve, name: str, column: str) -> tuple[float, Score, str]:
         ours = Score.of(self.area([name], COLUMNS[column], table))
-        paper = published_area(table, column, [name])
-        if paper is None or not ours.is_known:
-            return np.nan, ours, "–"
-        return paper, ours, reproduced(ours, paper)
+        paper = self.area([name], column, table)
+        is_known = ours.is_known and not np.isnan(paper)
+        return paper, ours, reproduced(ours, paper) if is_known else "–"
 
     def verdicts(self, column: str, names: Sequence[str]) -> list[str]:
         return [self.verdict(table, name, column)[-1] for table in s.TABLES for name in names]
@@ -225,11 +221,10 @@ class CopRfReport(FigureParts):
     def orders(self) -> str:
         lines = []
         for table, (label, names) in product(s.TABLES, self.groups.items()):
-            paper = {c: published_area(table, c, names) for c in COLUMNS}
+            theirs = {c: Score(self.area(names, c, table)) for c in COLUMNS}
             ours = {c: Score.of(self.area(names, m, table)) for c, m in COLUMNS.items()}
-            if None in paper.values() or not all(score.is_known for score in ours.values()):
+            if not all(score.is_known for score in (*theirs.values(), *ours.values())):
                 continue
-            theirs = {c: Score(value) for c, value in paper.items() if value is not None}
             a, b = ([score.mean for score in of.values()] for of in (theirs, ours))
             rank = f"{spearmanr(a, b).statistic:.2f}" if np.ptp(a) and np.ptp(b) else "–"
             lines.append(f"- Table {table.name}, {label}; rank correlation {rank}.")
@@ -275,12 +270,8 @@ class CopRfReport(FigureParts):
         return figure
 
 
-def published_area(table: s.Curve, column: str, names: Sequence[str]) -> float | None:
-    """Average a column of the paper over sets; None if it lacks one of them."""
-    sets = list(map(s.source_of, names))
-    if not sets or not PAPER_SETS.issuperset(sets):
-        return None
-    return float(PUBLISHED[column][table.name].loc[sets].mean())
+def _label(of: Any) -> str:
+    return f"paper: {of}" if isinstance(of, str) else str(of.label)
 
 
 def reproduced(score: Score, paper: float) -> str:
