@@ -180,8 +180,8 @@ class Subclustering(Clusterer):
     of candidates with the same nearest center, in the graph of shared neighborhoods. That cut is
     high where two centers divide a group.
 
-    A subcluster has `size` rows even if its group has fewer: it then has rows of other groups, and
-    a low `confidence_`. Equal rows count as different rows at distance 0.
+    A subcluster has `size` rows. A group with fewer is not shown, or its subcluster has rows of
+    other groups, with a low `confidence_`. Equal rows count as different rows at distance 0.
 
     With R candidates, N rows and d features: time O(R·N·d) to find nearest rows, O(R²) for tables,
     and O(R) for each center that a start looks at. Memory O(R² + N·d); no table of R × N.
