@@ -146,13 +146,13 @@ class TestNeighborGraphs:
         with pytest.raises(InvalidDataError, match=words):
             check_distances(graph, accept_sparse=True)
 
-    def test_they_are_refused_where_all_distances_are_needed(self, square):
+    def test_sparse_graphs_are_refused_where_all_distances_are_needed(self, square):
         with pytest.raises(TypeError, match=r"[Ss]parse"):
             check_distances(csr_array(square))
 
 
 class TestTriangles:
-    def test_euclidean_distances_break_none(self, square):
+    def test_euclidean_distances_have_no_violations(self, square):
         found = check_triangles(square)
         assert found.n_violated == 0
         assert found.n_checked == 12 * 11 * 10 // 2
@@ -177,7 +177,7 @@ class TestTriangles:
 
 
 class TestSeemsDistances:
-    def test_distances_do(self, square, rng):
+    def test_distances_are_recognized(self, square, rng):
         assert seems_distances(square)
         noise = (1 + 1e-7 * rng.normal(size=square.shape)).astype(np.float32)
         assert seems_distances(square.astype(np.float32) * noise)
@@ -185,10 +185,10 @@ class TestSeemsDistances:
     @pytest.mark.parametrize(
         "X", [np.zeros((4, 4)), np.ones((4, 4)), np.eye(4), np.array([[0.0, 1.0], [1.0, 0.0]])]
     )
-    def test_other_square_matrices_do_not(self, X):
+    def test_other_square_matrices_are_not_taken_for_distances(self, X):
         assert not seems_distances(X)
 
-    def test_features_do_not(self, square, rng):
+    def test_features_are_not_taken_for_distances(self, square, rng):
         assert not seems_distances(rng.normal(size=(12, 3)))
         assert not seems_distances(square[:, ::-1])
         assert not seems_distances(np.triu(square))

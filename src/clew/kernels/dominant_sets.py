@@ -67,7 +67,7 @@ def bound_eigenvalue(
 
 @bare_kernel
 def _worst(share: NDArray[np.float64], payoff: NDArray[np.float64], size: int, mean: float) -> int:
-    """Find the element whose payoff differs most from the mean in a direction it can move."""
+    """Find the element whose payoff differs most from the mean, and whose share can follow it."""
     best, gain = 0, -1.0
     for a in range(size):
         ahead = payoff[a] - mean

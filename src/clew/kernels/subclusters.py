@@ -1,4 +1,4 @@
-"""Swaps of subcluster centers: eager ones, the best one of all, and for wider gaps."""
+"""Swaps of subcluster centers that lower a cost, or raise the silhouettes of the centers."""
 
 from __future__ import annotations
 

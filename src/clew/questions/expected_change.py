@@ -39,8 +39,8 @@ class ExpectedChange(Strategy):
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
     skip_below : float, default=0.0
-        Must-links of less probable pairs count as no change: heuristic H1 of the thesis, there
-        0.1. Only for comparisons.
+        Must-links of less probable pairs count as no change: heuristic H1 of the thesis, with 0.1
+        in the thesis. Only for comparisons.
     local : bool, default=False
         Whether the merges after the answer are assumed to stay the same: heuristic H2 of the
         thesis. A cannot-link then only undoes the merge that it forbids, and a must-link joins the

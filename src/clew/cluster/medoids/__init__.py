@@ -1,1 +1,1 @@
-"""Groups around rows of the data, from features of any metric or from distances only."""
+"""Groups around rows of the data, from features under any metric or from distances only."""

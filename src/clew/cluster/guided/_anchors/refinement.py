@@ -21,7 +21,7 @@ from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs
 
 __all__ = ["Beliefs", "RefinedRows", "propagated", "refine_rows"]
 
-#: Rounds of rows and anchors, and sweeps of belief propagation in each.
+#: Number of rounds that update rows and anchors, and of sweeps of belief propagation in a round.
 N_ROUNDS: Final = 4
 MAX_SWEEPS: Final = 6
 
