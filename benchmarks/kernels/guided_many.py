@@ -15,7 +15,7 @@ from clew.metrics import adjusted_rand_score
 
 
 def beside_ward(problem: Problem, labels: Any, ours: Any) -> Row:
-    """Score groups, and those of Ward's linkage of anchors, where rows join the nearest anchor."""
+    """Score groups; and, as "ward", those of the nearest anchors in Ward's linkage of anchors."""
     X = problem.X.astype(np.float32)
     anchors = choose_anchors(X[:400_000], 5_000, problem.seed)
     of_anchors = AgglomerativeClustering(problem.n_clusters).fit_predict(anchors)
@@ -44,7 +44,7 @@ LEAST_ARI = {
     ("digits", 1_000_000): 0.96, ("uneven", 1_000_000): 0.92,
 }  # fmt: skip
 SIZES = ((100_000, 180.0, 2048.0), (1_000_000, 480.0, 4096.0))
-# All data with one seed come before the next seed, so that a run that is stopped has measured all.
+# Seeds are in the outer loop, so that a run that is stopped early has measured all data and sizes.
 CASES = [
     _many(data, size[0], seed, *size[1:])
     for seed in range(3)

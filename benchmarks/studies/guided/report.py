@@ -56,7 +56,7 @@ class GuidedReport:
     def gap(
         self, names: Sequence[str], cells: Cells, other: Method, beside: Sequence[Method] = ()
     ) -> Score:
-        """Compare guided clustering with another method, on points that both and `beside` have."""
+        """Compare guided clustering with another method, on points that these and `beside` have."""
         both = (s.GUIDED, other)
         return difference(*(self.over(names, cells, m, (*both, *beside)) for m in both))
 

@@ -40,7 +40,7 @@ NEED_NUMBER = ("explore_consolidate", "min_max", "active_spectral", "expected_ch
 WITHOUT_NUMBER = ("cobra", "cobras")
 PLOTS = (".png", ".svg", ".pdf")
 OUTPUTS = ("output", "plot")
-#: What the files hold.
+#: What the file of each parameter holds, for messages.
 WHAT = {
     "items": "the rows",
     "ids": "the ids (--ids)",
@@ -84,7 +84,7 @@ WHAT = {
     multiple=True,
     default=("guided",),
     show_default=True,
-    help="What is asked next; may be given several times, to compare.",
+    help="How questions are chosen; give several to compare them.",
 )
 @click.option(
     "-k",

@@ -102,7 +102,7 @@ def best_linked_cut(
     scratch: Scratch,
     state: State,
 ) -> tuple[int, int]:
-    """Choose feature and cut by gain plus reward for separated links; (-1, -1) for none."""
+    """Choose feature and cut by gain plus reward for separated links; (-1, -1) if there is none."""
     reward = reward_in_node(links, rules, node, sample)
     best = 0.0
     best_feature = -1
