@@ -154,6 +154,15 @@ def test_the_estimate_is_made_anew_after_an_answer_is_taken_back(start):
     assert shown[20:] == ["about 9", "about 9", ""]
 
 
+def test_the_estimate_is_made_anew_after_the_status(start):
+    screen = Screen(Command("status"))
+    screen.status = lambda *_: None
+    loop = start(screen)
+    loop._left = "about 9"
+    loop.run()
+    assert loop._left == ""
+
+
 def test_an_estimate_from_before_an_undo_is_dropped(start):
     loop = start(Screen())
     before = loop._n_revoked
