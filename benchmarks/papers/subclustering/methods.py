@@ -13,7 +13,7 @@ from clew.similarity import AdaptiveKNN
 #: Iterations of the k-medoids baseline and of BBC-S.
 MAX_ITER = 100
 ROWS_PER_BLOCK = 4096
-#: Limits of the parts in which confidences are compared with the truth.
+#: Confidences are compared with the truth between two of these limits, below and above them.
 CONFIDENCES = (0.5, 0.7, 0.9, 0.97)
 
 Exemplars = Ints

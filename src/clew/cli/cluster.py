@@ -40,7 +40,7 @@ METHODS = (
 OUTPUTS = ("output", "doubtful", "report", "save")
 #: Methods that take distances; the others need features.
 OF_DISTANCES = ("guided", "e2cp", "copkmeans", "linkage", "spectral")
-#: What the files hold.
+#: What the file of each parameter holds, for messages.
 WHAT = {
     "items": "the rows",
     "ids": "the ids (--ids)",

@@ -22,7 +22,7 @@ from clew.cli._options import (
 
 __all__ = ["subclusters"]
 
-#: What the files hold.
+#: What the file of each parameter holds, for messages.
 WHAT = {
     "items": "the rows",
     "ids": "the ids (--ids)",

@@ -21,7 +21,7 @@ from clew.cli._options import (
 __all__ = ["ask"]
 
 KINDS = ("pair", "odd", "triplet")
-#: What the files hold.
+#: What the file of each parameter holds, for messages.
 WHAT = {"items": "the items", "ids": "the ids (--ids)", "answers": "the answers (--answers)"}
 IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
 

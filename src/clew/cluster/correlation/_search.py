@@ -132,7 +132,7 @@ def search(evidence: Evidence, threshold: float, n_clusters: int | None, seed: i
     labels = np.arange(evidence.n_rows)
     if len(asked):
         inside = evidence._replace(n_rows=len(asked), pairs=inverse.reshape(-1, 2))
-        # A few rows, if only these are named, may be in fewer groups than all rows are.
+        # If answers name few rows only, these rows may be in fewer groups than all rows.
         is_few = n_clusters is not None and len(asked) < FEW_EACH * n_clusters <= len(labels)
         if n_clusters is None:
             # Scores of two groups are linear in the prior: this subtracts the threshold from all.
