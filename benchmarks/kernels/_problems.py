@@ -125,7 +125,7 @@ class Problem:
 
     @cached_property
     def comparisons(self) -> tuple[Ints, Ints]:
-        """By triplets: the nearer pair of rows of each, and the farther pair."""
+        """The nearer and the farther pair of rows of each triplet, by its answer."""
         found = inequalities_of(self.answers)
         return found.near, found.far
 

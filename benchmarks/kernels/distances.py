@@ -19,7 +19,7 @@ from clew.similarity.distances._given import given_distances
 from clew.similarity.distances._links import links_of
 from clew.similarity.distances._network import build
 
-#: Goals of the thesis' sizes: CPU seconds, and MiB of the whole process.
+#: Goals at the sizes of the thesis: CPU seconds, and MiB of the whole process.
 GOALS = {1_000: {"ours.cpu_s": 2.5}, 10_000: {"ours.cpu_s": 60.0, "ours.peak_mib": 4096.0}}
 #: Small programs are solved by Clarabel too: rows and answers.
 SMALL = ((100, 200), (200, 400))

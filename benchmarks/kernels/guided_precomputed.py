@@ -1,4 +1,4 @@
-"""Guided clustering of distances: whole fits, and their memory beside that of the distances."""
+"""Guided clustering of distances: whole fits, and their memory in addition to the distances."""
 
 from collections.abc import Callable
 from typing import Any

@@ -44,7 +44,7 @@ def _lsml(metric: Floats, problem: Problem) -> float:
 
 
 def _mmc(metric: Floats, problem: Problem) -> float:
-    """Divide the root mean square of must-links by the mean of cannot-links; free of scale."""
+    """Divide the root mean square distance of must-links by the mean distance of cannot-links."""
     must = _squared(problem, metric, problem.answers.must_link)
     cannot = _squared(problem, metric, problem.answers.cannot_link)
     return float(np.sqrt(must.mean()) / np.sqrt(np.maximum(cannot, 0.0)).mean())

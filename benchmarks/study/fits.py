@@ -52,7 +52,7 @@ def run_method(
 ) -> Outcome:
     """Find groups, for each number of them, from those of the answers that the method can use.
 
-    An outcome without labels: the answers were refused. Every fit has the same seed.
+    If the answers were refused, the outcome has no labels. Every fit has the same seed.
     """
     found, extra = Outcome(), {}
     if method.uses_answers and known is not None:

@@ -93,7 +93,7 @@ def files_with(pattern: str) -> set[str]:
         (r"spectral_embedding|_?leading_eigenvectors", FUNCTION, "cluster/spectral.py"),
     ],
 )  # fmt: skip
-def test_it_is_defined_in_one_file(pattern: str, kind: tuple[type, ...], home: str) -> None:
+def test_each_definition_is_in_one_file(pattern: str, kind: tuple[type, ...], home: str) -> None:
     homes = {
         file
         for file, node in defined()
@@ -163,7 +163,7 @@ def test_sparse_eigenproblems_are_solved_in_one_file() -> None:
     assert files_with(r"\beigsh\b") == {"cluster/spectral.py"}
 
 
-def test_each_layer_has_its_names_of_hooks() -> None:
+def test_methods_that_subclasses_implement_have_the_usual_names() -> None:
     hooks = {
         node.name
         for _, node in defined()

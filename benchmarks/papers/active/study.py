@@ -27,7 +27,7 @@ HUMAN = np.array([[42.5, 9.67], [10.83, 162.0]])
 
 
 class Cell(NamedTuple):
-    """Who answers: the share of wrong answers, whether they repeat, or people."""
+    """Who answers: the share of wrong answers, and a kind of person or of answers."""
 
     error: float = 0.0
     who: str = ""
@@ -38,7 +38,7 @@ class Cell(NamedTuple):
         return ", ".join([*wrong, *([self.who] if self.who else [])]) or "no errors"
 
     def oracle(self, y: Ints, seed: int) -> Oracle:
-        """Make who answers."""
+        """Make the simulated person who answers."""
         more: dict[str, Any] = {"error": self.error}
         if self.who == "human confusion":
             rates = HUMAN / HUMAN.sum(axis=1, keepdims=True)
@@ -147,7 +147,7 @@ def scores(y: Ints, labels: Ints) -> dict[str, float]:
 
 
 def summary(points: Points, y: Ints, budget: int = BUDGET) -> dict[str, Any]:
-    """Score a curve: on the grid, answers to each level of JCC, and the worst fall."""
+    """Score a curve at the points of the grid; add answers to each JCC, and the largest fall."""
     n = np.array([n for n, _ in points])
     jcc, ari = np.array([list(scores(y, labels).values()) for _, labels in points]).T
     at = np.searchsorted(n, GRID[: 10 * budget + 1] * len(y) + 1e-9, side="right") - 1

@@ -64,7 +64,8 @@ class CopRfReport(FigureParts):
 
     def __init__(self, results: Results[s.CopRfStudy]) -> None:
         super().__init__(results)
-        #: The sets of the tables: all but Glass with its row number, and those of the paper.
+        #: Sets over which tables average: all without Glass with its row number; and of these, the
+        #: sets that the paper has.
         self.fair = [name for name in s.TABLE_SETS if name in self.sets and name != s.LEAKY]
         self.published = [name for name in self.fair if name in PAPER_SETS]
         self.singles = {name: [name] for name in self.fair}

@@ -28,7 +28,7 @@ SETS = (SMALL_LEAVES, PORTRAITS, FACES, VIDEO, LEAVES)
 ALPHA = {LEAVES: 8.0, SMALL_LEAVES: 8.0, FACES: 3.0, PORTRAITS: 3.0, VIDEO: 2.0}
 #: Images drawn from each class: about a thousand leaves in all, as in the thesis.
 PER_CLASS = {LEAVES: 33}
-#: Share of the differences, the smallest ones, that a robust distance sums.
+#: A robust distance sums this share of the squared differences, the smallest ones.
 SHARE_OF_DIFFERENCES = 0.8
 N_COMPONENTS, N_STARTS, N_TREES = 60, 25, 200
 #: Share of must-links in the thesis' draws.

@@ -26,7 +26,10 @@ MAX_SWEEPS, TIE = 20, 1e-9
 
 
 def mean_field_beliefs(log_prior: Floats, ties: AnswerFactors, *options: Any) -> None:
-    """Update the probabilities, the last option, by mean field instead of belief propagation."""
+    """Update the probabilities by mean field instead of belief propagation.
+
+    They are the last of `options`, as for the kernel of belief propagation.
+    """
     q: Floats = options[-1]
     q[:] = softmax(log_prior, axis=1)
     mean_field(log_prior, messages_of(ties), False, TIE, EXCLUDED, MAX_SWEEPS, refinement.TOL, q)

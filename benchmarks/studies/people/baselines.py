@@ -22,7 +22,7 @@ MIN_SHARED = 10
 
 
 def net_counts(known: Constraints) -> tuple[Floats, Floats]:
-    """Count by pair how often answers put two rows together minus apart, and all answers."""
+    """Count, for each pair, answers "same" minus answers "different", and all answers."""
     pairs = known.as_pairs()
     n, (first, second) = known.n_samples, pairs.pairs.T
     counts = np.zeros((2, n, n))

@@ -43,7 +43,7 @@ class HumanSet(NamedTuple):
     """A set: its file, its classes, and the numbers of answers."""
 
     file: str
-    classes: tuple[str, ...]  # Their first gives the number of groups; () without classes
+    classes: tuple[str, ...]  # Names of columns of classes; the first has the number of groups
     amounts: tuple[Amount, ...]
     anonymous: tuple[Amount, ...] = ()  # Numbers of answers that are measured without names too
     with_features: tuple[Amount, ...] = ()

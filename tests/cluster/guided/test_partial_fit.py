@@ -89,7 +89,7 @@ def named(known, name):
 
 
 @pytest.mark.parametrize("n_clusters", [3, None])
-def test_members_that_are_fitted_again_are_those_of_a_cold_fit(n_clusters):
+def test_members_that_are_fitted_again_are_those_of_a_new_fit(n_clusters):
     n_rows = 60 if n_clusters else 45  # to choose the number of groups takes many fits
     X, y = make_blobs(n_rows, centers=3, cluster_std=1.0, random_state=5)
     first, more = mixed(y, 0), mixed(y, 5)

@@ -66,7 +66,7 @@ def test_units_do_not_matter(factor):
     assert np.array_equal(HACC(4, affinity="precomputed").fit(D * factor).labels_, labels)
 
 
-def test_consensus_does_not_chain():
+def test_a_bridge_of_rows_does_not_join_groups():
     y = np.repeat([0, 1], 30)
     X = points(60, 2, 2) * [1.0, 0.3] + np.outer(y, [0.0, 4.0])
     bridge = np.column_stack([np.zeros(3), [1.2, 2.0, 2.8]])

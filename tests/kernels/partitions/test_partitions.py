@@ -160,7 +160,7 @@ def test_orders_are_permutations_and_all_occur():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_cold_rows_move_to_their_best_group(seed):
+def test_at_temperature_0_rows_move_to_their_best_group(seed):
     W, E, answered = problem(seed)
     groups = groups_of(random_labels(seed), W)
     for _ in range(50):
