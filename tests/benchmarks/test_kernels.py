@@ -236,6 +236,10 @@ def test_goals_are_set_for_these_methods_and_sizes() -> None:
         ("DistLQP", 1_000): (2.5,), ("DistLQP", 10_000): (60.0, 4096.0), ("auto", 10**6): (30.0,),
         ("auto", 51_418): (8.0, 1024.0), ("shared", 51_418): (8.0, 1024.0),
         ("thesis", 51_418): (8.0, 1024.0),
+        # Half of the memory of the distances.
+        ("square float32", 10_000): (4 * 10_000**2 / 2**21,),
+        ("square float32", 20_000): (4 * 20_000**2 / 2**21,),
+        ("square float64", 20_000): (8 * 20_000**2 / 2**21,),
     }  # fmt: skip
 
 
