@@ -111,6 +111,7 @@ def test_other_files_are_refused_and_pickles_are_not_loaded(tmp_path):
         done = _explain(tmp_path / f"{name}.npz", 0, 1)
         assert done.exit_code == 1, done.output
         assert f"{name}.npz is not a result of clew" in done.stderr
+        assert "allow_pickle" not in done.stderr
     assert not (tmp_path / "sprung").exists()
 
 

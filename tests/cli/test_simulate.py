@@ -35,6 +35,8 @@ def call(here: Path) -> Call:
     np.save("D.npy", cdist(X, X))
     (here / "kinds.txt").write_text("\n".join(frame["kind"]))
     (here / "short.txt").write_text("oak\nelm\n")
+    (here / "latin.txt").write_bytes("oak\nBlüte\n".encode("latin-1"))
+    np.save("objects.npy", frame["kind"].to_numpy(object))
 
     def invoke(*arguments: object) -> Result:
         given = ["simulate", *map(str, arguments), "-j", "1", "--budget", "12"]
@@ -101,6 +103,13 @@ def test_rows_without_a_class(call: Call) -> None:
     assert "1 row without a class" in done.stderr
 
 
+def test_the_mark_of_an_encoding_is_not_part_of_a_class(call: Call, here: Path) -> None:
+    classes = (here / "kinds.txt").read_text()
+    (here / "marked.txt").write_text(classes, encoding="utf-8-sig")
+    done = call("X.npy", "--truth", "marked.txt", "--strategy", "random")
+    assert "30 rows of 3 classes" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -108,7 +117,10 @@ def test_rows_without_a_class(call: Call) -> None:
         (("X.csv", "--truth", "one"), 1, "has one class"),
         (("X.csv", "--truth", "a"), 1, "a class of its own for each of 30 rows"),
         (("X.npy", "--truth", "kind"), 1, "there is no such file"),
-        (("X.npy", "--truth", "short.txt"), 1, "has 2 class"),
+        (("X.csv", "--truth", "id"), 1, "a class of its own for each of 30 rows"),
+        (("X.npy", "--truth", "short.txt"), 1, "has 2 classes"),
+        (("X.npy", "--truth", "latin.txt"), 1, "latin.txt, line 2: byte 0xfc is not valid utf-8"),
+        (("X.npy", "--truth", "objects.npy"), 1, "it holds Python objects"),
         (("X.csv", "--truth", "kind", "--error", "0.7", "--dont-know", "0.5"), 2, "add up"),
         (("X.csv", "--truth", "kind", "--plot", "curve.txt"), 2, "must end in .png"),
         (("X.csv", "--truth", "kind", "--plot", "no/curve.png"), 1, "there is no folder no"),

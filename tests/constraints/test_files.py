@@ -315,13 +315,16 @@ def test_other_encodings_are_named_with_their_line(tmp_path):
             "weig",
         ),
         ('{"kind": "pair", "i": 0, "j": 1, "answer": "same", "annotator": []}', "annotator"),
+        ('{"kind": "pair", "id_i": {"a": 1}, "id_j": "b", "answer": "same"}', "cannot be an id"),
         ("[" * 100_000, ""),
     ],
 )
 def test_bad_json_lines_are_named(tmp_path, line, message):
-    good = '{"kind": "pair", "i": 0, "j": 1, "answer": "same"}'
+    rows = '"id_i": "a", "id_j": "c"' if "id_i" in line else '"i": 0, "j": 1'
+    good = f'{{"kind": "pair", {rows}, "answer": "same"}}'
+    path = write(tmp_path, f"{good}\n{line}\n", "c.jsonl")
     with pytest.raises(FileFormatError, match=rf"c\.jsonl, line 2: .*{message}"):
-        Constraints.read_jsonl(write(tmp_path, f"{good}\n{line}\n", "c.jsonl"), n_samples=5)
+        Constraints.read_jsonl(path, n_samples=5, ids=tuple("abcde") if "id_i" in line else None)
 
 
 def test_missing_files_and_wrong_n_samples(tmp_path):

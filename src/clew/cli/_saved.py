@@ -104,16 +104,22 @@ def read_saved(path: Path) -> Saved:
         If it cannot be read.
     """
     try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is no .npz file")
         with np.load(path, allow_pickle=False) as arrays:
             if _value(arrays["form"]) != FORM:
                 raise ValueError("it has another version")
             return _saved(arrays)
+    except KeyError as error:
+        raise FileFormatError(_not_saved(path, "arrays of one are missing")) from error
     # The type of the error depends on where the file is damaged.
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError, TypeError) as error:
-        raise FileFormatError(
-            f"{path} is not a result of clew: {error}; make one with "
-            "clew cluster … --save result.npz"
-        ) from error
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, TypeError) as error:
+        why = "it holds Python objects" if "pickle" in str(error) else str(error)
+        raise FileFormatError(_not_saved(path, why)) from error
+
+
+def _not_saved(path: Path, why: str) -> str:
+    return f"{path} is not a result of clew: {why}; make one with clew cluster … --save result.npz"
 
 
 def _saved(arrays: Any) -> Saved:

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew.cli._features import features_for
-from clew.cli._inputs import ARRAYS, Items, kind_of
+from clew.cli._inputs import ARRAYS, Items, kind_of, loaded
 from clew.cli._job import RowsJob
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
 from clew.cli._progress import Words, counted
@@ -24,6 +24,7 @@ from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import Session
+from clew.tables._delimited import decoded
 from clew.tables._read import Columns, content_of, table_of
 
 __all__ = ["SimulationJob", "run", "table"]
@@ -154,7 +155,8 @@ def _read_column(job: SimulationJob) -> pd.Series[Any]:
     """Read the classes from the table of the rows."""
     wanted = Columns(job.id_column, [job.truth])
     table = table_of(content_of(job.items), str(job.items), job.format, wanted)
-    return table.frame.iloc[:, 0]
+    # The column of ids is not one of the others.
+    return pd.Series(table.ids) if table.frame.empty else table.frame.iloc[:, 0]
 
 
 def _read_classes(job: SimulationJob) -> pd.Series[Any]:
@@ -166,17 +168,23 @@ def _read_classes(job: SimulationJob) -> pd.Series[Any]:
             "so its classes are one on each line of a text file, or an array .npy"
         )
     if path.suffix.lower() == ".npy":
-        return pd.Series(np.load(path, allow_pickle=False).ravel())
-    lines = path.read_text(encoding="utf-8").splitlines()
+        with path.open("rb") as file:
+            stored = loaded(path, lambda opened: np.load(opened, allow_pickle=False), file)
+        return pd.Series(stored.ravel())
+    try:
+        lines = decoded(content_of(path), None).splitlines()
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}, {error}") from error
     return pd.Series([line.strip() or None for line in lines])
 
 
 def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: Words) -> Classes:
     """Return classes as numbers, -1 for rows without one."""
-    if len(classes) != items.X.shape[0]:
+    n = len(classes)
+    if n != items.X.shape[0]:
+        found = f"{n:,} {'class' if n == 1 else 'classes'}"
         raise InvalidDataError(
-            f"--truth {job.truth} has {counted(len(classes), 'class')}, but {job.items} has "
-            f"{items.X.shape[0]:,} rows"
+            f"--truth {job.truth} has {found}, but {job.items} has {items.X.shape[0]:,} rows"
         )
     codes, names = pd.factorize(classes)
     n_missing = int((codes < 0).sum())

@@ -24,7 +24,7 @@ from clew.constraints._tables import AnswerTable, Tables, code_annotators
 from clew.constraints._validation import (
     Where,
     as_rows,
-    check_given,
+    check_id,
     check_missing,
     converted,
     parse_annotator,
@@ -195,7 +195,7 @@ class RecordReader:
                 elif names == BY_ROW or self._ids is None:
                     columns.append(parse_rows(values, place))
                 else:
-                    converted(values, check_given, place)
+                    converted(values, check_id, place)
                     columns.append(self._ids.rows_of(values, place))
             found.append(as_rows(np.stack(columns, axis=1), self._n_samples, where))
         if len(found) == 2 and self._ids is not None and (found[0] != found[1]).any():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ __all__ = [
     "as_integers",
     "as_rows",
     "as_weights",
-    "check_given",
+    "check_id",
     "check_missing",
     "converted",
     "parse_annotator",
@@ -262,6 +262,13 @@ def check_given(value: object) -> None:
     """Refuse a missing field."""
     if is_missing(value):
         raise InvalidConstraintsError("missing")
+
+
+def check_id(value: object) -> None:
+    """Refuse a missing id, and a list or an object of JSON."""
+    check_given(value)
+    if not isinstance(value, Hashable):
+        raise InvalidConstraintsError(f"{value!r} cannot be an id")
 
 
 def check_missing(value: object) -> None:

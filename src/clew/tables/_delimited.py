@@ -14,7 +14,7 @@ import pandas as pd
 
 from clew.exceptions import FileFormatError
 
-__all__ = ["Format", "TextTable", "are_numbers_between_spaces", "read_delimited"]
+__all__ = ["Format", "TextTable", "are_numbers_between_spaces", "decoded", "read_delimited"]
 
 SEPARATORS = (",", ";", "\t", "|")
 #: First line that names the separator, in files for Excel.
@@ -123,7 +123,7 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
         If the text is empty, damaged, ragged or in another encoding. The message begins with the
         line.
     """
-    text = _decoded(content, form.encoding)
+    text = decoded(content, form.encoding)
     text, sep = _without_mark(text)
     sample = _sample(text)
     if not sample.strip():
@@ -159,7 +159,8 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
     return TextTable(names, has_header, text[body_starts:], starts, is_blank, sep, decimal, notes)
 
 
-def _decoded(content: bytes, encoding: str | None) -> str:
+def decoded(content: bytes, encoding: str | None) -> str:
+    """Return the text of a file; errors begin with the line."""
     if encoding is None:
         encoding = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
     try:
