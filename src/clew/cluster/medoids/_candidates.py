@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 #: A neighborhood has half as many rows as a group of mean size, but at least as many as two
 #: subclusters, and at most this number.
 MAX_NEIGHBORHOOD = 100
-#: A mean group's rows for each row of a neighborhood, and of a smaller one.
+#: A neighborhood has one row for so many rows of a group of mean size; and a smaller neighborhood.
 PART_OF_GROUP, SMALL_PART_OF_GROUP = 2, 8
 #: Least similarity of two rows, so that its logarithm is finite.
 LEAST_JACCARD = 0.02
