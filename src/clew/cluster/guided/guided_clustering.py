@@ -84,16 +84,15 @@ class GuidedClustering(FittedGroups):
     labels_ : ndarray of shape (n_samples,), int64
         Group of each row, from 0.
     probabilities_ : ndarray or csr_array of shape (n_samples, n_clusters)
-        Probability of each group for each row. With anchors a csr_array of the eight most probable
-        groups of each row; sparse, too, for very many groups.
+        Probability of each group for each row; sparse for very many groups, and with anchors, which
+        keep the eight most probable groups.
     n_clusters_ : int
         Number of groups, given or chosen.
     n_clusters_probabilities_ : dict of int to float
         Probabilities of the numbers of groups that were tried, by held-out answers alone. If none
-        is clearly the most probable, the number is chosen by silhouettes, and may be another one.
-        If several numbers predict answers to asked questions nearly equally well, the smallest gets
-        the probability of the best. Empty if the number was given, there are no answers, or
-        correlation clustering found it.
+        is clearly the most probable, silhouettes choose the number; with anchors, Ward's tree, cut
+        by answers, may have another one. If several numbers predict asked answers nearly equally
+        well, the smallest gets the probability of the best. Empty if the number was given.
     regime_ : Regime
         What decided the groups, a string: "features", "answers", "both" or "identities", many small
         groups by `CorrelationClustering`. ``regime_.reason`` has the reason.
@@ -101,9 +100,9 @@ class GuidedClustering(FittedGroups):
         Hierarchy of the rows in SciPy's form, computed when first read: cut it with
         `scipy.cluster.hierarchy.fcluster`. The cut into `n_clusters_` groups is `labels_`.
     error_rate_ : float
-        Estimated share of wrong answers, in [0, 1]. With several annotators, or if most answers are
-        forced choices between three rows, it is the mean of the annotators' error rates; otherwise
-        it counts the pairs that answers imply. NaN without answers.
+        Estimated share of wrong answers: the mean error rate of several annotators, or where most
+        answers are forced choices between three rows; otherwise that of the pairs that answers
+        imply. NaN without answers.
     error_interval_ : tuple of float
         Interval that holds the true share with probability 0.95.
     confusion_ : ConfusionMatrices
@@ -181,14 +180,14 @@ class GuidedClustering(FittedGroups):
     member of a pool of your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
-    not made dense. On one core, 600 rows of 64 features take about 2 s, 2,000 rows 6 s, 20,000 rows
-    2 min and 1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
+    not made dense. On one core, 600 rows of 64 features take 2 s, 2,000 rows 6 s, 20,000 rows 2 min
+    and 1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
 
     With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
-    of their rows. All rows follow the consensus on the anchors or Ward's clustering of them,
-    whichever predicts held-out answers better, refined by all answers if that raises the score.
-    Time is linear in the numbers of rows and of answers. With more than 50 groups and more than
-    2,500 rows or anchors, the pool is k-means and Ward's linkage.
+    of their rows. All rows follow the consensus on the anchors, or Ward's tree of them, cut at one
+    height or where answers prefer it: whichever predicts held-out answers best, refined if that
+    raises the score. Time is linear in the numbers of rows and answers. The pool is k-means and
+    Ward's linkage for more than 50 groups of more than 2,500 rows or anchors.
 
     References
     ----------
@@ -394,9 +393,8 @@ class GuidedClustering(FittedGroups):
         self._fitted = FittedState(
             parameters_of(self), seeds, Tree(found.tree), anchored=found, known=fitted_to
         )
-        self.result_ = GuidedResult.of(
-            found.result, known, found.regime, found.model.n_clusters_probabilities_
-        )
+        numbers = found.model.n_clusters_probabilities_
+        self.result_ = GuidedResult.of(found.result, known, found.regime, numbers)
         return self
 
     def _takes_anchors(self, n_samples: int) -> bool:

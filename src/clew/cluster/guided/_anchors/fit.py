@@ -7,9 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, ward
 from scipy.sparse import csr_array
-from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
 from clew._parallel import blocks, in_threads, one_library_thread
@@ -26,7 +24,8 @@ from clew.cluster.guided._anchors.anchors import (
 from clew.cluster.guided._anchors.answers import hold_out, moved_answers
 from clew.cluster.guided._anchors.choice import REFINED, ClusteredRows, cluster_rows
 from clew.cluster.guided._anchors.judgment import answer_doubts, final_confusion
-from clew.cluster.guided._anchors.rows import N_OF_ANCHOR, Memberships, row_memberships
+from clew.cluster.guided._anchors.rows import Memberships, row_memberships
+from clew.cluster.guided._anchors.starts import BY_CUT, starts_of
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
 from clew.cluster.guided._features.feature_space import FeatureSpace
 from clew.cluster.guided._features.prepared import Prepared
@@ -43,8 +42,6 @@ __all__ = ["Anchored", "LinkedRows", "fit_on_anchors"]
 
 #: Parameters of the fit on the anchors; their columns are scaled already.
 OF_ANCHORS = {"metric": "euclidean", "standardize": False, "scale": "exact"}
-#: Names of clusterings of all rows in `scores_` and `weights_`.
-BY_ANCHORS, BY_WARD = f"{ROWS_BY}anchors", f"{ROWS_BY}Ward on anchors"
 #: If there are fewer anchors, they are repeated, because members find few groups in few rows.
 LEAST_ANCHORS = 100
 #: Number of neighbors of a row in an explanation, and number of rows in one task that finds them.
@@ -97,6 +94,8 @@ class Anchored(NamedTuple):
     """`GuidedClustering`, fitted to the anchors."""
     linked: LinkedRows
     """The fitted rows and their anchors."""
+    starts: dict[str, Memberships]
+    """Clusterings of the anchors that do not follow the held-out answers."""
     memberships: Memberships
     """Memberships of the anchors, after the refinement."""
     result: Result
@@ -129,13 +128,16 @@ class Anchored(NamedTuple):
     def regime(self) -> Regime:
         """What decided the groups of the rows."""
         regime: Regime = self.model.regime_
-        is_refined = any(self.result.weights.get(name + REFINED) for name in (BY_ANCHORS, BY_WARD))
-        if regime != "features" or not is_refined:
+        follows = any(
+            weight and name.startswith(ROWS_BY) and name.endswith((BY_CUT, REFINED))
+            for name, weight in self.result.weights.items()
+        )
+        if regime != "features" or not follows:
             return regime
         return Regime(
             "both",
-            "groups of anchors that follow the answers do not predict held-out answers clearly "
-            "better than those without, but rows that follow all answers do",
+            "members that follow the answers do not predict held-out answers clearly better than "
+            "those without, but groups of all rows that follow them do",
         )
 
     def tree(self) -> NDArray[np.float64]:
@@ -216,13 +218,13 @@ def fit_on_anchors(
         fitted = clone(model).set_params(**OF_ANCHORS, random_state=of_members)
         _reduce_groups(fitted, len(anchors))
         _fit_members(fitted, linked, moved, callback)
+        starts = starts_of(fitted, anchors, links.nearest[:, 0], None if fold is None else kept)
     else:
-        fitted = last.model
+        fitted, starts = last.model, last.starts
     is_trusted = fitted.regime_ != "features"
-    starts = _starts(fitted, anchors)
     found = cluster_rows(starts, links, informative, fold, model.n_jobs, is_trusted=is_trusted)
     result = _result(fitted, found, known, informative)
-    return Anchored(fitted, linked, found.anchors, result)
+    return Anchored(fitted, linked, starts, found.anchors, result)
 
 
 def _columns(
@@ -262,19 +264,6 @@ def _fit_members(model: Any, linked: LinkedRows, moved: Constraints, callback: A
     with one_library_thread():
         prepared = Prepared.of(rows, "euclidean", False, own, model.n_jobs, space)
     model._fit_to(known, prepared, seeds, None, callback)
-
-
-def _starts(model: Any, anchors: NDArray[np.float32]) -> dict[str, Memberships]:
-    """Return clusterings of the anchors: the fitted one, and Ward's, best for many groups."""
-    fitted = model.probabilities_[: len(anchors)]
-    starts = {BY_ANCHORS: Memberships.largest_of(fitted, N_OF_ANCHOR)}
-    n_clusters = fitted.shape[1]
-    if isinstance(model.pool, str) and len(anchors) > n_clusters:
-        labels = fcluster(ward(pdist(anchors)), n_clusters, "maxclust") - 1
-        of_ward = np.ones(len(labels)), (np.arange(len(labels)), labels)
-        one_each = csr_array(of_ward, shape=(len(labels), n_clusters))
-        starts[BY_WARD] = Memberships.largest_of(one_each, N_OF_ANCHOR)
-    return starts
 
 
 def _result(
