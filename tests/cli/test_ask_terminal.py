@@ -208,7 +208,7 @@ def asked_rows(tmp_path):
     return Session(X, ids=ids, random_state=0, n_jobs=1), AnswerFile(tmp_path / "a.jsonl", ids)
 
 
-def test_a_reply_that_could_not_be_written_is_unsaved_until_it_is(asked_rows, monkeypatch):
+def test_an_answer_counts_as_unsaved_until_it_is_written(asked_rows, monkeypatch):
     session, file = asked_rows
     screen = Quiet(["same"])
     prepared = Future()

@@ -153,7 +153,7 @@ class LearnedDistances(ConstrainedTransformer):
         return found
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Compute the distances of rows to the fitted rows, under the learned distances of these.
+        """Compute the distances of rows to the fitted rows, as the learned distances change them.
 
         Parameters
         ----------
