@@ -27,7 +27,7 @@ def test_every_row_follows_a_near_one(data, metric):
     assert (y[found.rows[found.number]] == y).all()
 
 
-def test_more_distances_than_fit_get_random_rows(monkeypatch):
+def test_representatives_are_random_rows_if_distances_of_all_pairs_do_not_fit(monkeypatch):
     monkeypatch.setattr("clew.questions._representatives.ALL_PAIRS_ROWS", 50)
     found = Representatives.of(D, "precomputed", 30, 0)
     assert len(found.rows) == 30

@@ -56,7 +56,7 @@ class Neighborhoods:
     def questions(self) -> Iterator[tuple[int, int]]:
         """Yield the pairs that decide where rows belong, in the order of the search.
 
-        None of their answers is known; a row with such a question is skipped for now.
+        None is answered yet. After a question about a row, the search goes on with other rows.
         """
         while (self._from_seen >= 0).any():
             is_exploring = len(self._rows) < self._n_clusters

@@ -19,8 +19,9 @@ SHORTLIST, N_ROUNDS = 3, 3
 #: Factor by which the list of nearest rows grows if it has too few rows for a subcluster.
 GROWTH = 4
 ROWS_PER_BLOCK = 256
-#: Confidence is the logistic function of a margin: offset and slope were fitted to 3,765 exemplars
-#: of seven sets with known classes, which had equal weight. Largest ratio of distances.
+#: Confidence is the logistic function of a margin. Offset and slope were fitted to 3,765 exemplars
+#: of seven sets with known classes, which had equal weight. Ratios of distances are clipped to
+#: `MOST_SHARE`.
 OFFSET, SLOPE, MOST_SHARE = -1.2, 9.0, 2.0
 
 

@@ -122,7 +122,7 @@ def _inconsistency(
         blocks(n, ROWS_PER_BLOCK),
         n_jobs=n_jobs,
     )
-    # Each answer shares every leaf with itself, and was not compared with itself.
+    # `total` leaves out the affinity of each answer to itself, which is 1; `rho` adds its weight.
     is_compared = np.zeros(n)
     is_compared[compared] = 1.0
     others = weight.sum() - weight
@@ -145,7 +145,7 @@ def _sample(
 
 
 def _weighted_median(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Return the mean of the values below and above which lies half of the weight."""
+    """Return the weighted median; if two values are medians, their mean."""
     order = np.argsort(values, kind="stable")
     share = np.cumsum(weight[order]) / weight.sum()
     below = min(int(np.searchsorted(share, 0.5 - 1e-12)), len(values) - 1)
