@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -10,8 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
+from clew._warnings import FILTERS, all_silenced
 from clew.cluster import SimilarityClustering
 from clew.similarity import E2CP, ITML, LSML, SKLR, DominantNeighbors
+from clew.tables import TableFeatures
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = np.repeat([0, 1, 2], 20)
@@ -41,3 +47,25 @@ def test_warnings_in_a_pipeline_name_the_line_that_called_it():
     with pytest.warns(ConvergenceWarning) as caught:
         pipeline.fit(X, similarityclustering__constraints=TRIPLETS)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_the_last_of_overlapping_blocks_restores_the_filters():
+    before = list(warnings.filters)
+    first, second = all_silenced(), all_silenced()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    warnings.warn("not shown", UserWarning, stacklevel=1)
+    second.__exit__(None, None, None)
+    assert list(warnings.filters) == before
+
+
+def test_tables_wait_for_others_that_replace_the_filters():
+    table = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["2024-01-01", "2024-01-02", "2024-01-05"]})
+    with FILTERS:
+        thread = threading.Thread(target=TableFeatures().fit, args=(table,))
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive()
+    thread.join(60)
+    assert not thread.is_alive()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
-from clew._warnings import warn
+from clew._warnings import FILTERS, warn
 from clew.exceptions import (
     DistancesAsFeaturesWarning,
     InvalidDataError,
@@ -42,10 +41,6 @@ SYMMETRY_TOLERANCE = 1e-6
 #: Largest distance of a row to itself, as a share of the largest distance. Distances computed from
 #: inner products in single precision have roots of rounding errors there.
 DIAGONAL_TOLERANCE = 1e-3
-
-
-#: Held while scikit-learn converts arrays. Reentrant, because a conversion may call any code.
-_CONVERTING = threading.RLock()
 
 
 class Allowed(NamedTuple):
@@ -194,7 +189,7 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
     -------
     ndarray or csr_array
     """
-    with _CONVERTING:
+    with FILTERS:
         return validate_data(estimator, X, **checks)
 
 
@@ -212,7 +207,7 @@ def check_matrix(X: Any, **checks: Any) -> Any:
     -------
     ndarray of shape (n_samples, n_features), float64 unless `checks` say otherwise
     """
-    with _CONVERTING:
+    with FILTERS:
         return check_array(X, **{"dtype": np.float64, "ensure_min_samples": 2} | checks)
 
 

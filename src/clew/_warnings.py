@@ -7,17 +7,21 @@ threads too, and if two threads use it at once, the filters of one may stay.
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
-__all__ = ["silenced", "warn"]
+__all__ = ["FILTERS", "all_silenced", "silenced", "warn"]
 
 #: Packages whose frames are skipped. scikit-learn and joblib are among them because their
 #: pipelines and threads call our `fit`.
 INNER_PACKAGES = frozenset({"clew", "sklearn", "joblib"})
 
+#: Held while the filters of the process are replaced, as scikit-learn does to convert arrays.
+#: Reentrant, because a conversion may call any code.
+FILTERS = threading.RLock()
 _is_silenced = ContextVar("clew_warnings_are_silenced", default=False)
 
 
@@ -47,6 +51,38 @@ def silenced() -> Iterator[None]:
         yield
     finally:
         _is_silenced.reset(token)
+
+
+class _AllSilenced:
+    """Ignores all warnings of the process while at least one thread is within the block."""
+
+    def __init__(self) -> None:
+        self._n_within = 0
+
+    def __enter__(self) -> None:
+        with FILTERS:
+            if self._n_within == 0:
+                self._catching = warnings.catch_warnings()
+                self._catching.__enter__()
+                warnings.simplefilter("ignore")
+            self._n_within += 1
+
+    def __exit__(self, *_: object) -> None:
+        with FILTERS:
+            self._n_within -= 1
+            if self._n_within == 0:
+                self._catching.__exit__(None, None, None)
+
+
+_ALL_SILENCED = _AllSilenced()
+
+
+def all_silenced() -> AbstractContextManager[None]:
+    """Silence the warnings of other packages within a ``with`` block, in all threads.
+
+    Several threads may be within such blocks: the last one to leave restores the filters.
+    """
+    return _ALL_SILENCED
 
 
 def _package(namespace: dict[str, object]) -> str:

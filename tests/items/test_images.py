@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -243,3 +244,10 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     blobs(tmp_path)
     (tmp_path / "file").touch()
     assert len(read_images(tmp_path, cache=tmp_path / "file").ids) == 6
+
+
+def test_reading_in_threads_leaves_the_warning_filters(tmp_path):
+    blobs(tmp_path, 24)
+    before = list(warnings.filters)
+    read_images(tmp_path, n_jobs=4)
+    assert list(warnings.filters) == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from sklearn.decomposition import PCA
 
+from clew._warnings import all_silenced
 from clew.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def joined(described: Sequence[Descriptor], n_components: int) -> NDArray[np.flo
         _scaled(light, LIGHT), _scaled(texture, TEXTURE),
     ])  # fmt: skip
     n_components = min(n_components, *whole.shape)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # no variance at all: equal images
+    with all_silenced():  # no variance at all: equal images
         pca = PCA(n_components, random_state=0).fit(whole)
     is_kept = pca.explained_variance_ > LEAST_VARIANCE * max(pca.explained_variance_[0], 1e-12)
     is_kept[0] = True

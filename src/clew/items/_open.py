@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clew._warnings import all_silenced
 from clew.exceptions import FileFormatError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -78,9 +78,8 @@ def open_image(path: str | os.PathLike[str], longest: int | None = None) -> Imag
     image_module = pillow()
     from PIL import ImageOps, UnidentifiedImageError
 
-    with warnings.catch_warnings():
-        # Warnings about damaged metadata, and from half of Pillow's limit of pixels on.
-        warnings.simplefilter("ignore")
+    # Warnings about damaged metadata, and from half of Pillow's limit of pixels on.
+    with all_silenced():
         try:
             with open(path, "rb") as file, image_module.open(file, formats=_formats()) as stored:
                 if longest is not None:

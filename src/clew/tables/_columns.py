@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import re
-import warnings
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
@@ -255,9 +254,7 @@ def _date_format(known: pd.Series) -> str | None:
     if not known.head(10).str.fullmatch(DATE_LIKE).all():
         return None
     for date_format in DATE_FORMATS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            parsed = pd.to_datetime(known, format=date_format, errors="coerce", utc=True)
+        parsed = pd.to_datetime(known, format=date_format, errors="coerce", utc=True)
         if parsed.notna().all():
             return date_format
     return None

@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from clew._validation import Allowed, check_parameters
+from clew._warnings import FILTERS
 from clew.exceptions import InvalidDataError
 from clew.tables._columns import (
     ColumnUse,
@@ -169,7 +170,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         ndarray of shape (n_rows, n_features)
         """
         check_parameters(self, self._allowed)
-        frame = _checked(X)
+        # pandas and scikit-learn replace the warning filters of the process.
+        with FILTERS:
+            return self._fitted(_checked(X))
+
+    def _fitted(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         columns = tuple(column_uses(frame, self.max_categories))
         used = [column for column in columns if column.use != "dropped"]
         if not used:
@@ -202,7 +207,10 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             If a column is missing.
         """
         check_is_fitted(self, "columns_")
-        frame = _checked(X)
+        with FILTERS:
+            return self._transformed(_checked(X))
+
+    def _transformed(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         missing = [name for name in self.feature_names_in_ if name not in frame.columns]
         if missing:
             raise InvalidDataError(f"the table has no column {missing[0]!r}, which was fitted")
