@@ -301,3 +301,12 @@ def test_rows_follow_their_representatives():
     # An answer about a row that is not a representative counts for the representative of the row.
     strategy.tell(Answer(Question("triplet", (1, 6, 11)), "first"))
     assert len(strategy.ask(3)) == 3
+
+
+@pytest.mark.parametrize("n", [8, 10, 15])
+def test_rows_that_all_differ_are_in_groups_of_their_own(n):
+    X = np.random.RandomState(0).normal(size=(n, 4))
+    strategy = Guided(random_state=0).start(X)
+    while questions := strategy.ask(5):
+        strategy.tell([Answer(question, 0) for question in questions])
+    assert len(np.unique(strategy.labels())) == n

@@ -21,6 +21,9 @@ LEAST_GAIN = 0.5
 #: are mostly undone by the next answers.
 LEAST_SHARE = 0.03
 LOWEST, HIGHEST = 0.2, 0.98
+#: Pairs that are added to those joined by both when labels are compared. Without them, labels that
+#: join no rows would have an index of 0, even where all answers are "different".
+PRIOR_PAIRS = 1.0
 #: Labels are computed from a moving average of probabilities. Old probabilities keep `KEPT_SHARE`
 #: of their weight after `KEPT_ANSWERS` answers a row, or, if answers may be wrong, after `KEPT_MIN`
 #: plus `KEPT_PER_ERROR` times the square of the share of wrong answers.
@@ -78,9 +81,10 @@ class JaccardLabels(NamedTuple):
         others, other_value = best_partition(same, start, threshold, MAX_ITER)
         if other_value > value + LEAST_GAIN:
             labels = others
-        first = _clipped(expected_jaccard(same, labels))
+        first = _clipped(expected_jaccard(same, labels, PRIOR_PAIRS))
         labels, _ = best_partition(same, labels, first / (1 + first), MAX_ITER)
-        before, after = expected_jaccard(same, self.labels), expected_jaccard(same, labels)
+        before = expected_jaccard(same, self.labels, PRIOR_PAIRS)
+        after = expected_jaccard(same, labels, PRIOR_PAIRS)
         if after < before + LEAST_SHARE * (1 - before):
             labels, after = self.labels, before
         return JaccardLabels(labels, same, _clipped(after))
@@ -126,7 +130,9 @@ def cut_at(
     return fcluster(tree, n_clusters, "maxclust").astype(np.int64) - 1
 
 
-def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
+def expected_jaccard(
+    same: NDArray[np.float32], labels: NDArray[np.int64], prior: float = 0.0
+) -> float:
     """Return the ratio of two expected numbers of pairs: joined by both, and joined by either.
 
     Parameters
@@ -135,6 +141,8 @@ def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> fl
         Probability that a pair is in one group; 1 on the diagonal.
     labels : ndarray of shape (n_rows,), int64
         Groups.
+    prior : float, default=0.0
+        Number of pairs that are added to both numbers.
 
     Returns
     -------
@@ -143,8 +151,9 @@ def expected_jaccard(same: NDArray[np.float32], labels: NDArray[np.int64]) -> fl
     """
     n = len(same)
     within = labels[:, None] == labels[None, :]
-    found, n_within = float(same[within].sum()) - n, float(within.sum()) - n
-    union = n_within + float(same.sum(dtype=np.float64)) - n - found
+    # Each pair is counted twice.
+    found, n_within = float(same[within].sum()) - n + 2 * prior, float(within.sum()) - n + 2 * prior
+    union = n_within + float(same.sum(dtype=np.float64)) - n - (found - 2 * prior)
     return min(max(found / union, 0.0), 1.0) if union > 1e-9 else 1.0
 
 
