@@ -19,7 +19,8 @@ from clew._parallel import Progress
 from clew._validation import AllowedValues
 from clew.answers import Answer
 from clew.constraints import Constraints
-from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
+from clew.constraints._support import refuse_another_order
+from clew.exceptions import InvalidArgumentError
 
 __all__ = [
     "Clusterer",
@@ -82,7 +83,7 @@ def guarded_fit(fit: F) -> F:
         y = args[1] if len(args) > 1 else kwargs.get("y")
         if y is not None:
             _refuse_answers_as_y(self, X, y)
-        _refuse_another_order(X, kwargs.get("constraints"))
+        refuse_another_order(X, kwargs.get("constraints"))
         before = dict(self.__dict__)
         try:
             if fit.__name__ == "fit":
@@ -139,22 +140,6 @@ def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
     raise InvalidArgumentError(
         f"{name} got a {got} as its second argument, y, which is ignored and may only be None or "
         f"one label for each row of X; {do}"
-    )
-
-
-def _refuse_another_order(X: Any, constraints: object) -> None:
-    """Raise an error if the index of a data frame holds the ids of the answers in another order."""
-    ids = constraints.ids if isinstance(constraints, Constraints) else None
-    if ids is None or not hasattr(X, "columns") or not hasattr(X, "index"):
-        return
-    index = X.index.tolist()
-    # After `reset_index`, the index only counts the rows.
-    if index == list(ids) or index == list(range(len(index))) or set(index) != set(ids):
-        return
-    row = next(row for row, names in enumerate(zip(index, ids, strict=False)) if len({*names}) > 1)
-    raise InvalidConstraintsError(
-        f"row {row} of X is {index[row]!r} by its index, but {ids[row]!r} by the ids of the "
-        "constraints; give X.loc[list(constraints.ids)], or make the constraints with ids=X.index"
     )
 
 

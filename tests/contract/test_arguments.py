@@ -13,6 +13,8 @@ from tests.contract.methods import ANSWERS, GUIDED, UNGUIDED, N, X, every, guide
 
 from clew import Answer, Constraints, Question
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
+from clew.metrics import n_violated
+from clew.trust import answer_evidence, constraint_inconsistency, out_of_bag_vote
 
 PAIRS = [(0, 1), (2, 3)]
 AS_Y = {
@@ -95,3 +97,14 @@ def test_rows_in_another_order_than_the_ids_of_the_answers_are_refused(method, h
         in_order = clone(method).fit(frame, constraints=answers)
         expected = result(clone(method).fit(X, constraints=answers))
         np.testing.assert_array_equal(result(in_order), expected)
+
+
+@pytest.mark.parametrize(
+    "function", [answer_evidence, out_of_bag_vote, constraint_inconsistency, n_violated]
+)
+def test_functions_refuse_rows_in_another_order_than_the_ids_of_the_answers(function):
+    names = [f"row {at}" for at in range(N)]
+    answers = ANSWERS["pairs"].with_ids(names)
+    rows = pd.Series(y, index=names) if function is n_violated else pd.DataFrame(X, index=names)
+    with pytest.raises(InvalidConstraintsError, match=r"row 0 of X is 'row .*' by its index"):
+        function(rows[::-1], answers)

@@ -64,7 +64,13 @@ SHARED_HELPERS = {
     "clew.constraints._closure": ("clew.questions",),
     "clew.constraints._ids": ("clew.session",),
     "clew.constraints._sampling": ("clew.questions",),
-    "clew.constraints._support": ("clew.trust.repeats", "clew.similarity", "clew.cluster"),
+    "clew.constraints._support": (
+        "clew._estimators",
+        "clew.metrics",
+        "clew.trust",
+        "clew.similarity",
+        "clew.cluster",
+    ),
     "clew.constraints._folds": (
         "clew.similarity.log_det",
         "clew.similarity.ordinal",

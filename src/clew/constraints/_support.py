@@ -12,7 +12,13 @@ from clew.exceptions import (
     UnsupportedConstraintError,
 )
 
-__all__ = ["Support", "check_constraints", "of_some_weight", "refuse_contradictions"]
+__all__ = [
+    "Support",
+    "check_constraints",
+    "of_some_weight",
+    "refuse_another_order",
+    "refuse_contradictions",
+]
 
 
 class Support(NamedTuple):
@@ -96,6 +102,35 @@ def check_constraints(
                 f"{name} does not honor {kind} answers; it honors: {honored}. Remove the others "
                 "by Constraints.select, or use a method that honors them"
             )
+
+
+def refuse_another_order(X: Any, constraints: object) -> None:
+    """Check that the index of a data frame, or series, does not reorder the ids of the answers.
+
+    Parameters
+    ----------
+    X : array-like, data frame or series
+        Features or labels of the rows.
+    constraints : Constraints or object
+        The answers.
+
+    Raises
+    ------
+    InvalidConstraintsError
+        If the index holds the ids of the answers in another order.
+    """
+    ids = constraints.ids if isinstance(constraints, Constraints) else None
+    if ids is None or not hasattr(X, "iloc"):
+        return
+    index = X.index.tolist()
+    # After `reset_index`, the index only counts the rows.
+    if index == list(ids) or index == list(range(len(index))) or set(index) != set(ids):
+        return
+    row = next(row for row, names in enumerate(zip(index, ids, strict=False)) if len({*names}) > 1)
+    raise InvalidConstraintsError(
+        f"row {row} of X is {index[row]!r} by its index, but {ids[row]!r} by the ids of the "
+        "constraints; give X.loc[list(constraints.ids)], or make the constraints with ids=X.index"
+    )
 
 
 def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int) -> Constraints:

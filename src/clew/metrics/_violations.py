@@ -9,6 +9,7 @@ from clew._validation import check_rectangular
 from clew.answers import DONT_KNOW, NONE_DIFFERS
 from clew.constraints import Constraints
 from clew.constraints._meanings import TRUTH
+from clew.constraints._support import refuse_another_order
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 __all__ = ["n_violated", "violations"]
@@ -52,6 +53,7 @@ def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
     >>> n_violated([0, 0, 1, 1], c)
     1
     """
+    refuse_another_order(labels, constraints)
     groups = _with_noise_apart(labels)
     if groups.size != constraints.n_samples:
         raise InvalidConstraintsError(

@@ -9,6 +9,7 @@ from clew._parallel import blocks, in_threads
 from clew._random import RandomState, derived_seeds
 from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
+from clew.constraints._support import refuse_another_order
 from clew.forest import Forest
 from clew.kernels.forest.squared_affinity import list_leaves, sum_squared_affinities
 from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
@@ -82,6 +83,7 @@ def constraint_inconsistency(
     >>> constraint_inconsistency(X, c, n_trees=50, random_state=0).shape
     (3,)
     """
+    refuse_another_order(X, constraints)
     features = check_matrix(X)
     check_constraints(constraint_inconsistency, constraints, len(features))
     answers = PairAnswers.of(constraints)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from clew._random import RandomState, derived_seeds
 from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
+from clew.constraints._support import refuse_another_order
 from clew.kernels.forest.out_of_bag import add_votes
 from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 
@@ -70,6 +71,7 @@ def out_of_bag_vote(
     >>> bool(vote[c.is_must_link].min() > vote[c.is_cannot_link].max())
     True
     """
+    refuse_another_order(X, constraints)
     features = check_matrix(X)
     check_constraints(out_of_bag_vote, constraints, len(features))
     answers = PairAnswers.of(constraints)

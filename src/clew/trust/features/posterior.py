@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from clew._random import RandomState
 from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
+from clew.constraints._support import refuse_another_order
 from clew.exceptions import InvalidDataError
 from clew.trust.features._pair_forest import PairAnswers, closeness
 from clew.trust.features.out_of_bag_vote import out_of_bag_vote
@@ -82,6 +83,7 @@ def answer_evidence(
     >>> answer_evidence(np.eye(3), c, random_state=0).shape
     (2, 2)
     """
+    refuse_another_order(X, constraints)
     features = check_matrix(X)
     vote = out_of_bag_vote(
         features, constraints, n_trees=n_trees, random_state=random_state, n_jobs=n_jobs
