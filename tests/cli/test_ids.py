@@ -138,3 +138,13 @@ def test_ids_of_arrays_that_are_bytes_or_floats(run, here):
         np.savez(here / "X.npz", X=np.eye(3), ids=ids)
         done = run("X.npz", "-k", 2)
         assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["id", "10", "20", "30"]
+
+
+def test_an_unknown_id_of_rows_without_ids_names_the_option(run, here):
+    (here / "X.csv").write_text("bird,a\nwren,1.5\nrobin,2.5\nheron,0.5\n")
+    (here / "answers.csv").write_text("kind,id_i,id_j,answer\npair,wren,robin,same\n")
+    done = run("X.csv", "-k", 2, "--constraints", "answers.csv")
+    assert done.exit_code == 1
+    assert "answers.csv, line 2: id_i: there is no row with the id 'wren'" in done.stderr
+    assert "--id-column" in done.stderr
+    assert run("X.csv", "-k", 2, "-c", "answers.csv", "--id-column", "bird").exit_code == 0

@@ -23,6 +23,7 @@ from clew.constraints import Constraints, Support, check_constraints
 from clew.exceptions import (
     ClewWarning,
     DistancesAsFeaturesWarning,
+    FileFormatError,
     InvalidDataError,
     InvalidParameterError,
     UnsupportedConstraintError,
@@ -121,7 +122,15 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
     read = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
-        known = read(job.constraints, n_samples=n, ids=items.ids)
+        try:
+            known = read(job.constraints, n_samples=n, ids=items.ids)
+        except FileFormatError as error:
+            if items.has_ids or "no row with the id" not in str(error):
+                raise
+            raise FileFormatError(
+                f"{error}; the rows have numbers in place of ids: --id-column, or --ids for an "
+                "array, says where their ids are"
+            ) from error
     for warning in warned:
         words.say(str(warning.message))
     if items.has_ids and not _names_ids(job.constraints):
