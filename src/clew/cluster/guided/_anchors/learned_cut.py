@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from clew.cluster.guided._numbers.search import first_tried
+from clew.cluster.guided._numbers.unconstrained import LEAST_MEAN_ROWS
 from clew.constraints import Constraints
 
 __all__ = ["Merges", "cut_by_answers"]
@@ -123,15 +124,19 @@ def cut_by_answers(merges: Merges, n_clusters: int | None = None) -> Ints:
     a must-link with probability ``e + (1 - e - f)·p``: e and f are the shares of wrong answers.
     a, b, e and f maximize the likelihood of all answers, for each c on a grid. The groups then
     maximize the posterior probability of all merges, by dynamic programming from the leaves to the
-    root. If several c are nearly as likely as the best one, the one with fewest groups is taken.
+    root. If several c are nearly as likely as the best one, the one with fewest groups is taken; c
+    that lead to groups of fewer than five leaves on average are left out.
 
     So groups of very different sizes can be found, which no cut at a single height does, and the
     few answers about each small group count together.
     """
     found = [_fitted(merges, exponent) for exponent in EXPONENTS]
-    least = min(loss for loss, _ in found)
-    near = [evidence for loss, evidence in found if loss - least < NEARLY_TIED]
-    first = min(near, key=lambda evidence: int(merges.cut(evidence).max()))
+    n_groups = [int(merges.cut(evidence).max()) + 1 for _, evidence in found]
+    most = max((len(merges.children) + 1) // LEAST_MEAN_ROWS, min(n_groups))
+    possible = [(n, *fit) for n, fit in zip(n_groups, found, strict=True) if n <= most]
+    least = min(loss for _, loss, _ in possible)
+    near = [(n, evidence) for n, loss, evidence in possible if loss - least < NEARLY_TIED]
+    _, first = min(near, key=lambda one: one[0])
     return merges.cut(first) if n_clusters is None else _into(merges, first, n_clusters)
 
 
