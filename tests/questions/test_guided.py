@@ -220,8 +220,8 @@ def test_new_probabilities_count_less_if_more_answers_are_wrong():
     assert weights[0] > 0.6 > weights[1] > weights[2] > 0.05
     assert weight_of_new(20, 200, 0.1) > weights[1]
     # Many small batches count as one large one.
-    assert weight_of_new(5, 200, 0.1, 200) == weights[1] < weight_of_new(5, 200, 0.1, 300)
-    assert weight_of_new(5, 200, 0.1, 400) == weight_of_new(5, 200, 0.1, 600)
+    assert weight_of_new(5, 200, 0.2, 200) == weights[2] < weight_of_new(5, 200, 0.2, 300)
+    assert weight_of_new(5, 200, 0.2, 400) == weight_of_new(5, 200, 0.2, 600)
     assert (1 - weights[1]) ** 4 == pytest.approx(1 - weight_of_new(20, 200, 0.1))
 
 

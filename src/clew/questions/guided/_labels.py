@@ -26,11 +26,11 @@ LOWEST, HIGHEST = 0.2, 0.98
 PRIOR_PAIRS = 1.0
 #: Labels are computed from a moving average of probabilities. Old probabilities keep `KEPT_SHARE`
 #: of their weight after `KEPT_ANSWERS` answers a row, or, if answers may be wrong, after `KEPT_MIN`
-#: plus `KEPT_PER_ERROR` times the square of the share of wrong answers.
-KEPT_SHARE, KEPT_ANSWERS, KEPT_MIN, KEPT_PER_ERROR = 0.6, 0.02, 0.01, 5.0
-#: After one answer a row, `KEPT_PER_ERROR` is multiplied by a factor: 1 minus `FALL_PER_ROUND` for
-#: each further answer a row, but at least `LEAST_FACTOR`.
-FALL_PER_ROUND, LEAST_FACTOR = 0.65, 0.35
+#: plus the share of wrong answers.
+KEPT_SHARE, KEPT_ANSWERS, KEPT_MIN = 0.6, 0.02, 0.01
+#: Limit of the share of wrong answers in this sum: `MOST_ERROR` up to one answer a row, less by
+#: `FALL_PER_ROUND` for each further answer a row, but at least `LEAST_LIMIT`.
+MOST_ERROR, FALL_PER_ROUND, LEAST_LIMIT = 0.2, 0.13, 0.07
 #: Weight of the probabilities for questions in labels, after one answer a row.
 QUESTIONS_SHARE = 0.5
 #: Factor of distances within groups.
@@ -182,8 +182,8 @@ def weight_of_new(n_answers: int, n_rows: int, error: float | None = None, n_all
     kept = KEPT_ANSWERS
     if error is not None:
         rounds = max(n_all / n_rows - 1, 0.0)
-        factor = max(1 - FALL_PER_ROUND * rounds, LEAST_FACTOR)
-        kept = KEPT_MIN + factor * KEPT_PER_ERROR * error**2
+        limit = max(MOST_ERROR - FALL_PER_ROUND * rounds, LEAST_LIMIT)
+        kept = KEPT_MIN + min(error, limit)
     return float(1 - KEPT_SHARE ** (n_answers / (kept * n_rows)))
 
 
