@@ -10,7 +10,8 @@ from scipy.spatial.distance import cdist, squareform
 from benchmarks.kernels._fits import agreement
 from benchmarks.kernels._measure import Case, Run
 from benchmarks.kernels._page import Page, Table
-from benchmarks.kernels._problems import Floats, Problem
+from benchmarks.kernels._problems import Problem
+from benchmarks.study.problems import Floats
 from clew._parallel import blocks
 from clew.cluster import GuidedClustering
 

@@ -50,6 +50,7 @@ LEAST_LEAD = 4.0
 _WITHOUT_FEATURES = (
     "there are no features, and correlation clustering of the answers finds {:,} small groups"
 )
+_ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
 _REPEATED = (
     "pairs were asked {:.1f} times on the average, and correlation clustering predicts held-out "
     "answers better by {:,.0f} nats than few groups of features and answers do"
@@ -129,6 +130,8 @@ def choose_groups(
     n_repeats = n_answers_a_question(known) if is_open else 0.0
     if is_open and X is None:
         identities = identities_of(None, known, seeds[1])
+        if known.is_must_link.all() and len(known.pairs) == len(known):
+            return _of_identities(given, identities, _ALL_SAME)
         if are_groups_small(identities):
             return _of_identities(
                 given, identities, _WITHOUT_FEATURES.format(identities.n_clusters_)

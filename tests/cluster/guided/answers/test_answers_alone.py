@@ -5,6 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
@@ -245,6 +247,16 @@ def test_belief_propagation_is_near_what_answers_allow(error):
         found.append(adjusted_rand_score(y, groups_of_answers(c, 3, seed).argmax(axis=1)))
         best.append(adjusted_rand_score(y, groups_of_answers(c, 3, seed, y).argmax(axis=1)))
     assert np.mean(found) > np.mean(best) - 0.03 > 0.5
+
+
+def test_answers_that_are_all_same_are_all_followed():
+    joined = [(i, j) for i in range(0, 60, 4) for j in range(i + 1, 60, 7)]
+    answers = Constraints.from_pairs(must_link=joined, n_samples=60)
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    links = coo_array((np.ones(len(joined)), tuple(np.transpose(joined))), (60, 60))
+    assert model.n_clusters_ == connected_components(links)[0] == 9
+    assert model.n_violated_ == 0
+    assert "all answers are 'same'" in model.regime_.reason
 
 
 BAD = {
