@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class ActiveStudy(Study):
     sets: tuple[str, ...] = (*data.SIZES, *data.PEOPLE)
     stem: str = "active"
 
+    #: Results of another version are used, and named, only in cells without any of the present one.
+    method_fields: ClassVar[tuple[str, ...]] = ("set", "cell", "method")
     no_answers = START
 
     def problem(self, name: str) -> Problem:
