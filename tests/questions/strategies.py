@@ -7,6 +7,7 @@ import pytest
 
 from clew.cluster import consensus_probabilities
 from clew.questions import (
+    CAC1,
     COBRA,
     COBRAS,
     ActiveSpectral,
@@ -41,6 +42,8 @@ STRATEGIES = [
     Uncertain(K, random_state=0),
     ExploreConsolidate(K, random_state=0),
     MinMax(K, random_state=0),
+    CAC1(K, random_state=0),
+    CAC1(random_state=0),
     COBRA(60, random_state=0),
     COBRAS(random_state=0),
     Margin(K, random_state=0),

@@ -51,6 +51,7 @@ OTHERS = (
     MOST_PROBABLE,
     EXPLORE,
     Method("MinMax", _with_number(questions.MinMax), every=10, trials=1),
+    Method("CAC1", _with_number(questions.CAC1), trials=3),
     Method("COBRA", lambda k, n: questions.COBRA(max(2, n // 3), metric=GIVEN)),
     COBRAS,
     Method("ActiveSpectral", _with_number(questions.ActiveSpectral), trials=3),

@@ -28,6 +28,7 @@ STRATEGIES = (
     "most_probable",
     "explore_consolidate",
     "min_max",
+    "cac1",
     "cobra",
     "cobras",
     "active_spectral",

@@ -3,6 +3,7 @@
 from clew.questions._strategy import Strategy
 from clew.questions.active_spectral import ActiveSpectral
 from clew.questions.active_subclustering import ActiveSubclustering
+from clew.questions.cac1 import CAC1
 from clew.questions.cobra import COBRA
 from clew.questions.cobras import COBRAS
 from clew.questions.correlation_information import CorrelationInformation
@@ -21,6 +22,7 @@ from clew.questions.random_pairs import RandomPairs
 from clew.questions.uncertain import Uncertain
 
 __all__ = [
+    "CAC1",
     "COBRA",
     "COBRAS",
     "ActiveSpectral",

@@ -26,6 +26,7 @@ STRATEGIES: Final[Mapping[str, type[Strategy]]] = MappingProxyType(
         "most_probable": questions.MostProbable,
         "explore_consolidate": questions.ExploreConsolidate,
         "min_max": questions.MinMax,
+        "cac1": questions.CAC1,
         "cobra": questions.COBRA,
         "cobras": questions.COBRAS,
         "active_spectral": questions.ActiveSpectral,

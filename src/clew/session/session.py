@@ -49,8 +49,8 @@ class Session:
         and some take none.
     strategy : str or Strategy, default="guided"
         How questions are chosen: "guided", "random", "uncertain", "most_probable", "min_max",
-        "explore_consolidate", "cobra", "cobras", "active_spectral", "correlation_information",
-        "expected_change", "margin", or an object of `clew.questions`.
+        "explore_consolidate", "cac1", "cobra", "cobras", "active_spectral",
+        "correlation_information", "expected_change", "margin", or an object of `clew.questions`.
     kinds : sequence of str, default=("pair",)
         Kinds of questions: "pair", "triplet", "odd_one_out".
     check_every : int or None, default=20
