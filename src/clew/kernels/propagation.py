@@ -1,46 +1,47 @@
-"""Propagation over a sparse graph: linear systems solved by conjugate gradients, many at once."""
+"""Propagation over a sparse graph: many linear systems solved at once by Chebyshev's iteration."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.kernels._jit import kernel
+from clew.kernels._jit import kernel, summing_kernel
 
 __all__ = ["add_symmetric_products", "diffuse"]
 
 
 @kernel
-def _multiply(
+def _advance(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
     data: NDArray[np.float32],
-    alpha: float,
-    vectors: NDArray[np.float32],
-    product: NDArray[np.float32],
+    share: np.float32,
+    remainder: np.float32,
+    now: NDArray[np.float32],
+    before: NDArray[np.float32],
 ) -> None:
-    """Set `product` to ``(I - alpha·S) @ vectors`` for a CSR matrix S."""
-    share = np.float32(alpha)
-    width = vectors.shape[1]
+    """Set `before` to ``share·S @ now + remainder·before`` for a CSR matrix S."""
+    width = now.shape[1]
     for row in range(len(indptr) - 1):
         for c in range(width):
-            product[row, c] = vectors[row, c]
-        for entry in range(indptr[row], indptr[row + 1]):
-            other = indices[entry]
-            weight = share * data[entry]
+            before[row, c] *= remainder
+        entry, end = indptr[row], indptr[row + 1]
+        # Four entries at a time: each number of `before` is read and written once for all four.
+        while entry + 4 <= end:
+            i, j = indices[entry], indices[entry + 1]
+            k, m = indices[entry + 2], indices[entry + 3]
+            of_i, of_j = share * data[entry], share * data[entry + 1]
+            of_k, of_m = share * data[entry + 2], share * data[entry + 3]
             for c in range(width):
-                product[row, c] -= weight * vectors[other, c]
-
-
-@kernel
-def _inner(
-    left: NDArray[np.float32], right: NDArray[np.float32], result: NDArray[np.float64]
-) -> None:
-    """Set `result` to the inner product of each column of `left` with that of `right`."""
-    result[:] = 0.0
-    for row in range(left.shape[0]):
-        for c in range(left.shape[1]):
-            result[c] += left[row, c] * right[row, c]
+                before[row, c] += (
+                    of_i * now[i, c] + of_j * now[j, c] + of_k * now[k, c] + of_m * now[m, c]
+                )
+            entry += 4
+        while entry < end:
+            other, weight = indices[entry], share * data[entry]
+            for c in range(width):
+                before[row, c] += weight * now[other, c]
+            entry += 1
 
 
 @kernel
@@ -49,15 +50,14 @@ def diffuse(
     indices: NDArray[np.int32],
     data: NDArray[np.float32],
     alpha: float,
-    tol: float,
-    max_iter: int,
+    n_steps: int,
+    row: NDArray[np.int32],
+    column: NDArray[np.int32],
+    value: NDArray[np.float32],
     solution: NDArray[np.float32],
-    residual: NDArray[np.float32],
-    direction: NDArray[np.float32],
-    image: NDArray[np.float32],
-    numbers: NDArray[np.float64],
-) -> bool:
-    """Solve ``(I - alpha·S) x = b`` for several b at once.
+    buffer: NDArray[np.float32],
+) -> None:
+    """Solve ``(I - alpha·S) x = b`` for several sparse b at once, by Chebyshev's iteration.
 
     Parameters
     ----------
@@ -65,64 +65,38 @@ def diffuse(
         CSR arrays of a symmetric matrix S of shape (n, n) with eigenvalues in [-1, 1].
     alpha : float
         In (0, 1).
-    tol : float
-        Converged if the norm of each residual is at most this share of that of its b.
-    max_iter : int
-        Maximum number of steps.
+    n_steps : int
+        Number of steps, at least 1.
+    row, column, value : ndarray (IN)
+        Entries of the right-hand sides, one in each column; those of the same place are summed.
     solution : ndarray of shape (n, width), float32 (OUT)
         A solution in each column.
-    residual : ndarray of shape (n, width), float32 (INOUT)
-        A right-hand side b in each column, then its residual.
-    direction, image : ndarray of shape (n, width), float32 (OUT)
-        Buffers.
-    numbers : ndarray of shape (4, width), float64 (OUT)
+    buffer : ndarray of shape (n, width), float32 (OUT)
         Buffer.
-
-    Returns
-    -------
-    bool
-        Whether all systems converged.
 
     Notes
     -----
-    Time O((n + entries of S)·width) for each step.
+    The norm of each residual is at most ``1 / cosh(n_steps·arccosh(1 / alpha))`` times that of its
+    b. Time O((n + entries of S)·width) for each step.
     """
-    length, before, inner, enough = numbers[0], numbers[1], numbers[2], numbers[3]
-    n, width = solution.shape
-    solution[:] = 0.0
-    # A loop, because Numba takes seconds to compile ``direction[:] = residual``.
-    for row in range(n):
-        for c in range(width):
-            direction[row, c] = residual[row, c]
-    _inner(residual, residual, length)
-    for c in range(width):
-        enough[c] = tol * tol * length[c]
-    for _ in range(max_iter):
-        is_done = True
-        for c in range(width):
-            is_done = is_done and length[c] <= enough[c]
-        if is_done:
-            return True
-        _multiply(indptr, indices, data, alpha, direction, image)
-        _inner(direction, image, inner)
-        for c in range(width):
-            inner[c] = length[c] / inner[c] if inner[c] > 0.0 else 0.0
-            before[c] = length[c]
-        for row in range(n):
-            for c in range(width):
-                step = np.float32(inner[c])
-                solution[row, c] += step * direction[row, c]
-                residual[row, c] -= step * image[row, c]
-        _inner(residual, residual, length)
-        for c in range(width):
-            inner[c] = length[c] / before[c] if before[c] > 0.0 else 0.0
-        for row in range(n):
-            for c in range(width):
-                direction[row, c] = residual[row, c] + np.float32(inner[c]) * direction[row, c]
-    return False
+    # The steps alternate between the two arrays; the last one sets `solution`.
+    now, before = (solution, buffer) if n_steps % 2 else (buffer, solution)
+    for i in range(now.shape[0]):
+        for c in range(now.shape[1]):
+            now[i, c] = before[i, c] = 0.0
+    for entry in range(len(value)):
+        now[row[entry], column[entry]] += value[entry]
+    omega = 2.0
+    for _ in range(1, n_steps):
+        omega = 1.0 / (1.0 - alpha * alpha * omega / 4.0)
+        share, remainder = np.float32(omega * alpha), np.float32(1.0 - omega)
+        _advance(indptr, indices, data, share, remainder, now, before)
+        for entry in range(len(value)):
+            before[row[entry], column[entry]] += np.float32(omega) * value[entry]
+        now, before = before, now
 
 
-@kernel
+@summing_kernel
 def add_symmetric_products(
     row: NDArray[np.int32],
     column: NDArray[np.int32],

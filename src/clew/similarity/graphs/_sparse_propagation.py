@@ -1,12 +1,13 @@
-"""Propagation of answers to selected pairs of rows, by conjugate gradients."""
+"""Propagation of answers to selected pairs of rows, by Chebyshev's iteration."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, triu
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._parallel import Progress, blocks, in_threads
@@ -118,16 +119,18 @@ def propagate_on(
     Warns
     -----
     ConvergenceWarning
-        If the conjugate gradients did not converge.
+        If `alpha` is so close to 1 that more than 1,000 steps would be needed.
 
     Notes
     -----
     Solves a system for each row with answers once if the solutions fit in 512 MiB, otherwise two
-    systems for each head.
+    systems for each head. Nodes are numbered by the reverse Cuthill-McKee order, so that neighbors
+    are near each other in memory.
     """
-    upper = triu(pattern, 1, format="coo")
+    order = reverse_cuthill_mckee(problem.graph, symmetric_mode=True)
+    diffusion = _Diffusion(problem, order, n_jobs)
+    upper = _upper_edges(pattern, order)
     row, column = upper.row.astype(np.int32), upper.col.astype(np.int32)
-    diffusion = _Diffusion(problem, n_jobs)
     total = np.zeros(len(row))
 
     def products(block: tuple[int, int]) -> NDArray[np.float64]:
@@ -143,59 +146,81 @@ def propagate_on(
             total += part
         if callback is not None:
             callback(done, len(waves))
-    if not diffusion.has_converged:
+    if len(parts) and not diffusion.has_converged:
         warn(
             f"the propagation of answers did not converge in {MAX_ITER} steps; "
             f"alpha={problem.alpha} may be too close to 1",
             ConvergenceWarning,
         )
-    half = coo_array((total, (row, column)), shape=pattern.shape).tocsr()
+    half = coo_array((total, (order[row], order[column])), shape=pattern.shape).tocsr()
     return csr_array(half + half.T)
 
 
-class _Diffusion:
-    """Columns of ``(I - αS)⁻¹`` for the rows with answers, stored if they fit in 512 MiB."""
+def _upper_edges(pattern: csr_array, order: NDArray[np.integer]) -> coo_array:
+    """Return the edges of a symmetric graph after nodes are reordered: row < column, by row."""
+    renumbered = csr_array(pattern[order][:, order])
+    renumbered.sort_indices()
+    return triu(renumbered, 1, format="csr").tocoo()
 
-    def __init__(self, problem: PropagationProblem, n_jobs: int | None) -> None:
-        self._problem, self.has_converged = problem, True
-        graph = problem.graph.astype(np.float32)
+
+class _Diffusion:
+    """Columns of ``(I - αS)⁻¹`` for the rows with answers, stored if they fit in 512 MiB.
+
+    Nodes are numbered by their place in `order`.
+    """
+
+    def __init__(
+        self, problem: PropagationProblem, order: NDArray[np.integer], n_jobs: int | None
+    ) -> None:
+        self._alpha, self._heads, self._strength = problem.alpha, problem.heads, problem.strength
+        graph = csr_array(problem.graph[order][:, order]).astype(np.float32)
+        graph.sort_indices()
         csr = (graph.indptr.astype(np.int32), graph.indices.astype(np.int32), graph.data)
         self._csr: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]] = csr
+        n_steps = int(np.ceil(np.arccosh(1 / TOLERANCE) / np.arccosh(1 / problem.alpha)))
+        self._n_steps, self.has_converged = min(max(n_steps, 1), MAX_ITER), n_steps <= MAX_ITER
+        self._n, r = problem.graph.shape[0], len(problem.rows)
+        self._rows = np.argsort(order)[problem.rows].astype(np.int32)
         self._stored: NDArray[np.float32] | None = None
-        n, r = problem.graph.shape[0], len(problem.rows)
-        self._unit = coo_array((np.ones(r), (problem.rows, np.arange(r))), shape=(n, r)).tocsc()
-        if n * r <= MAX_STORED:
-            stored = np.empty((r, n), np.float32)
+        if self._n * r <= MAX_STORED:
+            stored = np.empty((r, self._n), np.float32)
 
             def keep(block: tuple[int, int]) -> None:
-                stored[slice(*block)] = self._solved(self._unit[:, slice(*block)]).T
+                stored[slice(*block)] = self._columns(np.arange(*block)).T
 
             in_threads(keep, blocks(r, COLUMNS_PER_BLOCK), n_jobs=n_jobs)
             self._stored = stored
 
     def from_heads(self, block: tuple[int, int]) -> NDArray[np.float32]:
         """Return the columns of the inverse for a block of heads, (n, width)."""
-        heads = self._problem.heads[slice(*block)]
+        heads = self._heads[slice(*block)]
         if self._stored is None:
-            return self._solved(self._unit[:, heads])
+            return self._columns(heads)
         return np.ascontiguousarray(self._stored[heads].T)
 
     def from_answers(self, block: tuple[int, int]) -> NDArray[np.float32]:
         """Return the inverse times the answers that a block of heads stores, (n, width)."""
-        strength = self._problem.strength[slice(*block)]
+        strength = self._strength[slice(*block)]
         if self._stored is None:
-            return self._solved(self._unit @ strength.T)
+            right = strength.T.tocoo()
+            return self._solved(self._rows[right.row], right.col, right.data, right.shape[1])
         product: NDArray[np.float32] = strength.astype(np.float32) @ self._stored
         return np.ascontiguousarray(product.T)
 
-    def _solved(self, right: Any) -> NDArray[np.float32]:
-        residual: NDArray[np.float32]
-        residual = right.toarray(order="C").astype(np.float32)
-        solution, direction, image = (np.empty_like(residual) for _ in range(3))
-        is_solved = diffuse(
-            *self._csr, self._problem.alpha, TOLERANCE, MAX_ITER,
-            solution, residual, direction, image, np.empty((4, residual.shape[1])),
-        )  # fmt: skip
-        if not is_solved:
-            self.has_converged = False  # the caller warns, from its own thread
+    def _columns(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the columns of the inverse for rows with answers, (n, width)."""
+        width = len(places)
+        return self._solved(self._rows[places], np.arange(width), np.ones(width), width)
+
+    def _solved(
+        self,
+        row: NDArray[np.int32],
+        column: NDArray[np.integer],
+        value: NDArray[np.float64],
+        width: int,
+    ) -> NDArray[np.float32]:
+        """Solve for right-hand sides with these entries, (n, width)."""
+        solution, buffer = (np.empty((self._n, width), np.float32) for _ in range(2))
+        right = (row, column.astype(np.int32), value.astype(np.float32))
+        diffuse(*self._csr, self._alpha, self._n_steps, *right, solution, buffer)
         return solution

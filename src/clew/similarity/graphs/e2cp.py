@@ -77,7 +77,7 @@ class E2CP(BuiltOnSimilarity):
     Warns
     -----
     ConvergenceWarning
-        If the conjugate gradients of the sparse form did not converge.
+        If `alpha` is so close to 1 that the sparse form would need more than 1,000 steps.
 
     See Also
     --------
@@ -92,8 +92,8 @@ class E2CP(BuiltOnSimilarity):
     becomes ``1 - (1 - f)(1 - w)`` if f ≥ 0, and ``(1 + f)·w`` otherwise.
 
     Dense: O(n³) time, O(n²) memory. Sparse, for r rows with answers and e edges:
-    O(r·e / (1 - α)^½) time and O(n·r) memory, at most 512 MiB, by conjugate gradients to a relative
-    residual of 0.001. To cluster the result, use ``SpectralClustering(n_neighbors=None)``;
+    O(r·e / (1 - α)^½) time and O(n·r) memory, at most 512 MiB, by Chebyshev's iteration to a
+    relative residual of 0.001. To cluster the result, use ``SpectralClustering(n_neighbors=None)``;
     `SimilarityClustering` sets this by itself.
 
     References
