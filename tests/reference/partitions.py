@@ -119,6 +119,6 @@ def question_values(same, log_odds, taken, weight, central, error, tie_break):
             if not taken[i, j]:
                 p = np.clip(same[i, j], 1e-6, 1 - 1e-6)
                 information = entropy(p * (1 - error) + (1 - p) * error) - entropy(error)
-                score = information * min(weight[i], weight[j]) + tie_break * log_odds[i, j]
+                score = information * weight[i] * weight[j] + tie_break * log_odds[i, j]
                 value[i, j] = score * (1 + central[i] + central[j])
     return value

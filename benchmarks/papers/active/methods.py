@@ -35,7 +35,7 @@ def _without_number(kind: Any) -> Callable[[int, int], Any]:
     return lambda k, n: kind(metric=GIVEN)
 
 
-GUIDED = Method("Guided", _without_number(questions.Guided), "4")
+GUIDED = Method("Guided", _without_number(questions.Guided), "5")
 LARGE_BATCHES = replace(GUIDED, name="Guided, batches of 20", batch=20, every=20, trials=3)
 RANDOM = Method("RandomPairs", _with_number(questions.RandomPairs))
 MOST_PROBABLE = Method("MostProbable", _with_number(questions.MostProbable))

@@ -36,7 +36,7 @@ def question_values(
     taken : ndarray of shape (n_rows, n_rows), bool
         Pairs that were asked.
     weight : ndarray of shape (n_rows,), float32
-        The value is multiplied by the smaller of the weights of the two rows.
+        The value is multiplied by the weights of both rows.
     central : ndarray of shape (n_rows,), float32
         The value is multiplied by 1 plus the entries of the two rows.
     error : float
@@ -54,5 +54,5 @@ def question_values(
             p = min(max(same[i, j], 1e-6), 1 - 1e-6)
             given = p * (1 - error) + (1 - p) * error
             entropy = -given * np.log(given) - (1 - given) * np.log(1 - given)
-            score = (entropy - noise) * min(weight[i], weight[j]) + TIE_BREAK * log_odds[i, j]
+            score = (entropy - noise) * weight[i] * weight[j] + TIE_BREAK * log_odds[i, j]
             value[i, j] = score * (1 + central[i] + central[j])

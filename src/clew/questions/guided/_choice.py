@@ -16,8 +16,11 @@ from clew.questions.guided._triples import Triple, best_triples
 
 __all__ = ["Candidates"]
 
-#: Power of the smaller core's size in the value of a question.
-SIZE_POWER = 0.1
+#: Power of the sizes of the two cores in the value of a question: the probability of a wrong answer
+#: above `POWER_FROM`, times `POWER_SLOPE`, within the bounds `POWERS`. An answer about two large
+#: cores matters to many pairs, so these come first if many answers are wrong and not all cores can
+#: be joined. If few are wrong, these questions would come too early.
+POWER_FROM, POWER_SLOPE, POWERS = 0.08, 2.5, (0.05, 0.25)
 #: Weight by which questions about the typical rows of a core are preferred.
 TYPICAL_WEIGHT = 0.02
 #: Maximum number of questions of a batch within one group; between two groups it is one.
@@ -61,7 +64,8 @@ class Candidates:
         self._error = float(np.clip(error, *RATES))
         self._core = same.labels > CORE
         size = np.maximum(self._core.sum(axis=1), 1).astype(np.float32)
-        self._weight = size ** np.float32(SIZE_POWER)
+        power = np.clip(POWER_SLOPE * (error - POWER_FROM), *POWERS)
+        self._weight = size ** np.float32(power)
         typical = np.einsum("ij,ij->i", log_odds, self._core, dtype=np.float32) / size
         self._value = np.empty_like(log_odds)
         self._triples: list[Triple] | None = None

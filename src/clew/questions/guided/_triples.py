@@ -159,7 +159,8 @@ def best_triples(
     value : ndarray of shape (n_rows, n_rows), float32
         Value of questions about pairs, below the diagonal; negative if they cannot be asked.
     weight : ndarray of shape (n_rows,), float32
-        The information is multiplied by the smallest weight of the three rows.
+        The information is multiplied by the weights of two rows, on the geometric mean over the
+        three pairs.
     kinds : tuple of {"triplet", "odd_one_out"}
         Kinds of questions.
     error : float
@@ -173,14 +174,14 @@ def best_triples(
     rows = _completed(value)
     if len(rows) == 0:
         return []
-    least = weight[rows].min(axis=1)
+    of_pair = weight[rows].prod(axis=1) ** (2 / 3)
     found = []
     for kind in kinds:
         for order in _orders(kind):
             a, b, c = rows[:, order].T
             near = (same[u, v].astype(float) for u, v in ((a, b), (a, c), (b, c)))
             states = joint_probabilities(*(np.clip(p, *PROBABILITIES) for p in near))
-            gain = triple_information(states, kind, error) * least
+            gain = triple_information(states, kind, error) * of_pair
             found += [
                 Triple(float(gain[at]), kind, (int(a[at]), int(b[at]), int(c[at])))
                 for at in range(len(rows))
