@@ -87,8 +87,8 @@ class Guided(Readings):
     and less with each answer.
 
     Questions are ranked by the mutual information times a power of the numbers of rows that are
-    surely in the groups of the two rows. The power is small, and larger if more answers are wrong:
-    then questions about large sets of rows come first.
+    surely in the groups of the two rows. The power is small, and larger if more than a tenth of
+    the answers are wrong: then questions about large sets of rows come first.
 
     Answers about three rows count as the pairs that they imply, with weights so that their evidence
     adds up to about that of one answer; don't-knows are not evidence. The value of a question about
