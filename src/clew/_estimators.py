@@ -8,7 +8,7 @@ estimators declare their fitted attributes in the class body.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew._parallel import Progress
 from clew._validation import AllowedValues
-from clew.answers import Answer
+from clew.answers import ANSWER_WORDS, Answer
 from clew.constraints import Constraints
 from clew.constraints._support import refuse_another_order
 from clew.exceptions import InvalidArgumentError
@@ -125,6 +125,7 @@ def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
     holds_answers = is_sequence and any(
         isinstance(entry, Answer | Mapping | list | tuple) for entry in y
     )
+    holds_answers |= bool(n_entries) and isinstance(y, Iterable) and all(map(_is_answer_word, y))
     is_table = len(getattr(y, "shape", ())) > 1 and y.shape[1] > 1
     fits_rows = not is_table and (n_samples is None or n_entries == n_samples)
     if not isinstance(y, Constraints | Mapping | str) and not holds_answers and fits_rows:
@@ -141,6 +142,10 @@ def _refuse_answers_as_y(estimator: object, X: Any, y: Any) -> None:
         f"{name} got a {got} as its second argument, y, which is ignored and may only be None or "
         f"one label for each row of X; {do}"
     )
+
+
+def _is_answer_word(entry: object) -> bool:
+    return isinstance(entry, str) and entry in ANSWER_WORDS["pair"]
 
 
 def _length(values: Any) -> int | None:

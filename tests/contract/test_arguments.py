@@ -26,6 +26,7 @@ AS_Y = {
     "lists": [[0, 1], [2, 3]],
     "an array of pairs": np.array(PAIRS),
     "an array of as many pairs as rows": np.array([(row, 0) for row in range(1, N + 1)]),
+    "as many words as rows": pd.Series(["same", "different", "dont_know"] * N)[:N],
     "a table of as many answers as rows": pd.DataFrame({"i": range(N), "j": 0}),
     "words": {"must_link": PAIRS},
     "a file": "answers.csv",
