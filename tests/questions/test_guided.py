@@ -17,7 +17,12 @@ from clew.oracles import SimulatedOracle
 from clew.questions import Guided, odd_one_out_information, triplet_information
 from clew.questions._log import key_of
 from clew.questions.guided._labels import weight_of_new
-from clew.questions.guided._start_labels import START_SHARE, start_labels, start_share
+from clew.questions.guided._start_labels import (
+    START_SHARE,
+    start_labels,
+    start_share,
+    unconstrained_labels,
+)
 from clew.questions.guided._triples import joint_probabilities, triple_information
 
 K, SIZE = 6, 10
@@ -206,6 +211,19 @@ def test_start_labels_count_less_with_each_answer():
     sampled = np.append(blocks[:-1], 4)
     assert jaccard_score_pairs(start_labels(log_odds, sampled, 9.0, None), blocks) == 1.0
     assert start_labels(log_odds, sampled, 9.0, 2).max() == 1
+    # Where the log-odds are alike, the other labels decide.
+    halves = (blocks + 1) // 2 % 2
+    both = start_labels(log_odds, sampled, 9.0, 2, halves)
+    assert jaccard_score_pairs(both, halves) == 1.0
+
+
+def test_other_labels_only_for_a_given_number_of_groups():
+    distances = squareform(pdist(X[:12]))
+    assert unconstrained_labels(distances, None, 0, None) is None
+    assert unconstrained_labels(distances, 1, 0, None) is None
+    first = unconstrained_labels(distances, 3, 0, 1)
+    assert first.max() == 2
+    assert first.tolist() == unconstrained_labels(distances, 3, 0, 2).tolist()
 
 
 def test_without_evidence_the_start_labels_stay():

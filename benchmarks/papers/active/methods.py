@@ -1,15 +1,19 @@
 """Strategies by name, groups without answers, and the information limit: the rows of the tables."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from benchmarks.papers.active.problems import Part
 from benchmarks.study import methods as shared
 from benchmarks.study.log import seeded
 from benchmarks.study.methods import GIVEN
 from benchmarks.study.problems import Ints, classical_scaling
-from clew import questions
+from clew import cluster, questions
+from clew.exceptions import NoGroupsWarning
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,8 @@ def _without_number(kind: Any) -> Callable[[int, int], Any]:
 
 
 GUIDED = Method("Guided", _without_number(questions.Guided), "5")
-LARGE_BATCHES = replace(GUIDED, name="Guided, batches of 20", batch=20, every=20, trials=3)
+# The groups are looked at after every 5 answers, as with batches of 5: people answer one by one.
+LARGE_BATCHES = replace(GUIDED, name="Guided, batches of 20", version="5", batch=20, trials=3)
 RANDOM = Method("RandomPairs", _with_number(questions.RandomPairs))
 MOST_PROBABLE = Method("MostProbable", _with_number(questions.MostProbable))
 MARGIN = Method("Margin", _without_number(questions.Margin), trials=3)
@@ -72,10 +77,23 @@ WITHOUT = {
 }
 N_COORDINATES, N_TREES = 10, 200
 STARTS = tuple(Method(name, version="4", uses_answers=False) for name in WITHOUT)
+#: `Guided` with the number of groups, and the best of the others without.
+STARTS_BY_NUMBER = tuple(
+    Method(name, uses_answers=False)
+    for name in ("Guided, number given", "GuidedClustering, number not given")
+)
 
 
 def without_answers(name: str, part: Part, seed: int) -> Ints:
     """Group rows by their distances, without answers."""
+    if name == STARTS_BY_NUMBER[0].name:
+        strategy = seeded(questions.Guided(part.n_classes, metric=GIVEN), seed)
+        return np.asarray(strategy.start(part.D).labels())
+    if name == STARTS_BY_NUMBER[1].name:
+        with warnings.catch_warnings():  # where it finds no groups
+            warnings.simplefilter("ignore", NoGroupsWarning)
+            unknown = seeded(cluster.GuidedClustering(metric=GIVEN), seed).fit(part.D)
+        return np.asarray(unknown.labels_)
     of = WITHOUT[name]
     X = classical_scaling(part.D, min(N_COORDINATES, len(part.y) - 1)) if of.similarity else part.D
     labels: Ints = seeded(of.model(part.n_classes, N_TREES), seed).fit(X).labels_

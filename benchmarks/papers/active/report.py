@@ -81,7 +81,8 @@ class ActiveReport(Report[s.ActiveStudy]):
         return self._table((*m.STRATEGIES, *m.PEERS), columns)
 
     def starts(self) -> Table:
-        return self._table((*m.STARTS, m.GUIDED), [(name, CLEAN, "at 0N") for name in self.small])
+        columns = [(name, CLEAN, "at 0N") for name in self.small]
+        return self._table((*m.STARTS, m.GUIDED, *m.STARTS_BY_NUMBER), columns)
 
     def more(self) -> Table:
         cells = (WRONG, *s.MORE_CELLS)

@@ -15,7 +15,7 @@ from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import seed_of, seeded
 from benchmarks.study.problems import Ints, Problem
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
-from clew.oracles import Oracle, SimulatedOracle, ask_oracle
+from clew.oracles import Oracle, SimulatedOracle
 
 LEVELS = (0.8, 0.9, 0.95, 1.0)
 #: Answers for each row: the budget, and where curves are stored.
@@ -82,6 +82,7 @@ class ActiveStudy(Study):
             found += [(method, cell) for method in m.STRATEGIES for cell in MORE_CELLS]
         if name not in data.LARGE:
             found += [(m.LARGE_BATCHES, CELLS[0])]
+            found += [(method, START) for method in m.STARTS_BY_NUMBER]
             found += [(method, cell) for method in m.PEERS for cell in CELLS[:2]]
         return [*found, *((method, START) for method in (*m.STARTS, m.LIMIT))]
 
@@ -124,17 +125,24 @@ def curve(method: m.Method, part: data.Part, oracle: Oracle, seed: int) -> tuple
     assert method.make is not None
     rows = len(part.y)
     strategy = seeded(method.make(part.n_classes, rows), seed).start(part.D)
-    points, spent, last, unknown = [(0, strategy.labels())], 0.0, 0, 0
-    most, start = min(method.budget * rows, budget(part.y)), process_time()
-    for n in ask_oracle(strategy, oracle, most, batch=method.batch):
-        spent += process_time() - start
-        unknown, last = unknown + method.batch - (n - last), n
-        if n >= points[-1][0] + method.every or n >= most:
-            points.append((n, strategy.labels()))
-        if unknown >= MOST_UNKNOWN * rows:
-            break
+    points, spent, n, unknown = [(0, strategy.labels())], 0.0, 0, 0
+    most = min(method.budget * rows, budget(part.y))
+    while n < most and unknown < MOST_UNKNOWN * rows:
         start = process_time()
-    return points, spent / max(last, 1)
+        asked = strategy.ask(min(method.batch, most - n))
+        spent += process_time() - start
+        if not asked:
+            break
+        for at in range(0, len(asked), method.every):
+            answers = [oracle.answer(each) for each in asked[at : at + method.every]]
+            start = process_time()
+            strategy.tell(answers)
+            spent += process_time() - start
+            known = sum(not answer.is_dont_know for answer in answers)
+            n, unknown = n + known, unknown + len(answers) - known
+            if n >= points[-1][0] + method.every or n >= most:
+                points.append((n, strategy.labels()))
+    return points, spent / max(n, 1)
 
 
 def budget(y: Ints) -> int:

@@ -28,7 +28,7 @@ from clew.questions.guided._posterior import (
     Singles,
     Views,
 )
-from clew.questions.guided._start_labels import start_labels, start_share
+from clew.questions.guided._start_labels import start_labels, start_share, unconstrained_labels
 from clew.questions.guided._within_ratio import WithinRatio
 
 __all__ = ["Model", "PairAnswer", "Pairs", "start_model"]
@@ -280,7 +280,9 @@ def start_model(
         model = model.stepped()
     if flat:
         return model
-    return model.started(start_labels(model.views.pairs, model.labels, n / rows, n_clusters))
+    others = unconstrained_labels(distances, n_clusters, seed, n_jobs)
+    given = (model.views.pairs, model.labels, n / rows, n_clusters, others)
+    return model.started(start_labels(*given))
 
 
 def _all_equal(distances: Floats) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import cut_tree, linkage
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import pdist, squareform
 
-__all__ = ["start_labels", "start_share"]
+from clew.cluster.guided import GuidedClustering
 
+__all__ = ["start_labels", "start_share", "unconstrained_labels"]
+
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
@@ -17,9 +20,19 @@ FEWEST_ROWS = 3
 #: Weight of the start labels relative to the sampled partitions, and the number of answers, as a
 #: share of the number of rows, after which this weight is 37 % of that.
 START_SHARE, FALL = 0.5, 0.1
+#: Added to the distance between rows that the other labels separate, in standard deviations.
+APART = 1.5
+#: With more rows, there are no other labels: they would take as long as all the rest of the start.
+MOST_ROWS = 1000
 
 
-def start_labels(log_odds: Singles, sampled: Ints, number: float, n_clusters: int | None) -> Ints:
+def start_labels(
+    log_odds: Singles,
+    sampled: Ints,
+    number: float,
+    n_clusters: int | None,
+    others: Ints | None = None,
+) -> Ints:
     """Cut Ward's linkage of the log-odds of pairs.
 
     Parameters
@@ -34,6 +47,8 @@ def start_labels(log_odds: Singles, sampled: Ints, number: float, n_clusters: in
         Number of groups, if it is known. None: the median of three estimates: `number`, the number
         of sampled groups of three rows or more, and the effective number of sampled groups (the
         inverse of the probability that two rows are in the same one).
+    others : ndarray of shape (n_rows,), int64, or None
+        Labels by other means: pairs that they separate are farther apart in the linkage.
 
     Returns
     -------
@@ -42,7 +57,8 @@ def start_labels(log_odds: Singles, sampled: Ints, number: float, n_clusters: in
     Notes
     -----
     Sampled groups leave out many rows whose group only answers can show. Without answers, Ward's
-    linkage of the same log-odds agrees better with the truth.
+    linkage of the same log-odds agrees better with the truth, and together with
+    `unconstrained_labels` better than either.
     """
     if len(sampled) < 2:
         return sampled
@@ -53,9 +69,40 @@ def start_labels(log_odds: Singles, sampled: Ints, number: float, n_clusters: in
         n_clusters = max(round(float(np.median([number, effective, counted]))), 1)
     far = log_odds.max() - log_odds.astype(np.float64)
     np.fill_diagonal(far, 0.0)
-    tree = linkage(squareform(far, checks=False), "ward")
+    condensed = squareform(far, checks=False)
+    if others is not None:
+        condensed += APART * condensed.std() * pdist(others[:, None], "hamming")
+    tree = linkage(condensed, "ward")
     # Unlike `fcluster`, it returns the wanted number where several merges are at one height.
     return cut_tree(tree, [n_clusters])[:, 0].astype(np.int64)
+
+
+def unconstrained_labels(
+    distances: Floats, n_clusters: int | None, seed: int, n_jobs: int | None
+) -> Ints | None:
+    """Group rows by `GuidedClustering` without answers.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_rows, n_rows)
+        Distances.
+    n_clusters : int or None
+        Number of groups, if it is known.
+    seed : int
+        Seed of all its parts.
+    n_jobs : int or None
+        Number of threads, as in joblib.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), int64, or None
+        None if the number is not known, because these labels help only where it is right, and None
+        for more than 1,000 rows.
+    """
+    if n_clusters is None or not 1 < n_clusters < len(distances) <= MOST_ROWS:
+        return None
+    model = GuidedClustering(n_clusters, metric="precomputed", n_jobs=n_jobs, random_state=seed)
+    return np.asarray(model.fit(distances).labels_, np.int64)
 
 
 def start_share(n_answers: int, n_rows: int) -> float:

@@ -84,7 +84,8 @@ class Guided(Readings):
     are wrong. As answers arrive, a growing part of these probabilities comes from a regression that
     predicts from W and sizes whether two groups are one, fitted to the answers. Before any answer
     the labels are a cut of Ward's linkage of W, which counts as half of the probabilities at first,
-    and less with each answer.
+    and less with each answer. If `n_clusters` is given and there are at most 1,000 rows, the
+    linkage also separates pairs that `GuidedClustering` without answers separates.
 
     Questions are ranked by the mutual information times a power of the numbers of rows that are
     surely in the groups of the two rows. The power is small, and larger if more than a tenth of
