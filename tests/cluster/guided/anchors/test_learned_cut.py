@@ -50,18 +50,20 @@ def test_answers_belong_to_the_merge_that_joins_their_rows():
     np.testing.assert_array_equal(found.cannot, cannot)
 
 
+@pytest.mark.parametrize("least", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_cut_has_the_largest_sum_of_evidence(seed):
+def test_the_cut_has_the_largest_sum_of_evidence(seed, least):
     random = np.random.RandomState(seed)
     tree = ward(random.normal(size=(9, 2)))
-    evidence = random.normal(size=8)
-    found = Merges.of(tree, np.arange(9), Constraints(9)).cut(evidence)
+    evidence = random.normal(scale=10, size=8)
+    found = Merges.of(tree, np.arange(9), Constraints(9)).cut(evidence, least)
     joined = leaves_of(tree)
 
     def gained(groups):
-        return sum(
+        of_merges = sum(
             evidence[at] for at, below in enumerate(joined) if any(below <= of for of in groups)
         )
+        return of_merges - 20 * sum(len(of) < least for of in groups)
 
     def cuts(node):
         """All sets of groups below a node."""
@@ -82,6 +84,25 @@ def test_groups_of_very_different_sizes_are_found():
     assert adjusted_rand_score(y, cut_by_answers(merges)) > 0.95
     of_height = (adjusted_rand_score(y, fcluster(tree, k, "maxclust")) for k in range(2, 60))
     assert max(of_height) < 0.9
+
+
+@pytest.mark.parametrize("n_wanted", [None, 13])
+def test_leaves_far_from_all_others_are_no_groups(n_wanted):
+    X, y = uneven()
+    far = X[y == 0][:10] + RANDOM.normal(scale=12, size=(10, 3))
+    rows, classes = np.vstack([X, far]), np.append(y, np.zeros(10, int))
+    known = Constraints.from_labels(classes, 4000, error=0.1, random_state=0)
+    groups = cut_by_answers(Merges.of(ward(rows), np.arange(490), known), n_wanted)
+    assert np.bincount(groups).min() >= 3
+    assert adjusted_rand_score(classes, groups) > 0.95
+
+
+def test_groups_may_be_single_leaves_if_their_number_is_that_large():
+    X, y = uneven()
+    known = Constraints.from_labels(y, 500, random_state=0)
+    merges = Merges.of(ward(X), np.arange(480), known)
+    assert len(np.unique(cut_by_answers(merges, 480))) == 480
+    assert len(np.unique(cut_by_answers(merges, 300))) > 160
 
 
 def test_a_given_number_of_groups_is_not_exceeded():

@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from clew.cluster.guided._numbers.search import first_tried
-from clew.cluster.guided._numbers.unconstrained import LEAST_MEAN_ROWS
 from clew.constraints import Constraints
 
 __all__ = ["Merges", "cut_by_answers"]
@@ -23,8 +22,8 @@ Ints = NDArray[np.int64]
 EXPONENTS: Final = (-0.5, -0.25, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 #: Penalty of the squared slope, for scores of standard deviation 1, and the slope of first trials.
 PENALTY, FIRST_SLOPE = 0.3, 5.0
-#: Models whose losses differ by less are nearly tied, as by Akaike's criterion with one parameter.
-NEARLY_TIED: Final = 2.0
+#: A group of fewer leaves has this penalty, in nats: a leaf far from all others is rarely a group.
+LEAST_LEAVES, SMALL_GROUP = 3, 20.0
 #: Bounds of the intercept and of the slope; of the share of wrong answers.
 LIMIT, ERRORS = 60.0, (0.001, 0.49)
 #: Halvings of the interval in which the constant for a given number of groups is searched.
@@ -38,6 +37,8 @@ class Merges(NamedTuple):
     """The two nodes that each merge joins, (n_merges, 2); leaves are numbered first."""
     height: Floats
     """Height of each merge, (n_merges,)."""
+    n_leaves: Ints
+    """Number of leaves that each merge joins, (n_merges,)."""
     size: Floats
     """Harmonic mean of the numbers of leaves in the two parts, (n_merges,)."""
     must: Floats
@@ -72,15 +73,18 @@ class Merges(NamedTuple):
         must = pairs.is_must_link[is_known]
         weight = pairs.pair_weights[is_known]
         counts = [np.bincount(at, weight * part, n).astype(np.float64) for part in (must, ~must)]
-        return cls(children, tree[:, 2], 2 * sizes.prod(axis=1) / sizes.sum(axis=1), *counts)
+        n_leaves, mean = tree[:, 3].astype(np.int64), 2 * sizes.prod(axis=1) / tree[:, 3]
+        return cls(children, tree[:, 2], n_leaves, mean, *counts)
 
-    def cut(self, evidence: Floats) -> Ints:
+    def cut(self, evidence: Floats, least: int = 1) -> Ints:
         """Return the groups, nodes of the tree, whose merges have the largest sum of evidence.
 
         Parameters
         ----------
         evidence : ndarray of shape (n_merges,)
             Log-odds that the two parts of each merge are one group.
+        least : int, default=1
+            A group of fewer leaves has a penalty of 20.
 
         Returns
         -------
@@ -88,13 +92,16 @@ class Merges(NamedTuple):
             Group of each leaf, from 0.
         """
         n = len(self.children) + 1
-        total, best = [0.0] * n, [0.0] * n
+        penalty = np.where(np.append(np.ones(n), self.n_leaves) < least, SMALL_GROUP, 0.0).tolist()
+        total, alone = [0.0] * n, [-cost for cost in penalty]
+        best = alone[:n]
         for (left, right), here in zip(self.children.tolist(), evidence.tolist(), strict=True):
             total.append(total[left] + total[right] + here)
-            best.append(max(total[-1], best[left] + best[right]))
+            alone[len(best)] += total[-1]
+            best.append(max(alone[len(best)], best[left] + best[right]))
         group = np.full(2 * n - 1, -1)
         for node in range(2 * n - 2, -1, -1):
-            if group[node] < 0 and total[node] >= best[node]:
+            if group[node] < 0 and alone[node] == best[node]:
                 group[node] = node
             if node >= n:
                 group[self.children[node - n]] = group[node]
@@ -124,29 +131,26 @@ def cut_by_answers(merges: Merges, n_clusters: int | None = None) -> Ints:
     a must-link with probability ``e + (1 - e - f)·p``: e and f are the shares of wrong answers.
     a, b, e and f maximize the likelihood of all answers, for each c on a grid. The groups then
     maximize the posterior probability of all merges, by dynamic programming from the leaves to the
-    root. If several c are nearly as likely as the best one, the one with fewest groups is taken; c
-    that lead to groups of fewer than five leaves on average are left out.
+    root. A group of one or two leaves has a penalty of 20 nats, unless `n_clusters` is more than a
+    third of the number of leaves: otherwise most groups would be single leaves far from all others.
 
     So groups of very different sizes can be found, which no cut at a single height does, and the
     few answers about each small group count together.
     """
-    found = [_fitted(merges, exponent) for exponent in EXPONENTS]
-    n_groups = [int(merges.cut(evidence).max()) + 1 for _, evidence in found]
-    most = max((len(merges.children) + 1) // LEAST_MEAN_ROWS, min(n_groups))
-    possible = [(n, *fit) for n, fit in zip(n_groups, found, strict=True) if n <= most]
-    least = min(loss for _, loss, _ in possible)
-    near = [(n, evidence) for n, loss, evidence in possible if loss - least < NEARLY_TIED]
-    _, first = min(near, key=lambda one: one[0])
-    return merges.cut(first) if n_clusters is None else _into(merges, first, n_clusters)
+    _, evidence = min((_fitted(merges, exponent) for exponent in EXPONENTS), key=lambda one: one[0])
+    if n_clusters is None:
+        return merges.cut(evidence, LEAST_LEAVES)
+    least = min(LEAST_LEAVES, (len(evidence) + 1) // n_clusters)
+    return _into(merges, evidence, n_clusters, least)
 
 
-def _into(merges: Merges, evidence: Floats, n_clusters: int) -> Ints:
+def _into(merges: Merges, evidence: Floats, n_clusters: int, least: int) -> Ints:
     """Cut into at most `n_clusters` groups, by the least constant added to the evidence."""
     low = -1.0 - np.abs(evidence).sum()
     high, groups = -low, np.zeros(len(evidence) + 1, np.int64)
     for _ in range(N_HALVED):
         middle = (low + high) / 2
-        tried = merges.cut(evidence + middle)
+        tried = merges.cut(evidence + middle, least)
         if tried.max() < n_clusters:
             high, groups = middle, tried
         else:

@@ -13,7 +13,6 @@ from scipy.spatial.distance import pdist
 from clew.cluster.guided._anchors.learned_cut import Merges, cut_by_answers
 from clew.cluster.guided._anchors.rows import N_OF_ANCHOR, Memberships
 from clew.cluster.guided._members.members import ROWS_BY
-from clew.cluster.guided._numbers.unconstrained import LEAST_MEAN_ROWS
 from clew.constraints import Constraints
 
 __all__ = ["BY_ANCHORS", "BY_CUT", "BY_WARD", "starts_of"]
@@ -64,7 +63,7 @@ def starts_of(
         return starts
     groups = cut_by_answers(merges)
     n_found = int(groups.max()) + 1
-    if 1 < n_found <= len(anchors) // LEAST_MEAN_ROWS:
+    if n_found > 1:
         starts[BY_CUT] = _of_groups(groups, n_found)
     return starts
 
