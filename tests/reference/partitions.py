@@ -107,7 +107,7 @@ def partition_value(same, labels, threshold):
     return float((same - threshold)[within].sum())
 
 
-def question_values(same, log_odds, taken, smaller, larger, central, error, tie_break):
+def question_values(same, log_odds, taken, weight, central, error, tie_break):
     n = len(same)
     value = np.full((n, n), -1.0)
 
@@ -119,7 +119,6 @@ def question_values(same, log_odds, taken, smaller, larger, central, error, tie_
             if not taken[i, j]:
                 p = np.clip(same[i, j], 1e-6, 1 - 1e-6)
                 information = entropy(p * (1 - error) + (1 - p) * error) - entropy(error)
-                weight = min(smaller[i], smaller[j]) * max(larger[i], larger[j])
-                score = information * weight + tie_break * log_odds[i, j]
+                score = information * min(weight[i], weight[j]) + tie_break * log_odds[i, j]
                 value[i, j] = score * (1 + central[i] + central[j])
     return value

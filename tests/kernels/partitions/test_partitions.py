@@ -252,9 +252,9 @@ def test_values_of_questions_are_those_of_the_plain_twin():
     same[3, 1], same[4, 1] = 0.0, 1.0
     W, _, _ = problem(0)
     taken = random.random_sample((N, N)) < 0.2
-    smaller, larger = random.random_sample((2, N)).astype(np.float32) + 1
+    weight = random.random_sample(N).astype(np.float32) + 1
     central = random.random_sample(N).astype(np.float32) / 50
     value = np.empty((N, N), np.float32)
-    question_values(same, W, taken, smaller, larger, central, 0.1, value)
-    wanted = plain.question_values(same, W, taken, smaller, larger, central, 0.1, TIE_BREAK)
+    question_values(same, W, taken, weight, central, 0.1, value)
+    wanted = plain.question_values(same, W, taken, weight, central, 0.1, TIE_BREAK)
     np.testing.assert_allclose(value, wanted, atol=1e-5)

@@ -20,8 +20,7 @@ def question_values(
     same: Singles,
     log_odds: Singles,
     taken: NDArray[np.bool_],
-    smaller: Singles,
-    larger: Singles,
+    weight: Singles,
     central: Singles,
     error: float,
     value: Singles,
@@ -36,9 +35,8 @@ def question_values(
         Log-odds, from features, that a pair is in one group.
     taken : ndarray of shape (n_rows, n_rows), bool
         Pairs that were asked.
-    smaller, larger : ndarray of shape (n_rows,), float32
-        The value is multiplied by the smaller entry of `smaller` of the two rows, and by the larger
-        entry of `larger`.
+    weight : ndarray of shape (n_rows,), float32
+        The value is multiplied by the smaller of the weights of the two rows.
     central : ndarray of shape (n_rows,), float32
         The value is multiplied by 1 plus the entries of the two rows.
     error : float
@@ -56,6 +54,5 @@ def question_values(
             p = min(max(same[i, j], 1e-6), 1 - 1e-6)
             given = p * (1 - error) + (1 - p) * error
             entropy = -given * np.log(given) - (1 - given) * np.log(1 - given)
-            weight = min(smaller[i], smaller[j]) * max(larger[i], larger[j])
-            score = (entropy - noise) * weight + TIE_BREAK * log_odds[i, j]
+            score = (entropy - noise) * min(weight[i], weight[j]) + TIE_BREAK * log_odds[i, j]
             value[i, j] = score * (1 + central[i] + central[j])

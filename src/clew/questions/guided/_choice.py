@@ -18,10 +18,6 @@ __all__ = ["Candidates"]
 
 #: Power of the smaller core's size in the value of a question.
 SIZE_POWER = 0.1
-#: Further power of both sizes: the probability of a wrong answer above `POWER_FROM`, times
-#: `POWER_SLOPE`, up to a limit. Answers about large cores matter to many pairs, and with many wrong
-#: answers not all cores can be joined. With few, such questions cost more than they are worth.
-POWER_FROM, POWER_SLOPE, MOST_POWER = 0.1, 2.5, 0.25
 #: Weight by which questions about the typical rows of a core are preferred.
 TYPICAL_WEIGHT = 0.02
 #: Maximum number of questions of a batch within one group; between two groups it is one.
@@ -65,8 +61,7 @@ class Candidates:
         self._error = float(np.clip(error, *RATES))
         self._core = same.labels > CORE
         size = np.maximum(self._core.sum(axis=1), 1).astype(np.float32)
-        power = np.float32(np.clip(POWER_SLOPE * (error - POWER_FROM), 0.0, MOST_POWER))
-        self._smaller, self._larger = size ** np.float32(SIZE_POWER + power), size**power
+        self._weight = size ** np.float32(SIZE_POWER)
         typical = np.einsum("ij,ij->i", log_odds, self._core, dtype=np.float32) / size
         self._value = np.empty_like(log_odds)
         self._triples: list[Triple] | None = None
@@ -74,8 +69,7 @@ class Candidates:
             same.questions,
             log_odds,
             taken,
-            self._smaller,
-            self._larger,
+            self._weight,
             np.float32(TYPICAL_WEIGHT) * np.tanh(typical / 3),
             self._error,
             self._value,
@@ -142,7 +136,7 @@ class Candidates:
         if self._triples is None:
             of_three = tuple(kind for kind in KINDS if kind in kinds and kind != "pair")
             self._triples = best_triples(
-                self._same, self._value, (self._smaller, self._larger), of_three, self._error
+                self._same, self._value, self._weight, of_three, self._error
             )
         ranked: list[tuple[float, Kind, tuple[int, ...]]]
         ranked = [(t.value / seconds[t.kind], t.kind, t.rows) for t in self._triples]

@@ -148,11 +148,7 @@ def triple_information(states: Floats, kind: Kind, error: float) -> Floats:
 
 
 def best_triples(
-    same: Singles,
-    value: Singles,
-    weights: tuple[Singles, Singles],
-    kinds: tuple[Kind, ...],
-    error: float,
+    same: Singles, value: Singles, weight: Singles, kinds: tuple[Kind, ...], error: float
 ) -> list[Triple]:
     """Complete the most valuable pairs to three rows, and rank them.
 
@@ -162,9 +158,8 @@ def best_triples(
         Probability that a pair is in one group.
     value : ndarray of shape (n_rows, n_rows), float32
         Value of questions about pairs, below the diagonal; negative if they cannot be asked.
-    weights : two ndarrays of shape (n_rows,), float32
-        The information is multiplied by the least weight of the three rows in the first array, and
-        by the largest one in the second.
+    weight : ndarray of shape (n_rows,), float32
+        The information is multiplied by the smallest weight of the three rows.
     kinds : tuple of {"triplet", "odd_one_out"}
         Kinds of questions.
     error : float
@@ -178,14 +173,14 @@ def best_triples(
     rows = _completed(value)
     if len(rows) == 0:
         return []
-    weight = weights[0][rows].min(axis=1) * weights[1][rows].max(axis=1)
+    least = weight[rows].min(axis=1)
     found = []
     for kind in kinds:
         for order in _orders(kind):
             a, b, c = rows[:, order].T
             near = (same[u, v].astype(float) for u, v in ((a, b), (a, c), (b, c)))
             states = joint_probabilities(*(np.clip(p, *PROBABILITIES) for p in near))
-            gain = triple_information(states, kind, error) * weight
+            gain = triple_information(states, kind, error) * least
             found += [
                 Triple(float(gain[at]), kind, (int(a[at]), int(b[at]), int(c[at])))
                 for at in range(len(rows))

@@ -87,10 +87,6 @@ class Guided(Readings):
     and less with each answer. If `n_clusters` is given and there are at most 1,000 rows, the
     linkage also separates pairs that `GuidedClustering` without answers separates.
 
-    Questions are ranked by the mutual information times a power of the numbers of rows that are
-    surely in the groups of the two rows. The power is small, and larger if more than a tenth of
-    the answers are wrong: then questions about large sets of rows come first.
-
     Answers about three rows count as the pairs that they imply, with weights so that their evidence
     adds up to about that of one answer; don't-knows are not evidence. The value of a question about
     three rows is the mutual information of the answer and the five partitions of the rows, whose
