@@ -41,7 +41,7 @@ def _without_number(kind: Any) -> Callable[[int, int], Any]:
 
 GUIDED = Method("Guided", _without_number(questions.Guided), "5")
 # The groups are looked at after every 5 answers, as with batches of 5: people answer one by one.
-LARGE_BATCHES = replace(GUIDED, name="Guided, batches of 20", version="5", batch=20, trials=3)
+LARGE_BATCHES = replace(GUIDED, name="Guided, batches of 20", version="5", batch=20)
 RANDOM = Method("RandomPairs", _with_number(questions.RandomPairs))
 MOST_PROBABLE = Method("MostProbable", _with_number(questions.MostProbable))
 MARGIN = Method("Margin", _without_number(questions.Margin), trials=3)

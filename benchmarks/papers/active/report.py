@@ -84,6 +84,21 @@ class ActiveReport(Report[s.ActiveStudy]):
         columns = [(name, CLEAN, "at 0N") for name in self.small]
         return self._table((*m.STARTS, m.GUIDED, *m.STARTS_BY_NUMBER), columns)
 
+    def batches(self) -> Table:
+        """Compare batches of 20 and of 5 in trials in which both reach a level."""
+        fields = [f"to {level}" for level in s.LEVELS[:3]]
+        reached = {(name, f): self._reached(name, f) for name in self.small for f in fields}
+        rows = [[name, *(means_of(reached[name, f]) for f in fields)] for name in self.small]
+        totals = [pd.concat([reached[name, f] for name in self.small]).sum() for f in fields]
+        more = [f"{of['20'] / of['5'] - 1:+.1%}" if of["5"] else "–" for of in totals]
+        return Table(["", *fields], [*rows, ["all", *more]])
+
+    def _reached(self, name: str, field: str) -> pd.DataFrame:
+        methods = (m.GUIDED, m.LARGE_BATCHES)
+        values = [self.results.values(name, CLEAN, of, field) for of in methods]
+        both = pd.concat(values, axis=1, keys=["5", "20"]).astype(float)
+        return both.replace(np.inf, np.nan).dropna()
+
     def more(self) -> Table:
         cells = (WRONG, *s.MORE_CELLS)
         sets = [name for name in s.MORE_CELLS_OF if name in self.small]
@@ -162,6 +177,11 @@ class ActiveReport(Report[s.ActiveStudy]):
         pictures.legend_beside(grid[0, -1])
         figure.suptitle(f"{title} (mean ± standard error)", fontsize=11)
         return figure
+
+
+def means_of(trials: pd.DataFrame) -> str:
+    """Write the mean of each column."""
+    return " / ".join(f"{mean:.0f}" for mean in trials.mean()) if len(trials) else "–"
 
 
 def sign_of(field: str) -> int:
