@@ -224,6 +224,8 @@ def test_other_labels_only_for_a_given_number_of_groups():
     first = unconstrained_labels(distances, 3, 0, 1)
     assert first.max() == 2
     assert first.tolist() == unconstrained_labels(distances, 3, 0, 2).tolist()
+    copies = squareform(pdist(np.repeat(np.eye(2), 5, axis=0)))
+    assert len(set(unconstrained_labels(copies, 4, 0, None))) == 2
 
 
 def test_without_evidence_the_start_labels_stay():

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import pdist, squareform
 
+from clew._warnings import silenced
 from clew.cluster.guided import GuidedClustering
 
 __all__ = ["start_labels", "start_share", "unconstrained_labels"]
@@ -102,7 +103,8 @@ def unconstrained_labels(
     if n_clusters is None or not 1 < n_clusters < len(distances) <= MOST_ROWS:
         return None
     model = GuidedClustering(n_clusters, metric="precomputed", n_jobs=n_jobs, random_state=seed)
-    return np.asarray(model.fit(distances).labels_, np.int64)
+    with silenced():  # of fewer groups than wanted, if there are many copies
+        return np.asarray(model.fit(distances).labels_, np.int64)
 
 
 def start_share(n_answers: int, n_rows: int) -> float:
