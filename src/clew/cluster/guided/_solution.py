@@ -53,7 +53,7 @@ class Solution(NamedTuple):
     last: Consensus
     """The result; the same if there are no answers."""
     share_of_spaces: float = 0.0
-    """Weight of the clusterings of spaces of answers in the result."""
+    """Weight of the clusterings of graded answers in the result."""
     best_space: Space = SPACES[0]
     """The space that predicts held-out answers best."""
     first_round: FirstRound | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -56,6 +56,7 @@ LEAST_LEAD = 4.0
 LEAST_SPACE_WEIGHT = 0.1
 N_STARTS = 3
 SO_FAR = "groups of features and answers"
+GRADED = "groups with dissimilarities"
 
 
 def are_answers_dense(known: Constraints) -> bool:
@@ -158,10 +159,11 @@ def blended_with_spaces(
     n_clusters: int,
     seed: int,
 ) -> tuple[Consensus, float, Space] | None:
-    """Combine the result with clusterings of spaces, if spaces explain answers clearly better.
+    """Combine the result with clusterings of graded answers, if these explain answers better.
 
     Answers about three rows are often graded: their probabilities follow from distances, and
-    groups explain them badly.
+    groups explain them badly. Distances are those of a space, or while answers are few, mean
+    dissimilarities of the rows' groups.
 
     Parameters
     ----------
@@ -183,11 +185,11 @@ def blended_with_spaces(
     consensus : Consensus
         The blend.
     share : float
-        Weight of the spaces in it, in [0, 1].
+        Weight of the clusterings of graded answers in it, in [0, 1].
     best : Space
         The space that predicts most held-out answers.
 
-    Returns None if spaces do not explain held-out answers clearly better.
+    Returns None if neither explains held-out answers clearly better than groups alone.
     """
     folds = [Fold(fold.kept, about_three_rows(fold.held)) for fold in answers.folds]
     n_held = sum(float(table.weights.sum()) for fold in folds for table in fold.held.tables)
@@ -195,19 +197,20 @@ def blended_with_spaces(
         return None
     scores = {space: spaces.score(space) for space in spaces.available}
     of_partitions = max(_best_of(one.ensemble, folds) for one in (first, so_far))
-    if max(score.log_likelihood for score in scores.values()) - of_partitions < LEAST_LEAD:
+    of_spaces = max(score.log_likelihood for score in scores.values())
+    has_groups = spaces.has_groups(n_clusters)
+    of_groups = spaces.groups_score(n_clusters) if has_groups else -np.inf
+    if max(of_spaces, of_groups) - of_partitions < LEAST_LEAD:
         return None
     best = max(scores, key=lambda space: scores[space].accuracy)
+    graded = float(expit(TEMPER * (of_groups - of_spaces)))
     share = _share(spaces, best, so_far, folds, n_clusters, seed)
-    weights = _space_weights(scores, n_held)
-    clusterings = {space: spaces.clusterings(space, n_clusters, N_STARTS) for space in weights}
-    total = sum(weights.values()) * 2
-    prior: dict[str, float] = {SO_FAR: 1 - share}
-    for space, weight in weights.items():
-        *starts, ward = clusterings[space]
-        prior |= {one.name: share * weight / total / len(starts) for one in starts}
-        prior[ward.name] = share * weight / total
-    every = [one for of_space in clusterings.values() for one in of_space]
+    every, prior = _graded_clusterings(spaces, _space_weights(scores, n_held), n_clusters)
+    prior = {name: (1 - graded) * share * weight for name, weight in prior.items()}
+    prior[SO_FAR] = (1 - graded) * (1 - share)
+    if has_groups:
+        every.append(Clustering(GRADED, partial(spaces.divided_groups, n_clusters)))
+        prior[GRADED] = graded
     ensemble = Ensemble(
         whole={one.name: one.fitted_to(None) for one in every} | {SO_FAR: so_far.labels},
         of_folds=[
@@ -218,7 +221,22 @@ def blended_with_spaces(
         scores=dict.fromkeys(prior, np.nan),
         weights={name: w if w > 1e-3 else 0.0 for name, w in prior.items()},
     )
-    return consensus_of(ensemble, answers, n_clusters, seed), share, best
+    return consensus_of(ensemble, answers, n_clusters, seed), 1 - prior[SO_FAR], best
+
+
+def _graded_clusterings(
+    spaces: Spaces, weights: Mapping[Space, float], n_clusters: int
+) -> tuple[list[Clustering], dict[str, float]]:
+    """Return the clusterings of spaces, and their shares of the weight of all spaces."""
+    every: list[Clustering] = []
+    shares: dict[str, float] = {}
+    total = sum(weights.values()) * 2
+    for space, weight in weights.items():
+        *starts, ward = spaces.clusterings(space, n_clusters, N_STARTS)
+        every += [*starts, ward]
+        shares |= {one.name: weight / total / len(starts) for one in starts}
+        shares[ward.name] = weight / total
+    return every, shares
 
 
 def _best_of(ensemble: Ensemble, folds: Sequence[Fold]) -> float:

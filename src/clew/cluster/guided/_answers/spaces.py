@@ -15,6 +15,7 @@ from clew._limits import MANY_ROWS
 from clew._once import Once
 from clew.cluster._centers import group_means
 from clew.cluster._kmeans import kmeans
+from clew.cluster.guided._answers.ordinal_groups import OrdinalGroups, are_groups_worth_sampling
 from clew.cluster.guided._ensemble.ensemble import Clustering, Fold, Labels
 from clew.cluster.guided._features.views import Views
 from clew.cluster.guided._refinement.smoothers import NeighborSmoother, Smoother
@@ -141,6 +142,24 @@ class Spaces:
         joined = [space for space in SPACES[:N_IN_POOL] if space in self.available]
         return [one for space in joined for one in self.clusterings(space, n_clusters)]
 
+    def has_groups(self, n_clusters: int) -> bool:
+        """Whether `groups` are worth it: without features, while answers are few."""
+        return self._X is None and are_groups_worth_sampling(self._parts[-1], n_clusters)
+
+    def groups(self, n_clusters: int, fold: int | None) -> OrdinalGroups:
+        """Return groups with dissimilarities; some seconds at most, and kept."""
+        at = len(self._folds) if fold is None else fold
+        fitted = partial(OrdinalGroups.fit, self._parts[at], n_clusters, self._seed)
+        model: OrdinalGroups = self._models(("groups", n_clusters, at), fitted)
+        return model
+
+    def divided_groups(self, n_clusters: int, fold: int | None) -> Labels:
+        """Cluster the rows by the mean dissimilarities of their groups."""
+        key = ("divided groups", n_clusters, fold)
+        model = self.groups(n_clusters, fold)
+        labels: Labels = self._trees(key, lambda: model.divided(n_clusters, self._seed))
+        return labels
+
     def smoothers(self, space: Space) -> list[Smoother]:
         """Return smoothers over the nearest rows in a space, for each fold and for all answers."""
         folds = [*range(len(self._folds)), None]
@@ -160,6 +179,11 @@ class Spaces:
                 p = found[table.kind]
                 n_right += float(table.weights @ (p.argmax(axis=1) == table.answers))
         return SpaceScore(float(totals.max()), n_right / max(weight, 1e-300))
+
+    def groups_score(self, n_clusters: int) -> float:
+        """Return the log-likelihood of held-out answers about three rows, given `groups`."""
+        held = [about_three_rows(fold.held) for fold in self._folds]
+        return sum(self.groups(n_clusters, at).log_likelihood(part) for at, part in enumerate(held))
 
     def centered_score(self, space: Space, labels: Labels, fold: int, held: Constraints) -> float:
         """Score held-out answers with every row at the center of its group in the space."""

@@ -64,7 +64,7 @@ def regime_of(
     share_of_answers : float
         Share of the members that follow answers alone in the weights of the first consensus.
     share_of_spaces : float
-        Weight of the clusterings of spaces of answers in the result.
+        Weight of the clusterings of graded answers in the result.
 
     Returns
     -------
@@ -77,9 +77,8 @@ def regime_of(
     if share_of_spaces > MOST:
         return Regime(
             "answers",
-            "distances in a space of the answers explain held-out answers about three rows better "
-            "than any groups do; clusterings of such spaces have "
-            f"{share_of_spaces:.0%} of the weight",
+            "degrees of likeness explain held-out answers about three rows better than any groups "
+            f"do; clusterings that follow such degrees have {share_of_spaces:.0%} of the weight",
         )
     if not saw_answers:
         return Regime(
