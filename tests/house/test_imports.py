@@ -105,6 +105,7 @@ SHARED_HELPERS = {
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),
+    "clew.similarity.ordinal._answers": ("clew.cluster.guided",),
     "clew.trust.groups._outcomes": ("clew.trust.repeats", "clew.cluster"),
     "clew.trust.groups._shrinkage": ("clew.trust.repeats", "clew.cluster"),
 }

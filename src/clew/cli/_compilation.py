@@ -136,7 +136,10 @@ PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
         lambda p: CLARANS(N_GROUPS).fit(p.X),
     ),
     (lambda p: CorrelationClustering().fit(p.X, constraints=p.apart),),
-    (lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),),
+    (
+        lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),
+        lambda p: GuidedClustering(N_GROUPS).fit(constraints=p.mixed.select(pairs=[])),
+    ),
     (lambda p: DominantNeighbors().fit(p.X),),
 )
 

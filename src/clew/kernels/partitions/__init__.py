@@ -1,1 +1,1 @@
-"""Sampling partitions of rows from pairwise log-odds and answers about pairs."""
+"""Sampling partitions of rows from pairwise log-odds and answers."""

@@ -13,7 +13,7 @@ from clew.cluster._kmeans import kmeans
 from clew.cluster.guided._ensemble.ensemble import Labels
 from clew.constraints import Constraints
 from clew.kernels.forest.random_bits import seed_stream
-from clew.kernels.ordinal_groups import (
+from clew.kernels.partitions.ordinal_groups import (
     DIFFERENT,
     ODD,
     SAME,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clew.kernels.forest.random_bits import seed_stream
-from clew.kernels.ordinal_groups import (
+from clew.kernels.partitions.ordinal_groups import (
     AnswerEnds,
     GroupPrior,
     draw_labels,
