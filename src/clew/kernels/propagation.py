@@ -45,6 +45,24 @@ def _advance(
 
 
 @kernel
+def _add_neighbors(
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float32],
+    share: np.float32,
+    row: NDArray[np.int32],
+    column: NDArray[np.int32],
+    value: NDArray[np.float32],
+    total: NDArray[np.float32],
+) -> None:
+    """Add ``share·S @ b`` to `total`, for the sparse b of `diffuse`."""
+    for entry in range(len(value)):
+        c, part = column[entry], share * value[entry]
+        for at in range(indptr[row[entry]], indptr[row[entry] + 1]):
+            total[indices[at], c] += part * data[at]
+
+
+@kernel
 def diffuse(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
@@ -87,10 +105,13 @@ def diffuse(
     for entry in range(len(value)):
         now[row[entry], column[entry]] += value[entry]
     omega = 2.0
-    for _ in range(1, n_steps):
+    for step in range(1, n_steps):
         omega = 1.0 / (1.0 - alpha * alpha * omega / 4.0)
         share, remainder = np.float32(omega * alpha), np.float32(1.0 - omega)
-        _advance(indptr, indices, data, share, remainder, now, before)
+        if step == 1:  # `now` is as sparse as b, and `before` is 0
+            _add_neighbors(indptr, indices, data, share, row, column, value, before)
+        else:
+            _advance(indptr, indices, data, share, remainder, now, before)
         for entry in range(len(value)):
             before[row[entry], column[entry]] += np.float32(omega) * value[entry]
         now, before = before, now

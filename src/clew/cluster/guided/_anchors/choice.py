@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,13 +17,18 @@ from clew.cluster.guided._ensemble.answer_errors import AnswerErrors, answer_err
 from clew.cluster.guided._ensemble.ensemble import Fold, held_out_log_likelihood
 from clew.cluster.guided._ensemble.weighted_consensus import LEAST_LEAD
 from clew.constraints import Constraints
+from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
 
-__all__ = ["REFINED", "ClusteredRows", "cluster_rows"]
+__all__ = ["REFINED", "ClusteredRows", "cluster_rows", "is_clear"]
 
 #: Rounds of refinement by training answers, to compare clusterings; the final one has more.
 N_TRIED_ROUNDS: Final = 2
 #: Added to the names of clusterings that were refined by answers.
 REFINED = ", refined"
+#: Another clustering is taken if its held-out log-likelihood is larger by this many standard
+#: errors; in place of one that trusted answers refined, by more. With many groups, few answers
+#: decide.
+N_ERRORS, N_ERRORS_OF_TRUSTED = 1.0, 3.0
 
 
 class ClusteredRows(NamedTuple):
@@ -61,6 +66,7 @@ def cluster_rows(
     n_jobs: int | None = None,
     *,
     is_trusted: bool = False,
+    following: Collection[str] = (),
 ) -> ClusteredRows:
     """Cluster all rows from the best of several starts, refined if that is better.
 
@@ -68,7 +74,7 @@ def cluster_rows(
     ----------
     starts : mapping of str to Memberships
         Clusterings of the anchors, fitted without the held-out answers. The first is preferred:
-        another one needs a held-out log-likelihood that is larger by 1.
+        another one needs a held-out log-likelihood that is larger by 1 and by a standard error.
     links : Links
         Anchors of all rows.
     known : Constraints
@@ -79,8 +85,11 @@ def cluster_rows(
         Number of threads.
     is_trusted : bool, default=False
         Whether, in the fit to anchors, following answers raised the held-out log-likelihood. The
-        first start is then refined unless that lowers the held-out log-likelihood by 1. Otherwise,
-        and for other starts, refinement has to raise it by 1.
+        first start is then refined unless that lowers the held-out log-likelihood by three standard
+        errors, and so are other starts that follow answers. Otherwise, refinement has to raise it
+        by 1 and by a standard error.
+    following : collection of str, default=()
+        Names of other starts that follow answers.
 
     Returns
     -------
@@ -100,8 +109,11 @@ def cluster_rows(
         answered = AnsweredRows(fold.kept, errors.confusion)
         tried = refine_rows(links, start, answered, n_jobs, N_TRIED_ROUNDS)
         found[chosen + REFINED] = _Candidate(start, tried.rows, is_refined=True)
-        is_preferred = is_trusted and chosen == first
-        chosen, scores = _best(found, chosen + REFINED if is_preferred else chosen, fold)
+        is_preferred = (is_trusted and chosen == first) or chosen in following
+        if is_preferred:
+            chosen, scores = _best(found, chosen + REFINED, fold, N_ERRORS_OF_TRUSTED)
+        else:
+            chosen, scores = _best(found, chosen, fold)
         del tried, rows
     best = found[chosen]
     errors = answer_errors(HeldOutMemberships(best.rows), folds, known.annotators)
@@ -117,14 +129,35 @@ def cluster_rows(
 
 
 def _best(
-    found: Mapping[str, _Candidate], preferred: str, fold: Fold
+    found: Mapping[str, _Candidate], preferred: str, fold: Fold, n_errors: float = N_ERRORS
 ) -> tuple[str, dict[str, float]]:
-    """Return the name of the best clustering, and the scores of all."""
+    """Return the best clustering of those clearly better than `preferred`, or that; and scores."""
+    partitions = {name: candidate.rows.labels for name, candidate in found.items()}
     held_out = {
-        name: held_out_log_likelihood([candidate.rows.labels], [fold])
-        for name, candidate in found.items()
+        name: held_out_log_likelihood([labels], [fold]) for name, labels in partitions.items()
     }
-    totals = {name: total for name, (total, _) in held_out.items()}
     scores = {name: total / max(weight, 1e-300) for name, (total, weight) in held_out.items()}
-    best = max(totals, key=lambda name: totals[name])
-    return best if totals[best] - totals[preferred] >= LEAST_LEAD else preferred, scores
+    each = {
+        name: log_likelihood_of_each(labels, fold.held, answer_counts(labels, fold.held))
+        for name, labels in partitions.items()
+    }
+    clear = [name for name, of in each.items() if is_clear(of - each[preferred], n_errors)]
+    return max(clear, key=lambda name: scores[name], default=preferred), scores
+
+
+def is_clear(lead: NDArray[np.float64], n_errors: float) -> bool:
+    """Whether differences of log-likelihoods, one for each answer, are clearly above 0 in sum.
+
+    Parameters
+    ----------
+    lead : ndarray of shape (n_answers,)
+        The differences.
+    n_errors : float
+        Number of standard errors that the sum must exceed, in addition to 1.
+
+    Returns
+    -------
+    bool
+    """
+    standard_error = np.sqrt(len(lead)) * lead.std() if len(lead) else 0.0
+    return bool(lead.sum() >= max(LEAST_LEAD, n_errors * standard_error))

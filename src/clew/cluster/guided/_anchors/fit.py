@@ -222,7 +222,9 @@ def fit_on_anchors(
     else:
         fitted, starts = last.model, last.starts
     is_trusted = fitted.regime_ != "features"
-    found = cluster_rows(starts, links, informative, fold, model.n_jobs, is_trusted=is_trusted)
+    found = cluster_rows(
+        starts, links, informative, fold, model.n_jobs, is_trusted=is_trusted, following=(BY_CUT,)
+    )
     result = _result(fitted, found, known, informative)
     return Anchored(fitted, linked, starts, found.anchors, result)
 
