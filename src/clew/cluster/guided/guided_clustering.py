@@ -180,7 +180,7 @@ class GuidedClustering(FittedGroups):
     member of a pool of your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
-    not made dense. On one core, 600 rows of 64 features take 2 s, 2,000 rows 6 s, 20,000 rows 3 min
+    not made dense. On one core, 600 rows of 64 features take 2 s, 2,000 rows 6 s, 20,000 rows 2 min
     and 1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
 
     With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
