@@ -143,8 +143,8 @@ class Spaces:
         return [one for space in joined for one in self.clusterings(space, n_clusters)]
 
     def has_groups(self, n_clusters: int) -> bool:
-        """Whether `groups` are worth it: without features, while answers are few."""
-        return self._X is None and are_groups_worth_sampling(self._parts[-1], n_clusters)
+        """Whether `groups` are worth it: while answers are few."""
+        return are_groups_worth_sampling(self._parts[-1], n_clusters)
 
     def groups(self, n_clusters: int, fold: int | None) -> OrdinalGroups:
         """Return groups with dissimilarities; some seconds at most, and kept."""
