@@ -81,6 +81,11 @@ def guarded_fit(fit: F) -> F:
     def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         X = args[0] if args else kwargs.get("X")
         y = args[1] if len(args) > 1 else kwargs.get("y")
+        if isinstance(X, Constraints) and isinstance(self, ConstrainedEstimator):
+            raise InvalidArgumentError(
+                f"{type(self).__name__} got constraints as its first argument, X; give them by "
+                f"name: {fit.__name__}(X, constraints=constraints)"
+            )
         if y is not None:
             _refuse_answers_as_y(self, X, y)
         refuse_another_order(X, kwargs.get("constraints"))

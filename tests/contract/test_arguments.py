@@ -35,6 +35,12 @@ AS_Y = {
 METHODS = ("fit", "fit_predict", "fit_transform")
 
 
+@pytest.mark.parametrize("method", [m for m, _ in GUIDED])
+def test_answers_as_first_argument_are_refused(method):
+    with pytest.raises(InvalidArgumentError, match="got constraints as its first argument, X"):
+        clone(method).fit(Constraints(N))
+
+
 @every
 def test_answers_as_second_argument_are_refused(method):
     model = clone(method)

@@ -54,7 +54,7 @@ class CAC1(GroupedByHACC, PairStrategy):
     groups are separated, pairs within groups follow, the most probable first.
 
     `start` takes the time of `consensus_probabilities` and O(n²·log n); a question O(n²). Memory
-    18·n² bytes.
+    14·n² bytes.
 
     References
     ----------
@@ -87,7 +87,8 @@ class CAC1(GroupedByHACC, PairStrategy):
     def _nearest(self, group: Integers, a: int, b: int) -> Integers:
         """Return the first pair between two groups that was not asked about, (1, 2) or (0, 2)."""
         edges = self._order.edges
-        one, other = group[edges.first], group[edges.second]
+        small = group.astype(edges.first.dtype)
+        one, other = small[edges.first], small[edges.second]
         for at in np.flatnonzero(((one == a) & (other == b)) | ((one == b) & (other == a))):
             i, j = sorted((int(edges.first[at]), int(edges.second[at])))
             if ("pair", (i, j)) not in self.known.asked:
@@ -97,7 +98,6 @@ class CAC1(GroupedByHACC, PairStrategy):
 
 def _sums(P: NDArray[np.float32], group: Integers) -> NDArray[np.float64]:
     """Sum the probabilities of all pairs between each two groups, (n_groups, n_groups)."""
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], np.arange(group.max() + 1))
-    of_rows = np.add.reduceat(P[order], starts, axis=0, dtype=np.float64)
-    return np.asarray(np.add.reduceat(of_rows[:, order], starts, axis=1))
+    members = [group == number for number in range(group.max() + 1)]
+    of_rows = np.array([P[of].sum(axis=0, dtype=np.float64) for of in members])
+    return np.array([of_rows[:, of].sum(axis=1) for of in members])
