@@ -14,6 +14,7 @@ from clew.cluster.guided._anchors.fit import Anchored
 from clew.cluster.guided._choice import FittedParts
 from clew.cluster.guided._ensemble.folds import used_folds
 from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._fit import Groups
 from clew.constraints import Constraints
 
 __all__ = ["FittedState", "Tree", "n_changed"]
@@ -50,7 +51,7 @@ class FittedState(NamedTuple):
     prepared: Prepared | None = None
     """Parts that depend on features only; None without features, and with anchors."""
     anchored: Anchored | None = None
-    kept: FittedParts | None = None
+    kept: FittedParts | Groups | None = None
     """Fitted members; None if there are none."""
     known: Constraints | None = None
     """The informative answers that members were fitted to."""
@@ -71,6 +72,8 @@ class FittedState(NamedTuple):
         """
         if refit is True or self.known is None or (self.kept is None and self.anchored is None):
             return False
+        if isinstance(self.kept, Groups):
+            return refit is False
         if self._folds_of(known) != self._folds_of(self.known):
             return False
         return refit is False or n_changed(self.known, known) <= REFIT_SHARE * len(self.known)

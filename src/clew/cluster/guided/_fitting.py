@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scipy.cluster.hierarchy import fcluster
+
+from clew._limits import MANY_ROWS
 from clew._parallel import Progress, ProgressReport
-from clew.cluster.guided._answers.answers_alone import spaces_worth_fitting
+from clew.cluster.guided._answers.answers_alone import are_pairs_foremost, spaces_worth_fitting
 from clew.cluster.guided._choice import choose_groups
 from clew.cluster.guided._continued import FittedState, Tree
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
@@ -14,13 +17,27 @@ from clew.cluster.guided._ensemble.folds import split_answers
 from clew.cluster.guided._ensemble.progress import Counter, Steps
 from clew.cluster.guided._ensemble.repeats import without_many_repeats
 from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._fit import (
+    Groups,
+    alternatives_of,
+    continue_groups,
+    errors_of,
+    fit_groups,
+    tree_of_features,
+)
 from clew.cluster.guided._members.members import is_default, members_of
 from clew.cluster.guided._numbers.search import max_steps
+from clew.cluster.guided._partitions import AnswerModel
 from clew.cluster.guided._result.guided_result import GuidedResult
+from clew.cluster.guided._result.regime import Regime
+from clew.cluster.guided._result.result import Result, of_all_answers
 from clew.cluster.guided._result.reversed_answers import warn_of_reversed_answers
+from clew.cluster.guided._result.tree import tree_of_positions
 from clew.cluster.guided._solution import max_fits
 from clew.constraints import Constraints
 from clew.exceptions import InvalidArgumentError
+from clew.metrics import n_violated
+from clew.trust import answer_posterior
 
 if TYPE_CHECKING:
     from clew.cluster.guided.guided_clustering import GuidedClustering
@@ -78,6 +95,8 @@ def fit_to_rows(
         If there are neither features nor informative answers.
     """
     informative = informative_answers(known)
+    if prepared is not None and is_default(model.pool) and _are_about_pairs(informative):
+        return _fit_partitions(model, known, informative, prepared, seeds, last, callback)
     answers = split_answers(without_many_repeats(informative), seeds[1])
     if prepared is None and not answers.folds:
         raise InvalidArgumentError(
@@ -105,7 +124,7 @@ def fit_to_rows(
         known,
         seeds[2:],
         Steps(count.step, model.n_jobs),
-        None if last is None else last.kept,
+        None if last is None or isinstance(last.kept, Groups) else last.kept,
     )
     baseline = None if chosen.kept is None else chosen.kept.members.baseline
     if last is None and baseline is not None:
@@ -116,6 +135,72 @@ def fit_to_rows(
     )
     result = GuidedResult.of(chosen.result, known, chosen.regime, chosen.n_clusters_probabilities)
     return RowFit(result, state, count)
+
+
+#: Number of refinements that a fit reports as its progress.
+N_STEPS = 90
+
+
+def _are_about_pairs(informative: Constraints) -> bool:
+    """Whether there are answers that put pairs together or apart, and most are about pairs."""
+    return bool((informative.pair_answers >= 0).any()) and are_pairs_foremost(informative)
+
+
+def _fit_partitions(
+    model: GuidedClustering,
+    known: Constraints,
+    informative: Constraints,
+    prepared: Prepared,
+    seeds: list[int],
+    last: FittedState | None,
+    callback: Progress | None,
+) -> RowFit:
+    """Fit one model of groups to features and answers; `last` is moved on if it is given."""
+    report = ProgressReport(N_STEPS, verbose=model.verbose, what="partitions", callback=callback)
+    count = Counter(N_STEPS, report)
+    answers = without_many_repeats(informative)
+    if last is not None and isinstance(last.kept, Groups):
+        groups = continue_groups(prepared, answers, model.n_clusters, last.kept, model.n_jobs)
+    else:
+        groups = fit_groups(prepared, answers, model.n_clusters, seeds[2], model.n_jobs, count.step)
+        warn_of_reversed_answers(_without_answers(prepared, groups), informative)
+    rate, confusion, doubts = errors_of(groups, answers, AnswerModel(answers))
+    if len(answers) != len(informative):
+        doubts = answer_posterior(
+            informative, groups.probabilities, confusion, inference="belief_propagation"
+        )
+    names = [
+        f"partition {at + 1}, {one.n_clusters} groups" for at, one in enumerate(groups.partitions)
+    ]
+    is_open = model.n_clusters is None
+    result = Result(
+        labels=groups.labels,
+        probabilities=groups.probabilities,
+        error_rate=rate.rate,
+        error_interval=rate.interval,
+        confusion=confusion,
+        answer_posterior=of_all_answers(known, doubts),
+        scores={name: one.energy for name, one in zip(names, groups.partitions, strict=True)},
+        weights=dict(zip(names, (groups.weights / groups.weights.max()).tolist(), strict=True)),
+        n_violated=n_violated(groups.labels, informative),
+    )
+    tree = Tree(partial(tree_of_positions, groups.labels, prepared.views.X))
+    state = FittedState(parameters_of(model), seeds, tree, prepared, None, groups, informative)
+    regime = Regime("both", "features and answers about pairs are in one model")
+    numbers = groups.n_clusters_probabilities if is_open else {}
+    alternatives = alternatives_of(groups, partial(n_violated, constraints=informative))
+    found = GuidedResult.of(
+        result, known, regime, numbers, alternatives if is_open else (), is_settled=last is None
+    )
+    return RowFit(found, state, count)
+
+
+def _without_answers(prepared: Prepared, groups: Groups) -> Any:
+    """Cut Ward's tree of the features into as many groups."""
+    n = len(groups.labels)
+    if n > MANY_ROWS:
+        return groups.labels
+    return fcluster(tree_of_features(prepared), int(groups.labels.max()) + 1, "maxclust")
 
 
 def parameters_of(model: GuidedClustering) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from clew.trust.groups._outcomes import (
     informative_tables,
 )
 
-__all__ = ["TiedRows", "first_cavities", "refine"]
+__all__ = ["TiedRows", "first_cavities", "refine", "ties"]
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class TiedRows:
             for table in self.tables
         ]
         self.n_samples = known.n_samples
-        self.ties, self.row_of_end, self.ends = _ties(self.tables, factors, known.n_samples)
+        self.ties, self.row_of_end, self.ends = ties(self.tables, factors, known.n_samples)
 
 
 def refine(
@@ -128,7 +128,7 @@ def first_cavities(q: Floats, tied: TiedRows) -> NDArray[np.floating]:
     return q[tied.row_of_end].astype(np.float32 if is_large else np.float64)
 
 
-def _ties(
+def ties(
     tables: list[AnswerTable], factors: list[Floats], n_rows: int
 ) -> tuple[AnswerFactors, NDArray[np.int64], list[NDArray[np.int64]]]:
     """List the ends of all answers by row; return also the row of each, and those of each table."""

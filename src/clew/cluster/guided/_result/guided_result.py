@@ -50,12 +50,18 @@ class GuidedResult(Result):
         Number of answers of positive weight that `labels` violate.
     constraints : Constraints
         All answers so far.
+    alternatives : tuple of Alternative
+        Other groupings that the answers support.
+    is_settled : bool
+        Whether this is the result of `fit`; False after a `partial_fit` that moved groups on.
     """
 
     n_clusters: int
     n_clusters_probabilities: Mapping[int, float]
     regime: Regime
     constraints: Constraints
+    alternatives: tuple[Any, ...] = ()
+    is_settled: bool = True
 
     @classmethod
     def of(
@@ -64,6 +70,9 @@ class GuidedResult(Result):
         constraints: Constraints,
         regime: Regime,
         n_clusters_probabilities: Mapping[int, float],
+        alternatives: tuple[Any, ...] = (),
+        *,
+        is_settled: bool = True,
     ) -> Self:
         """Collect the results of one fit, and make arrays read-only.
 
@@ -90,6 +99,8 @@ class GuidedResult(Result):
             n_clusters_probabilities=dict(n_clusters_probabilities),
             regime=regime,
             constraints=constraints,
+            alternatives=alternatives,
+            is_settled=is_settled,
             **vars(result),
         )
 

@@ -1,0 +1,456 @@
+"""Groups from features and answers: starts, refinement, crossings, and the partition they agree on.
+
+1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and
+   correlation clustering.
+2. Each start is refined (`refined`), and merged while that raises its energy.
+3. The best partitions are crossed, and the tree of their pair probabilities is cut again.
+4. The best of all are averaged, by energy. The labels are the partition with the best expected
+   Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage, ward
+from scipy.spatial.distance import squareform
+from scipy.stats import beta
+
+from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
+from clew._parallel import in_threads
+from clew._warnings import silenced
+from clew.cluster._kmeans import kmeans
+from clew.cluster.correlation.correlation_clustering import CorrelationClustering
+from clew.cluster.guided._ensemble.error_rate import ErrorRate
+from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._members.ward import ward_of_distances
+from clew.cluster.guided._partitions import (
+    SETTINGS,
+    AnswerModel,
+    Partition,
+    merged,
+    refined,
+    renumbered,
+)
+from clew.cluster.guided._refinement.discriminants import discriminant_neighbors
+from clew.constraints import Constraints
+from clew.kernels.partitions.labels import best_partition
+from clew.trust import AnswerDoubts, ConfusionMatrices
+from clew.trust.groups._shrinkage import forced_choice_kinds
+from clew.trust.groups.posterior import judged
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+#: With more rows fewer partitions are kept, and these are refined less often.
+MANY = 1_000
+#: Number of partitions that are averaged, and the factor of the energy in their log weights.
+N_KEPT, TEMPER = 8, 0.1
+#: Rounds of the first refinement of a start, of later ones, and of those after few new answers.
+FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
+#: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
+THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
+N_NEIGHBORS, ALPHA = 10, 0.9
+LEVEL = 0.95
+#: Number of answers that the prior of confusion matrices, and the pooled matrix, count for.
+STRENGTH = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """Another grouping that the answers support.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of groups.
+    labels : ndarray of shape (n_samples,), int64
+        Group of each row.
+    n_violated : int
+        Number of answers that the groups violate.
+    energy : float
+        Log-likelihood of the answers given each other, plus the terms of features and sizes, in
+        nats: larger is better.
+    """
+
+    n_clusters: int
+    labels: Labels
+    n_violated: int
+    energy: float
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The partition of a fit, and the partitions that it comes from."""
+
+    labels: Labels
+    probabilities: Floats
+    """(n_samples, n_clusters)"""
+    partitions: list[Partition]
+    """The best first."""
+    weights: Floats
+    """Weights of the partitions, which add up to 1."""
+
+    @property
+    def n_clusters_probabilities(self) -> Mapping[int, float]:
+        """Probability of each number of groups, by the weights of the partitions."""
+        found: dict[int, float] = {}
+        for one, weight in zip(self.partitions, self.weights.tolist(), strict=True):
+            found[one.n_clusters] = found.get(one.n_clusters, 0.0) + weight
+        return dict(sorted(found.items()))
+
+
+def fit_groups(
+    prepared: Prepared,
+    answers: Constraints,
+    n_clusters: int | None,
+    seed: int,
+    n_jobs: int | None,
+    step: Callable[[], None],
+) -> Groups:
+    """Find the groups from scratch, a function of features, answers, number and seed."""
+    search = _Search(prepared, AnswerModel(answers), n_clusters, n_jobs, step)
+    pools = [search.pool(starts, 3) for starts in _starts(prepared, answers, n_clusters, seed)]
+    best = search.best([one for pool in pools for one in pool])
+    pairs = [(pool[0], pools[-1][0]) for pool in pools[:-1]]
+    pairs += [(best[0], other) for other in best[1:2]]
+    crossed = [renumbered(a.labels * len(a.labels) + b.labels) for a, b in pairs]
+    kept = search.best(best + search.pool(crossed, 3))[:N_KEPT]
+    if not search.is_large:
+        kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
+    of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
+    kept = search.best(kept + of_merged)[:N_KEPT]
+    if n_clusters is not None:
+        kept = search.with_number(kept)
+    return _agreed(kept, n_clusters, prepared.views.X)
+
+
+def continue_groups(
+    prepared: Prepared,
+    answers: Constraints,
+    n_clusters: int | None,
+    last: Groups,
+    n_jobs: int | None,
+) -> Groups:
+    """Move the best partitions on after few new answers: fast, but not what `fit_groups` returns."""
+    search = _Search(prepared, AnswerModel(answers), n_clusters, n_jobs, lambda: None)
+    rates = [
+        one.error if len(one.error) == search.answers.n_annotators else None
+        for one in last.partitions
+    ]
+    few = search.few(2)
+    moved = [
+        search.refined(one.labels, rate, FEW_ROUNDS)
+        for one, rate in zip(last.partitions[:few], rates, strict=False)
+    ]
+    return _agreed(search.best(moved), n_clusters, prepared.views.X)
+
+
+def tree_of_features(prepared: Prepared) -> Floats:
+    """Ward's linkage of the rows, computed once."""
+    views = prepared.views
+    if views.distances is not None:
+        make = partial(ward_of_distances, views.distances)
+    else:
+        make = partial(ward, views.X)
+    tree: Floats = views.once("ward", make)
+    return tree
+
+
+class _Search:
+    """Refines starts and keeps the best partitions."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        answers: AnswerModel,
+        n_clusters: int | None,
+        n_jobs: int | None,
+        step: Callable[[], None],
+    ) -> None:
+        self.prepared, self.answers, self.n_clusters = prepared, answers, n_clusters
+        self._n_jobs, self._step = n_jobs, step
+        self.is_large = answers.n_samples > MANY
+
+    def few(self, n: int) -> int:
+        """Fewer partitions of many rows."""
+        return 1 if self.is_large else n
+
+    def refined(self, labels: Labels, error: Floats | None, n_rounds: int) -> Partition:
+        smoothers = [
+            *self.prepared.smoothers.values(),
+            discriminant_neighbors(self.prepared.views.X, labels),
+        ]
+        return refined(labels, self.answers, smoothers, error, n_rounds)
+
+    def pool(self, starts: Sequence[Labels], n_kept: int) -> list[Partition]:
+        """Refine starts, merge the groups of the best, and refine these again."""
+        n_kept, n_passes = (2, 1) if self.is_large else (n_kept, 2)
+        found = self.best(self._each(lambda one: self.refined(one, None, FIRST_ROUNDS), starts))
+        found = found[:n_kept]
+        found = self.best(found + self._each(self._after_merges, found))[:n_kept]
+        for _ in range(n_passes):
+            found = self.best(self._each(self._again, found))
+        return found
+
+    def with_number(self, partitions: list[Partition]) -> list[Partition]:
+        """Bring partitions of more groups to the given number."""
+        number = self.n_clusters
+        found = [one for one in partitions if one.n_clusters == number]
+        for one in partitions[: self.few(4)]:
+            if one.n_clusters > (number or 0):
+                found.append(self.refined(merged(one, self.answers, number), one.error, ROUNDS))
+        return self.best(found or partitions)[:N_KEPT]
+
+    def best(self, partitions: Sequence[Partition]) -> list[Partition]:
+        """Sort by energy, and leave out repeats."""
+        found: list[Partition] = []
+        for one in sorted(partitions, key=lambda one: -one.energy):
+            if not any(np.array_equal(one.labels, other.labels) for other in found):
+                found.append(one)
+        return found
+
+    def _each(
+        self, function: Callable[..., Partition], tasks: Sequence[Labels] | Sequence[Partition]
+    ) -> list[Partition]:
+        return in_threads(
+            function, tasks, n_jobs=self._n_jobs, callback=lambda done, n: self._step()
+        )
+
+    def _after_merges(self, one: Partition) -> Partition:
+        return self.refined(merged(one, self.answers, None), one.error, FIRST_ROUNDS)
+
+    def _again(self, one: Partition) -> Partition:
+        return self.refined(one.labels, one.error, ROUNDS)
+
+
+def _starts(
+    prepared: Prepared, answers: Constraints, n_clusters: int | None, seed: int
+) -> list[list[Labels]]:
+    """Partitions to refine: of features, of propagated answers, and of correlation clustering."""
+    n, X = answers.n_samples, prepared.views.X
+    numbers = _numbers_to_cut(n, n_clusters)
+    if n > MANY_ROWS:
+        return [[kmeans(X, k, n_init=1, random_state=seed).labels for k in numbers]]
+    starts = [_cuts(tree_of_features(prepared), numbers)]
+    pairs = answers.as_pairs()
+    if n <= DENSE_PROPAGATION_ROWS:
+        views = prepared.views.constrained_by(answers)
+        affinity = views.read("neighbors", N_NEIGHBORS, ALPHA).toarray()
+        distances = 1 - (affinity + affinity.T) / (2 * affinity.max())
+        n_cuts = 7 if n <= MANY else 5
+        starts.append(_cuts(_average_linkage(distances), _numbers_to_cut(n, n_clusters, n_cuts)))
+    with silenced():
+        starts.append(
+            [
+                CorrelationClustering(distance_threshold=at, random_state=seed)
+                .fit(X, constraints=pairs)
+                .labels_
+                for at in (THRESHOLDS if n <= MANY else ())
+            ]
+        )
+    return [of_kind for of_kind in starts if of_kind]
+
+
+def _numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:
+    """Numbers of groups, from few to many for the number of rows."""
+    many = max(n / 250, 1) ** 0.5
+    highest = min(max(n / 6 / many, 1.2 * max(n / 12 / many, 8)), n / 3)
+    if n_cuts is None:
+        n_cuts = 6 if n <= MANY else 3
+    found = {2, 3, *np.geomspace(5, max(highest, 5), n_cuts).astype(int).tolist()}
+    if n_clusters is not None:
+        found |= {round(n_clusters * factor) for factor in (1.0, 1.5, 2.0)}
+    return sorted(k for k in found if 1 <= k <= max(n - 1, 1))
+
+
+def _cuts(tree: Floats, numbers: Sequence[int]) -> list[Labels]:
+    found = [renumbered(fcluster(tree, k, "maxclust")) for k in numbers]
+    return [one for at, one in enumerate(found) if not at or one.max() != found[at - 1].max()]
+
+
+def _average_linkage(distances: Floats, method: Literal["average", "ward"] = "average") -> Floats:
+    np.fill_diagonal(distances, 0.0)
+    condensed = squareform(np.clip(distances, 0.0, None), checks=False)
+    return np.asarray(linkage(condensed, method))
+
+
+def _weights(partitions: Sequence[Partition]) -> Floats:
+    energy = np.array([one.energy for one in partitions])
+    weights = np.exp(TEMPER * (energy - energy.max()))
+    return np.asarray(weights / weights.sum())
+
+
+def _same(partitions: Sequence[Partition]) -> NDArray[np.float32]:
+    """Probability that two rows are in one group, (n_samples, n_samples)."""
+    weights = np.sqrt(_weights(partitions))
+    parts = [w * one.memberships for w, one in zip(weights, partitions, strict=True)]
+    columns = np.concatenate(parts, axis=1).astype(np.float32)
+    same = columns @ columns.T
+    np.fill_diagonal(same, 1.0)
+    return np.asarray(same)
+
+
+def _cuts_of_own_tree(partitions: Sequence[Partition]) -> list[Labels]:
+    """Cut the tree of the partitions' pair probabilities."""
+    tree = _average_linkage(1.0 - _same(partitions).astype(np.float64), "ward")
+    best = partitions[0].n_clusters
+    return _cuts(tree, sorted({max(2, round(best * factor)) for factor in MULTIPLES}))
+
+
+def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> Groups:
+    """Return the partition with the best expected Jaccard index under the weighted average."""
+    weights = _weights(partitions)
+    label, n = partitions[0].labels, len(partitions[0].labels)
+    if n <= MANY_ROWS and len(partitions) > 1:
+        same, jaccard = _same(partitions), 0.8
+        for _ in range(3):
+            label = renumbered(best_partition(same, label, jaccard / (1 + jaccard), 30)[0])
+            size = np.bincount(label)
+            inside = np.bincount(label, _sums_within(same, label)).sum() - n
+            whole = (size**2).sum() - n + same.sum(dtype=np.float64) - n - inside
+            jaccard = float(np.clip(inside / max(whole, 1.0), 0.2, 0.98))
+    if n_clusters is not None:
+        label = _with_number(label, n_clusters, partitions, weights, X)
+    probabilities = _translated(partitions, weights, label)
+    found = renumbered(probabilities.argmax(axis=1))
+    if n_clusters is None or int(found.max()) + 1 == n_clusters:
+        probabilities = probabilities[:, np.unique(probabilities.argmax(axis=1))]
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        label = found
+    else:  # a group whose every row prefers another one
+        own = np.eye(n_clusters)[label]
+        is_other = probabilities.argmax(axis=1) != label
+        probabilities[is_other] = (probabilities[is_other] + own[is_other]) / 2
+        probabilities[is_other & (probabilities.argmax(axis=1) != label)] = own[
+            is_other & (probabilities.argmax(axis=1) != label)
+        ]
+    return Groups(label, probabilities, partitions, weights)
+
+
+def _sums_within(same: NDArray[np.float32], label: Labels) -> Floats:
+    """Sum the probabilities of each row with the rows of its group, (n_samples,)."""
+    of_groups = same @ np.eye(int(label.max()) + 1, dtype=np.float32)[label]
+    return np.asarray(of_groups[np.arange(len(label)), label], np.float64)
+
+
+def _translated(partitions: Sequence[Partition], weights: Floats, label: Labels) -> Floats:
+    """Average memberships, translated into the groups of `label` by the rows that they share."""
+    groups = np.eye(int(label.max()) + 1)[label]
+    total = np.zeros_like(groups)
+    for one, weight in zip(partitions, weights, strict=True):
+        likeliest = np.eye(one.memberships.shape[1])[one.memberships.argmax(axis=1)]
+        shared = likeliest.T @ groups
+        total += weight * (
+            one.memberships @ (shared / np.maximum(shared.sum(axis=1, keepdims=True), 1.0))
+        )
+    return np.asarray(total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12))
+
+
+def _with_number(
+    label: Labels, n_clusters: int, partitions: Sequence[Partition], weights: Floats, X: Floats
+) -> Labels:
+    """Join small groups to their most probable others, or split wide ones, to reach a number."""
+    label = renumbered(label)
+    while (n_groups := int(label.max()) + 1) > n_clusters:
+        of_groups = _translated(partitions, weights, label)
+        smallest = int(np.bincount(label).argmin())
+        mean = of_groups[label == smallest].mean(axis=0)
+        mean[smallest] = -1.0
+        if mean.max() <= 0:
+            centers = np.stack([X[label == k].mean(axis=0) for k in range(n_groups)])
+            mean = -((centers - centers[smallest]) ** 2).sum(axis=1)
+            mean[smallest] = -np.inf
+        label[label == smallest] = int(mean.argmax())
+        label = renumbered(label)
+    while (n_groups := int(label.max()) + 1) < min(n_clusters, len(label)):
+        trees = [ward(X[label == k]) if (label == k).sum() > 1 else None for k in range(n_groups)]
+        heights = [-1.0 if tree is None else float(tree[-1, 2]) for tree in trees]
+        widest = int(np.argmax(heights))
+        tree = trees[widest]
+        assert tree is not None
+        rows = np.flatnonzero(label == widest)
+        halves = fcluster(tree, 2, "maxclust") - 1
+        if halves.max() == 0:  # equal rows
+            halves = (np.arange(len(rows)) == 0).astype(int)
+        label[rows[halves == 1]] = n_groups
+    return label
+
+
+def errors_of(
+    groups: Groups, answers: Constraints, model: AnswerModel
+) -> tuple[ErrorRate, ConfusionMatrices, AnswerDoubts]:
+    """Error rate and its interval, confusion matrices, and doubts about informative answers."""
+    wrong = sum(w * one.wrong for w, one in zip(groups.weights, groups.partitions, strict=True))
+    weights = model.weights * model.is_definite
+    a, b = SETTINGS.error_prior
+    total = weights.sum()
+    mean = float((a + weights @ wrong) / (a + b + total))
+    means = np.array([float(one.error.mean()) for one in groups.partitions])
+    spread = groups.weights @ (means - groups.weights @ means) ** 2
+    spread += (weights**2) @ (wrong * (1 - wrong)) / max(total, 1.0) ** 2
+    variance = mean * (1 - mean) / (a + b + 1 + total) + spread
+    count = max(mean * (1 - mean) / variance - 1, 2.0)
+    low, high = (
+        float(beta.ppf(tail, count * mean, count * (1 - mean)))
+        for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    )
+    rate = ErrorRate(mean, (min(low, mean), max(high, mean)), 1.0, 0.0)
+    parts = zip(groups.weights, groups.partitions, strict=True)
+    outcomes = [np.zeros_like(of) for of in groups.partitions[0].outcomes]
+    joints = [np.zeros_like(of) for of in outcomes]
+    for weight, one in parts:
+        for at, likelihood in enumerate(model.likelihoods(one.error)):
+            joint = one.outcomes[at] * likelihood
+            outcomes[at] += weight * one.outcomes[at]
+            joints[at] += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)
+    confusion = _confusion(rate, answers, model, outcomes)
+    forced = forced_choice_kinds(answers)
+    p_wrong = [np.full(len(table), np.nan) for table in answers.tables]
+    other = [table.answers.astype(np.int64).copy() for table in answers.tables]
+    for at, (table, own) in enumerate(zip(answers.tables, model.tables, strict=True)):
+        found = judged(own, joints[at], own.kind in forced)
+        is_used = table.weights > 0
+        if own.kind == "pair":
+            is_used &= ~answers.is_dont_know
+        p_wrong[at][is_used], other[at][is_used] = found.p_wrong, found.alternative
+    pairs, triplets, odd = p_wrong
+    doubts = AnswerDoubts(pairs, triplets, odd, answers, (other[0], other[1], other[2]))
+    if len(confusion.annotators_) > 1:
+        rate = rate.over_annotators(confusion)
+    return rate, confusion, doubts
+
+
+def _confusion(
+    rate: ErrorRate, answers: Constraints, model: AnswerModel, outcomes: Sequence[Floats]
+) -> ConfusionMatrices:
+    """Confusion matrices of the annotators, given the probabilities of outcomes."""
+    error = min(max(rate.rate, 0.02), 0.4)
+    prior_error = 2 * error / (1 + error)  # of three labels, one of which is don't-know
+    if len(answers.annotators) < 2:
+        confusion = ConfusionMatrices.uniform(prior_error, answers.annotators, constraints=answers)
+        confusion.error_rates_ = np.full(len(answers.annotators), rate.rate)
+        confusion.error_intervals_ = np.tile(rate.interval, (len(answers.annotators), 1))
+        return confusion
+    matrices = ConfusionMatrices(
+        prior_error=prior_error, prior_strength=STRENGTH, pooling_strength=STRENGTH
+    )
+    used = answers.with_tables(tuple(model.tables), answers.annotators)
+    by_kind = {t.kind: of for t, of in zip(model.tables, outcomes, strict=True)}
+    return matrices.fit_probabilities(used, by_kind)
+
+
+def alternatives_of(groups: Groups, violated: Callable[[Labels], int]) -> tuple[Alternative, ...]:
+    """Up to two other groupings, of other numbers of groups, the best first."""
+    seen = {int(groups.labels.max()) + 1}
+    found: list[Alternative] = []
+    for one in groups.partitions:
+        if one.n_clusters not in seen and len(found) < 2:
+            seen.add(one.n_clusters)
+            found.append(Alternative(one.n_clusters, one.labels, violated(one.labels), one.energy))
+    return tuple(found)

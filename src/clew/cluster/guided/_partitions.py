@@ -1,0 +1,347 @@
+"""Partitions of rows given features and answers: refined, compared by energy, and merged.
+
+A partition's state is the probability of each group for each row, the error rate of each annotator,
+and the weights of the smoothers. It follows answers through their likelihood alone, so it does not
+matter how questions were chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax, xlogy
+
+from clew.answers import CODES, DONT_KNOW, SAME
+from clew.cluster.guided._refinement.refinement import ties
+from clew.cluster.guided._refinement.smoothers import Smoother
+from clew.constraints import Constraints
+from clew.kernels.belief_propagation import (
+    AnswerFactors,
+    propagate_beliefs,
+    update_all_messages,
+)
+from clew.trust.groups._outcomes import (
+    IS_DETERMINED,
+    OTHERS,
+    OUTCOMES,
+    TRUE_LABEL,
+    informative_tables,
+    outcome_probabilities,
+)
+from clew.trust.groups._shrinkage import forced_choice_kinds, prior_matrix
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Constants of the model, fitted to six sets of images, leaves and measurements."""
+
+    first_error: float = 0.08
+    #: Beta prior of the error rate, and the number of answers that it counts for in an annotator's.
+    error_prior: tuple[float, float] = (1.5, 15.0)
+    pooling: float = 2.0
+    error_bounds: tuple[float, float] = (0.005, 0.45)
+    #: Weights of the smoothers: their prior sum, and the standard deviation of their logarithms.
+    total_weight: float = 2.5
+    log_weight_sd: float = 0.6
+    #: Added to predicted memberships, divided by the number of groups.
+    floor: float = 0.3
+    #: Weight of predicted memberships in the gain of a merge, and of the entropy of the sizes of
+    #: groups in the energy; the latter falls with more than `typical_rows` rows.
+    row_weight: float = 0.2
+    size_weight: float = 0.15
+    typical_rows: int = 250
+    n_sweeps: int = 3
+    damping: float = 0.3
+    tol: float = 0.01
+    #: At most this many rows determine the weights of the smoothers.
+    n_weighed: int = 600
+
+    def size_factor(self, n_rows: int) -> float:
+        """Weight of the entropy of the sizes of groups."""
+        return self.size_weight * min(1.0, self.typical_rows / n_rows)
+
+
+SETTINGS = Settings()
+
+
+class AnswerModel:
+    """Answers of all kinds as factors between rows, given the error rate of each annotator."""
+
+    def __init__(self, answers: Constraints) -> None:
+        self.tables = informative_tables(answers, with_dont_know_pairs=False)
+        self.n_samples, self.n_annotators = answers.n_samples, max(len(answers.annotators), 1)
+        empty = [np.zeros((len(table), 5)) for table in self.tables]
+        self._factors, self.row_of_end, self.ends = ties(self.tables, empty, self.n_samples)
+        self.weights = np.concatenate([table.weights for table in self.tables])
+        self.annotators = np.concatenate([table.annotators for table in self.tables])
+        self.is_definite = np.concatenate([table.answers != DONT_KNOW for table in self.tables])
+        forced = forced_choice_kinds(answers)
+        self._label_weights = {
+            table.kind: np.bincount(
+                table.answer_index, table.weights, len(CODES[table.kind])
+            ).astype(np.float64)
+            for table in self.tables
+        }
+        self._is_wrong = [TRUE_LABEL[t.kind] != t.answer_index[:, None] for t in self.tables]
+        for at, table in enumerate(self.tables):
+            if table.kind in forced:  # no answer to an open question is wrong
+                self._is_wrong[at] &= IS_DETERMINED[table.kind]
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def likelihoods(self, error: Floats) -> list[Floats]:
+        """Probability of each answer given each outcome, by kind, (m, n_outcomes)."""
+        found: list[Floats] = []
+        for table in self.tables:
+            kind, weights = table.kind, self._label_weights[table.kind]
+            if kind == "pair":  # of two answers, not three labels
+                right, wrong = 1 - error[table.annotators], error[table.annotators]
+                is_same = (table.answers == SAME)[:, None]
+                one, other = np.column_stack([right, wrong]), np.column_stack([wrong, right])
+                found.append(np.where(is_same, one, other))
+                continue
+            matrices = np.stack([prior_matrix(kind, float(e), weights) for e in error])
+            found.append(matrices[table.annotators, :, table.answer_index])
+        return found
+
+    def factors(self, likelihoods: Sequence[Floats]) -> AnswerFactors:
+        """Coefficients of the answers' likelihoods at each of their ends."""
+        shape = len(self.row_of_end)
+        constant, first, second, rest, both = (np.zeros(shape) for _ in range(5))
+        for table, ends, likelihood in zip(self.tables, self.ends, likelihoods, strict=True):
+            of_shared = likelihood @ OUTCOMES[table.kind]
+            for position, place in enumerate(ends):
+                _, _, by_first, by_second = OTHERS[position]
+                constant[place], both[place] = of_shared[:, 0], of_shared[:, 4]
+                first[place], second[place] = of_shared[:, by_first], of_shared[:, by_second]
+                rest[place] = of_shared[:, 6 - by_first - by_second]
+        return self._factors._replace(
+            constant=constant, by_first=first, by_second=second, by_rest=rest, by_both=both
+        )
+
+    def outcomes(self, cavity: Floats) -> list[Floats]:
+        """Probability of each outcome given all other answers, by kind, (m, n_outcomes)."""
+        return [
+            outcome_probabilities(table.kind, [cavity[of] for of in ends])
+            for table, ends in zip(self.tables, self.ends, strict=True)
+        ]
+
+    def judged(self, cavity: Floats, likelihoods: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Probability of each answer given all others, and that it is wrong given all, (m,)."""
+        given, wrong = [], []
+        parts = zip(self.outcomes(cavity), likelihoods, self._is_wrong, strict=True)
+        for outcomes, likelihood, is_wrong in parts:
+            joint = outcomes * likelihood
+            whole = np.maximum(joint.sum(axis=1), 1e-12)
+            given.append(whole)
+            wrong.append((joint * is_wrong).sum(axis=1) / whole)
+        return np.concatenate(given), np.concatenate(wrong)
+
+    def error_rates(self, wrong: Floats, settings: Settings) -> Floats:
+        """Error rate of each annotator, shrunk toward that of all, (n_annotators,)."""
+        weights = self.weights * self.is_definite
+        a, b = settings.error_prior
+        mean = (a - 0.5 + weights @ wrong) / (a + b - 1 + weights.sum())
+        if self.n_annotators == 1:
+            return np.asarray(np.clip(np.array([mean]), *settings.error_bounds))
+        n = self.n_annotators
+        totals = np.bincount(self.annotators, weights * wrong, n) + settings.pooling * mean
+        counts = np.bincount(self.annotators, weights, n) + settings.pooling
+        return np.asarray(np.clip(totals / counts, *settings.error_bounds))
+
+    def evidence(self, labels: Labels, error: Floats) -> Floats:
+        """Log-odds of the answers about pairs that two groups are one, (n_groups, n_groups)."""
+        n_groups = int(labels.max()) + 1
+        total = np.zeros((n_groups, n_groups))
+        for table in self.tables:
+            if table.kind == "pair":
+                rate = error[table.annotators]
+                odds = np.log((1 - rate) / rate) * table.weights
+                odds[table.answers != SAME] *= -1
+                first, second = labels[table.rows].T
+                np.add.at(total, (first, second), odds)
+        return total + total.T
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A refined partition."""
+
+    memberships: Floats
+    """Probability of each group, (n_samples, n_groups)."""
+    labels: Labels
+    predicted: Floats
+    """Memberships that features predict, (n_samples, n_clusters)."""
+    error: Floats
+    """Error rate of each annotator."""
+    outcomes: list[Floats]
+    """See `AnswerModel.outcomes`."""
+    wrong: Floats
+    """Probability that each answer is wrong, (n_answers,)."""
+    energy: float
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.predicted.shape[1])
+
+
+def renumbered(labels: NDArray[np.integer]) -> Labels:
+    """Renumber groups from 0 without gaps."""
+    return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
+
+
+def refined(
+    labels: Labels,
+    answers: AnswerModel,
+    smoothers: Sequence[Smoother],
+    error: Floats | None,
+    n_rounds: int,
+    settings: Settings = SETTINGS,
+) -> Partition:
+    """Alternate between smoothers, which follow features, and belief propagation over answers.
+
+    Each round the smoothers predict the memberships of each row from those of the others. Their
+    weights are fitted to the messages of the answers, and error rates by EM. The energy is Bethe's
+    approximation of the log-probability of the answers, with the smoothers' predictions as the
+    prior of each row, plus the entropy of the groups' sizes times its weight. (The log-probability
+    of each answer given the others is no substitute: groups that ignore features explain twice as
+    many answers as rows, wrong ones included.) Time O((n·s + m)·K) a round for m answers and
+    smoothers of s entries a row.
+    """
+    n, n_groups = len(labels), int(labels.max()) + 1
+    q = np.full((n, n_groups), 0.1 / n_groups)
+    q[np.arange(n), labels] += 0.9
+    rates = np.full(answers.n_annotators, settings.first_error) if error is None else error
+    first = np.full(len(smoothers), settings.total_weight / len(smoothers))
+    weights = first
+    likelihoods = answers.likelihoods(rates)
+    factors = answers.factors(likelihoods)
+    cavity = q[answers.row_of_end]
+    messages = np.zeros_like(cavity)
+    update_all_messages(factors, cavity, messages)
+    for at in range(n_rounds):
+        before = q.copy()
+        logs = np.stack([_log_prediction(of.smooth(q), settings.floor) for of in smoothers])
+        if at:
+            sums = _sums_by_row(messages, factors.start)
+            weights = (weights + _fitted_weights(logs, sums, weights, first, settings)) / 2
+        field = np.tensordot(weights, logs, 1)
+        propagate_beliefs(
+            field, factors, settings.damping, settings.n_sweeps, settings.tol, cavity, messages, q
+        )
+        _, wrong = answers.judged(cavity, likelihoods)
+        rates = answers.error_rates(wrong, settings)
+        likelihoods = answers.likelihoods(rates)
+        factors = answers.factors(likelihoods)
+        if np.abs(q - before).max() < settings.tol:
+            break
+    given, wrong = answers.judged(cavity, likelihoods)
+    predicted = softmax(field, axis=1)
+    label = q.argmax(axis=1)
+    share = np.bincount(label) / n
+    prior = field - logsumexp(field, axis=1, keepdims=True)
+    n_others = np.concatenate([np.full(len(t), t.rows.shape[1] - 1.0) for t in answers.tables])
+    energy = (
+        logsumexp(prior + _sums_by_row(messages, factors.start), axis=1).sum()
+        - (n_others * answers.weights) @ np.log(given)
+        - settings.size_factor(n) * n * xlogy(share, share).sum()
+    )
+    return Partition(
+        q, renumbered(label), predicted[:, np.unique(label)], rates, answers.outcomes(cavity),
+        wrong, float(energy),
+    )  # fmt: skip
+
+
+def merged(
+    one: Partition, answers: AnswerModel, n_clusters: int | None, settings: Settings = SETTINGS
+) -> Labels:
+    """Merge groups while that raises the energy; if `n_clusters` is given, down to that number.
+
+    Merges against the evidence join each group, the smallest first, to its most probable other one.
+    """
+    label, predicted, n = one.labels.copy(), one.predicted.copy(), len(one.labels)
+    size = np.bincount(label).astype(float)
+    evidence = answers.evidence(label, one.error)
+    weight = settings.size_factor(n)
+    rows = np.arange(n)
+    near = np.zeros((len(size), len(size)))
+    np.add.at(near, label, np.log1p(predicted / np.maximum(predicted[rows, label], 1e-9)[:, None]))
+    is_left = size > 0
+    while is_left.sum() > 2:
+        both = size[:, None] + size
+        gain = evidence + settings.row_weight * (near + near.T)
+        gain -= weight * (xlogy(both, both) - xlogy(size, size)[:, None] - xlogy(size, size))
+        gain[~is_left], gain[:, ~is_left] = -np.inf, -np.inf
+        np.fill_diagonal(gain, -np.inf)
+        a, b = divmod(int(gain.argmax()), len(size))
+        if gain[a, b] <= 0:
+            if n_clusters is None or is_left.sum() <= n_clusters:
+                break
+            b = int(np.where(is_left, size, np.inf).argmin())
+            per_row = np.where(is_left, (gain[b] + 0.0) / np.sqrt(np.maximum(size, 1)), -np.inf)
+            per_row[b] = -np.inf
+            a = int(per_row.argmax())
+        label[label == b] = a
+        is_left[b], size[a], size[b] = False, size[a] + size[b], 0.0
+        evidence[a] += evidence[b]
+        evidence[:, a] += evidence[:, b]
+        predicted[:, a] += predicted[:, b]
+        predicted[:, b] = 0.0
+        share = np.log1p(predicted / np.maximum(predicted[rows, label], 1e-9)[:, None])
+        near[b] = 0.0
+        near[a] = share[label == a].sum(axis=0)
+        near[:, a] = np.bincount(label, share[:, a], len(size))
+    return renumbered(label)
+
+
+def _log_prediction(memberships: Floats, floor: float) -> Floats:
+    """Normalize predicted memberships, with a floor that does not shrink with more groups."""
+    found = np.maximum(memberships, 0.0)
+    found = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9) + floor / found.shape[1]
+    return np.asarray(np.log(found / found.sum(axis=1, keepdims=True)))
+
+
+def _sums_by_row(messages: Floats, start: Labels) -> Floats:
+    """Sum the messages to each row, (n_samples, n_groups)."""
+    total = np.zeros((len(start) - 1, messages.shape[1]))
+    has_answers = np.diff(start) > 0
+    if has_answers.any():
+        total[has_answers] = np.add.reduceat(messages, start[:-1][has_answers], axis=0)
+    return total
+
+
+def _fitted_weights(
+    logs: Floats, messages: Floats, weights: Floats, prior: Floats, settings: Settings
+) -> Floats:
+    """Weights of the smoothers that make the answers' messages most likely, (n_smoothers,)."""
+    chosen = np.flatnonzero(np.ptp(messages, axis=1) > 0.2)
+    if len(chosen) < 5:
+        return weights
+    chosen = chosen[:: -(-len(chosen) // settings.n_weighed)]
+    of_rows, received = logs[:, chosen], messages[chosen]
+    likelihood = np.exp(received - received.max(axis=1, keepdims=True))
+
+    def loss(log_weights: Floats) -> tuple[float, Floats]:
+        weight = np.exp(np.minimum(log_weights, 5.0))
+        field = np.tensordot(weight, of_rows, 1)
+        before = np.exp(field - field.max(axis=1, keepdims=True))
+        after = before * likelihood
+        totals = (
+            before.sum(axis=1, keepdims=True),
+            np.maximum(after.sum(axis=1, keepdims=True), 1e-300),
+        )
+        change = after / totals[1] - before / totals[0]
+        far = (log_weights - np.log(prior)) / settings.log_weight_sd
+        gradient = -np.tensordot(of_rows, change, 2) * weight + far / settings.log_weight_sd
+        return float(np.log(totals[0] / totals[1]).sum() + far @ far / 2), gradient
+
+    found = minimize(loss, np.log(weights), jac=True, method="L-BFGS-B", options={"maxiter": 10})
+    return np.asarray(np.exp(np.minimum(found.x, 5.0)))
