@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.fft import dct
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.preprocessing import normalize
 
-from clew._units import MAX_DEVIATION_RATIO, Units
+from clew._units import MAX_DEVIATION_RATIO, Units, have_own_units
 from clew.exceptions import InvalidDataError
 
 X = np.random.default_rng(0).normal(size=(50, 3))
@@ -94,3 +98,71 @@ def test_unscale_undoes_scale(choose):
     values = X * [1, 10, 100] + 7
     units = choose(values)
     np.testing.assert_allclose(units.unscale(units.scale(values)), values)
+
+
+PIXELS = load_digits().data[:300]
+#: A spectrum that decays, as that of features of images and texts does.
+SMOOTH = (
+    np.random.default_rng(1).normal(size=(400, 80))
+    @ (
+        np.geomspace(50, 1, 80)[:, None]
+        * np.linalg.qr(np.random.default_rng(2).normal(size=(80, 80)))[0]
+    )
+    + 40
+)
+
+
+def differ(values):
+    return have_own_units(values, values.std(axis=0))
+
+
+@pytest.mark.parametrize("table", [load_wine().data, load_breast_cancer().data], ids=len)
+def test_columns_of_a_table_have_their_own_units(table):
+    for values in (table, np.hstack([table, table]), 1e-9 * table, table[::3], table[:, ::-1]):
+        assert differ(values)
+
+
+def components(X):
+    """What people compute from features: all components, some, of other rows, of texts."""
+    whole = PCA(svd_solver="full").fit_transform(X)[:, :-1]
+    of_half = PCA(50, random_state=0).fit(X[::2])
+    texts = TruncatedSVD(50, random_state=0).fit_transform(X)
+    shuffled = np.random.default_rng(0).permutation(50)
+    return {
+        "all": whole,
+        "50": whole[:, :50],
+        "single precision": whole[:, :50].astype(np.float32).astype(np.float64),
+        "in another order": whole[:, shuffled],
+        "repeated": np.hstack([whole[:, :50], whole[:, :7]]),
+        "of other rows": of_half.transform(X[1::2]),
+        "of texts": texts,
+        "of length 1": normalize(texts),
+        "cosine transform": dct(X, norm="ortho"),
+    }
+
+
+@pytest.mark.parametrize("X", [PIXELS[:, PIXELS.std(axis=0) > 0], SMOOTH], ids=["pixels", "smooth"])
+def test_features_that_were_rotated_share_a_unit(X):
+    assert not differ(X)
+    for name, values in components(X).items():
+        assert not differ(values), name
+
+
+def test_such_components_do_differ_in_deviation():
+    deviation = components(SMOOTH)["all"].std(axis=0)
+    assert deviation.max() > MAX_DEVIATION_RATIO * np.median(deviation)
+
+
+def test_counts_share_a_unit():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(rng.dirichlet(np.full(8, 0.1), 300) @ rng.gamma(0.05, 8, (8, 200)))
+    counts = counts[:, counts.any(axis=0)].astype(np.float64)
+    assert counts.std(axis=0).max() > MAX_DEVIATION_RATIO * np.median(counts.std(axis=0))
+    assert not differ(counts)
+    # Categories beside an amount of money are a table.
+    assert differ(np.column_stack([counts > 0, rng.lognormal(10, 1, 300).round()]))
+
+
+def test_a_factorial_design_has_units_though_its_columns_are_uncorrelated():
+    design = np.array(np.meshgrid(range(5), range(0, 120, 20), range(0, 1200, 300)))
+    assert differ(design.reshape(3, -1).T.astype(np.float64))

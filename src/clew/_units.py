@@ -6,15 +6,28 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from clew.exceptions import InvalidDataError
 
-__all__ = ["Units"]
+__all__ = ["Units", "have_own_units"]
 
 Floats = NDArray[np.float64]
-#: Features are in different units if their largest standard deviation exceeds the median by this
+#: Features may be in different units if their largest standard deviation exceeds the median by this
 #: factor.
 MAX_DEVIATION_RATIO = 5.0
+#: See `_are_components`: largest correlation of exact components, in single precision; number of
+#: columns, mean squared correlation, median of |mean| in standard errors, and rank correlation of
+#: deviation and column number, of components computed from other rows.
+EXACT_CORRELATION = 1e-4
+LEAST_COMPONENTS, MEAN_SQUARE, FROM_ZERO, DECAY = 10, 0.03, 4.0, -0.5
+#: Most columns whose correlations are computed.
+MOST_CORRELATED = 500
+#: See `_are_shares`: share of zeros among all values, and in each column of large deviation; and
+#: the largest ratio of deviations.
+ZEROS, ZEROS_OF_LARGE, MAX_RATIO_OF_SHARES = 0.5, 0.2, 100.0
+#: Rows have the same length if their lengths differ by less than this share.
+SAME_LENGTH = 1e-3
 #: Standard deviations below this share of the largest value are rounding errors.
 LEAST_DEVIATION = 1e-12
 #: Ranges of features whose squares, and their inverses, are finite.
@@ -114,18 +127,18 @@ class Units(NamedTuple):
         X : ndarray of shape (n_samples, n_features)
             Features.
         standardize : bool or "auto"
-            Whether each feature is divided by its own standard deviation. "auto": if the largest
-            standard deviation exceeds five times the median of those that are not 0.
+            Whether each feature is divided by its own standard deviation. "auto": if the features
+            seem to be in different units, see `have_own_units`.
         """
         largest = np.abs(X).max(axis=0)
         largest[largest == 0] = 1.0
         scaled = X / largest  # no square overflows
+        relative = scaled.std(axis=0)
         with np.errstate(over="ignore"):
-            deviation = scaled.std(axis=0) * largest
-        varies = scaled.std(axis=0) > LEAST_DEVIATION
+            deviation = relative * largest
+        varies = relative > LEAST_DEVIATION
         if standardize == "auto":
-            share = deviation[varies] / deviation[varies].max() if varies.any() else np.ones(1)
-            standardize = bool(np.median(share) * MAX_DEVIATION_RATIO < 1)
+            standardize = have_own_units(X[:, varies], deviation[varies])
         common = np.abs(X).max() or 1.0
         unit = np.where(varies, deviation, largest) if standardize else np.full(X.shape[1], common)
         return cls(0.0, unit, scaled.mean(axis=0) * largest / unit)
@@ -156,3 +169,82 @@ class Units(NamedTuple):
         each = metrics / self.unit
         unit = np.asarray(self.unit)
         return np.asarray(each / (unit[:, None] if metrics.ndim == 3 else unit))
+
+
+def have_own_units(X: Floats, deviation: Floats) -> bool:
+    """Whether columns are in different units, as in a table, or share one, as in an embedding.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        Features, none of them constant.
+    deviation : ndarray of shape (n_columns,)
+        Their standard deviations.
+
+    Returns
+    -------
+    bool
+        True if the largest deviation exceeds the median by a factor of five, unless the values
+        show that the unit is the same all the same. Principal components, and coefficients of a
+        cosine transform, are uncorrelated and centered, and their deviations decay; columns of a
+        table are correlated, and in no order. Counts and intensities are mostly 0. Rows of one
+        length were divided by it, which has no meaning in different units.
+    """
+    if not len(deviation) or np.median(deviation / deviation.max()) * MAX_DEVIATION_RATIO >= 1:
+        return False
+    values = X / np.abs(X).max()
+    length = np.sqrt((values**2).sum(axis=1))
+    has_one_length = bool(np.ptp(length) < SAME_LENGTH * length.max())
+    share = deviation / deviation.max()
+    return not (has_one_length or _are_shares(values, share) or _are_components(X, share))
+
+
+def _are_shares(X: Floats, deviation: Floats) -> bool:
+    """Whether columns look like counts or intensities: from 0 on, and mostly 0."""
+    middle = np.median(deviation)
+    if deviation.max() > MAX_RATIO_OF_SHARES * middle or X.min(axis=0).any():
+        return False
+    zeros = (X == 0).mean(axis=0)
+    is_large = deviation > MAX_DEVIATION_RATIO * middle
+    return bool(zeros.mean() > ZEROS and zeros[is_large].min() > ZEROS_OF_LARGE)
+
+
+def _are_components(X: Floats, deviation: Floats) -> bool:
+    """Whether columns look like principal components, of these rows or of others."""
+    n, n_columns = X.shape
+    chosen = np.linspace(0, n_columns - 1, min(n_columns, MOST_CORRELATED)).astype(np.int64)
+    columns = X[:, chosen] / np.abs(X[:, chosen]).max(axis=0)
+    mean = columns.mean(axis=0)
+    centered = columns - mean
+    error = centered.std(axis=0) / np.sqrt(n)
+    correlation, cosine = (_off_diagonal(values) for values in (centered, columns))
+    if not len(correlation):  # one column, perhaps repeated
+        return False
+    is_exact = min(correlation.max(), cosine.max()) < EXACT_CORRELATION
+    if is_exact and _differ_in_most_rows(columns):
+        return True
+    order = np.corrcoef(np.arange(n_columns), rankdata(deviation))[0, 1]
+    return bool(
+        n_columns >= LEAST_COMPONENTS
+        and (correlation**2).mean() < MEAN_SQUARE
+        and np.median(np.abs(mean) / error) < FROM_ZERO
+        and order < DECAY
+    )
+
+
+def _off_diagonal(columns: Floats) -> Floats:
+    """Return the absolute cosines between different columns; repeated columns are left out."""
+    unit = columns / np.sqrt((columns**2).sum(axis=0))
+    cosine = np.abs(unit.T @ unit)[np.triu_indices(unit.shape[1], 1)]
+    return np.asarray(cosine[cosine < 1 - EXACT_CORRELATION])
+
+
+def _differ_in_most_rows(columns: Floats) -> bool:
+    """Whether columns have about as many values as there are rows.
+
+    The columns of a factorial design are uncorrelated too, but have a few values each.
+    """
+    weights = np.random.RandomState(0).normal(size=columns.shape[1])
+    n_rows = len(np.unique(np.round(columns @ weights, 9)))
+    n_values = [len(np.unique(np.round(values, 9))) for values in columns.T]
+    return bool(np.median(n_values) > n_rows / 2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.fft import dct
 
 from clew._warnings import silenced
 from clew.answers import ORIGINS, Answer, Question
@@ -64,13 +63,11 @@ def number_from_questions(
 
 
 def session_data(items: Items, standardizes: Standardize) -> dict[str, Any]:
-    """Return the features or the distances as an argument of `Session`."""
+    """Return the features, and whether to standardize them, or the distances, for `Session`."""
     if items.is_distances:
         return {"distances": items.X}
     features = features_for(Guided(), items.X, standardizes, is_scaled=items.is_scaled)
-    # Components of texts differ in deviation, and a session would take them for columns of
-    # different units. An orthogonal transform makes deviations similar, and keeps the distances.
-    return {"X": features.X if items.texts is None else dct(features.X, norm="ortho")}
+    return {"X": features.X, "standardize": features.standardize}
 
 
 def _answers(known: Constraints) -> list[Answer]:

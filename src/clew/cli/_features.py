@@ -48,8 +48,8 @@ def features_for(
     X : ndarray or csr_array of shape (n_samples, n_features)
         The features of the file.
     standardize : bool or "auto"
-        Whether to divide features by their standard deviations. "auto" does so if the largest
-        standard deviation is more than five times the median; never for sparse features.
+        Whether to divide features by their standard deviations. "auto" does so if units
+        seem to differ, see `clew._units.have_own_units`; never for sparse features.
     is_scaled : bool
         Whether the features are on one scale already.
 

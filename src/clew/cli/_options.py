@@ -172,8 +172,8 @@ def standardize_option(exception: str = "") -> Callable[[F], F]:
         type=click.Choice(["auto", "yes", "no"]),
         default="auto",
         show_default=True,
-        help="Whether to bring features to mean 0 and variance 1. auto does so where the largest "
-        "standard deviation is more than five times the median, and in tables of mixed columns"
+        help="Whether to bring features to mean 0 and variance 1. auto does so where units "
+        "seem to differ, and in tables of mixed columns"
         f"{exception}.",
     )
 

@@ -203,12 +203,11 @@ def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: W
 def _simulated(
     job: SimulationJob, items: Items, y: Classes, budget: int, words: Words
 ) -> list[Point]:
-    X: Any = items.X
+    given: dict[str, Any] = {"distances": items.X}
     if not items.is_distances:
-        features = features_for(Guided(), X, job.standardizes, is_scaled=items.is_scaled)
+        features = features_for(Guided(), items.X, job.standardizes, is_scaled=items.is_scaled)
         words.say(features.note)
-        X = features.X
-    given = {"distances" if items.is_distances else "X": X}
+        given = {"X": features.X, "standardize": features.standardize}
     step = max(1, -(-budget // N_POINTS))
     total = len(job.strategies) * job.repeats * budget
     curve: list[Point] = []

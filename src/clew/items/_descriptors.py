@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import dct
 from sklearn.decomposition import PCA
 
 from clew._warnings import all_silenced
@@ -124,10 +123,7 @@ def joined(described: Sequence[Descriptor], n_components: int) -> NDArray[np.flo
         pca = PCA(n_components, random_state=0).fit(whole)
     is_kept = pca.explained_variance_ > LEAST_VARIANCE * max(pca.explained_variance_[0], 1e-12)
     is_kept[0] = True
-    # Principal components differ in their standard deviations, so they look like columns of
-    # different units. The orthogonal transform makes the deviations similar, and leaves distances
-    # as they are.
-    return np.ascontiguousarray(dct(pca.transform(whole)[:, is_kept], norm="ortho"), np.float64)
+    return np.ascontiguousarray(pca.transform(whole)[:, is_kept], np.float64)
 
 
 def _centered(parts: tuple[Floats, ...]) -> NDArray[np.float64]:
@@ -166,9 +162,8 @@ def image_features(images: Sequence[Image], n_components: int = 200) -> NDArray[
     shapes; means and standard deviations in CIELAB, in 4 × 4 parts, describe colors (64) and light
     (32); shares of local binary patterns in the same parts describe texture (160). Their root mean
     square norms are scaled to 1, 0.7, 0.25 and 0.5, but colors are not scaled up if the images are
-    nearly gray. A principal component analysis reduces the whole, and a discrete cosine transform
-    rotates the components, so that no column has a much larger deviation than others. Time 2 ms for
-    each image and core.
+    nearly gray. A principal component analysis reduces the whole. Time 2 ms for each image and
+    core.
 
     References
     ----------

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
 
 from clew._validation import Allowed
 from clew.answers import Answer, Question, as_kind
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 
-__all__ = ["answers_of", "check_number", "kinds_of"]
+__all__ = ["answers_of", "as_standardize", "check_number", "kinds_of"]
 
 
 def check_number(name: str, value: object, *, low: int) -> None:
@@ -16,6 +19,17 @@ def check_number(name: str, value: object, *, low: int) -> None:
     allowed = Allowed(kind=int, low=low, none=True)
     if not allowed.holds(value):
         raise InvalidParameterError(f"Session({name}={value!r}): {name} must be {allowed}")
+
+
+def as_standardize(value: object) -> bool | Literal["auto"]:
+    """Refuse anything but True, False and "auto"."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if value != "auto":
+        raise InvalidParameterError(
+            f"Session(standardize={value!r}): standardize must be True, False or 'auto'"
+        )
+    return "auto"
 
 
 def kinds_of(kinds: object) -> tuple[str, ...]:

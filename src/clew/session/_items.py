@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from clew.tables import TableFeatures
 __all__ = ["Items", "items_of"]
 
 Floats = NDArray[np.float64]
+Standardize = bool | Literal["auto"]
 
 #: Largest number of entries of a sparse matrix that is made dense (800 MB).
 MOST_ENTRIES = 10**8
@@ -37,6 +38,8 @@ class Items(NamedTuple):
     is_distances: bool
     is_known: bool
     """Whether features or distances are known; if not, answers alone group the items."""
+    standardize: Standardize = False
+    """Whether a strategy divides features by their standard deviations."""
 
     @property
     def metric(self) -> str:
@@ -44,7 +47,9 @@ class Items(NamedTuple):
         return "precomputed" if self.is_distances else "euclidean"
 
 
-def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
+def items_of(
+    X: Any, distances: Any, ids: Any, items: Any, standardize: Standardize = "auto"
+) -> Items:
     """Check what a session is given.
 
     Parameters
@@ -57,6 +62,8 @@ def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
         Id of each row.
     items : sequence or None
         Items of which nothing else is known; they are their own ids unless `ids` are given.
+    standardize : bool or "auto", default="auto"
+        Whether features are divided by their standard deviations.
 
     Returns
     -------
@@ -65,7 +72,7 @@ def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
     Raises
     ------
     InvalidArgumentError
-        If not exactly one of `X`, `distances` and `items` is given.
+        If not exactly one of `X`, `distances` and `items` is given, or `standardize` without `X`.
     InvalidDataError
         If features or distances are not finite, or there are fewer than two rows.
     InvalidConstraintsError
@@ -79,6 +86,10 @@ def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
             f"a Session takes either X (features), distances or items (without features); got "
             f"{what}"
         )
+    if X is None and standardize != "auto":
+        raise InvalidArgumentError(
+            f"Session(standardize={standardize!r}) has no effect without features, X; leave it out"
+        )
     if items is not None:
         return _of_items(items, ids)
     frame = X if distances is None else distances
@@ -87,9 +98,8 @@ def items_of(X: Any, distances: Any, ids: Any, items: Any) -> Items:
         _check_columns(frame)
         values, metric = check_distances(_values(frame)), True
     else:
-        values, metric = _features(frame), False
-    n = len(values)
-    return Items(values, _ids(n, names), metric, is_known=True)
+        (values, standardize), metric = _features(frame, standardize), False
+    return Items(values, _ids(len(values), names), metric, True, standardize)
 
 
 def _of_items(items: Any, ids: Any) -> Items:
@@ -113,12 +123,16 @@ def _ids(n: int, names: Any) -> RowIds:
     return ids
 
 
-def _features(X: Any) -> Floats:
-    """Return features as numbers; convert data frames with other columns or missing values."""
+def _features(X: Any, standardize: Standardize) -> tuple[Floats, Standardize]:
+    """Return features as numbers, and whether a strategy standardizes them.
+
+    Data frames with other columns or missing values are converted.
+    """
     if hasattr(X, "columns"):
         has_numbers = all(getattr(kind, "kind", "O") in "iuf" for kind in X.dtypes)
         if not has_numbers or X.isna().to_numpy().any():
-            return np.asarray(TableFeatures().fit_transform(X), np.float64)
+            recipe = TableFeatures(standardize=standardize)
+            return np.asarray(recipe.fit_transform(X), np.float64), False
     values = _matrix(X)
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
@@ -134,7 +148,7 @@ def _features(X: Any) -> Floats:
             "Session(distances=...)",
             DistancesAsFeaturesWarning,
         )
-    return values
+    return values, standardize
 
 
 def _matrix(X: Any) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from clew import questions
+from clew._units import Units
 from clew._warnings import silenced
 from clew.exceptions import InvalidParameterError
 from clew.questions import Strategy
@@ -89,8 +90,15 @@ def started(
     if not items.is_known and not isinstance(made, questions.Guided):
         unknown = np.full(items.X.shape, UNKNOWN)
         np.fill_diagonal(unknown, 1.0)
+    X = items.X
+    if parameters.get("standardize") == "auto":
+        made.set_params(standardize=items.standardize)
+    elif "standardize" not in parameters and not items.is_distances:
+        units = Units.standardized(X, items.standardize)
+        # Features that share a unit stay as they are: some parameters are in their unit.
+        X = units.scale(X) if np.ptp(units.unit) > 0 or items.standardize is True else X
     with silenced():  # warnings name the session's parameters, not the strategy's
-        return made.start(items.X, probabilities=unknown)
+        return made.start(X, probabilities=unknown)
 
 
 def _by_name(

@@ -15,7 +15,7 @@ from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
 from clew.questions._log import Retraction
-from clew.session._arguments import answers_of, check_number, kinds_of
+from clew.session._arguments import answers_of, as_standardize, check_number, kinds_of
 from clew.session._items import items_of
 from clew.session._loop import Loop
 from clew.session._queue import Queue
@@ -47,6 +47,11 @@ class Session:
     n_clusters : int or None, default=None
         Number of groups. None: estimated from answers and features; some strategies need a number,
         and some take none.
+    standardize : bool or "auto", default="auto"
+        Whether each feature is divided by its standard deviation. "auto": if features seem to be in
+        different units, as those of a table; not those of an embedding, pixels or principal
+        components. A strategy given as an object keeps its own `standardize`, if that is not
+        "auto".
     strategy : str or Strategy, default="guided"
         How questions are chosen: "guided", "random", "uncertain", "most_probable", "min_max",
         "explore_consolidate", "cac1", "cobra", "cobras", "active_spectral",
@@ -72,7 +77,7 @@ class Session:
     Raises
     ------
     InvalidArgumentError
-        If not exactly one of `X`, `distances` and `items` is given.
+        If not exactly one of `X`, `distances` and `items` is given, or `standardize` without `X`.
     InvalidParameterError
         If a parameter is outside its range.
     InvalidDataError
@@ -111,6 +116,7 @@ class Session:
         ids: Iterable[Hashable] | None = None,
         items: Sequence[Any] | None = None,
         n_clusters: int | None = None,
+        standardize: bool | Literal["auto"] = "auto",
         strategy: str | Strategy = "guided",
         kinds: Sequence[Literal["pair", "triplet", "odd_one_out"]] = ("pair",),
         check_every: int | None = 20,
@@ -122,7 +128,7 @@ class Session:
         check_number("check_every", check_every, low=2)
         check_number("n_clusters", n_clusters, low=1)
         wanted, queue = kinds_of(kinds), Queue(annotators)
-        found = items_of(X, distances, ids, items)
+        found = items_of(X, distances, ids, items, as_standardize(standardize))
         if n_clusters is not None and n_clusters > len(found.ids):
             raise InvalidParameterError(
                 f"Session(n_clusters={n_clusters}): there are only {len(found.ids)} items"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from clew._parallel import one_library_thread
 from clew.cluster.guided._checks import checked_features
 from clew.cluster.guided._continued import FittedState
 from clew.cluster.guided._ensemble.ensemble import Labels
+from clew.cluster.guided._predict import RowPredictor
 from clew.cluster.guided._result.explanation import Explanation, explanation, row_number
 from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.cluster.guided._result.probabilities import most_probable_groups
@@ -27,6 +29,8 @@ from clew.trust import AnswerDoubts, ConfusionMatrices
 
 __all__ = ["FittedGroups"]
 
+#: Predictors of new rows, made when they are first needed.
+PREDICTORS: WeakKeyDictionary[GuidedResult, RowPredictor] = WeakKeyDictionary()
 #: Fitted attributes, which are read from `result_`.
 FITTED = frozenset(f"{field.name}_" for field in fields(GuidedResult)) - {"constraints_"}
 
@@ -67,6 +71,11 @@ class FittedGroups(ConstrainedClusterer):
     def predict_proba(self, X: ArrayLike) -> Any:
         """Predict the probability of each group from the features.
 
+        Fitted rows get their `probabilities_`. Others are predicted by the votes of their
+        neighbors, the centers of groups, linear discriminants, a smoother or products of these:
+        whichever predicts the groups of left-out fitted rows best. With anchors, all rows get the
+        mean of their nearest anchors.
+
         Parameters
         ----------
         X : array-like or sparse array of shape (n_rows, n_features)
@@ -89,9 +98,13 @@ class FittedGroups(ConstrainedClusterer):
             with one_library_thread():
                 return fitted.anchored.predict(features, self.n_jobs)
         assert fitted.prepared is not None
-        rows = fitted.prepared.space.transform(features)
-        found = np.maximum(fitted.prepared.ridge.predict(result.probabilities, rows), 0.0) + 1e-9
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        with one_library_thread():
+            predictor = PREDICTORS.get(result)
+            if predictor is None:
+                columns, ridge = fitted.prepared.views.X, fitted.prepared.ridge
+                predictor = RowPredictor(columns, result.probabilities, result.labels, ridge)
+                PREDICTORS[result] = predictor
+            return predictor.predict_proba(fitted.prepared.space.transform(features))
 
     def predict(self, X: ArrayLike) -> Labels:
         """Predict the group of each row from the features.
@@ -104,7 +117,8 @@ class FittedGroups(ConstrainedClusterer):
         Returns
         -------
         ndarray of shape (n_rows,), int64
-            May differ from `labels_` for fitted rows, because those follow the answers too.
+            `labels_` for fitted rows. Equal rows in different groups, which only answers can
+            tell apart, get the group of one of them; with anchors, other rows may differ, too.
 
         Raises
         ------

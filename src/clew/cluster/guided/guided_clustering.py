@@ -63,9 +63,10 @@ class GuidedClustering(FittedGroups):
         embeddings. "precomputed": `X` holds distances, square or condensed as SciPy's ``pdist``
         returns them, and `predict` takes the distances of new rows to the fitted ones.
     standardize : bool or "auto", default="auto"
-        Whether to divide each feature by its standard deviation. "auto" does so if the largest
-        standard deviation is more than five times the median, because units then differ; never
-        for sparse features or ``metric="cosine"``.
+        Whether to divide each feature by its standard deviation. "auto" does so if features
+        seem to be in different units, as those of a table: if the largest standard deviation is
+        more than five times the median, except for principal components, counts that are mostly 0,
+        and rows of one length. Never for sparse features or ``metric="cosine"``.
     scale : {"auto", "exact", "anchors"}, default="auto"
         Whether members are fitted to all rows ("exact") or to anchors, means of near rows; each
         row then gets the memberships of its nearest anchors. "auto": anchors for over 20,000 rows.

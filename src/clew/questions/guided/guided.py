@@ -50,6 +50,10 @@ class Guided(Readings):
         mean size. None: as many as the answers and features support, and the size is estimated.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         What the data are: features, or distances between rows.
+    standardize : bool or "auto", default="auto"
+        Whether to divide each feature by its standard deviation. "auto": if features seem to be in
+        different units, as those of a table; not those of an embedding, pixels or principal
+        components.
     update_every : int or None, default=None
         Number of answers after which the model is updated. None: 1 % of the rows, from 1 to 20.
     kinds : tuple of {"pair", "triplet", "odd_one_out"}, default=("pair",)
@@ -121,6 +125,7 @@ class Guided(Readings):
     _allowed: ClassVar[dict[str, Any]] = {
         "n_clusters": Allowed(kind=int, low=1, none=True),
         "metric": Allowed(names=("euclidean", "precomputed")),
+        "standardize": (Allowed(names=("auto",)), Allowed(kind=bool)),
         "update_every": Allowed(kind=int, low=1, none=True),
         "n_representatives": Allowed(kind=int, low=2, high=ALL_PAIRS_ROWS, none=True),
     }
@@ -135,6 +140,7 @@ class Guided(Readings):
         n_clusters: int | None = None,
         *,
         metric: Literal["euclidean", "precomputed"] = "euclidean",
+        standardize: bool | Literal["auto"] = "auto",
         update_every: int | None = None,
         kinds: Sequence[Kind] = ("pair",),
         seconds: Mapping[str, float] | None = None,
@@ -144,6 +150,7 @@ class Guided(Readings):
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
+        self.standardize = standardize
         self.update_every = update_every
         self.kinds = kinds
         self.seconds = seconds
@@ -154,7 +161,7 @@ class Guided(Readings):
     def _prepare(self, X: NDArray[np.float64], probabilities: ArrayLike | None) -> None:
         self._kinds, self._seconds = checked_kinds(self.kinds, self.seconds)
         if self.metric == "euclidean":
-            X = FeatureSpace.fit(X, seed=self._seed).transform(X)
+            X = FeatureSpace.fit(X, standardize=self.standardize, seed=self._seed).transform(X)
         n = len(X)
         wanted = self.n_representatives or (n if n <= MOST_ROWS else N_REPRESENTATIVES)
         self._items = Representatives.of(X, self.metric, min(wanted, n), self._seed)

@@ -26,6 +26,8 @@ N_COMPONENTS: Final = 100
 OVERSAMPLING, N_ITERATIONS = 20, 4
 #: Directions with a smaller share of the largest singular value are rounding errors.
 LEAST_SHARE = 1e-10
+#: Columns that differ from their most common value in fewer rows may be equal by accident.
+LEAST_UNCOMMON = 10
 
 
 class FeatureSpace(NamedTuple):
@@ -66,8 +68,9 @@ class FeatureSpace(NamedTuple):
 
         Notes
         -----
-        Wide sparse features are never made dense: means are subtracted within the products. Time
-        O(nnz·r) and memory O((n + d)·r) for r components.
+        Of several equal columns, one has an effect. Wide sparse features are never made dense:
+        means are subtracted within the products, and equal columns count repeatedly. Time O(nnz·r)
+        and memory O((n + d)·r) for r components.
         """
         is_wide = X.shape[1] > MAX_WIDTH
         if issparse(X) and not is_wide:
@@ -76,6 +79,8 @@ class FeatureSpace(NamedTuple):
             units = _units_that_keep_zeros(X, is_standardized=standardize is True)
         else:
             units = Units.standardized(X, standardize)
+        if isinstance(X, np.ndarray):
+            units = _counting_once(units, X)
         space = cls(units, metric, 0.0, None)
         rows = space._scaled(X)
         center = np.asarray(rows.mean(axis=0))
@@ -166,3 +171,20 @@ def _units_that_keep_zeros(X: Floats | csr_array, *, is_standardized: bool) -> U
     _, variance = mean_variance_axis(csr_array(X / largest), axis=0)
     deviation = np.sqrt(variance)
     return Units(0.0, np.where(deviation > LEAST_DEVIATION, deviation, 1.0) * largest)
+
+
+def _counting_once(units: Units, X: Floats) -> Units:
+    """Give all but one of several equal columns an infinite unit."""
+    total = np.random.RandomState(0).normal(size=len(X)) @ (X / (np.abs(X).max() or 1.0))
+    order = np.argsort(total)
+    # Sums of equal columns may differ by rounding.
+    near = np.flatnonzero(np.diff(total[order]) <= LEAST_SHARE * (np.abs(total).max() or 1.0))
+    is_repeated = np.zeros(X.shape[1], np.bool_)
+    for first, second in zip(order[near], order[near + 1], strict=True):
+        if np.array_equal(X[:, first], X[:, second]):
+            most_common = np.unique(X[:, first], return_counts=True)[1].max()
+            is_repeated[second] = len(X) - most_common >= LEAST_UNCOMMON
+    if not is_repeated.any():
+        return units
+    unit = np.where(is_repeated, np.inf, units.unit)
+    return units._replace(unit=unit, center=np.where(is_repeated, 0.0, units.center))

@@ -86,9 +86,10 @@ class ShareSmoother:
 
 
 class RidgeSmoother:
-    """Leave-one-out prediction of memberships by kernel ridge regression on ranks.
+    """Leave-one-out prediction of memberships by kernel ridge regression on features and ranks.
 
-    Each feature is replaced by the ranks of its values, so that units and outliers have no effect.
+    The kernel is the mean of two: of the features, which no rotation changes, and of the ranks of
+    the values in each column, on which units and outliers have no effect.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class RidgeSmoother:
 
     Notes
     -----
-    The kernel is Gaussian; its squared width is half the median squared distance. The ridge is
+    Both kernels are Gaussian; the squared width is half the median squared distance. The ridge is
     .003 for each row, and the intercept is not penalized. Above 400 rows, a Nyström approximation
     with 400 random rows as pivots is used (200 above 5,000 rows). Time O(n·r²) once and
     O(n·r·K) for each call, memory O(n·r), for r pivots and K groups.
@@ -124,15 +125,17 @@ class RidgeSmoother:
         rows = check_matrix(X)
         self._sorted = np.sort(rows, axis=0)
         n = len(rows)
-        ranks = self._ranks(rows)
-        self._width = WIDTH * _median_squared_distance(ranks, seed)
+        self._unit = float(np.abs(rows).max()) or 1.0  # no square overflows
+        parts = self._parts(rows)
+        self._widths = [WIDTH * _median_squared_distance(part, seed) for part in parts]
         n_pivots = min(n, FEWER_PIVOTS if n > MANY_ROWS else MAX_PIVOTS)
         chosen = np.random.RandomState(seed).choice(n, n_pivots, replace=False)
-        self._pivots = ranks[np.sort(chosen)]
+        pivots = np.sort(chosen)
+        self._pivots = tuple(part[pivots] for part in parts)
         value, vectors = np.linalg.eigh(self._kernel(self._pivots))
         is_kept = value > LEAST_SHARE * value.max()
         self._whiten = vectors[:, is_kept] / np.sqrt(value[is_kept])
-        features = self._features(ranks)
+        features = self._features(parts)
         self._mean = features.mean(axis=0)
         features -= self._mean
         gram = features.T @ features
@@ -175,17 +178,24 @@ class RidgeSmoother:
             May lie slightly outside [0, 1].
         """
         coefficients = np.linalg.solve(self._root.T, self._half.T @ memberships)
-        features = self._features(self._ranks(X)) - self._mean
+        features = self._features(self._parts(X)) - self._mean
         return np.asarray(features @ coefficients + memberships.mean(axis=0))
 
-    def _kernel(self, ranks: Floats) -> Floats:
-        """Compute the kernel between rows and pivots."""
-        squared = euclidean_distances(ranks, self._pivots, squared=True)
-        return np.asarray(np.exp(-squared / self._width))
+    def _parts(self, X: Floats) -> tuple[Floats, ...]:
+        """Return the features in one unit, and the ranks of their values."""
+        return X / self._unit, self._ranks(X)
 
-    def _features(self, ranks: Floats) -> Floats:
+    def _kernel(self, parts: tuple[Floats, ...]) -> Floats:
+        """Compute the kernel between rows and pivots: the mean of those of features and ranks."""
+        kernels = [
+            np.exp(-euclidean_distances(part, pivots, squared=True) / width)
+            for part, pivots, width in zip(parts, self._pivots, self._widths, strict=True)
+        ]
+        return np.asarray((kernels[0] + kernels[1]) / 2)
+
+    def _features(self, parts: tuple[Floats, ...]) -> Floats:
         """Map rows to features whose inner products approximate the kernel."""
-        return np.asarray(self._kernel(ranks) @ self._whiten)
+        return np.asarray(self._kernel(parts) @ self._whiten)
 
     def _ranks(self, X: Floats) -> Floats:
         """Return the share of fitted values below each value, counting ties half."""
