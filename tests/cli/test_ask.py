@@ -214,7 +214,7 @@ def test_images(ask, here):
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (("--kinds", "pair,quad"), "'quad' is not one of pair, odd, triplet"),
+        (("--kinds", "pair,quad"), "unknown kind 'quad'; use one of pair, triplet, odd_one_out"),
         (("-n", "0"), "-n"),
         (("--answers", "rows.csv"), "also the file of the items"),
         (("--answers", "nowhere/a.jsonl"), "there is no folder nowhere"),
@@ -244,12 +244,30 @@ def test_every_key_means_one_thing(kind):
 
 def test_position_on_the_screen_becomes_the_code():
     odd = Asked(Question("odd_one_out", (4, 7, 9)), (9, 4, 7), 1)
-    assert [odd.code(word) for word in ("1", "2", "3", "none", "dont_know")] == [2, 0, 1, -1, -2]
+    assert [odd.code(word) for word in ("1", "2", "3", "all_alike", "dont_know")] == [
+        2,
+        0,
+        1,
+        -1,
+        -2,
+    ]
     triplet = Asked(Question("triplet", (4, 7, 9)), (4, 9, 7), 1)
     assert [triplet.code(word) for word in ("1", "2", "dont_know")] == [1, 0, -2]
     for asked, words in ((odd, ("1", "2", "3")), (triplet, ("1", "2"))):
         assert [asked.word(asked.code(word)) for word in words] == [f"number {w}" for w in words]
     assert odd.word(-2) == "don't know"
+    assert odd.word(-1) == "all alike"
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_all_alike_is_one_word_and_none_is_no_answer(ask, rows, here, options):
+    done = ask(rows, ["none", "all alike"], "--kinds", "odd-one-out", *options)
+    assert done.exit_code == 0, done.stderr
+    assert "'none' is not an answer" in done.stdout
+    (record,) = map(json.loads, (here / "answers.jsonl").read_text().splitlines())
+    assert (record["kind"], record["answer"]) == ("odd_one_out", "all_alike")
+    if not options:
+        assert "if all three differ: don't know" in done.stdout
 
 
 def test_log_entry_has_its_word():

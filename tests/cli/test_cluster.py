@@ -112,7 +112,7 @@ def test_guided_estimates_the_share_of_wrong_answers_by_annotator(run, X, here):
 
 
 def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
-    lines = ["triplet,0,25,1,first", "odd_one_out,10,11,26,third", "odd_one_out,5,15,6,none"]
+    lines = ["triplet,0,25,1,first", "odd_one_out,10,11,26,third", "odd_one_out,5,15,6,all_alike"]
     lines += ["triplet,3,4,13,dont_know"]
     (here / "said.csv").write_text("\n".join(["kind,i,j,k,answer", *lines]) + "\n")
     done = run(X, "-k", 3, "-c", "said.csv", "--method", "dcrc", fast=False)

@@ -15,7 +15,7 @@ from clew.exceptions import FileFormatError
 from clew.store import AnswerFile
 
 #: Some ids are words for answers, and some hold characters that JSON escapes.
-IDS = ["wren", "robin", "none", 'her"o}n', "ü\u2028\n", "same"]
+IDS = ["wren", "robin", "all_alike", 'her"o}n', "ü\u2028\n", "same"]
 
 
 def pair(i, j, word="same", who="ann"):
@@ -43,7 +43,7 @@ def test_a_line_says_all_about_an_answer(file, path):
     assert len(record.pop("question")) == 16
     assert record.pop("source").startswith("clew ")
     assert record == {
-        "version": 1, "kind": "odd", "items": ["wren", "robin", 'her"o}n'],
+        "version": 1, "kind": "odd_one_out", "items": ["wren", "robin", 'her"o}n'],
         "shown": ['her"o}n', "wren", "robin"], "answer": 'her"o}n', "annotator": "ann", "ms": 1234,
         "origin": "random", "revokes": None,
     }  # fmt: skip
@@ -53,7 +53,7 @@ ANSWERS = [
     *(Answer(Question("pair", (0, 4)), word) for word in ("same", "different", "dont_know")),
     *(
         Answer(Question("odd_one_out", (0, 2, 5)), word)
-        for word in ("first", "second", "third", "none", "dont_know")
+        for word in ("first", "second", "third", "all_alike", "dont_know")
     ),
     *(Answer(Question("triplet", (4, 2, 5)), word) for word in ("first", "second", "dont_know")),
 ]
@@ -89,7 +89,7 @@ def test_an_answer_that_is_taken_back_stays_in_the_file(file, path):
     file.revoke(first, annotator="ben")
     again = AnswerFile(path, IDS)
     assert len(again.entries) == 3
-    assert [entry.items for entry in again.standing] == [("wren", "none")]
+    assert [entry.items for entry in again.standing] == [("wren", "all_alike")]
     assert again.entries[2].annotator == "ben"
     assert len(Constraints.read_jsonl(path, ids=IDS)) == 1
 
@@ -129,7 +129,10 @@ def test_zeros_after_a_power_cut_are_a_torn_line(file, path):
         ('{"version":1,"id":"a","kind":"edit","items":["wren"],"answer":"same"}', "edit"),
         ('{"version":1,"id":"a","kind":"pair","items":["wren"],"answer":"same"}', "2 different"),
         ('{"version":1,"id":"a","kind":"pair","items":["wren","robin"],"answer":"x"}', "'x'"),
-        ('{"version":1,"id":"a","kind":"odd","items":["wren","robin","same"],"answer":9}', "9"),
+        (
+            '{"version":1,"id":"a","kind":"odd-one-out","items":["wren","robin","same"],"answer":9}',
+            "9",
+        ),
         ('{"version":1,"id":"a","kind":"pair","items":["wren","robin"]}', "'answer' is missing"),
     ],
 )
@@ -200,7 +203,7 @@ def test_what_another_process_appended_is_read(file, path):
     assert [one.id for one in file.read_new()] == [entry.id]
     assert file.read_new() == []
     file.append(pair(2, 3))
-    assert [one.items for one in other.read_new()] == [("none", 'her"o}n')]
+    assert [one.items for one in other.read_new()] == [("all_alike", 'her"o}n')]
 
 
 def test_a_file_that_became_shorter_is_refused(file, path):

@@ -6,12 +6,12 @@ Each line is a JSON object: an answer, or the retraction of an earlier one.
 version    1
 id         of this line; no other line has it
 question   the same for answers to the same question
-kind       pair, odd (which one differs?) or closer (is the first more like the second or third?)
+kind       pair, triplet (is the first more like the second or third?), odd_one_out (which differs?)
 items      ids of the two or three items
 shown      the same ids, in the order in which the person saw them
-answer     pair: same, different, dont_know; odd: the id of an item, none, dont_know; closer: the id
-           of the second or third item, dont_know. An id that is such a word is given by its
-           position in `items`, from 0. null in a line that only takes another one back
+answer     pair: same, different, dont_know; triplet: the id of the second or third item, dont_know;
+           odd_one_out: the id of an item, all_alike, dont_know. An id that is such a word is given
+           by its position in `items`, from 0. null in a line that only takes another one back
 annotator  who answered
 ms         milliseconds from showing the question to the answer
 time       UTC, ISO 8601
@@ -26,16 +26,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, NamedTuple
 
 from clew.answers import (
+    ALL_ALIKE,
     ANSWER_WORDS,
     DONT_KNOW,
     N_ROWS,
-    NONE_DIFFERS,
     Kind,
+    a_question,
     as_answer_code,
     as_kind,
 )
@@ -44,10 +45,7 @@ from clew.exceptions import FileFormatError, InvalidConstraintsError
 __all__ = ["LogEntry", "ParsedLog", "is_log", "parse_log", "read_log", "standing"]
 
 VERSION: Final = 1
-#: Names of kinds in the log.
-KIND_WORDS: Final[Mapping[Kind, str]] = {"pair": "pair", "triplet": "closer", "odd_one_out": "odd"}
-KINDS_BY_WORD: Final = {word: kind for kind, word in KIND_WORDS.items()}
-RESERVED: Final = frozenset({"same", "different", "dont_know", "none", "not_comparable"})
+RESERVED: Final = frozenset({"same", "different", "dont_know", "all_alike", "not_comparable"})
 DONT_KNOWS: Final = frozenset({"dont_know", "not_comparable"})
 
 
@@ -80,7 +78,7 @@ class LogEntry:
         """Return the line, without its end."""
         record = {"version": VERSION, "id": self.id, "question": self._question()}
         record |= {name: value for name, value in asdict(self).items() if name in _WRITTEN}
-        record |= {"kind": KIND_WORDS[self.kind], "answer": self._answer()}
+        record["answer"] = self._answer()
         return json.dumps(
             {name: record[name] for name in _ORDER}, ensure_ascii=False, separators=(",", ":")
         )
@@ -96,15 +94,15 @@ class LogEntry:
         """Return the same text for questions that ask the same."""
         first, *others = self.items
         key = [first, *sorted(others)] if self.kind == "triplet" else sorted(self.items)
-        text = json.dumps([KIND_WORDS[self.kind], *key])
+        text = json.dumps([self.kind, *key])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _answer(self) -> str | int | None:
         code = self.code
         if code is None or self.kind == "pair" or code == DONT_KNOW:
             return self.word or None
-        if code == NONE_DIFFERS:
-            return "none"
+        if code == ALL_ALIKE:
+            return "all_alike"
         at = code + 1 if self.kind == "triplet" else code
         return at if self.items[at] in RESERVED else self.items[at]
 
@@ -250,10 +248,10 @@ def _entry(record: Any, line: int) -> LogEntry:
         raise ValueError("expected an object such as {…}")
     if record["version"] != VERSION:
         raise ValueError(f"version {record['version']!r}; this clew reads version {VERSION}")
-    kind = KINDS_BY_WORD.get(record["kind"]) or as_kind(record["kind"])
+    kind = as_kind(record["kind"])
     items = tuple(map(str, record["items"]))
     if len(items) != N_ROWS[kind] or len(set(items)) < len(items):
-        raise ValueError(f"a {record['kind']} question is about {N_ROWS[kind]} different items")
+        raise ValueError(f"{a_question(kind)} is about {N_ROWS[kind]} different items")
     ms = record.get("ms")
     return LogEntry(
         id=str(record["id"]),
@@ -278,13 +276,13 @@ def _code(kind: Kind, items: tuple[str, ...], answer: object) -> int | None:
         return DONT_KNOW
     if kind == "pair":
         return as_answer_code(kind, answer)
-    if kind == "odd_one_out" and answer == "none":
-        return NONE_DIFFERS
+    if kind == "odd_one_out" and answer == "all_alike":
+        return ALL_ALIKE
     is_position = isinstance(answer, int) and 0 <= answer < len(items)
     if not is_position and answer not in items:
         raise ValueError(f"the answer {answer!r} is none of the items")
     at = int(answer) if is_position else items.index(str(answer))  # type: ignore[call-overload]
     code = at - 1 if kind == "triplet" else at
     if code < 0:
-        raise ValueError("the answer to a closer question is its second or third item")
+        raise ValueError("the answer to a triplet question is its second or third item")
     return code

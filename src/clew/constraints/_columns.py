@@ -199,7 +199,7 @@ class AnswerColumns:
 
     @property
     def odd_one_out_answers(self) -> NDArray[np.int64]:
-        """Position 0, 1 or 2 of the odd one, -1 none, -2 don't-know; shape (n_odd_one_out,)."""
+        """Position 0, 1, 2 of the odd one, -1 all alike, -2 don't-know; shape (n_odd_one_out,)."""
         return self._tables[2].answers
 
     @property

@@ -160,8 +160,8 @@ def from_odd_one_out(
     rows : array-like of shape (n, 3)
         Rows i, j, k of each question.
     answers : array-like of shape (n,)
-        0, 1, 2, or "first", "second", "third": the position of the odd one; -1 or "none" if
-        none differs; -2 or "dont_know".
+        0, 1, 2, or "first", "second", "third": the position of the odd one; -1 or "all_alike"
+        if all three are alike; -2 or "dont_know", also if all three differ.
     n_samples : int, default=None
         Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
@@ -187,7 +187,7 @@ def from_odd_one_out(
     Examples
     --------
     >>> from clew import Constraints
-    >>> Constraints.from_odd_one_out([(0, 1, 2), (3, 1, 0)], ["third", "none"], n_samples=4)
+    >>> Constraints.from_odd_one_out([(0, 1, 2), (3, 1, 0)], ["third", "all_alike"], n_samples=4)
     Constraints(n_samples=4, pairs=0, triplets=0, odd_one_out=2)
     """
     n, row_ids = rows_and_ids(n_samples, ids)

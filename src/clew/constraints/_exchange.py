@@ -40,7 +40,7 @@ def to_csv(self: Constraints, path: FilePath) -> None:
     """Write a CSV file with the columns ``kind,i,j,k,answer,annotator,weight``, one answer a line.
 
     Kinds are pair (same, different, dont_know), triplet (first, second, dont_know) and
-    odd_one_out (first, second, third, none, dont_know). k is empty for pairs. A column origin
+    odd_one_out (first, second, third, all_alike, dont_know). k is empty for pairs. A column origin
     is added if the origin of any answer is not "imported". If the ids of the rows are known, the
     columns are id_i, id_j and id_k and hold ids. A name or id that a spreadsheet would interpret as
     a formula gets an apostrophe in front, which `read_csv` removes.

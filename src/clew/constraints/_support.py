@@ -31,7 +31,7 @@ class Support(NamedTuple):
     triplets : bool, default=False
         Triplets, whatever the answer.
     odd_one_out : bool, default=False
-        Odd-one-out answers, "none differs" and don't-know among them.
+        Odd-one-out answers, "all alike" and don't-know among them.
     dont_know : bool, default=False
         Don't-knows about pairs; most methods accept and ignore them.
     """

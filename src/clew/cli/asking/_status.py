@@ -118,7 +118,7 @@ def _agreement(result: SessionResult) -> str:
 def _answered(doubt: Any) -> str:
     answer = doubt.answer
     names = [printable(str(name)) for name in answer.question.ids or answer.question.rows]
-    words = {1: "same", 0: "different"} if answer.question.kind == "pair" else {-1: "none differs"}
+    words = {1: "same", 0: "different"} if answer.question.kind == "pair" else {-1: "all alike"}
     word = words.get(answer.value)
     if word is None:
         at = answer.value + (answer.question.kind == "triplet")

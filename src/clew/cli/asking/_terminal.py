@@ -22,7 +22,7 @@ from clew.cli.asking._job import AskJob
 from clew.cli.asking._keys import Keys
 from clew.cli.asking._loop import EARLY, Progress
 from clew.cli.asking._pictures import SideBySide, escape_of, protocol_of
-from clew.cli.asking._replies import Asked, Command, commands_of, keys_of, meaning
+from clew.cli.asking._replies import HINTS, Asked, Command, commands_of, keys_of, meaning
 from clew.cli.asking._status import status_of, too_early
 from clew.constraints._answer_log import LogEntry
 from clew.exceptions import ClewError
@@ -177,7 +177,8 @@ class Terminal:
         console, question = self._console, asked.question
         console.clear()
         self._header(progress)
-        console.print(Text(f" {QUESTIONS[question.kind]}", style="bold"))
+        hint = f"  {HINTS[question.kind]}" if question.kind in HINTS else ""
+        console.print(Text.assemble((f" {QUESTIONS[question.kind]}", "bold"), (hint, "dim")))
         console.print()
         self._draw(asked)
         console.print()
