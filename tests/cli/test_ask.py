@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import os
+import re
+from gzip import compress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +50,31 @@ def entries(path="answers.jsonl", letters="ab"):
 
 def objects(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda text: text.encode("utf-16"), lambda text: compress(text.encode())]
+)
+def test_answers_that_are_not_plain_text_are_refused_before_writing(ask, rows, here, spoil):
+    ask(rows, ["same"])
+    before = spoil(Path("answers.jsonl").read_text())
+    Path("answers.jsonl").write_bytes(before)
+    again = ask(rows, ["same"])
+    grouped = CliRunner().invoke(main, ["cluster", str(rows), "--answers", "answers.jsonl"])
+    for done in (again, grouped):
+        assert done.exit_code == 1
+        assert re.search(r"answers.jsonl is (text in UTF-16: save|compressed by gzip)", done.stderr)
+    assert Path("answers.jsonl").read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
+def test_a_pipe_for_answers_is_refused_at_once(ask, rows, here):
+    os.mkfifo("pipe.jsonl")
+    asked = ask(rows, ["same"], "--answers", "pipe.jsonl")
+    grouped = CliRunner().invoke(main, ["cluster", str(rows), "--answers", "pipe.jsonl"])
+    for done in (asked, grouped):
+        assert done.exit_code == 1
+        assert "pipe.jsonl is a pipe or a device; answers are kept in a file" in done.stderr
 
 
 class Labels:

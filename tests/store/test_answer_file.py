@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import multiprocessing
 import os
@@ -120,8 +121,17 @@ def test_zeros_after_a_power_cut_are_a_torn_line(file, path):
     assert (len(again.entries), again.torn) == (1, [2])
 
 
+def line(**fields):
+    """A line about wren and robin, with some fields replaced, as JSON."""
+    given = {
+        "version": "1", "id": '"a"', "kind": '"pair"', "items": '["wren","robin"]',
+        "answer": '"same"',
+    } | fields  # fmt: skip
+    return "{" + ",".join(f'"{name}":{value}' for name, value in given.items()) + "}"
+
+
 @pytest.mark.parametrize(
-    ("line", "word"),
+    ("text", "word"),
     [
         ("not json", "line 2: not JSON"),
         ("[1]", "line 2: expected an object"),
@@ -134,14 +144,53 @@ def test_zeros_after_a_power_cut_are_a_torn_line(file, path):
             "9",
         ),
         ('{"version":1,"id":"a","kind":"pair","items":["wren","robin"]}', "'answer' is missing"),
+        (f'{{"ms":{"9" * 5000}}}', "line 2: not JSON"),
+        (line(ms="Infinity"), "line 2: ms must be a number of milliseconds or null, got inf"),
+        (line(ms="-1"), "line 2: ms must be"),
+        (line(ms='"12"'), "line 2: ms must be"),
+        (line(origin='"foo"'), "line 2: unknown origin 'foo'; use one of imported, random"),
+        (line(origin="[1]"), "line 2: unknown origin"),
+        (line(answer='["same"]'), "line 2: answer must be a word, an id or a position, got \\["),
+        (line(answer="{}"), "line 2: answer must be"),
+        (line(items="null"), "line 2: items must be a list of ids, got None"),
+        (line(items='[["wren"],"robin"]'), "line 2: items must be a list of ids"),
+        (line(shown="3"), "line 2: shown must be a list of ids"),
+        (line(id="null"), "line 2: id must be a text"),
     ],
 )
-def test_an_invalid_line_is_refused(file, path, line, word):
+def test_an_invalid_line_is_refused(file, path, text, word):
     file.append(pair(0, 1))
     with path.open("a") as raw:
-        raw.write(f"{line}\n")
-    with pytest.raises(FileFormatError, match=word):
+        raw.write(f"{text}\n")
+    with pytest.raises(FileFormatError, match=rf"answers\.jsonl, .*{word}"):
         AnswerFile(path, IDS)
+
+
+SPOILED = {
+    "UTF-16: save it as UTF-8": lambda text: text.encode("utf-16"),
+    "in UTF-16": lambda text: text.encode("utf-16-le"),
+    "compressed by gzip: unpack it": lambda text: gzip.compress(text.encode()),
+}
+
+
+@pytest.mark.parametrize(("words", "spoil"), SPOILED.items())
+def test_other_encodings_are_refused_before_anything_is_written(file, path, words, spoil):
+    file.append(pair(0, 1))
+    before = spoil(path.read_text())
+    path.write_bytes(before)
+    for read in (lambda: AnswerFile(path, IDS), lambda: Constraints.read_jsonl(path, ids=IDS)):
+        with pytest.raises(FileFormatError, match=words):
+            read()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
+def test_a_pipe_or_a_device_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/full", "/dev/null"):
+        for read in (AnswerFile, lambda path, ids: Constraints.read_jsonl(path, ids=ids)):
+            with pytest.raises(FileFormatError, match="is a pipe or a device; answers are kept"):
+                read(path, IDS)
 
 
 def test_unknown_items_are_named_and_nothing_is_read(file, path):

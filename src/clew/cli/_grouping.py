@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from clew._files import check_regular
 from clew.cli._asked import number_from_questions
 from clew.cli._features import features_for
 from clew.cli._inputs import Items
@@ -55,6 +56,8 @@ def run(job: Job) -> dict[str, Any]:
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
     check_writable(*job.outputs)
+    if job.constraints is not None:
+        check_regular(job.constraints)
     items = _items(job, words)
     known = _answers(job, items, words)
     model, X = _fitted(job, items, known, words)

@@ -25,11 +25,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from clew._files import check_plain_text, check_regular
 from clew.answers import (
     ALL_ALIKE,
     ANSWER_WORDS,
@@ -39,8 +42,9 @@ from clew.answers import (
     a_question,
     as_answer_code,
     as_kind,
+    as_origin,
 )
-from clew.exceptions import FileFormatError, InvalidConstraintsError
+from clew.exceptions import FileFormatError
 
 __all__ = ["LogEntry", "ParsedLog", "is_log", "parse_log", "read_log", "standing"]
 
@@ -124,6 +128,7 @@ class ParsedLog(NamedTuple):
 
 def is_log(path: str | os.PathLike[str]) -> bool:
     """Whether a file of JSON lines is a log, and not a table of answers; by its first lines."""
+    check_regular(path)
     with open(path, "rb") as file:
         start = file.read(1000).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     return start.startswith('{"version"')
@@ -148,18 +153,17 @@ def read_log(path: str | os.PathLike[str]) -> ParsedLog:
     OSError
         If the file cannot be read.
     """
-    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
-        parsed = parse_log(file, path)
+    parsed = parse_log(Path(path).read_bytes(), path)
     return ParsedLog(standing(parsed.entries), parsed.torn)
 
 
-def parse_log(lines: Iterable[str], path: object, first: int = 1) -> ParsedLog:
+def parse_log(content: bytes, path: object, first: int = 1) -> ParsedLog:
     """Read lines of a log.
 
     Parameters
     ----------
-    lines : iterable of str
-        With or without their ends; empty lines are skipped.
+    content : bytes
+        Whole lines, or a beginning of one at the end; empty lines are skipped.
     path : object
         Name of the file, for errors.
     first : int, default=1
@@ -173,24 +177,25 @@ def parse_log(lines: Iterable[str], path: object, first: int = 1) -> ParsedLog:
     Raises
     ------
     FileFormatError
-        If a line is invalid, other than one that a crash has cut off.
+        If a line is invalid, other than one that a crash has cut off, or the text is not plain.
     """
+    check_plain_text(path, content)
     found: dict[str, LogEntry] = {}
     torn: list[int] = []
-    for line, text in enumerate(lines, start=first):
+    for line, text in enumerate(content.decode("utf-8", "replace").split("\n"), start=first):
         text = text.strip("\ufeff \t\r\n")
         if not text:
             continue
         try:
             record = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             if _is_torn(text, error):
                 torn.append(line)
                 continue
             raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
         try:
             entry = _entry(record, line)
-        except (InvalidConstraintsError, KeyError, TypeError, ValueError) as error:
+        except (KeyError, ValueError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise FileFormatError(f"{path}, line {line}: {what}") from error
         found.setdefault(entry.id, entry)
@@ -249,29 +254,48 @@ def _entry(record: Any, line: int) -> LogEntry:
     if record["version"] != VERSION:
         raise ValueError(f"version {record['version']!r}; this clew reads version {VERSION}")
     kind = as_kind(record["kind"])
-    items = tuple(map(str, record["items"]))
+    items = _names(record, "items")
     if len(items) != N_ROWS[kind] or len(set(items)) < len(items):
         raise ValueError(f"{a_question(kind)} is about {N_ROWS[kind]} different items")
-    ms = record.get("ms")
+    if record["id"] is None:
+        raise ValueError("id must be a text, not null")
     return LogEntry(
         id=str(record["id"]),
         kind=kind,
         items=items,
-        shown=tuple(map(str, record.get("shown") or items)),
+        shown=_names(record, "shown") if record.get("shown") else items,
         code=_code(kind, items, record["answer"]),
         annotator=str(record.get("annotator") or ""),
-        ms=None if ms is None else int(ms),
+        ms=_milliseconds(record.get("ms")),
         time=str(record.get("time") or ""),
-        origin=str(record.get("origin") or "imported"),
+        origin=as_origin(record.get("origin") or "imported"),
         revokes=None if record.get("revokes") is None else str(record["revokes"]),
         source=str(record.get("source") or ""),
         line=line,
     )
 
 
+def _names(record: dict[str, Any], field: str) -> tuple[str, ...]:
+    """Read a list of ids, which are texts or numbers."""
+    names = record[field]
+    if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
+        raise ValueError(f"{field} must be a list of ids, got {names!r}")
+    return tuple(map(str, names))
+
+
+def _milliseconds(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float) and 0 <= value < math.inf:
+        return int(value)
+    raise ValueError(f"ms must be a number of milliseconds or null, got {value!r}")
+
+
 def _code(kind: Kind, items: tuple[str, ...], answer: object) -> int | None:
     if answer is None:
         return None
+    if not isinstance(answer, str | int):
+        raise ValueError(f"answer must be a word, an id or a position, got {answer!r}")
     if answer in DONT_KNOWS:
         return DONT_KNOW
     if kind == "pair":
@@ -281,7 +305,7 @@ def _code(kind: Kind, items: tuple[str, ...], answer: object) -> int | None:
     is_position = isinstance(answer, int) and 0 <= answer < len(items)
     if not is_position and answer not in items:
         raise ValueError(f"the answer {answer!r} is none of the items")
-    at = int(answer) if is_position else items.index(str(answer))  # type: ignore[call-overload]
+    at = int(answer) if is_position else items.index(str(answer))
     code = at - 1 if kind == "triplet" else at
     if code < 0:
         raise ValueError("the answer to a triplet question is its second or third item")

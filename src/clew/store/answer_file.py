@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from clew._files import sync_folder
+from clew._files import check_regular, sync_folder
 from clew.answers import Answer
 from clew.constraints._answer_log import (
     LogEntry,
@@ -51,7 +51,8 @@ class AnswerFile:
     Raises
     ------
     FileFormatError
-        If a line is invalid, or names items that are not among `ids`. Nothing is read then.
+        If a line is invalid, or names items that are not among `ids`; if the file is a pipe or a
+        device, in UTF-16, or compressed. Nothing is read or written then.
     OSError
         If the file cannot be read.
 
@@ -79,6 +80,7 @@ class AnswerFile:
     """
 
     def __init__(self, path: str | os.PathLike[str], ids: Sequence[str]) -> None:
+        check_regular(path)
         self.path = Path(path)
         self.ids = list(ids)
         self.entries: list[LogEntry] = []
@@ -203,8 +205,7 @@ class AnswerFile:
 
     def _take(self, content: bytes) -> list[LogEntry]:
         """Take lines that were not read yet; all of them or, on an error, none."""
-        text = content.decode("utf-8", errors="replace")
-        parsed = parse_log(text.split("\n"), self.path, self._n_lines + 1)
+        parsed = parse_log(content, self.path, self._n_lines + 1)
         new = [entry for entry in parsed.entries if entry.id not in self._seen]
         check_ids_of_log(self.path, standing([*self.entries, *new]), self.ids)
         self.entries += new

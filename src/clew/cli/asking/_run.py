@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import click
 
+from clew._files import check_regular
 from clew.cli._collections import cache_folder
 from clew.cli._errors import FAILED
 from clew.cli._inputs import Items
@@ -39,6 +40,7 @@ def run(job: AskJob) -> int:
     """
     words = Words(quiet=job.quiet or job.as_json, verbose=job.verbose)
     check_writable(job.answers)
+    check_regular(job.answers)
     loop: Loop | None = None
     with signals_raised() as received:
         try:
