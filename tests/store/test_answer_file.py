@@ -12,6 +12,7 @@ from datetime import datetime
 import pytest
 
 from clew import Answer, Constraints, Question
+from clew.constraints._answer_log import parse_log
 from clew.exceptions import FileFormatError
 from clew.store import AnswerFile
 
@@ -253,6 +254,26 @@ def test_what_another_process_appended_is_read(file, path):
     assert file.read_new() == []
     file.append(pair(2, 3))
     assert [one.items for one in other.read_new()] == [("all_alike", 'her"o}n')]
+
+
+def test_own_lines_are_not_read_back(file, path, monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        "clew.store.answer_file.parse_log",
+        lambda content, *where: read.append(content) or parse_log(content, *where),
+    )
+    for _ in range(5):
+        file.append(pair(0, 1))
+        assert file.read_new() == []
+    assert read == []
+    AnswerFile(path, IDS).append(pair(2, 3))
+    file.append(pair(0, 4))
+    assert [entry.items for entry in file.read_new()] == [("all_alike", 'her"o}n')]
+    file.append(pair(0, 4))
+    with path.open("a") as raw:
+        raw.write("{}\n")
+    with pytest.raises(FileFormatError, match="line 9: 'version' is missing"):
+        file.read_new()
 
 
 def test_a_file_that_became_shorter_is_refused(file, path):

@@ -198,7 +198,9 @@ class AnswerFile:
         entry = LogEntry(
             uuid.uuid4().hex, kind, names, shown, code, annotator, ms, now, origin, revokes, source
         )
-        _append_line(self.path, entry.to_json().encode(), self._offset)
+        size, new_size = _append_line(self.path, entry.to_json().encode(), self._offset)
+        if size == self._offset:  # else others have appended: `read_new` reads their lines and this
+            self._offset, self._n_lines = new_size, self._n_lines + 1
         self.entries.append(entry)
         self._seen.add(entry.id)
         return entry
@@ -218,8 +220,11 @@ class AnswerFile:
         return new
 
 
-def _append_line(path: Path, line: bytes, least_size: int) -> None:
-    """Append a line to a file and flush it to disk; on an error the file is as it was."""
+def _append_line(path: Path, line: bytes, least_size: int) -> tuple[int, int]:
+    """Append a line to a file and flush it to disk; on an error the file is as it was.
+
+    Return the size of the file before and after.
+    """
     is_new = not path.exists()
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     with _signals_held():
@@ -232,14 +237,16 @@ def _append_line(path: Path, line: bytes, least_size: int) -> None:
                         f"{path} has become shorter since it was read: another program has "
                         "changed it; nothing was written"
                     )
-                _write_whole(descriptor, line, size, path)
+                new_size = size + _write_whole(descriptor, line, size, path)
         finally:
             os.close(descriptor)
         if is_new:
             sync_folder(path.absolute().parent)
+    return size, new_size
 
 
-def _write_whole(descriptor: int, line: bytes, size: int, path: Path) -> None:
+def _write_whole(descriptor: int, line: bytes, size: int, path: Path) -> int:
+    """Write a line, after the end of a torn one; return the number of bytes."""
     is_torn = size > 0 and _last_byte(descriptor, size) != b"\n"
     data = (b"\n" if is_torn else b"") + line + b"\n"
     try:
@@ -250,6 +257,7 @@ def _write_whole(descriptor: int, line: bytes, size: int, path: Path) -> None:
     except OSError as error:
         os.ftruncate(descriptor, size)
         raise OSError(error.errno, error.strerror, str(path)) from error
+    return len(data)
 
 
 def _last_byte(descriptor: int, size: int) -> bytes:
