@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
+from scipy.sparse import csr_array, save_npz
+from scipy.spatial.distance import pdist, squareform
 
 from clew import Question
 from clew.cli import main
@@ -75,6 +77,44 @@ def test_a_pipe_for_answers_is_refused_at_once(ask, rows, here):
     for done in (asked, grouped):
         assert done.exit_code == 1
         assert "pipe.jsonl is a pipe or a device; answers are kept in a file" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["table", "array", "distances", "sparse"])
+def test_rows_without_ids_that_were_sorted_are_refused(ask, rows, here, form):
+    X = np.loadtxt(rows, delimiter=",", skiprows=1, usecols=(1, 2))
+    options = ("--distances",) if form == "distances" else ()
+
+    def write(X):
+        if form == "table":
+            Path("t.csv").write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in X))
+            return "t.csv"
+        if form == "sparse":
+            save_npz("t.npz", csr_array(X))
+            return "t.npz"
+        np.save("t.npy", squareform(pdist(X)) if options else X)
+        return "t.npy"
+
+    assert ask(write(X), ["same"], *options).exit_code == 0
+    before = Path("answers.jsonl").read_bytes()
+    again = ask(write(X), ["different"], *options)
+    assert again.exit_code == 0, again.stderr
+    assert "continues after 1 answer" in again.stderr
+    before = Path("answers.jsonl").read_bytes()
+    given = [write(X[::-1]), *options]
+    grouped = CliRunner().invoke(main, ["cluster", *given, "--answers", "answers.jsonl"])
+    for done in (ask(*given[:1], ["same"], *options), grouped):
+        assert done.exit_code == 1
+        assert "2 of 2 answers are about rows that hold something else now" in done.stderr
+        assert "give the rows ids" in done.stderr
+    assert Path("answers.jsonl").read_bytes() == before
+
+
+def test_rows_without_ids_may_be_added(ask, rows, here):
+    lines = rows.read_text().replace("id", "n").replace("a", "1").replace("b", "2").splitlines()
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    ask("t.csv", ["same"])
+    Path("t.csv").write_text("\n".join([*lines, ",1.5,"]) + "\n")
+    assert ask("t.csv", ["same"]).exit_code == 0
 
 
 class Labels:

@@ -21,6 +21,7 @@ from clew.cli._saved import saved_bytes
 from clew.cli._summary import print_summary, summarize
 from clew.cli._tables import clusters_csv, doubtful_csv, find_groups
 from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints._answer_log import check_content_of_log, is_log, read_log
 from clew.exceptions import (
     ClewWarning,
     DistancesAsFeaturesWarning,
@@ -136,6 +137,8 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
             ) from error
     for warning in warned:
         words.say(str(warning.message))
+    if is_jsonl and not items.has_ids and not job.answers_alone and is_log(job.constraints):
+        check_content_of_log(job.constraints, read_log(job.constraints).entries, items.content_of)
     if items.has_ids and not _names_ids(job.constraints):
         words.say(
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "

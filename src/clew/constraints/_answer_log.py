@@ -18,6 +18,7 @@ time       UTC, ISO 8601
 origin     how the question was chosen: random, asked (by a strategy) or imported
 revokes    id of the line that this one takes back, or null
 source     program that wrote the line
+content    checksums of the contents of `items`, if they have no ids and are named by row number
 ========== =====================================================================================
 """
 
@@ -27,7 +28,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -69,6 +70,7 @@ class LogEntry:
     origin: str
     revokes: str | None
     source: str
+    content: tuple[str, ...] = ()
     line: int = 0
     """Number of the line in the file, from 1; 0 if it is not in a file yet."""
 
@@ -84,7 +86,9 @@ class LogEntry:
         record |= {name: value for name, value in asdict(self).items() if name in _WRITTEN}
         record["answer"] = self._answer()
         return json.dumps(
-            {name: record[name] for name in _ORDER}, ensure_ascii=False, separators=(",", ":")
+            {name: record[name] for name in _ORDER if name != "content" or self.content},
+            ensure_ascii=False,
+            separators=(",", ":"),
         )
 
     def to_record(self) -> dict[str, str | None]:
@@ -114,7 +118,7 @@ class LogEntry:
 _WRITTEN: Final = {field.name for field in fields(LogEntry)} - {"line", "code"}
 _ORDER: Final = (
     *("version", "id", "question", "kind", "items", "shown", "answer", "annotator", "ms", "time"),
-    *("origin", "revokes", "source"),
+    *("origin", "revokes", "source", "content"),
 )
 
 
@@ -237,6 +241,31 @@ def check_ids_of_log(path: object, entries: Sequence[LogEntry], ids: Iterable[st
     )
 
 
+def check_content_of_log(
+    path: object, entries: Sequence[LogEntry], content_of: Callable[[str], str]
+) -> None:
+    """Refuse answers about rows that are named by number and hold something else now.
+
+    Raises
+    ------
+    FileFormatError
+        If there are any.
+    """
+    changed = [
+        entry
+        for entry in entries
+        if entry.content and entry.content != tuple(map(content_of, entry.items))
+    ]
+    if changed:
+        raise FileFormatError(
+            f"{path}: {len(changed)} of {len(entries)} answers are about rows that hold something "
+            f"else now, such as rows {' and '.join(changed[0].items)}: the rows have no ids, so "
+            "answers name them by number, and since then the table was sorted, shortened or "
+            "edited, or other columns are read. Use the table and the columns as they were; or "
+            "give the rows ids (a column id, or --ids), and use another file of answers"
+        )
+
+
 def _named(entries: Iterable[LogEntry]) -> Iterator[str]:
     for entry in entries:
         yield from entry.items
@@ -271,6 +300,7 @@ def _entry(record: Any, line: int) -> LogEntry:
         origin=as_origin(record.get("origin") or "imported"),
         revokes=None if record.get("revokes") is None else str(record["revokes"]),
         source=str(record.get("source") or ""),
+        content=_names(record, "content") if record.get("content") else (),
         line=line,
     )
 

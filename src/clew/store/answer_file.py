@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,6 +17,7 @@ from clew._files import check_regular, sync_folder
 from clew.answers import Answer
 from clew.constraints._answer_log import (
     LogEntry,
+    check_content_of_log,
     check_ids_of_log,
     parse_log,
     standing,
@@ -40,6 +41,10 @@ class AnswerFile:
         The file; it is made with the first answer.
     ids : sequence of str
         Ids of the items.
+    content_of : callable, default=None
+        Of items without ids of their own, which are named by row number: returns a checksum of the
+        content of the item with an id. It is kept with each answer, so that a file is refused if
+        the rows were sorted or changed since.
 
     Attributes
     ----------
@@ -51,8 +56,8 @@ class AnswerFile:
     Raises
     ------
     FileFormatError
-        If a line is invalid, or names items that are not among `ids`; if the file is a pipe or a
-        device, in UTF-16, or compressed. Nothing is read or written then.
+        If a line is invalid, or names items that are not among `ids`, or whose content is another
+        one; if the file is a pipe or a device, in UTF-16, or compressed. Nothing is read then.
     OSError
         If the file cannot be read.
 
@@ -79,10 +84,16 @@ class AnswerFile:
     (3, [('wren', 'robin')])
     """
 
-    def __init__(self, path: str | os.PathLike[str], ids: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        ids: Sequence[str],
+        content_of: Callable[[str], str] | None = None,
+    ) -> None:
         check_regular(path)
         self.path = Path(path)
         self.ids = list(ids)
+        self._content_of = content_of
         self.entries: list[LogEntry] = []
         self.torn: list[int] = []
         self._seen: set[str] = set()
@@ -195,9 +206,11 @@ class AnswerFile:
     ) -> LogEntry:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         source = f"clew {version('clew')}"
+        content = tuple(map(self._content_of, names)) if self._content_of else ()
         entry = LogEntry(
-            uuid.uuid4().hex, kind, names, shown, code, annotator, ms, now, origin, revokes, source
-        )
+            uuid.uuid4().hex, kind, names, shown, code, annotator, ms, now, origin, revokes, source,
+            content,
+        )  # fmt: skip
         size, new_size = _append_line(self.path, entry.to_json().encode(), self._offset)
         if size == self._offset:  # else others have appended: `read_new` reads their lines and this
             self._offset, self._n_lines = new_size, self._n_lines + 1
@@ -210,6 +223,8 @@ class AnswerFile:
         parsed = parse_log(content, self.path, self._n_lines + 1)
         new = [entry for entry in parsed.entries if entry.id not in self._seen]
         check_ids_of_log(self.path, standing([*self.entries, *new]), self.ids)
+        if self._content_of is not None:
+            check_content_of_log(self.path, standing(new), self._content_of)
         self.entries += new
         self.torn += [line for line in parsed.torn if line not in self.torn]
         self._seen.update(entry.id for entry in new)

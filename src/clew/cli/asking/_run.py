@@ -90,7 +90,7 @@ def _exit_at_once(status: int) -> None:
 
 
 def _file(job: AskJob, items: Items, words: Words) -> AnswerFile:
-    file = AnswerFile(job.answers, items.ids)
+    file = AnswerFile(job.answers, items.ids, None if items.has_ids else items.content_of)
     if file.entries:
         words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
     for line in file.torn:
