@@ -96,9 +96,7 @@ def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
 
 
 def _pace(progress: Progress) -> str:
-    if progress.n_now < 2:
-        return ""
-    return f", {progress.seconds / progress.n_now:.0f} s each"
+    return "" if progress.pace is None else f", {progress.pace:.0f} s each"
 
 
 def _sureness(result: SessionResult) -> str:
