@@ -98,3 +98,31 @@ def test_missing_input_is_named(run, here, pairs, arguments, status, words):
     assert done.exit_code == status, done.stderr
     assert words in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
+
+
+def test_the_file_of_an_experiment_is_grouped(run, here):
+    rng = np.random.default_rng(0)
+    lines = ["trial,participant,left,middle,right,response"]
+    while len(lines) < 300:
+        three = rng.choice(NAMES, 3, replace=False).tolist()
+        groups = [GROUP[name] for name in three]
+        odd = [name for name in three if groups.count(GROUP[name]) == 1]
+        if len(odd) == 1:
+            lines.append(f"{len(lines)},p{len(lines) % 3},{','.join(three)},{odd[0]}")
+    (here / "trials.csv").write_text("\n".join(lines) + "\n")
+    named = ("--item-columns", "left,middle,right", "--answer-column", "response",
+             "--annotator-column", "participant")  # fmt: skip
+    for options, output in (((), "a.csv"), (named, "b.csv")):
+        done = run("-c", "trials.csv", "-k", 3, "-o", output, *options, fast=False)
+        assert done.exit_code == 0, done.stderr
+        assert are_right(groups_in(here / output))
+    assert (here / "a.csv").read_text() == (here / "b.csv").read_text()
+    refused = run("-c", "trials.csv", "--answer-column", "reply", fast=False)
+    assert refused.exit_code == 1
+    assert "there is no column 'reply'" in refused.stderr
+
+
+def test_columns_of_answers_need_a_table_of_answers(run, X):
+    done = run(X, "-k", 3, "--answer-column", "response")
+    assert done.exit_code == 2
+    assert "--answer-column is about a table of answers" in done.stderr

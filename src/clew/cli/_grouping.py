@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from pathlib import Path
@@ -123,11 +124,12 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
     if job.constraints is None:
         return Constraints(n)
     is_jsonl = job.constraints.suffix.lower() == ".jsonl"
-    read = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
+    layout = {} if is_jsonl else job.layout._asdict()
+    read: Any = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
         try:
-            known = read(job.constraints, n_samples=n, ids=items.ids)
+            known: Constraints = read(job.constraints, n_samples=n, ids=items.ids, **layout)
         except FileFormatError as error:
             if items.has_ids or "no row with the id" not in str(error):
                 raise
@@ -139,7 +141,7 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
         words.say(str(warning.message))
     if is_jsonl and not items.has_ids and not job.answers_alone and is_log(job.constraints):
         check_content_of_log(job.constraints, read_log(job.constraints).entries, items.content_of)
-    if items.has_ids and not _names_ids(job.constraints):
+    if items.has_ids and _names_rows(job.constraints):
         words.say(
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
             "columns to id_i, id_j and id_k"
@@ -150,11 +152,11 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
     return known if items.has_ids else known.with_ids(None)
 
 
-def _names_ids(path: Path) -> bool:
-    """Whether the first line of a file of answers, a header or a record, names rows by id."""
+def _names_rows(path: Path) -> bool:
+    """Whether the first line of a file of answers, a header or a record, has row numbers alone."""
     with path.open("rb") as file:
-        first = file.readline().lower()
-    return b"id_i" in first or b'"items"' in first
+        words = set(re.findall(rb"\w+", file.readline().lower()))
+    return b"i" in words and b"id_i" not in words
 
 
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:

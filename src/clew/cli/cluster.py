@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from clew.cli._options import (
     INPUT,
+    NAMES,
     OUTPUT,
     check_different_files,
     distance_options,
@@ -89,6 +90,25 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     metavar="ANSWERS.csv|ANSWERS.jsonl",
     help="Answers: a table with the columns kind,id_i,id_j,id_k,answer,annotator,weight, or with "
     "row numbers from 0 in i,j,k in place of ids.",
+)
+@click.option(
+    "--item-columns",
+    type=NAMES,
+    metavar="NAME,NAME[,NAME]",
+    help="Columns of ANSWERS.csv with the ids of the items of a question.  [default: "
+    "id_i,id_j,id_k; others are recognized if there is one reading]",
+)
+@click.option(
+    "--answer-column",
+    metavar="NAME",
+    help="Column of ANSWERS.csv with the answer: a word, the id of the item that was chosen, or "
+    "the name of its column.",
+)
+@click.option("--annotator-column", metavar="NAME", help="Column of ANSWERS.csv with who answered.")
+@click.option(
+    "--kind",
+    metavar="KIND",
+    help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column kind]",
 )
 @click.option(
     "--method", type=click.Choice(METHODS), default="guided", show_default=True, help=METHOD_HELP
@@ -209,7 +229,18 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         options["output"] = Path("clusters.csv")
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
+    _check_layout(options)
     _check_files(options)
+
+
+def _check_layout(options: dict[str, Any]) -> None:
+    """Refuse names of columns if no table of answers is read."""
+    path = options["constraints"]
+    for name in ("item_columns", "answer_column", "annotator_column", "kind"):
+        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is about a table of answers, --answers ANSWERS.csv"
+            )
 
 
 def _check_rows(options: dict[str, Any]) -> None:
