@@ -62,7 +62,7 @@ def test_answers_that_are_not_plain_text_are_refused_before_writing(ask, rows, h
     before = spoil(Path("answers.jsonl").read_text())
     Path("answers.jsonl").write_bytes(before)
     again = ask(rows, ["same"])
-    grouped = CliRunner().invoke(main, ["cluster", str(rows), "--answers", "answers.jsonl"])
+    grouped = CliRunner().invoke(main, ["group", str(rows), "--answers", "answers.jsonl"])
     for done in (again, grouped):
         assert done.exit_code == 1
         assert re.search(r"answers.jsonl is (text in UTF-16: save|compressed by gzip)", done.stderr)
@@ -73,7 +73,7 @@ def test_answers_that_are_not_plain_text_are_refused_before_writing(ask, rows, h
 def test_a_pipe_for_answers_is_refused_at_once(ask, rows, here):
     os.mkfifo("pipe.jsonl")
     asked = ask(rows, ["same"], "--answers", "pipe.jsonl")
-    grouped = CliRunner().invoke(main, ["cluster", str(rows), "--answers", "pipe.jsonl"])
+    grouped = CliRunner().invoke(main, ["group", str(rows), "--answers", "pipe.jsonl"])
     for done in (asked, grouped):
         assert done.exit_code == 1
         assert "pipe.jsonl is a pipe or a device; answers are kept in a file" in done.stderr
@@ -101,7 +101,7 @@ def test_rows_without_ids_that_were_sorted_are_refused(ask, rows, here, form):
     assert "continues after 1 answer" in again.stderr
     before = Path("answers.jsonl").read_bytes()
     given = [write(X[::-1]), *options]
-    grouped = CliRunner().invoke(main, ["cluster", *given, "--answers", "answers.jsonl"])
+    grouped = CliRunner().invoke(main, ["group", *given, "--answers", "answers.jsonl"])
     for done in (ask(*given[:1], ["same"], *options), grouped):
         assert done.exit_code == 1
         assert "2 of 2 answers are about rows that hold something else now" in done.stderr
@@ -141,7 +141,7 @@ def test_answers_are_in_the_file_and_the_next_call_continues(ask, rows):
     assert done.exit_code == 0, done.output
     assert done.stdout.count("saved: ") == 3
     assert "3 answers in answers.jsonl" in done.stderr
-    assert "clew cluster" in done.stderr
+    assert "clew group" in done.stderr
     first = entries()
     assert [entry.word for entry in first.standing] == ["same", "different", "dont_know"]
     done = ask(rows, ["d"])
@@ -222,11 +222,11 @@ def test_json_is_for_programs(ask, rows):
 def test_cluster_reads_the_answers(ask, rows, here):
     ask(rows, Labels(ask, rows).give(4))
     done = CliRunner().invoke(
-        main, ["cluster", str(rows), "--answers", "answers.jsonl", "-k", "2", "--method",
+        main, ["group", str(rows), "--answers", "answers.jsonl", "-k", "2", "--method",
                "linkage", "--doubtful", "d.csv", "-q"],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    found = {row["id"]: row["cluster"] for row in csv.DictReader(io.StringIO(done.stdout))}
+    found = {row["id"]: row["group"] for row in csv.DictReader(io.StringIO(done.stdout))}
     assert len({found[f"a{at}"] for at in range(5)}) == 1
     assert len(set(found.values())) == 2
 

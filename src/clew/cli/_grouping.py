@@ -1,4 +1,4 @@
-"""The work of ``clew cluster``: read, fit, write, summarize."""
+"""The work of ``clew group``: read, fit, write, summarize."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clew.cli._report import Findings, report_page
 from clew.cli._rows import read_rows
 from clew.cli._saved import saved_bytes
 from clew.cli._summary import print_summary, summarize
-from clew.cli._tables import clusters_csv, doubtful_csv, find_groups
+from clew.cli._tables import doubtful_csv, find_groups, groups_csv
 from clew.constraints import Constraints, Support, check_constraints
 from clew.constraints._answer_log import check_content_of_log, is_log, read_log
 from clew.exceptions import (
@@ -74,13 +74,13 @@ def run(job: Job) -> dict[str, Any]:
 
 def _is_from_questions(job: Job, model: Any) -> bool:
     """Whether the number of groups is that of the session that asked the questions."""
-    return job.n_clusters is None and model.get_params(deep=False).get("n_clusters") is not None
+    return job.n_groups is None and model.get_params(deep=False).get("n_clusters") is not None
 
 
 def _write(job: Job, found: Findings) -> None:
     """Write all files, or none; print the groups if no file is named for them."""
     items, known, model = found.items, found.known, found.model
-    groups = clusters_csv(items.ids, found.groups)
+    groups = groups_csv(items.ids, found.groups)
     files: dict[Path, str | bytes] = {}
     if job.doubtful is not None:
         files[job.doubtful] = doubtful_csv(items.ids, known, model)
@@ -88,7 +88,7 @@ def _write(job: Job, found: Findings) -> None:
         files[job.report] = report_page(found)
     if job.save is not None:
         files[job.save] = saved_bytes(model, items.ids, known)
-    write_with_table(files, job.output, groups, "clusters.csv")
+    write_with_table(files, job.output, groups, "groups.csv")
 
 
 def _items(job: Job, words: Words) -> Items:
@@ -98,9 +98,9 @@ def _items(job: Job, words: Words) -> Items:
         _check_answers_alone(job)
     elif not items.is_distances:
         words.detail(f"{job.items}: {counted(n, 'row')}, {counted(n_features, 'feature')}")
-    if job.n_clusters is not None and job.n_clusters > n:
+    if job.n_groups is not None and job.n_groups > n:
         raise InvalidParameterError(
-            f"--n-clusters {job.n_clusters} is too many: {job.items} has only {n} rows"
+            f"--n-groups {job.n_groups} is too many: {job.items} has only {n} rows"
         )
     return items
 
@@ -162,12 +162,12 @@ def _names_rows(path: Path) -> bool:
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:
     """Return the fitted model, and the features or distances that it was fitted to."""
     model = build_model(
-        job.method, job.n_clusters, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
+        job.method, job.n_groups, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
         seed=job.seed, jobs=job.jobs, is_distances=items.is_distances,
     )  # fmt: skip
     _check_support(job, model, known)
     X = items.X
-    if job.method == "guided" and job.n_clusters is None and X.shape[1]:
+    if job.method == "guided" and job.n_groups is None and X.shape[1]:
         model.set_params(
             n_clusters=number_from_questions(items, known, job.standardizes, job.seed, words)
         )

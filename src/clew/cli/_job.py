@@ -66,9 +66,9 @@ class RowsJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(RowsJob):
-    """Options of ``clew cluster``."""
+    """Options of ``clew group``."""
 
-    n_clusters: int | None
+    n_groups: int | None
     constraints: Path | None
     item_columns: list[str] | None
     answer_column: str | None

@@ -19,6 +19,6 @@ class AskJob(RowsJob):
     kinds: tuple[Kind, ...]
     n_questions: int | None
     annotator: str
-    n_clusters: int | None
+    n_groups: int | None
     images: str
     as_json: bool

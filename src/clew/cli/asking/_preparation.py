@@ -46,7 +46,7 @@ def session_of(job: AskJob, items: Items, entries: Sequence[LogEntry]) -> Sessio
         session = Session(
             **session_data(items, job.standardizes),
             ids=items.ids,
-            n_clusters=job.n_clusters,
+            n_clusters=job.n_groups,
             kinds=job.kinds,
             random_state=job.seed,
             n_jobs=job.jobs,

@@ -136,7 +136,7 @@ def _last_line(job: AskJob, loop: Loop, why: str) -> None:
     n = loop.progress.n_answers
     click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
     if n and not (job.quiet or job.as_json):
-        given = ["clew", "cluster", str(job.items), "--answers", str(job.answers)]
+        given = ["clew", "group", str(job.items), "--answers", str(job.answers)]
         click.echo(f"group by them: {shlex.join([*given, '--report', 'report.html'])}", err=True)
 
 

@@ -92,7 +92,7 @@ def _login_name() -> str:
 )
 @click.option(
     "-k",
-    "--n-clusters",
+    "--n-groups",
     type=click.IntRange(min=1),
     help="Number of groups, if you know it.",
 )
@@ -131,7 +131,7 @@ def ask(ctx: click.Context, /, **options: Any) -> None:
     clew ask photos
     clew ask birds.csv --answers birds.jsonl --annotator ann
     clew ask texts.txt --kinds odd-one-out -n 50
-    clew cluster photos --answers answers.jsonl --report report.html
+    clew group photos --answers answers.jsonl --report report.html
     """  # noqa: D301 - click's mark for lines to keep
     if str(options["items"]) == "-":
         raise click.UsageError("the standard input is for the answers; name a file of items")
