@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clew import Answer, Question
-from clew.answers import ANSWER_WORDS, DIFFERENT, DONT_KNOW, NONE_DIFFERS, SAME
+from clew.answers import ALL_ALIKE, ANSWER_WORDS, DIFFERENT, DONT_KNOW, SAME
 from clew.exceptions import InvalidConstraintsError
 
 
@@ -19,10 +19,10 @@ def test_every_word_of_an_answer_has_its_documented_code():
         "first": 0,
         "second": 1,
         "third": 2,
-        "none": -1,
+        "all_alike": -1,
         "dont_know": -2,
     }
-    assert (SAME, DIFFERENT, NONE_DIFFERS, DONT_KNOW) == (1, 0, -1, -2)
+    assert (SAME, DIFFERENT, ALL_ALIKE, DONT_KNOW) == (1, 0, -1, -2)
 
 
 def test_question_keeps_the_order_asked_as_plain_integers():
@@ -68,7 +68,7 @@ def test_bad_questions_are_refused(kind, rows, message):
 def test_codes_of_another_kind_are_refused(kind, value):
     rows = (0, 1) if kind == "pair" else (0, 1, 2)
     with pytest.raises(
-        InvalidConstraintsError, match=f"{value} is not an answer to a {kind} question"
+        InvalidConstraintsError, match=f"{value} is not an answer to an? {kind} question"
     ):
         Answer(Question(kind, rows), value)
 
@@ -87,7 +87,7 @@ def test_other_values_are_refused_as_answers(value):
         ("pair", "don't know", -2),
         ("triplet", " second ", 1),
         ("odd-one-out", "third", 2),
-        ("odd_one_out", "none", -1),
+        ("odd_one_out", "All alike", -1),
         ("odd_one_out", "dont-know", -2),
     ],
 )

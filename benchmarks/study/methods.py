@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 
 from clew import Constraints, cluster, similarity
-from clew.answers import DONT_KNOW, NONE_DIFFERS
+from clew.answers import ALL_ALIKE, DONT_KNOW
 from clew.exceptions import InvalidConstraintsError, TooLargeError
 
 GIVEN: Literal["precomputed"] = "precomputed"
@@ -130,14 +130,14 @@ def selected(known: Constraints, answers: Answers) -> Constraints:
     """Select the answers that a method gets.
 
     "all"; "pairs", "triplets" or "odd_one_out" alone; "yes_no": triplets without don't-knows;
-    "as_pairs": pairs that all answers imply; "comparisons": neither pairs nor "none differs".
+    "as_pairs": pairs that all answers imply; "comparisons": neither pairs nor "all alike".
     """
     if answers == "all":
         return known
     if answers == "as_pairs":
         return known.as_pairs()
     if answers == "comparisons":
-        return known.select(pairs=[], odd_one_out=known.odd_one_out_answers != NONE_DIFFERS)
+        return known.select(pairs=[], odd_one_out=known.odd_one_out_answers != ALL_ALIKE)
     decided = known.triplet_answers != DONT_KNOW if answers == "yes_no" else None
     return known.select(
         pairs=None if answers == "pairs" else [],

@@ -9,8 +9,7 @@ names, and there are no features. Answers about some pairs help to group them.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from clew import Constraints
-from clew.cluster import GuidedClustering
+from clew import Constraints, GuidedClustering
 from clew.graphs import DistanceSpace
 from clew.metrics import adjusted_rand_score
 

@@ -14,8 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from clew import Constraints
-from clew.cluster import GuidedClustering
+from clew import Constraints, GuidedClustering
 from clew.metrics import adjusted_rand_score
 
 X, y = load_digits(return_X_y=True)

@@ -59,7 +59,9 @@ results = {
     "given distances": clusterer.fit_predict(D, constraints=known),
     "DistLQP": clusterer.fit_predict(model.dense_distances(), constraints=known),
 }
-chosen = DistanceClustering(clusterer, random_state=0).fit(D, constraints=known)
+chosen = DistanceClustering(clusterer=clusterer, random_state=0).fit(
+    D, constraints=known
+)
 results[f"chosen: {chosen.chosen_}"] = chosen.labels_
 for name, labels in results.items():
     print(f"{name}: ARI {adjusted_rand_score(y, labels):.2f}")

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from clew import store as store
     from clew import tables as tables
     from clew import trust as trust
+    from clew.cluster import GuidedClustering as GuidedClustering
     from clew.session import Session as Session
 
-__all__ = ["Answer", "Constraints", "Question", "Session", "__version__"]
+__all__ = ["Answer", "Constraints", "GuidedClustering", "Question", "Session", "__version__"]
 
 __version__ = version("clew")
 
@@ -34,17 +35,19 @@ _SUBPACKAGES = frozenset(
     }
 )
 
+_CLASSES = {"GuidedClustering": "clew.cluster", "Session": "clew.session"}
+
 
 if not TYPE_CHECKING:  # mypy would accept any attribute
 
     def __getattr__(name: str) -> object:
-        """Import a subpackage, or `Session`, when it is first used."""
-        if name == "Session":
-            return importlib.import_module("clew.session").Session
+        """Import a subpackage, or a class of one, when it is first used."""
+        if name in _CLASSES:
+            return getattr(importlib.import_module(_CLASSES[name]), name)
         if name in _SUBPACKAGES:
             return importlib.import_module(f"clew.{name}")
         raise AttributeError(f"module 'clew' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBPACKAGES, "Session"})
+    return sorted({*globals(), *_SUBPACKAGES, *_CLASSES})

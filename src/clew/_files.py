@@ -1,15 +1,22 @@
-"""Writing files so that a file of the final name is always complete."""
+"""Files: complete under their final name, and answers in plain text."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal
 
-__all__ = ["atomic_write", "sync_folder"]
+from clew.exceptions import FileFormatError
+
+__all__ = ["atomic_write", "check_plain_text", "check_regular", "sync_folder"]
+
+#: How the first character of JSON and of a header looks in UTF-16 without a mark.
+_UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0]")
+_GZIP = b"\x1f\x8b"
 
 
 @contextmanager
@@ -75,6 +82,23 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
+
+
+def check_plain_text(path: object, content: bytes) -> None:
+    """Refuse text in UTF-16, or compressed by gzip; `content` is the file or its beginning."""
+    if content.startswith(_GZIP):
+        raise FileFormatError(f"{path} is compressed by gzip: unpack it first")
+    if _UTF16.match(content):
+        raise FileFormatError(f"{path} is text in UTF-16: save it as UTF-8")
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse a pipe or a device, where a file is read more than once or appended to."""
+    there = Path(path)
+    if there.exists() and not (there.is_file() or there.is_dir()):
+        raise FileFormatError(
+            f"{path} is a pipe or a device; answers are kept in a file, so name one"
+        )
 
 
 def _open(path: Path, mode: str) -> IO[Any]:

@@ -9,8 +9,11 @@ pair          (i, j)                       `SAME` 1, `DIFFERENT` 0, `DONT_KNOW` 
 triplet       (a, b, c)                    `FIRST` 0 (a is more like b than like c),
                                            `SECOND` 1 (more like c), `DONT_KNOW` -2
 odd_one_out   (i, j, k)                    0, 1, 2 (position of the odd one),
-                                           `NONE_DIFFERS` -1, `DONT_KNOW` -2
+                                           `ALL_ALIKE` -1, `DONT_KNOW` -2
 ============  ===========================  ===========================================
+
+If all three rows of an odd-one-out question differ from each other, the answer is `DONT_KNOW`:
+`ALL_ALIKE` says that all three belong together.
 """
 
 from __future__ import annotations
@@ -24,11 +27,11 @@ from typing import TYPE_CHECKING, Final, Literal
 from clew.exceptions import InvalidConstraintsError
 
 __all__ = [
+    "ALL_ALIKE",
     "ANSWER_WORDS",
     "DIFFERENT",
     "DONT_KNOW",
     "FIRST",
-    "NONE_DIFFERS",
     "ORIGINS",
     "SAME",
     "SECOND",
@@ -50,7 +53,7 @@ DIFFERENT: Final = 0
 FIRST: Final = 0
 SECOND: Final = 1
 THIRD: Final = 2
-NONE_DIFFERS: Final = -1
+ALL_ALIKE: Final = -1
 DONT_KNOW: Final = -2
 
 #: For each kind of question, the words of the answers with their codes.
@@ -67,7 +70,7 @@ ANSWER_WORDS: Final[Mapping[Kind, Mapping[str, int]]] = MappingProxyType(
                 "first": FIRST,
                 "second": SECOND,
                 "third": THIRD,
-                "none": NONE_DIFFERS,
+                "all_alike": ALL_ALIKE,
                 "dont_know": DONT_KNOW,
             }
         ),
@@ -113,6 +116,11 @@ def as_kind(value: object) -> Kind:
     raise InvalidConstraintsError(f"unknown kind {value!r}; use one of {', '.join(N_ROWS)}")
 
 
+def a_question(kind: Kind) -> str:
+    """Name a kind of question in a sentence: "a pair question", "an odd_one_out question"."""
+    return f"{'an' if kind == 'odd_one_out' else 'a'} {kind} question"
+
+
 def code_of_word(kind: Kind, value: object) -> int:
     """Return the code of an answer given as a word.
 
@@ -135,9 +143,10 @@ def code_of_word(kind: Kind, value: object) -> int:
     words = ANSWER_WORDS[kind]
     word = _plain(value)
     if word not in words:
-        raise InvalidConstraintsError(
-            f"unknown answer {value!r} to a {kind} question; use one of {', '.join(words)}"
-        )
+        use = f"use one of {', '.join(words)}"
+        if word == "none" and kind == "odd_one_out":
+            use = "use all_alike if the three belong together, dont_know if all three differ"
+        raise InvalidConstraintsError(f"unknown answer {value!r} to {a_question(kind)}; {use}")
     return words[word]
 
 
@@ -166,7 +175,7 @@ def as_answer_code(kind: Kind, value: object) -> int:
     if not _is_integer(value) or value not in words.values():
         allowed = ", ".join(f"{code} ({word})" for word, code in words.items())
         raise InvalidConstraintsError(
-            f"{value!r} is not an answer to a {kind} question; use one of {allowed}"
+            f"{value!r} is not an answer to {a_question(kind)}; use one of {allowed}"
         )
     return int(value)  # type: ignore[call-overload,no-any-return]
 
@@ -239,7 +248,8 @@ class Question:
     ----------
     kind : {"pair", "triplet", "odd_one_out"}
         "pair": are the two the same? "triplet": is the first row more like the second or more
-        like the third? "odd_one_out": which of the three differs from the other two?
+        like the third? "odd_one_out": which of the three differs from the other two? If none does,
+        the three are all alike; if all three differ, the answer is don't-know.
     rows : tuple of int
         Row numbers, two for a pair and three otherwise, all different and none negative. Their
         order is the order in which they are asked about.
@@ -278,7 +288,7 @@ class Question:
             raise InvalidConstraintsError(f"rows must be integers, got {rows}")
         if len(rows) != N_ROWS[kind]:
             raise InvalidConstraintsError(
-                f"a {kind} question asks about {N_ROWS[kind]} rows, got {rows}"
+                f"{a_question(kind)} asks about {N_ROWS[kind]} rows, got {rows}"
             )
         if min(rows) < 0:
             raise InvalidConstraintsError(f"rows are counted from 0, got {rows}")

@@ -18,7 +18,7 @@ from numpy.random import RandomState
 from sklearn.datasets import make_blobs
 
 from clew import Constraints
-from clew.answers import DIFFERENT, NONE_DIFFERS, SAME
+from clew.answers import ALL_ALIKE, DIFFERENT, SAME
 from clew.constraints._meanings import TRUTH
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
@@ -97,7 +97,7 @@ def test_more_answers_than_exist_cannot_be_drawn() -> None:
 def test_equalities_are_of_one_class_or_of_three(with_apart: bool) -> None:
     answers = draws.equalities(Y, 200, RandomState(3), with_apart=with_apart)
     n_classes = np.array([len(np.unique(classes)) for classes in Y[answers[:, :3]]])
-    assert (answers[:, 3] == NONE_DIFFERS).all()
+    assert (answers[:, 3] == ALL_ALIKE).all()
     assert all(len(set(rows)) == 3 for rows in answers[:, :3].tolist())
     assert set(n_classes) == ({1, 3} if with_apart else {1})
     assert not with_apart or 60 < (n_classes == 3).sum() < 140
@@ -205,9 +205,9 @@ def test_equalities_come_on_top_of_the_same_answers(with_apart: bool) -> None:
     assert [cell.n_equal for cell in cells] == [0, 50, 100, 200]
     none, some, most = (_drawn(s.SCENE, cell)[1] for cell in (cells[0], cells[1], cells[3]))
     assert len(none.odd_one_out) == s.FIRST_ANSWERS[s.SCENE] == 720
-    assert (none.odd_one_out_answers != NONE_DIFFERS).all()
+    assert (none.odd_one_out_answers != ALL_ALIKE).all()
     assert (some.odd_one_out == most.odd_one_out[: 720 + 50]).all()
-    assert (most.odd_one_out_answers[720:] == NONE_DIFFERS).all()
+    assert (most.odd_one_out_answers[720:] == ALL_ALIKE).all()
 
 
 def test_every_curve_of_the_paper_is_measured(small: s.SklrStudy) -> None:

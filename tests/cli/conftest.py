@@ -36,11 +36,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(here: Path) -> Run:
-    """Run ``clew cluster`` in this process."""
+    """Run ``clew group`` in this process."""
 
     def invoke(*arguments: object, fast: bool = True) -> Result:
         given = [*map(str, arguments), *(FAST if fast else ())]
-        return CliRunner().invoke(main, ["cluster", *given], prog_name="clew")
+        return CliRunner().invoke(main, ["group", *given], prog_name="clew")
 
     return invoke
 

@@ -1,4 +1,4 @@
-"""`clew cluster` without features: answers alone group the rows that a file or the answers name."""
+"""`clew group` without features: answers alone group the rows that a file or the answers name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pairs(here):
 
 def groups_in(path):
     with path.open() as file:
-        return {row["id"]: row["cluster"] for row in csv.DictReader(file)}
+        return {row["id"]: row["group"] for row in csv.DictReader(file)}
 
 
 def are_right(found):
@@ -57,7 +57,7 @@ def test_a_table_of_ids_names_the_rows(run, here, pairs, header):
     assert done.exit_code == 0, done.stderr
     assert "answers alone group the rows" in done.stderr
     assert json.loads(done.stdout)["features"] == 0
-    found = groups_in(here / "clusters.csv")
+    found = groups_in(here / "groups.csv")
     assert list(found) == names
     assert are_right({name: found[name] for name in NAMES})
 
@@ -83,7 +83,7 @@ def test_rows_by_number_or_from_a_file_of_ids(run, here, pairs):
         (("-c", "answers.csv", "--distances"), 2, "--distances needs the file"),
         (("ids.csv",), 1, "rows without features can be grouped by answers (--constraints)"),
         (("ids.csv", "-c", "answers.csv", "--method", "e2cp", "-k", 3), 1, "needs features"),
-        (("-c", "answers.csv", "-k", 25), 1, "--n-clusters 25 is too many: answers.csv"),
+        (("-c", "answers.csv", "-k", 25), 1, "--n-groups 25 is too many: answers.csv"),
         (("-c", "unknown.csv"), 1, "answers name rows in columns id_i and id_j"),
         (("-c", "one.csv"), 1, "one.csv names 0 rows; grouping needs two rows or more"),
         (("-c", "bad.csv"), 1, "bad.csv, line 2: not a row number: 'x'"),
@@ -98,3 +98,31 @@ def test_missing_input_is_named(run, here, pairs, arguments, status, words):
     assert done.exit_code == status, done.stderr
     assert words in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
+
+
+def test_the_file_of_an_experiment_is_grouped(run, here):
+    rng = np.random.default_rng(0)
+    lines = ["trial,participant,left,middle,right,response"]
+    while len(lines) < 300:
+        three = rng.choice(NAMES, 3, replace=False).tolist()
+        groups = [GROUP[name] for name in three]
+        odd = [name for name in three if groups.count(GROUP[name]) == 1]
+        if len(odd) == 1:
+            lines.append(f"{len(lines)},p{len(lines) % 3},{','.join(three)},{odd[0]}")
+    (here / "trials.csv").write_text("\n".join(lines) + "\n")
+    named = ("--item-columns", "left,middle,right", "--answer-column", "response",
+             "--annotator-column", "participant")  # fmt: skip
+    for options, output in (((), "a.csv"), (named, "b.csv")):
+        done = run("-c", "trials.csv", "-k", 3, "-o", output, *options, fast=False)
+        assert done.exit_code == 0, done.stderr
+        assert are_right(groups_in(here / output))
+    assert (here / "a.csv").read_text() == (here / "b.csv").read_text()
+    refused = run("-c", "trials.csv", "--answer-column", "reply", fast=False)
+    assert refused.exit_code == 1
+    assert "there is no column 'reply'" in refused.stderr
+
+
+def test_columns_of_answers_need_a_table_of_answers(run, X):
+    done = run(X, "-k", 3, "--answer-column", "response")
+    assert done.exit_code == 2
+    assert "--answer-column is about a table of answers" in done.stderr

@@ -6,11 +6,16 @@ import csv
 import io
 import json
 import os
+import re
+from gzip import compress
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
+from scipy.sparse import csr_array, save_npz
+from scipy.spatial.distance import pdist, squareform
 
 from clew import Question
 from clew.cli import main
@@ -49,6 +54,69 @@ def objects(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.parametrize(
+    "spoil", [lambda text: text.encode("utf-16"), lambda text: compress(text.encode())]
+)
+def test_answers_that_are_not_plain_text_are_refused_before_writing(ask, rows, here, spoil):
+    ask(rows, ["same"])
+    before = spoil(Path("answers.jsonl").read_text())
+    Path("answers.jsonl").write_bytes(before)
+    again = ask(rows, ["same"])
+    grouped = CliRunner().invoke(main, ["group", str(rows), "--answers", "answers.jsonl"])
+    for done in (again, grouped):
+        assert done.exit_code == 1
+        assert re.search(r"answers.jsonl is (text in UTF-16: save|compressed by gzip)", done.stderr)
+    assert Path("answers.jsonl").read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
+def test_a_pipe_for_answers_is_refused_at_once(ask, rows, here):
+    os.mkfifo("pipe.jsonl")
+    asked = ask(rows, ["same"], "--answers", "pipe.jsonl")
+    grouped = CliRunner().invoke(main, ["group", str(rows), "--answers", "pipe.jsonl"])
+    for done in (asked, grouped):
+        assert done.exit_code == 1
+        assert "pipe.jsonl is a pipe or a device; answers are kept in a file" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["table", "array", "distances", "sparse"])
+def test_rows_without_ids_that_were_sorted_are_refused(ask, rows, here, form):
+    X = np.loadtxt(rows, delimiter=",", skiprows=1, usecols=(1, 2))
+    options = ("--distances",) if form == "distances" else ()
+
+    def write(X):
+        if form == "table":
+            Path("t.csv").write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in X))
+            return "t.csv"
+        if form == "sparse":
+            save_npz("t.npz", csr_array(X))
+            return "t.npz"
+        np.save("t.npy", squareform(pdist(X)) if options else X)
+        return "t.npy"
+
+    assert ask(write(X), ["same"], *options).exit_code == 0
+    before = Path("answers.jsonl").read_bytes()
+    again = ask(write(X), ["different"], *options)
+    assert again.exit_code == 0, again.stderr
+    assert "continues after 1 answer" in again.stderr
+    before = Path("answers.jsonl").read_bytes()
+    given = [write(X[::-1]), *options]
+    grouped = CliRunner().invoke(main, ["group", *given, "--answers", "answers.jsonl"])
+    for done in (ask(*given[:1], ["same"], *options), grouped):
+        assert done.exit_code == 1
+        assert "2 of 2 answers are about rows that hold something else now" in done.stderr
+        assert "give the rows ids" in done.stderr
+    assert Path("answers.jsonl").read_bytes() == before
+
+
+def test_rows_without_ids_may_be_added(ask, rows, here):
+    lines = rows.read_text().replace("id", "n").replace("a", "1").replace("b", "2").splitlines()
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    ask("t.csv", ["same"])
+    Path("t.csv").write_text("\n".join([*lines, ",1.5,"]) + "\n")
+    assert ask("t.csv", ["same"]).exit_code == 0
+
+
 class Labels:
     """Answers the questions of ``--json`` by the first letter of an id."""
 
@@ -73,7 +141,7 @@ def test_answers_are_in_the_file_and_the_next_call_continues(ask, rows):
     assert done.exit_code == 0, done.output
     assert done.stdout.count("saved: ") == 3
     assert "3 answers in answers.jsonl" in done.stderr
-    assert "clew cluster" in done.stderr
+    assert "clew group" in done.stderr
     first = entries()
     assert [entry.word for entry in first.standing] == ["same", "different", "dont_know"]
     done = ask(rows, ["d"])
@@ -154,11 +222,11 @@ def test_json_is_for_programs(ask, rows):
 def test_cluster_reads_the_answers(ask, rows, here):
     ask(rows, Labels(ask, rows).give(4))
     done = CliRunner().invoke(
-        main, ["cluster", str(rows), "--answers", "answers.jsonl", "-k", "2", "--method",
+        main, ["group", str(rows), "--answers", "answers.jsonl", "-k", "2", "--method",
                "linkage", "--doubtful", "d.csv", "-q"],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    found = {row["id"]: row["cluster"] for row in csv.DictReader(io.StringIO(done.stdout))}
+    found = {row["id"]: row["group"] for row in csv.DictReader(io.StringIO(done.stdout))}
     assert len({found[f"a{at}"] for at in range(5)}) == 1
     assert len(set(found.values())) == 2
 
@@ -214,7 +282,7 @@ def test_images(ask, here):
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (("--kinds", "pair,quad"), "'quad' is not one of pair, odd, triplet"),
+        (("--kinds", "pair,quad"), "unknown kind 'quad'; use one of pair, triplet, odd_one_out"),
         (("-n", "0"), "-n"),
         (("--answers", "rows.csv"), "also the file of the items"),
         (("--answers", "nowhere/a.jsonl"), "there is no folder nowhere"),
@@ -244,12 +312,30 @@ def test_every_key_means_one_thing(kind):
 
 def test_position_on_the_screen_becomes_the_code():
     odd = Asked(Question("odd_one_out", (4, 7, 9)), (9, 4, 7), 1)
-    assert [odd.code(word) for word in ("1", "2", "3", "none", "dont_know")] == [2, 0, 1, -1, -2]
+    assert [odd.code(word) for word in ("1", "2", "3", "all_alike", "dont_know")] == [
+        2,
+        0,
+        1,
+        -1,
+        -2,
+    ]
     triplet = Asked(Question("triplet", (4, 7, 9)), (4, 9, 7), 1)
     assert [triplet.code(word) for word in ("1", "2", "dont_know")] == [1, 0, -2]
     for asked, words in ((odd, ("1", "2", "3")), (triplet, ("1", "2"))):
         assert [asked.word(asked.code(word)) for word in words] == [f"number {w}" for w in words]
     assert odd.word(-2) == "don't know"
+    assert odd.word(-1) == "all alike"
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_all_alike_is_one_word_and_none_is_no_answer(ask, rows, here, options):
+    done = ask(rows, ["none", "all alike"], "--kinds", "odd-one-out", *options)
+    assert done.exit_code == 0, done.stderr
+    assert "'none' is not an answer" in done.stdout
+    (record,) = map(json.loads, (here / "answers.jsonl").read_text().splitlines())
+    assert (record["kind"], record["answer"]) == ("odd_one_out", "all_alike")
+    if not options:
+        assert "if all three differ: don't know" in done.stdout
 
 
 def test_log_entry_has_its_word():

@@ -61,7 +61,7 @@ def start(tmp_path):
     def made(screen, prepared=None, **options):
         file = AnswerFile(tmp_path / "answers.jsonl", IDS)
         given = {"items": Path("x.csv"), "annotator": "ann", "kinds": ("pair",), "seed": 0}
-        job = SimpleNamespace(**given | {"n_clusters": None} | options)
+        job = SimpleNamespace(**given | {"n_groups": None} | options)
         following = NextQuestion(job, file, tmp_path / "cache")
         if prepared is None:
             prepared = Future()

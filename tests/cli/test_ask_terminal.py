@@ -26,6 +26,7 @@ from PIL import Image
 from rich.console import Console
 
 from clew.cli.asking._cards import cards, shortened
+from clew.cli.asking._keys import Keys
 from clew.cli.asking._loop import Loop
 from clew.cli.asking._pictures import Blocks, SideBySide, escape_of, protocol_of
 from clew.cli.asking._replies import Command
@@ -185,6 +186,54 @@ def test_keys_answer_and_a_held_key_answers_once(tmp_path, monkeypatch):
     assert words(tmp_path / "answers.jsonl") == ["same", "different", None]
 
 
+@pytest.fixture
+def keyboard(monkeypatch):
+    """Keys of a terminal in this process: a function that types, and the keys that read them."""
+    master, slave = pty.openpty()
+    held = []
+    with open(slave, closefd=False) as screen, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", screen)
+        with Keys(lambda: None, lambda *what: held.append(what)) as keys:
+            yield lambda text: os.write(master, text.encode()), keys, held
+    os.close(slave)
+    os.close(master)
+
+
+@pytest.mark.parametrize("key", ["d", "\n", "u", " ", "k"])
+def test_a_key_counts_at_once(keyboard, key):
+    press, keys, held = keyboard
+    press("s")
+    assert keys.read() == "s"
+    keys.shown()
+    press(key)
+    assert keys.read() == key
+    assert held == []
+
+
+@pytest.mark.parametrize("key", ["s", "\n"])
+def test_a_repeat_of_the_same_key_is_held_back_and_said(keyboard, key):
+    press, keys, held = keyboard
+    press(key)
+    assert keys.read() == key
+    keys.shown()
+    press(f"{key}{key}d")
+    assert keys.read() == "d"
+    assert held == [(key, "it came twice at once")] * 2
+    time.sleep(0.4)
+    press("d")
+    assert keys.read() == "d"
+
+
+def test_a_key_that_came_before_its_question_is_held_back_and_said(keyboard):
+    press, keys, held = keyboard
+    press("sd")
+    assert keys.read() == "s"
+    keys.shown()
+    assert held == [("d", "it came before the question")]
+    press("s")
+    assert keys.read() == "s"
+
+
 class Quiet:
     """A screen that records what it is asked to show."""
 
@@ -206,6 +255,31 @@ def asked_rows(tmp_path):
     )
     ids = [str(row) for row in range(10)]
     return Session(X, ids=ids, random_state=0, n_jobs=1), AnswerFile(tmp_path / "a.jsonl", ids)
+
+
+def test_breaks_do_not_count_into_the_time_of_an_answer(asked_rows, monkeypatch):
+    session, file = asked_rows
+    now = [0.0]
+    monkeypatch.setattr("clew.cli.asking._loop.time.monotonic", lambda: now[0])
+
+    class Slow(Quiet):
+        """Somebody who answers in 2 to 4 seconds, and takes a break of ten minutes."""
+
+        def __init__(self):
+            super().__init__(["same"] * 4)
+            self._seconds = iter([2, 600, 4, 3])
+
+        def reply(self):
+            now[0] += next(self._seconds)
+            return super().reply()
+
+    prepared = Future()
+    prepared.set_result(session)
+    loop = Loop(prepared, file, Slow(), annotator="ann", n_wanted=4, seed=0)
+    assert loop.progress.pace is None
+    loop.run()
+    assert loop.progress.seconds == 609
+    assert loop.progress.pace == 3.5
 
 
 def test_an_answer_counts_as_unsaved_until_it_is_written(asked_rows, monkeypatch):

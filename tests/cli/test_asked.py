@@ -1,4 +1,4 @@
-"""``clew cluster`` with answers of ``clew ask`` has as many groups as the session."""
+"""``clew group`` with answers of ``clew ask`` has as many groups as the session."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_clew_cluster_says_that_answers_to_chosen_questions_gave_the_number(here
     file = AnswerFile("answers.jsonl", IDS)
     for answer in answers:
         file.append(answer)
-    given = ["cluster", "x.csv", "--answers", "answers.jsonl", "-j", "1"]
+    given = ["group", "x.csv", "--answers", "answers.jsonl", "-j", "1"]
     done = CliRunner().invoke(main, given, prog_name="clew")
     assert done.exit_code == 0, done.output
     assert "chose 4 groups, by the answers to questions that clew chose" in done.stderr
-    assert len({row["cluster"] for row in csv.DictReader(io.StringIO(done.stdout))}) == 4
+    assert len({row["group"] for row in csv.DictReader(io.StringIO(done.stdout))}) == 4

@@ -173,7 +173,7 @@ def test_bad_line_of_json_answers_is_named(run, X, here):
 
 
 def test_more_groups_than_rows(run, X):
-    assert_refused(run(X, "-k", 31), "--n-clusters 31 is too many", "30 rows")
+    assert_refused(run(X, "-k", 31), "--n-groups 31 is too many", "30 rows")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_more_groups_than_rows(run, X):
 )
 def test_misuse(run, X, wrong):
     before = X.read_bytes()
-    assert_refused(run(X, *wrong, fast=False), "Usage: clew cluster", status=2)
+    assert_refused(run(X, *wrong, fast=False), "Usage: clew group", status=2)
     assert X.read_bytes() == before
 
 
@@ -270,7 +270,7 @@ def test_groups_that_cannot_be_printed_are_kept(X):
     last = done.stderr.splitlines()[-1]
     assert last.startswith("clew: the standard output: No space left on device; the results are")
     folder = Path(last.rpartition(" ")[2])
-    assert (folder / "clusters.csv").read_text().startswith("id,cluster")
+    assert (folder / "groups.csv").read_text().startswith("id,cluster")
     shutil.rmtree(folder)
 
 
@@ -280,7 +280,7 @@ def test_groups_are_printed_where_no_file_can_be_written(X):
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"
         "from clew.cli import main; main(prog_name='clew')"
     )
-    options = ["cluster", str(X), "-k", "3", "--method", "pckmeans", "-o", "g.csv"]
+    options = ["group", str(X), "-k", "3", "--method", "pckmeans", "-o", "g.csv"]
     done = subprocess.run(
         [sys.executable, "-c", code, *options], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""``clew cluster`` on folders of images and on files of texts."""
+"""``clew group`` on folders of images and on files of texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def photos(here):
 
 
 def labels(text):
-    return {row["id"]: row["cluster"] for row in csv.DictReader(io.StringIO(text))}
+    return {row["id"]: row["group"] for row in csv.DictReader(io.StringIO(text))}
 
 
 def test_folder_of_images(run, photos):

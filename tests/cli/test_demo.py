@@ -166,9 +166,9 @@ def test_contrast_of_words_satisfies_wcag(made, theme):
 
 
 def test_table_in_the_folder_of_the_report(made):
-    rows = list(csv.DictReader(io.StringIO((made[1] / "clusters.csv").read_text())))
+    rows = list(csv.DictReader(io.StringIO((made[1] / "groups.csv").read_text())))
     assert len(rows) == N_IMAGES
-    assert {row["cluster"] for row in rows} == set(map(str, range(10)))
+    assert {row["group"] for row in rows} == set(map(str, range(10)))
 
 
 def test_picture_is_wide_and_small(made):

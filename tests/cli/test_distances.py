@@ -214,7 +214,7 @@ class TestWhatLooksLikeDistances:
 
         np.save("D.npy", D)
         monkeypatch.setattr(_rows, "_is_terminal", lambda: True)
-        given = ["cluster", "D.npy", *map(str, self.LINKAGE)]
+        given = ["group", "D.npy", *map(str, self.LINKAGE)]
         done = CliRunner().invoke(main, given, input=reply)
         assert done.exit_code == 0, done.output
         assert "D.npy is square and symmetric, with zeros on its diagonal. Are these" in done.stderr
@@ -233,7 +233,7 @@ def test_methods_of_distances(run, D, method):
     report = ("--report", "report.html", "--json", "-o", "g.csv")
     done = run("D.npy", "--distances", "-k", 3, "--method", method, *report, fast=False)
     assert done.exit_code == 0, done.output
-    groups = pd.read_csv("g.csv")["cluster"].to_numpy()
+    groups = pd.read_csv("g.csv")["group"].to_numpy()
     assert groups.tolist() == np.repeat([0, 1, 2], 10).tolist()
     summary = json.loads(done.stdout)
     assert summary["rows"] == 30

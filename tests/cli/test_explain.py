@@ -32,7 +32,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "said.csv").write_text(
         "kind,id_i,id_j,answer,annotator\n" + "".join(f"pair,{line}\n" for line in lines)
     )
-    given = ["cluster", "t.csv", "-c", "said.csv", "-k", "3", "-o", "g.csv", "--save", "r.npz"]
+    given = ["group", "t.csv", "-c", "said.csv", "-k", "3", "-o", "g.csv", "--save", "r.npz"]
     given = [str(folder / one) if "." in one else one for one in given]
     done = CliRunner().invoke(main, given, prog_name="clew")
     assert done.exit_code == 0, done.output
@@ -67,11 +67,11 @@ def test_an_answer_about_both_is_quoted(saved):
 
 def test_groups_are_numbered_as_in_the_table(saved):
     with (saved.parent / "g.csv").open(newline="") as file:
-        cluster = {row["id"]: int(row["cluster"]) for row in csv.DictReader(file)}
+        cluster = {row["id"]: int(row["group"]) for row in csv.DictReader(file)}
     for i, j in (("w100", "w129"), ("w115", "w125"), ("w110", "w111")):
         record = json.loads(_explain(saved, i, j, "--json").stdout)
         assert record["ids"] == [i, j]
-        assert record["clusters"] == [cluster[i], cluster[j]]
+        assert record["groups"] == [cluster[i], cluster[j]]
         assert 0 <= record["p_together"] <= 1
 
 
@@ -140,7 +140,7 @@ def test_a_result_holds_all_that_explains(tmp_path):
 def test_only_guided_saves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("X.npy", np.eye(5))
-    given = ["cluster", "X.npy", "-k", "2", "--method", "e2cp", "--save", "r.npz"]
+    given = ["group", "X.npy", "-k", "2", "--method", "e2cp", "--save", "r.npz"]
     done = CliRunner().invoke(main, given, prog_name="clew")
     assert done.exit_code == 2
     assert "--save has no effect with --method e2cp" in done.stderr

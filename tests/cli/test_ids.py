@@ -1,4 +1,4 @@
-"""Answers by id: `clew cluster` reads and writes them."""
+"""Answers by id: `clew group` reads and writes them."""
 
 from __future__ import annotations
 

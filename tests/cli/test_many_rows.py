@@ -1,4 +1,4 @@
-"""`clew cluster` of many rows, whose probabilities are stored in a sparse matrix."""
+"""`clew group` of many rows, whose probabilities are stored in a sparse matrix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_tables_report_and_explanation(X, here, answers):
     said = answers("0 1 same", "1 2 same", "2 15 different", "22 23 same", "3 4 same", "5 6 same")
     done = CliRunner().invoke(
         main,
-        ["cluster", str(X), "-c", str(said), "-k", "3", "-o", "g.csv", "--save", "r.npz",
+        ["group", str(X), "-c", str(said), "-k", "3", "-o", "g.csv", "--save", "r.npz",
          "--report", "r.html"],
         prog_name="clew",
     )  # fmt: skip

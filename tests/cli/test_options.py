@@ -1,4 +1,4 @@
-"""Options of `clew cluster`: refusal of options that a method lacks, tables, scaling."""
+"""Options of `clew group`: refusal of options that a method lacks, tables, scaling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from clew.cli._models import build_model
-from clew.cli.cluster import METHODS, METHODS_OF
+from clew.cli.group import METHODS, METHODS_OF
 from clew.datasets import load
 from clew.metrics import adjusted_rand_score
 
@@ -42,11 +42,11 @@ def test_environment_sets_options_of_the_methods_that_have_them(run, X, monkeypa
     options = ("-k", 3, "--method", "coprf", "--seed", 3)
     few, many = (run(X, *options, "--n-trees", n, fast=False).stdout for n in (1, 100))
     assert few != many
-    monkeypatch.setenv("CLEW_CLUSTER_N_TREES", "1")
+    monkeypatch.setenv("CLEW_GROUP_N_TREES", "1")
     assert run(X, *options, fast=False).stdout == few
     assert run(X, *options, "--n-trees", 100, fast=False).stdout == many
     assert run(X, "-k", 3, "--method", "pckmeans", fast=False).exit_code == 0
-    monkeypatch.setenv("CLEW_CLUSTER_N_TREES", "none")
+    monkeypatch.setenv("CLEW_GROUP_N_TREES", "none")
     assert run(X, *options, fast=False).exit_code == 2
 
 
@@ -134,7 +134,7 @@ def test_gzip_and_standard_input(run, here, X, monkeypatch):
     from clew.cli import main
 
     piped = CliRunner().invoke(
-        main, ["cluster", "-", "-k", "3", "--method", "pckmeans"], input=text, prog_name="clew"
+        main, ["group", "-", "-k", "3", "--method", "pckmeans"], input=text, prog_name="clew"
     )
     assert piped.stdout == packed.stdout
     assert "-: 30 rows" in piped.stderr

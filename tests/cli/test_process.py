@@ -23,12 +23,12 @@ from clew.cli import main
 def test_version_and_help(spawn):
     done = spawn("--version")
     assert (done.returncode, done.stdout) == (0, f"clew {clew.__version__}\n")
-    done = spawn("cluster", "--help")
+    done = spawn("group", "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith("Usage: clew cluster")
+    assert done.stdout.startswith("Usage: clew group")
 
 
-@pytest.mark.parametrize("command", [(), ("cluster",), ("demo",)])
+@pytest.mark.parametrize("command", [(), ("group",), ("demo",)])
 def test_every_help_begins_with_the_usage(command):
     done = CliRunner().invoke(main, [*command, "--help"], prog_name="clew")
     assert done.exit_code == 0
@@ -48,7 +48,7 @@ def test_installed_script(X):
     script = shutil.which("clew", path=str(Path(sys.executable).parent))
     assert script is not None
     done = subprocess.run(
-        [script, "cluster", str(X), "-k", "3", "--method", "coprf", "--n-trees", "20"],
+        [script, "group", str(X), "-k", "3", "--method", "coprf", "--n-trees", "20"],
         capture_output=True,
         text=True,
         check=False,
@@ -79,8 +79,8 @@ def bad_files(X, here):
 @pytest.mark.parametrize(
     ("arguments", "status", "word"),
     [
-        (("cluster", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
-        (("cluster", "X.npy", "-k", "0"), 2, "Usage"),
+        (("group", "X.npy", "-k", "3", "-c", "a.csv"), 1, "a.csv, line 3"),
+        (("group", "X.npy", "-k", "0"), 2, "Usage"),
     ],
 )
 def test_failure_of_a_process_is_a_sentence_and_a_status(
@@ -97,14 +97,14 @@ def test_failure_of_a_process_is_a_sentence_and_a_status(
 @pytest.mark.parametrize(
     ("arguments", "status", "word"),
     [
-        (("cluster", "X.npy", "-k", "31"), 1, "too many"),
-        (("cluster", "bad.npy", "-k", "2"), 1, "row 1, column 0"),
+        (("group", "X.npy", "-k", "31"), 1, "too many"),
+        (("group", "bad.npy", "-k", "2"), 1, "row 1, column 0"),
         (
-            ("cluster", "X.npy", "-k3", "-cc.csv", "--method=coprf", "--mode=hard", "--trust=none"),
+            ("group", "X.npy", "-k3", "-cc.csv", "--method=coprf", "--mode=hard", "--trust=none"),
             1,
             "0 = 1",
         ),
-        (("cluster", "X.npy", "--method", "coprf"), 2, "--n-clusters"),
+        (("group", "X.npy", "--method", "coprf"), 2, "--n-groups"),
         (("clutser",), 2, "No such command"),
         (("demo", "--seeds", "0"), 2, "Usage"),
         (("demo", "-o", "X.npy"), 1, "X.npy is a file"),
@@ -163,7 +163,7 @@ def test_ctrl_c_leaves_nothing_behind(here, jobs):
         jobs,
         "-v",
     ]
-    status, words = _interrupted(["cluster", "X.npy", *options], "grouping by")
+    status, words = _interrupted(["group", "X.npy", *options], "grouping by")
     assert status == 130, words
     assert words.splitlines()[-1] == "clew: interrupted, nothing was written"
     assert "Traceback" not in words
@@ -214,7 +214,7 @@ def test_bar_on_a_terminal_only(here, X):
 
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "clew.cli", "cluster", str(X), "-k", "3", "-o", "g.csv"],
+        [sys.executable, "-m", "clew.cli", "group", str(X), "-k", "3", "-o", "g.csv"],
         stdout=subprocess.DEVNULL,
         stderr=theirs,
         env=os.environ | {"TERM": "xterm-256color"},

@@ -14,7 +14,7 @@ from clew.cli._compilation import PARTS, compile_kernels
 from clew.cli._progress import Words
 from clew.cluster import PCKMeans
 
-PCK = ("cluster", "X.npy", "-k", "3", "--method", "pckmeans", "-o", "g.csv")
+PCK = ("group", "X.npy", "-k", "3", "--method", "pckmeans", "-o", "g.csv")
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_nothing_is_left_to_compile_for_guided_clustering(here, X, tmp_path, mon
     compile_kernels(lambda done, total: steps.append((done, total)))
     assert steps == [(done, len(PARTS)) for done in range(1, len(PARTS) + 1)]
     done = subprocess.run(
-        [sys.executable, "-m", "clew.cli", "cluster", "X.npy", "-o", "g.csv"],
+        [sys.executable, "-m", "clew.cli", "group", "X.npy", "-o", "g.csv"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "compiling" not in done.stderr

@@ -1,4 +1,4 @@
-"""`clew cluster --report`: a page about one's own data."""
+"""`clew group --report`: a page about one's own data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(folder: Path, *arguments: object) -> Page:
     given = [*map(str, arguments), "--report", str(folder / "r.html"), "-o", str(folder / "g.csv")]
-    done = CliRunner().invoke(main, ["cluster", *given], prog_name="clew")
+    done = CliRunner().invoke(main, ["group", *given], prog_name="clew")
     assert done.exit_code == 0, done.output
     assert f"wrote {folder / 'r.html'}" in done.stderr
     return Page((folder / "r.html").read_text("utf-8"))
@@ -118,7 +118,7 @@ def test_thousands_of_rows_make_a_small_page(tmp_path):
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(folder, tmp_path):
-    given = ["cluster", str(folder / "X.npy"), "--report", str(tmp_path / "no" / "r.html")]
+    given = ["group", str(folder / "X.npy"), "--report", str(tmp_path / "no" / "r.html")]
     done = CliRunner().invoke(main, given, prog_name="clew")
     assert done.exit_code == 1
     assert "there is no folder" in done.stderr

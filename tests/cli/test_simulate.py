@@ -125,8 +125,8 @@ def test_the_mark_of_an_encoding_is_not_part_of_a_class(call: Call, here: Path) 
         (("X.csv", "--truth", "kind", "--plot", "curve.txt"), 2, "must end in .png"),
         (("X.csv", "--truth", "kind", "--plot", "no/curve.png"), 1, "there is no folder no"),
         (("X.csv", "--truth", "kind", "-o", "X.csv"), 2, "also the file of the rows"),
-        (("X.csv", "--truth", "kind", "--strategy", "min_max"), 2, "needs --n-clusters"),
-        (("X.csv", "--truth", "kind", "--strategy", "cobras", "-k", 3), 2, "takes no --n-clusters"),
+        (("X.csv", "--truth", "kind", "--strategy", "min_max"), 2, "needs --n-groups"),
+        (("X.csv", "--truth", "kind", "--strategy", "cobras", "-k", 3), 2, "takes no --n-groups"),
         (("X.csv",), 2, "Missing option '--truth'"),
     ],
 )

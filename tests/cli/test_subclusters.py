@@ -41,19 +41,19 @@ def written(text):
 
 
 def test_rows_are_those_of_the_estimator(call):
-    done = call("X.npy", "--n-clusters", 3, "-n", 4, "-q")
+    done = call("X.npy", "--n-groups", 3, "-n", 4, "-q")
     assert done.exit_code == 0, done.output
     found = written(done.stdout)
     model = Subclustering(3, size=4, random_state=0).fit(X)
-    assert list(found.columns) == ["cluster", "position", "id", "confidence"]
+    assert list(found.columns) == ["group", "position", "id", "confidence"]
     np.testing.assert_array_equal(found["id"], model.exemplars_.ravel())
-    np.testing.assert_array_equal(found["cluster"], np.repeat([0, 1, 2], 4))
+    np.testing.assert_array_equal(found["group"], np.repeat([0, 1, 2], 4))
     np.testing.assert_array_equal(found["position"], np.tile([0, 1, 2, 3], 3))
     np.testing.assert_allclose(found["confidence"], model.confidence_.ravel(), atol=1e-4)
 
 
 def test_tables_and_distances_have_the_same_result(call):
-    common = ("--n-clusters", 3, "-n", 4, "-q")
+    common = ("--n-groups", 3, "-n", 4, "-q")
     names = written(call("X.csv", *common, "--standardize", "no").stdout)["id"]
     assert names[0].startswith("item ")
     by_distance = written(call("D.npy", "--distances", "--ids", "ids.txt", *common).stdout)["id"]
@@ -61,7 +61,7 @@ def test_tables_and_distances_have_the_same_result(call):
 
 
 def test_summary_and_report_with_pictures(call, here):
-    done = call("X.npy", "--n-clusters", 3, "-n", 4, "--json", "-q", "--images", "2x2",
+    done = call("X.npy", "--n-groups", 3, "-n", 4, "--json", "-q", "--images", "2x2",
                 "--report", "r.html")  # fmt: skip
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
@@ -74,8 +74,7 @@ def test_summary_and_report_with_pictures(call, here):
 
 def test_report_of_a_table_shows_columns(call, here):
     assert (
-        call("X.csv", "--n-clusters", 3, "-n", 4, "-o", "o.csv", "--report", "r.html").exit_code
-        == 0
+        call("X.csv", "--n-groups", 3, "-n", 4, "-o", "o.csv", "--report", "r.html").exit_code == 0
     )
     page = (here / "r.html").read_text()
     assert page.count("Subcluster ") >= 3
@@ -86,7 +85,7 @@ def test_report_of_a_table_shows_columns(call, here):
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "message"),
     [
-        (("X.npy", "--n-clusters", 7), 1, "needs 70 rows; X.npy has only 60"),
+        (("X.npy", "--n-groups", 7), 1, "needs 70 rows; X.npy has only 60"),
         (("X.npy",), 2, "Missing option '-k'"),
         (("X.npy", "-k", 3, "--images", "2by2", "--report", "r.html"), 2, "such as 28x28"),
         (("X.npy", "-k", 3, "--images", "3x3", "--report", "r.html"), 1, "needs 9 features, or 27"),

@@ -187,7 +187,7 @@ def test_from_answers_names_what_is_wrong():
         ({"pairs": [(0, 1, -1)]}, "-1 is not an answer to a pair question; use one of 1 .same."),
         ({"pairs": [(0, 1, 2)]}, "2 is not an answer to a pair question"),
         ({"triplets": [(0, 1, 2, 2)]}, "2 is not an answer to a triplet question"),
-        ({"odd_one_out": [(0, 1, 2, 3)]}, "3 is not an answer to a odd_one_out question"),
+        ({"odd_one_out": [(0, 1, 2, 3)]}, "3 is not an answer to an odd_one_out question"),
         ({"pairs": [(0, 1.5, 1)]}, r"pairs\[0, 1\] is 1.5"),
         ({"pairs": [(0, np.nan, 1)]}, r"pairs\[0, 1\] is nan"),
         ({"pairs": [(0, np.inf, 1)]}, r"pairs\[0, 1\] is inf"),

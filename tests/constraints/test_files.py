@@ -105,7 +105,7 @@ def test_files_have_one_line_for_each_answer(tmp_path):
         "odd_one_out,0,1,2,first,,1.0\n"
         "odd_one_out,0,1,2,second,,1.0\n"
         "odd_one_out,0,1,2,third,,1.0\n"
-        "odd_one_out,0,1,2,none,,1.0\n"
+        "odd_one_out,0,1,2,all_alike,,1.0\n"
         "odd_one_out,0,1,2,dont_know,,1.0\n"
     )
     c.to_jsonl(tmp_path / "c.jsonl")
@@ -121,7 +121,7 @@ def test_files_have_one_line_for_each_answer(tmp_path):
     assert json.loads(lines[3])["k"] == 2
 
 
-PLAIN = "kind,i,j,k,answer\npair,0,1,,same\nodd_one_out,0,1,2,none\n"
+PLAIN = "kind,i,j,k,answer\npair,0,1,,same\nodd_one_out,0,1,2,all_alike\n"
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ PLAIN = "kind,i,j,k,answer\npair,0,1,,same\nodd_one_out,0,1,2,none\n"
         "\n" + PLAIN.replace("\n", "\n\n"),
         PLAIN + ",,,,\n",
         PLAIN.rstrip("\n"),
-        "answer,k,j,i,kind\nsame,,1,0,pair\nnone,2,1,0,odd_one_out\n",
-        "kind, i, j, k, answer\npair, 0, 1, , same\nodd_one_out, 0, 1, 2, none\n",
-        "kind,i,j,k,answer,weight\npair,0.0,1.0,,same,\nodd_one_out,0,1,2.,none,1\n",
-        HEADER + "pair,0,1,,same,,\nodd_one_out,0,1,2,none,,1e0\n",
+        "answer,k,j,i,kind\nsame,,1,0,pair\nall_alike,2,1,0,odd_one_out\n",
+        "kind, i, j, k, answer\npair, 0, 1, , same\nodd_one_out, 0, 1, 2, all_alike\n",
+        "kind,i,j,k,answer,weight\npair,0.0,1.0,,same,\nodd_one_out,0,1,2.,all_alike,1\n",
+        HEADER + "pair,0,1,,same,,\nodd_one_out,0,1,2,all_alike,,1e0\n",
     ],
 )
 def test_files_that_people_write(tmp_path, text):
@@ -148,18 +148,19 @@ def test_files_that_people_write(tmp_path, text):
     "text",
     [
         # An index that pandas wrote, with a name or without, as the first or the last column.
-        ",kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,none\n",
-        "Unnamed: 0,kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,none\n",
-        "kind,i,j,k,answer,index\npair,0,1,,same,0\nodd_one_out,0,1,2,none,1\n",
+        ",kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,all_alike\n",
+        "Unnamed: 0,kind,i,j,k,answer\n0,pair,0,1,,same\n1,odd_one_out,0,1,2,all_alike\n",
+        "kind,i,j,k,answer,index\npair,0,1,,same,0\nodd_one_out,0,1,2,all_alike,1\n",
         # Floats, because k has missing values.
-        "kind,i,j,k,answer\npair,0,1,,same\nodd_one_out,0,1,2.0,none\n",
-        "kind,i,j,k,answer\npair,0.0,1.0,nan,same\nodd_one_out,0.0,1.0,2.0,none\n",
-        "kind,i,j,k,answer\npair,0,1,<NA>,same\nodd_one_out,0,1,2,none\n",
+        "kind,i,j,k,answer\npair,0,1,,same\nodd_one_out,0,1,2.0,all_alike\n",
+        "kind,i,j,k,answer\npair,0.0,1.0,nan,same\nodd_one_out,0.0,1.0,2.0,all_alike\n",
+        "kind,i,j,k,answer\npair,0,1,<NA>,same\nodd_one_out,0,1,2,all_alike\n",
         # Other separators, upper case, spaces.
-        "kind;i;j;k;answer;weight\npair;0;1;;same;1,0\nodd_one_out;0;1;2;none;1\n",
-        "kind\ti\tj\tk\tanswer\npair\t0\t1\t\tsame\nodd_one_out\t0\t1\t2\tnone\n",
-        "\ufeffKIND;I;J;K;Answer \r\nPair;0;1;;Same \r\nOdd-one-out;0;1;2; none\r\n",
-        '"kind","i","j","k","answer"\n"pair","0","1","","same"\n"odd one out","0","1","2","none"\n',
+        "kind;i;j;k;answer;weight\npair;0;1;;same;1,0\nodd_one_out;0;1;2;all_alike;1\n",
+        "kind\ti\tj\tk\tanswer\npair\t0\t1\t\tsame\nodd_one_out\t0\t1\t2\tall_alike\n",
+        "\ufeffKIND;I;J;K;Answer \r\nPair;0;1;;Same \r\nOdd-one-out;0;1;2; all-alike\r\n",
+        '"kind","i","j","k","answer"\n"pair","0","1","","same"\n'
+        '"odd one out","0","1","2","All alike"\n',
     ],
 )
 def test_files_that_pandas_and_spreadsheets_write(tmp_path, text):
@@ -191,7 +192,7 @@ def test_files_of_another_kind_are_recognized(tmp_path):
 def test_columns_that_are_not_read_are_named(tmp_path):
     doubtful = (
         "kind,i,j,k,id_i,id_j,id_k,answer,annotator,p_wrong\n"
-        "pair,0,2,,a,c,,same,ann,0.93\nodd_one_out,0,1,2,a,b,c,none,,0.71\n"
+        "pair,0,2,,a,c,,same,ann,0.93\nodd_one_out,0,1,2,a,b,c,all_alike,,0.71\n"
     )
     path = write(tmp_path, doubtful)
     expected = Constraints(
@@ -244,13 +245,13 @@ def test_empty_file_says_what_it_should_begin_with(tmp_path, text):
         ("pair,0,nan,,same,,", "j: not a row number: 'nan'"),
         ("pair,0,1_0,,same,,", "j: not a row number: '1_0'"),
         ("pair,,1,,same,,", "i: missing"),
-        ("odd_one_out,0,1,,none,,", "k: missing"),
+        ("odd_one_out,0,1,,all_alike,,", "k: missing"),
         ("pair,0,1,2,same,,", "k: a pair has no third row, but this is '2'"),
         ("pair,0,20,,same,,", "row 20 is out of range; n_samples is 20, so rows run from 0 to 19"),
         ("pair,-1,2,,same,,", "row -1 is out of range"),
         ("pair,0,99999999999999999999999,,same,,", "j: not a row number"),
         ("pair,3,3,,same,,", "must be distinct, but row 3 is repeated"),
-        ("odd_one_out,3,1,3,none,,", "must be distinct"),
+        ("odd_one_out,3,1,3,all_alike,,", "must be distinct"),
         ("pair,0,1,,same,,1.5", r"weight must be a number in \[0, 1\], got 1.5"),
         ("pair,0,1,,same,,nan", "weight must be a number"),
         ("pair,0,1,,same,,much", "weight must be a number"),

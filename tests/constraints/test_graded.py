@@ -79,8 +79,10 @@ def test_files_and_frames_have_the_kind_most_central(tmp_path):
     assert Constraints.from_frame(pd.read_csv(path), ids=ids) == expected
     read.to_jsonl(tmp_path / "answers.jsonl")
     assert Constraints.read_jsonl(tmp_path / "answers.jsonl", ids=ids) == expected
-    path.write_text("\n".join([*lines, "most_central,a,b,c,none,ben"]))
-    with pytest.raises(FileFormatError, match=r"line 4: 'none' is not an answer to a most_central"):
+    path.write_text("\n".join([*lines, "most_central,a,b,c,all_alike,ben"]))
+    with pytest.raises(
+        FileFormatError, match=r"line 4: 'all_alike' is not an answer to a most_central"
+    ):
         Constraints.read_csv(path, ids=ids)
     path.write_text("\n".join([*lines, "central,a,b,c,first,ben"]))
     with pytest.raises(FileFormatError, match=r"line 4: unknown kind 'central'.*most_central"):
@@ -88,7 +90,7 @@ def test_files_and_frames_have_the_kind_most_central(tmp_path):
 
 
 def test_wrong_answers_about_the_most_central_are_refused():
-    for answer in ("none", -1, 3, True, "fourth", None):
+    for answer in ("all_alike", -1, 3, True, "fourth", None):
         with pytest.raises(InvalidConstraintsError, match=r"answers\[0\].*0 \(first\)"):
             Constraints.from_most_central([(0, 1, 2)], [answer], n_samples=3)
     with pytest.raises(InvalidConstraintsError, match=r"shape \(1,\)"):

@@ -38,6 +38,14 @@ def test_each_constructor_takes_ids():
     assert c.n_samples == 4
 
 
+def test_ids_of_answers_decide_which_rows_they_are_about():
+    said = Answer(Question("pair", (0, 1), ids=("b", "d")), "same")
+    assert Constraints.from_answers([said], ids=IDS).pairs.tolist() == [[0, 3]]
+    assert Constraints.from_answers([said], n_samples=4).pairs.tolist() == [[0, 1]]
+    with pytest.raises(InvalidConstraintsError, match=r"answers\[0\]: there is no row .* 'd'"):
+        Constraints.from_answers([said], ids=["b", "x"])
+
+
 def test_answers_and_labels_keep_ids_and_row_numbers():
     c = Constraints.from_answers([Answer(Question("pair", (3, 1)), 1)], ids=iter(IDS))
     assert c.pairs.tolist() == [[1, 3]]

@@ -98,7 +98,10 @@ GUIDED = [
     (ShortestPaths("euclidean"), {"pairs", "dont_know"}),
     (
         DistanceClustering(
-            COPKMeans(2, metric="precomputed", n_init=1), metric="euclidean", random_state=0
+            2,
+            clusterer=COPKMeans(metric="precomputed", n_init=1),
+            metric="euclidean",
+            random_state=0,
         ),
         {"pairs", "dont_know"},
     ),

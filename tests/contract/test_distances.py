@@ -56,7 +56,7 @@ OF_DISTANCES = [
     DistLQP(5),
     ShortestPaths(),
     CLARANS(3, metric="precomputed", random_state=0),
-    DistanceClustering(COPKMeans(3, metric="precomputed", random_state=0)),
+    DistanceClustering(clusterer=COPKMeans(3, metric="precomputed", random_state=0)),
     FastPAM(3, metric="precomputed", random_state=0),
     KMedoids(3, metric="precomputed", random_state=0),
     Subclustering(3, size=5, metric="precomputed", random_state=0),

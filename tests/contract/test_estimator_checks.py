@@ -137,7 +137,7 @@ ESTIMATORS = [
     ITML(),
     ITML(prior="covariance"),
     DistLQP(),
-    DistanceClustering(COPKMeans(3, metric="precomputed"), metric="euclidean"),
+    DistanceClustering(clusterer=COPKMeans(3, metric="precomputed"), metric="euclidean"),
     DistLQP(metric="euclidean"),
     ShortestPaths(),
     ShortestPaths("euclidean"),

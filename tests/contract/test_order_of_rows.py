@@ -11,7 +11,7 @@ from sklearn.base import clone
 from tests.contract.methods import GUIDED, N, X, y
 
 from clew import Constraints
-from clew.answers import DONT_KNOW, FIRST, NONE_DIFFERS, SECOND
+from clew.answers import ALL_ALIKE, DONT_KNOW, FIRST, SECOND
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.trust import ConfusionMatrices, answer_posterior
 
@@ -27,7 +27,7 @@ def any_answers(seed: int, *, says_none: bool = True, n_each: int = 25) -> Const
         y, 0, n_triplets=n_each, n_odd_one_out=n_each, error=0.1, random_state=seed
     )
     odd = right.odd_one_out_answers
-    odd = odd if says_none else np.where(odd == NONE_DIFFERS, DONT_KNOW, odd)
+    odd = odd if says_none else np.where(odd == ALL_ALIKE, DONT_KNOW, odd)
     return Constraints(
         N,
         triplets=np.column_stack([right.triplets, right.triplet_answers]),

@@ -19,6 +19,8 @@ from clew.cluster import (
     ConstrainedLinkage,
     COPKMeans,
 )
+from clew.constraints import _columns
+from clew.constraints._columns import kinds_in
 from clew.exceptions import (
     ClewError,
     DeadEndWarning,
@@ -88,6 +90,19 @@ def test_answers_are_honored_or_refused(method, honored, kind):
     assert kind in str(caught.value)
     assert isinstance(caught.value, ClewError)
     assert isinstance(caught.value, ValueError)
+
+
+@guided
+def test_a_fit_examines_the_same_answers_once(method, honored, monkeypatch):
+    examined = []
+    monkeypatch.setattr(
+        _columns, "kinds_in", lambda tables: examined.append(tables) or kinds_in(tables)
+    )
+    known = next(
+        (ANSWERS[kind] for kind in ANSWERS if kind in honored), Constraints(N)
+    ) + Constraints(N)
+    clone(method).fit(X, np.zeros(N), constraints=known)
+    assert sum(tables is known.tables for tables in examined) == 1
 
 
 @pytest.mark.parametrize(

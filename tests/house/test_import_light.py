@@ -96,6 +96,15 @@ def test_subpackage_loads_no_extra(first_uses, name: str) -> None:
     assert first_uses[name][-1] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "module"), [("GuidedClustering", "cluster"), ("Session", "session")]
+)
+def test_the_classes_that_most_people_need_are_imported_from_clew(name: str, module: str) -> None:
+    assert getattr(clew, name) is getattr(importlib.import_module(f"clew.{module}"), name)
+    assert name in clew.__all__
+    assert name in dir(clew)
+
+
 def test_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'clew' has no attribute 'clusters'"):
         clew.clusters  # noqa: B018

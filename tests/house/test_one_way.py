@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import clew.cluster
+import clew.questions
 import clew.similarity
 from clew import _limits
 
@@ -185,3 +186,30 @@ def test_there_are_two_layers_at_most_above_a_method(estimator: type) -> None:
         if base.__module__.startswith("clew.") and base.__module__ != "clew._estimators"
     ]  # fmt: skip
     assert len(layers) <= 2, layers
+
+
+def clusterers_and_strategies() -> list[type]:
+    packages = (clew.cluster, clew.questions)
+    members = [getattr(package, name) for package in packages for name in package.__all__]
+    return [
+        cls
+        for cls in members
+        if inspect.isclass(cls) and "n_clusters" in inspect.signature(cls).parameters
+    ]
+
+
+@pytest.mark.parametrize("cls", clusterers_and_strategies(), ids=lambda cls: cls.__name__)
+def test_the_number_of_groups_comes_first_and_everything_else_by_name(cls: type) -> None:
+    first, *others = inspect.signature(cls).parameters.values()
+    assert first.name == "n_clusters"
+    assert all(one.kind is inspect.Parameter.KEYWORD_ONLY for one in others)
+
+
+def test_every_clusterer_takes_the_number_of_groups_or_says_how_it_finds_it() -> None:
+    without = {
+        cls.__name__
+        for cls in estimators()
+        if cls.__module__.startswith("clew.cluster")
+        and "n_clusters" not in inspect.signature(cls).parameters
+    }
+    assert without == {"KernelMeanShift", "SimilarityClustering"}  # a bandwidth; a clusterer

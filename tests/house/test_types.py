@@ -25,6 +25,7 @@ MISUSES = {
     "DCRC(3).fit(X, constraints=answers).probabilites_": 'has no attribute "probabilites_"',
     "KernelKMeans(3).fit(X).cluster_center_": 'has no attribute "cluster_center_"',
     "ITML().fit(X).metrics_": 'has no attribute "metrics_"',
+    "clew.GuidedClustering().fit(X).lables_": 'has no attribute "lables_"',
     "clew.cluster.GuidedClustering().fit(X).lables_": 'has no attribute "lables_"',
     "clew.clusters": 'has no attribute "clusters"',
     "GuidedClustering().fit(X, answers)": "Argument 2",

@@ -172,6 +172,24 @@ class TestTell:
             asking.tell(*arguments)
         assert asking.log == ()
 
+    def test_ids_decide_which_items_a_question_is_about(self) -> None:
+        (asked,) = session(ids=list("abcdefghijklmnopqrstuvwx")).ask()
+        other = session(ids=list("xwvutsrqponmlkjihgfedcba"))
+        other.tell(asked, "same", annotator="ann")
+        (answer,) = other.answers
+        assert answer.question.ids == asked.ids
+        assert tuple(other.ids[row] for row in answer.question.rows) == asked.ids
+        assert other.retract(asked, annotator="ann") == answer
+
+    @pytest.mark.parametrize("ids", [("item 01", "item 99"), ("item 01", "item 01"), ("1", "2")])
+    def test_ids_of_other_items_are_refused(self, ids: tuple[str, str]) -> None:
+        asking = session()
+        question = Question("pair", (0, 1), ids=ids)
+        for call in (asking.tell, asking.retract):
+            with pytest.raises(InvalidConstraintsError, match="does not fit the items"):
+                call(*((question, "same") if call == asking.tell else (question,)))
+        assert asking.log == ()
+
     def test_on_an_error_no_answer_is_taken(self) -> None:
         asking = session()
         good = Answer(Question("pair", (0, 1)), "same")

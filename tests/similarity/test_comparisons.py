@@ -26,7 +26,7 @@ def test_the_named_rows_are_the_near_ones() -> None:
     assert r.answer.tolist() == [0, 2, 0, 0, 3, 3]
 
 
-def test_only_none_differs_implies_equal_distances_and_dont_know_on_request() -> None:
+def test_only_all_alike_implies_equal_distances_and_dont_know_on_request() -> None:
     alike = equalities_of(KNOWN, with_dont_know=False)
     assert np.unique(np.hstack([alike.near, alike.far])).tolist() == [6, 7, 8]
     assert len(alike.near) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import multiprocessing
 import os
@@ -11,11 +12,12 @@ from datetime import datetime
 import pytest
 
 from clew import Answer, Constraints, Question
+from clew.constraints._answer_log import parse_log
 from clew.exceptions import FileFormatError
 from clew.store import AnswerFile
 
 #: Some ids are words for answers, and some hold characters that JSON escapes.
-IDS = ["wren", "robin", "none", 'her"o}n', "ü\u2028\n", "same"]
+IDS = ["wren", "robin", "all_alike", 'her"o}n', "ü\u2028\n", "same"]
 
 
 def pair(i, j, word="same", who="ann"):
@@ -43,7 +45,7 @@ def test_a_line_says_all_about_an_answer(file, path):
     assert len(record.pop("question")) == 16
     assert record.pop("source").startswith("clew ")
     assert record == {
-        "version": 1, "kind": "odd", "items": ["wren", "robin", 'her"o}n'],
+        "version": 1, "kind": "odd_one_out", "items": ["wren", "robin", 'her"o}n'],
         "shown": ['her"o}n', "wren", "robin"], "answer": 'her"o}n', "annotator": "ann", "ms": 1234,
         "origin": "random", "revokes": None,
     }  # fmt: skip
@@ -53,7 +55,7 @@ ANSWERS = [
     *(Answer(Question("pair", (0, 4)), word) for word in ("same", "different", "dont_know")),
     *(
         Answer(Question("odd_one_out", (0, 2, 5)), word)
-        for word in ("first", "second", "third", "none", "dont_know")
+        for word in ("first", "second", "third", "all_alike", "dont_know")
     ),
     *(Answer(Question("triplet", (4, 2, 5)), word) for word in ("first", "second", "dont_know")),
 ]
@@ -89,7 +91,7 @@ def test_an_answer_that_is_taken_back_stays_in_the_file(file, path):
     file.revoke(first, annotator="ben")
     again = AnswerFile(path, IDS)
     assert len(again.entries) == 3
-    assert [entry.items for entry in again.standing] == [("wren", "none")]
+    assert [entry.items for entry in again.standing] == [("wren", "all_alike")]
     assert again.entries[2].annotator == "ben"
     assert len(Constraints.read_jsonl(path, ids=IDS)) == 1
 
@@ -120,8 +122,17 @@ def test_zeros_after_a_power_cut_are_a_torn_line(file, path):
     assert (len(again.entries), again.torn) == (1, [2])
 
 
+def line(**fields):
+    """A line about wren and robin, with some fields replaced, as JSON."""
+    given = {
+        "version": "1", "id": '"a"', "kind": '"pair"', "items": '["wren","robin"]',
+        "answer": '"same"',
+    } | fields  # fmt: skip
+    return "{" + ",".join(f'"{name}":{value}' for name, value in given.items()) + "}"
+
+
 @pytest.mark.parametrize(
-    ("line", "word"),
+    ("text", "word"),
     [
         ("not json", "line 2: not JSON"),
         ("[1]", "line 2: expected an object"),
@@ -129,16 +140,58 @@ def test_zeros_after_a_power_cut_are_a_torn_line(file, path):
         ('{"version":1,"id":"a","kind":"edit","items":["wren"],"answer":"same"}', "edit"),
         ('{"version":1,"id":"a","kind":"pair","items":["wren"],"answer":"same"}', "2 different"),
         ('{"version":1,"id":"a","kind":"pair","items":["wren","robin"],"answer":"x"}', "'x'"),
-        ('{"version":1,"id":"a","kind":"odd","items":["wren","robin","same"],"answer":9}', "9"),
+        (
+            '{"version":1,"id":"a","kind":"odd-one-out","items":["wren","robin","same"],"answer":9}',
+            "9",
+        ),
         ('{"version":1,"id":"a","kind":"pair","items":["wren","robin"]}', "'answer' is missing"),
+        (f'{{"ms":{"9" * 5000}}}', "line 2: not JSON"),
+        (line(ms="Infinity"), "line 2: ms must be a number of milliseconds or null, got inf"),
+        (line(ms="-1"), "line 2: ms must be"),
+        (line(ms='"12"'), "line 2: ms must be"),
+        (line(origin='"foo"'), "line 2: unknown origin 'foo'; use one of imported, random"),
+        (line(origin="[1]"), "line 2: unknown origin"),
+        (line(answer='["same"]'), "line 2: answer must be a word, an id or a position, got \\["),
+        (line(answer="{}"), "line 2: answer must be"),
+        (line(items="null"), "line 2: items must be a list of ids, got None"),
+        (line(items='[["wren"],"robin"]'), "line 2: items must be a list of ids"),
+        (line(shown="3"), "line 2: shown must be a list of ids"),
+        (line(id="null"), "line 2: id must be a text"),
     ],
 )
-def test_an_invalid_line_is_refused(file, path, line, word):
+def test_an_invalid_line_is_refused(file, path, text, word):
     file.append(pair(0, 1))
     with path.open("a") as raw:
-        raw.write(f"{line}\n")
-    with pytest.raises(FileFormatError, match=word):
+        raw.write(f"{text}\n")
+    with pytest.raises(FileFormatError, match=rf"answers\.jsonl, .*{word}"):
         AnswerFile(path, IDS)
+
+
+SPOILED = {
+    "UTF-16: save it as UTF-8": lambda text: text.encode("utf-16"),
+    "in UTF-16": lambda text: text.encode("utf-16-le"),
+    "compressed by gzip: unpack it": lambda text: gzip.compress(text.encode()),
+}
+
+
+@pytest.mark.parametrize(("words", "spoil"), SPOILED.items())
+def test_other_encodings_are_refused_before_anything_is_written(file, path, words, spoil):
+    file.append(pair(0, 1))
+    before = spoil(path.read_text())
+    path.write_bytes(before)
+    for read in (lambda: AnswerFile(path, IDS), lambda: Constraints.read_jsonl(path, ids=IDS)):
+        with pytest.raises(FileFormatError, match=words):
+            read()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
+def test_a_pipe_or_a_device_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/full", "/dev/null"):
+        for read in (AnswerFile, lambda path, ids: Constraints.read_jsonl(path, ids=ids)):
+            with pytest.raises(FileFormatError, match="is a pipe or a device; answers are kept"):
+                read(path, IDS)
 
 
 def test_unknown_items_are_named_and_nothing_is_read(file, path):
@@ -200,7 +253,27 @@ def test_what_another_process_appended_is_read(file, path):
     assert [one.id for one in file.read_new()] == [entry.id]
     assert file.read_new() == []
     file.append(pair(2, 3))
-    assert [one.items for one in other.read_new()] == [("none", 'her"o}n')]
+    assert [one.items for one in other.read_new()] == [("all_alike", 'her"o}n')]
+
+
+def test_own_lines_are_not_read_back(file, path, monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        "clew.store.answer_file.parse_log",
+        lambda content, *where: read.append(content) or parse_log(content, *where),
+    )
+    for _ in range(5):
+        file.append(pair(0, 1))
+        assert file.read_new() == []
+    assert read == []
+    AnswerFile(path, IDS).append(pair(2, 3))
+    file.append(pair(0, 4))
+    assert [entry.items for entry in file.read_new()] == [("all_alike", 'her"o}n')]
+    file.append(pair(0, 4))
+    with path.open("a") as raw:
+        raw.write("{}\n")
+    with pytest.raises(FileFormatError, match="line 9: 'version' is missing"):
+        file.read_new()
 
 
 def test_a_file_that_became_shorter_is_refused(file, path):

@@ -195,7 +195,7 @@ def clusterings(method: Method, Z: Floats, known: Constraints, k: int, seed: int
 def chosen(D: Floats, known: Constraints, k: int, seed: int) -> tuple[list[Ints], str]:
     """Cluster distances that held-out answers choose; every start has the chosen distances."""
     clusterer = CLUSTERERS["COP-Kmeans, given"](k).set_params(n_init=5)
-    model = DistanceClustering(clusterer, random_state=seed).fit(D, constraints=known)
+    model = DistanceClustering(clusterer=clusterer, random_state=seed).fit(D, constraints=known)
     Z = with_links(D, known) if model.similarity_ is None else model.similarity_.dense_distances()
     return clusterings(CHOSEN, Z, known, k, seed), model.chosen_
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from benchmarks.study.problems import Ints
-from clew.answers import DIFFERENT, FIRST, NONE_DIFFERS, SAME, SECOND, THIRD
+from clew.answers import ALL_ALIKE, DIFFERENT, FIRST, SAME, SECOND, THIRD
 
 PAIR_CODES = (SAME, DIFFERENT)
 ODD_CODES = (FIRST, SECOND, THIRD)
@@ -60,13 +60,13 @@ def odd_ones_out(y: Ints, rows: Ints, count: int, random: RandomState) -> Ints:
 
 
 def equalities(y: Ints, count: int, random: RandomState, *, with_apart: bool) -> Ints:
-    """Draw "none differs": three rows of one class or, with probability 1/2, of three classes."""
+    """Draw "all alike": three rows of one class or, with probability 1/2, of three classes."""
     everywhere = np.arange(len(y))
     alike, _ = _of_one_class(y, everywhere, 3, count, random)
     if with_apart:
         is_apart = random.random_sample(count) < 0.5
         alike[is_apart] = [_of_three_classes(y, random) for _ in range(int(is_apart.sum()))]
-    return _answered(alike, NONE_DIFFERS)
+    return _answered(alike, ALL_ALIKE)
 
 
 def with_wrong(answers: Ints, share: float, codes: Sequence[int], seed: int) -> Ints:

@@ -37,7 +37,7 @@ LABELED, ALL = "labelled rows", "all rows"
 TARGETS = {"binary": ("binary",), "multi": ("multi",), "mixed": ("binary", "multi")}
 WRONG_SIZE = 13
 WRONG = (0.1, 0.2, 0.3)
-#: Number of odd-one-out answers in Figure 4, to which answers "none differs" are added.
+#: Number of odd-one-out answers in Figure 4, to which answers "all alike" are added.
 FIRST_ANSWERS = {VEHICLE: 360, SCENE: 720, USPS: 900, DIGITS: 900}
 EQUALITIES = (0, 50, 100, 200)
 #: Number of starts of k-means on all rows of a set, of which there are up to 11,000.
@@ -69,7 +69,7 @@ class Cell:
     source: str = ""
     wrong: float = 0.0
     n_equal: int | None = None
-    """Number of answers "none differs" in Figure 4; None for other cells."""
+    """Number of answers "all alike" in Figure 4; None for other cells."""
     with_apart: bool = False  # Whether these answers may be about rows of three classes
 
     @property

@@ -14,7 +14,7 @@ from clew.answers import CODES
 from clew.trust import ConfusionMatrices
 from clew.trust.groups._outcomes import outcome_probabilities
 
-#: Number of possible answers of each kind, without "none differs" and don't-know.
+#: Number of possible answers of each kind, without "all alike" and don't-know.
 N_DEFINITE = {"pair": 2, "triplet": 2, "odd_one_out": 3}
 #: Annotators are compared with each other if at least this many of their answers are to questions
 #: that others answered, too.

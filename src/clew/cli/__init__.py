@@ -6,10 +6,10 @@ import click
 
 from clew.cli._errors import Commands
 from clew.cli.asking.ask import ask
-from clew.cli.cluster import cluster
 from clew.cli.compile import compile_command
 from clew.cli.demo import demo
 from clew.cli.explain import explain
+from clew.cli.group import group
 from clew.cli.simulate import simulate
 from clew.cli.subclusters import subclusters
 
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 main.add_command(ask)
-main.add_command(cluster)
+main.add_command(group)
 main.add_command(compile_command)
 main.add_command(demo)
 main.add_command(explain)

@@ -77,7 +77,7 @@ class Problem(NamedTuple):
 
 
 def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
-    """Return a fit by a method of ``clew cluster``, to some answers of the problem."""
+    """Return a fit by a method of ``clew group``, to some answers of the problem."""
 
     def fit(problem: Problem) -> object:
         model = build_model(name, N_GROUPS, n_trees=20)

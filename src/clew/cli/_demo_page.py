@@ -129,7 +129,7 @@ def _made(setting: Setting) -> str:
     }
     again = f"clew demo --seeds {setting.seeds} --n-answers {setting.n_answers}"
     again += f" --error {setting.error:g}"
-    own = "clew cluster X.csv --constraints answers.csv -o clusters.csv --report report.html"
+    own = "clew group X.csv --constraints answers.csv -o groups.csv --report report.html"
     return (
         f"{definitions(entries)}<p>To repeat it:</p><pre>{escape(again)}</pre>"
         f"<p>The same for your own data:</p><pre>{escape(own)}</pre>"

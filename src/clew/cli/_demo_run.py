@@ -15,7 +15,7 @@ from clew.cli._demo_experiment import METHODS, Outcome, Setting, experiment
 from clew.cli._demo_page import demo_page
 from clew.cli._outputs import check_folder, write_folder
 from clew.cli._progress import Words
-from clew.cli._tables import clusters_csv
+from clew.cli._tables import groups_csv
 
 __all__ = ["Setting", "run"]
 
@@ -53,13 +53,11 @@ def run(setting: Setting, folder: Path, *, quiet: bool) -> tuple[Figures, Callab
         folder,
         {
             "report.html": demo_page(outcome, setting, figures),
-            "clusters.csv": clusters_csv(
-                list(map(str, range(len(outcome.y)))), outcome.first.groups
-            ),
+            "groups.csv": groups_csv(list(map(str, range(len(outcome.y)))), outcome.first.groups),
             "demo.png": collage(outcome),
         },
     )
-    words.say(f"wrote {folder / 'report.html'}, clusters.csv and demo.png")
+    words.say(f"wrote {folder / 'report.html'}, groups.csv and demo.png")
     return figures, partial(_show, outcome, figures)
 
 

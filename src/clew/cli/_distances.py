@@ -18,7 +18,7 @@ from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
 from clew.tables import Table
-from clew.tables._delimited import Format
+from clew.tables._delimited import Format, decoded
 from clew.tables._read import Columns, check_ids, content_of, id_text, table_of
 
 __all__ = ["read_distances", "read_ids"]
@@ -107,7 +107,10 @@ def read_ids(path: Path) -> list[str]:
     """
     content = content_of(path)
     if path.suffix.lower() != ".parquet":
-        lines = content.decode("utf-8-sig", errors="replace").splitlines()
+        try:
+            lines = decoded(content, None).splitlines()
+        except FileFormatError as error:
+            raise FileFormatError(f"{path}, {error}") from error
         if not any(mark in lines[0] for mark in ",;\t") if lines else True:
             names = [line.strip().strip('"') for line in lines]
             if names and names[0].lower() in ("id", "ids"):

@@ -1,12 +1,14 @@
-"""The work of ``clew cluster``: read, fit, write, summarize."""
+"""The work of ``clew group``: read, fit, write, summarize."""
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
+from clew._files import check_regular
 from clew.cli._asked import number_from_questions
 from clew.cli._features import features_for
 from clew.cli._inputs import Items
@@ -18,8 +20,9 @@ from clew.cli._report import Findings, report_page
 from clew.cli._rows import read_rows
 from clew.cli._saved import saved_bytes
 from clew.cli._summary import print_summary, summarize
-from clew.cli._tables import clusters_csv, doubtful_csv, find_groups
+from clew.cli._tables import doubtful_csv, find_groups, groups_csv
 from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints._answer_log import check_content_of_log, is_log, read_log
 from clew.exceptions import (
     ClewWarning,
     DistancesAsFeaturesWarning,
@@ -55,6 +58,8 @@ def run(job: Job) -> dict[str, Any]:
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
     check_writable(*job.outputs)
+    if job.constraints is not None:
+        check_regular(job.constraints)
     items = _items(job, words)
     known = _answers(job, items, words)
     model, X = _fitted(job, items, known, words)
@@ -69,13 +74,13 @@ def run(job: Job) -> dict[str, Any]:
 
 def _is_from_questions(job: Job, model: Any) -> bool:
     """Whether the number of groups is that of the session that asked the questions."""
-    return job.n_clusters is None and model.get_params(deep=False).get("n_clusters") is not None
+    return job.n_groups is None and model.get_params(deep=False).get("n_clusters") is not None
 
 
 def _write(job: Job, found: Findings) -> None:
     """Write all files, or none; print the groups if no file is named for them."""
     items, known, model = found.items, found.known, found.model
-    groups = clusters_csv(items.ids, found.groups)
+    groups = groups_csv(items.ids, found.groups)
     files: dict[Path, str | bytes] = {}
     if job.doubtful is not None:
         files[job.doubtful] = doubtful_csv(items.ids, known, model)
@@ -83,7 +88,7 @@ def _write(job: Job, found: Findings) -> None:
         files[job.report] = report_page(found)
     if job.save is not None:
         files[job.save] = saved_bytes(model, items.ids, known)
-    write_with_table(files, job.output, groups, "clusters.csv")
+    write_with_table(files, job.output, groups, "groups.csv")
 
 
 def _items(job: Job, words: Words) -> Items:
@@ -93,9 +98,9 @@ def _items(job: Job, words: Words) -> Items:
         _check_answers_alone(job)
     elif not items.is_distances:
         words.detail(f"{job.items}: {counted(n, 'row')}, {counted(n_features, 'feature')}")
-    if job.n_clusters is not None and job.n_clusters > n:
+    if job.n_groups is not None and job.n_groups > n:
         raise InvalidParameterError(
-            f"--n-clusters {job.n_clusters} is too many: {job.items} has only {n} rows"
+            f"--n-groups {job.n_groups} is too many: {job.items} has only {n} rows"
         )
     return items
 
@@ -119,11 +124,12 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
     if job.constraints is None:
         return Constraints(n)
     is_jsonl = job.constraints.suffix.lower() == ".jsonl"
-    read = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
+    layout = {} if is_jsonl else job.layout._asdict()
+    read: Any = Constraints.read_jsonl if is_jsonl else Constraints.read_csv
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
         try:
-            known = read(job.constraints, n_samples=n, ids=items.ids)
+            known: Constraints = read(job.constraints, n_samples=n, ids=items.ids, **layout)
         except FileFormatError as error:
             if items.has_ids or "no row with the id" not in str(error):
                 raise
@@ -133,7 +139,9 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
             ) from error
     for warning in warned:
         words.say(str(warning.message))
-    if items.has_ids and not _names_ids(job.constraints):
+    if is_jsonl and not items.has_ids and not job.answers_alone and is_log(job.constraints):
+        check_content_of_log(job.constraints, read_log(job.constraints).entries, items.content_of)
+    if items.has_ids and _names_rows(job.constraints):
         words.say(
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
             "columns to id_i, id_j and id_k"
@@ -144,22 +152,22 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
     return known if items.has_ids else known.with_ids(None)
 
 
-def _names_ids(path: Path) -> bool:
-    """Whether the first line of a file of answers, a header or a record, names rows by id."""
+def _names_rows(path: Path) -> bool:
+    """Whether the first line of a file of answers, a header or a record, has row numbers alone."""
     with path.open("rb") as file:
-        first = file.readline().lower()
-    return b"id_i" in first or b'"items"' in first
+        words = set(re.findall(rb"\w+", file.readline().lower()))
+    return b"i" in words and b"id_i" not in words
 
 
 def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:
     """Return the fitted model, and the features or distances that it was fitted to."""
     model = build_model(
-        job.method, job.n_clusters, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
+        job.method, job.n_groups, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
         seed=job.seed, jobs=job.jobs, is_distances=items.is_distances,
     )  # fmt: skip
     _check_support(job, model, known)
     X = items.X
-    if job.method == "guided" and job.n_clusters is None and X.shape[1]:
+    if job.method == "guided" and job.n_groups is None and X.shape[1]:
         model.set_params(
             n_clusters=number_from_questions(items, known, job.standardizes, job.seed, words)
         )

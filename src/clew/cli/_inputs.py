@@ -6,6 +6,8 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable
+from hashlib import sha256
+from numbers import Real
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -76,6 +78,21 @@ class Items(NamedTuple):
         if self.folder is not None:
             return "image"
         return "row" if self.texts is None else "text"
+
+    def content_of(self, number: str) -> str:
+        """Return a checksum of the row with a number, of rows without ids; a file keeps it."""
+        row = int(number)
+        if len(self.frame.columns):
+            # A column of integers becomes one of floats with its first missing value.
+            cells = [float(v) if isinstance(v, Real) else v for v in self.frame.iloc[row]]
+            content = "\x1f".join("" if pd.isna(v) else str(v) for v in cells).encode()
+        elif isinstance(self.X, np.ndarray):
+            # All distances of a row are the same numbers in another order if rows are sorted.
+            values = np.sort(self.X[row]) if self.is_distances else self.X[row]
+            content = np.asarray(values, np.float64).tobytes()
+        else:
+            content = self.X[[row]].toarray().tobytes()
+        return sha256(content).hexdigest()[:12]
 
     @classmethod
     def without_features(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from clew.cli._features import Standardize
+from clew.constraints._layout import Layout
 from clew.tables._delimited import Format
 from clew.tables._read import Columns
 
@@ -43,6 +44,11 @@ class RowsJob:
         return cls(**{name: options[name] for name in names})
 
     @property
+    def layout(self) -> Layout:
+        """The columns of a table of answers, of commands that read one."""
+        return Layout()
+
+    @property
     def format(self) -> Format:
         """How a delimited table is read."""
         return Format(self.sep, self.decimal, self.header, self.encoding)
@@ -60,10 +66,14 @@ class RowsJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(RowsJob):
-    """Options of ``clew cluster``."""
+    """Options of ``clew group``."""
 
-    n_clusters: int | None
+    n_groups: int | None
     constraints: Path | None
+    item_columns: list[str] | None
+    answer_column: str | None
+    annotator_column: str | None
+    kind: str | None
     method: str
     output: Path | None
     doubtful: Path | None
@@ -72,6 +82,11 @@ class Job(RowsJob):
     mode: str
     trust: str
     n_trees: int
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the table of answers, where options name them."""
+        return Layout(self.item_columns, self.answer_column, self.annotator_column, self.kind)
 
     @property
     def outputs(self) -> list[Path]:

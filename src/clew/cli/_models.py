@@ -46,7 +46,7 @@ def build_model(
     Parameters
     ----------
     method : str
-        A name of ``clew cluster --method``.
+        A name of ``clew group --method``.
     n_clusters : int or None
         Number of groups; None lets "guided" choose it.
     n_trees, mode, trust

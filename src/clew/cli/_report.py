@@ -1,4 +1,4 @@
-"""The report of ``clew cluster --report``: one page about groups, rows and answers."""
+"""The report of ``clew group --report``: one page about groups, rows and answers."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def report_page(found: Findings) -> str:
 def _lead(found: Findings, n_groups: int) -> str:
     sizes = found.summary["sizes"]
     text = f"The groups have {min(sizes):,} to {counted(max(sizes), found.items.noun)}."
-    if found.job.n_clusters is None:
+    if found.job.n_groups is None:
         text += f" clew chose the number of groups, {n_groups}."
     if (rate := found.summary["error_rate"]) is not None:
         text += f" About {rate:.0%} of the answers are estimated to be wrong"

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from clew.cli._answers_alone import rows_of_answers
 from clew.cli._collections import images_of, seems_texts, texts_of
 from clew.cli._distances import read_distances, read_ids
 from clew.cli._inputs import STDIN, Items, read_items
 from clew.cli._job import RowsJob
 from clew.cli._progress import Words, counted
+from clew.constraints._layout import Layout
+from clew.constraints._named_rows import named_rows
 from clew.exceptions import InvalidDataError
 
 __all__ = ["read_rows"]
@@ -42,7 +43,7 @@ def read_rows(job: RowsJob, words: Words) -> Items:
 
 def _rows(job: RowsJob, words: Words) -> Items:
     if job.answers_alone:
-        return _of_answers(job.items, job.ids)
+        return _of_answers(job.items, job.ids, job.layout)
     if job.items.is_dir():
         return images_of(job, words)
     if job.distances:
@@ -55,15 +56,16 @@ def _rows(job: RowsJob, words: Words) -> Items:
     return items if job.ids is None else _named(items, job.items, job.ids)
 
 
-def _of_answers(path: Path, ids: Path | None) -> Items:
+def _of_answers(path: Path, ids: Path | None, layout: Layout) -> Items:
     """Return rows without features: those of a file of ids, or all that answers name."""
-    if ids is None:
-        return rows_of_answers(path)
-    names = read_ids(ids)
+    names, has_ids = named_rows(path, layout) if ids is None else (read_ids(ids), True)
     if len(names) < 2:
-        raise InvalidDataError(f"{ids} has one id; grouping needs two rows or more")
-    note = f"{ids}: {len(names):,} rows; no features"
-    return Items.without_features(names, True, pd.DataFrame(index=range(len(names))), [note])
+        raise InvalidDataError(
+            f"{ids or path} names {counted(len(names), 'row')}; grouping needs two rows or more"
+        )
+    named = "of the answers" if has_ids else "0 to the largest row number of the answers"
+    note = f"{ids or path}: {len(names):,} rows{'' if ids else f', {named}'}; no features"
+    return Items.without_features(names, has_ids, pd.DataFrame(index=range(len(names))), [note])
 
 
 def _are_distances(path: Path, words: Words) -> bool:

@@ -119,7 +119,7 @@ def read_saved(path: Path) -> Saved:
 
 
 def _not_saved(path: Path, why: str) -> str:
-    return f"{path} is not a result of clew: {why}; make one with clew cluster … --save result.npz"
+    return f"{path} is not a result of clew: {why}; make one with clew group … --save result.npz"
 
 
 def _saved(arrays: Any) -> Saved:

@@ -56,7 +56,7 @@ class SimulationJob(RowsJob):
     dont_know: float
     budget: int | None
     strategies: tuple[str, ...]
-    n_clusters: int | None
+    n_groups: int | None
     repeats: int
     output: Path | None
     plot: Path | None
@@ -216,7 +216,7 @@ def _simulated(
         for name in job.strategies:
             for repeat in range(job.repeats):
                 session = Session(
-                    **given, strategy=name, n_clusters=job.n_clusters,
+                    **given, strategy=name, n_clusters=job.n_groups,
                     random_state=job.seed + repeat, n_jobs=job.jobs,
                 )  # fmt: skip
                 oracle = SimulatedOracle(

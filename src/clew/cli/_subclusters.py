@@ -21,7 +21,7 @@ from clew.exceptions import ClewWarning, DistancesAsFeaturesWarning, InvalidPara
 
 __all__ = ["SubclusterJob", "run"]
 
-HEADER = ("cluster", "position", "id", "confidence")
+HEADER = ("group", "position", "id", "confidence")
 #: Numbers of channels of gray and of RGB images.
 CHANNELS = (1, 3)
 
@@ -30,7 +30,7 @@ CHANNELS = (1, 3)
 class SubclusterJob(RowsJob):
     """Options of ``clew subclusters``."""
 
-    n_clusters: int
+    n_groups: int
     size: int
     output: Path | None
     report: Path | None
@@ -60,7 +60,7 @@ def run(job: SubclusterJob) -> dict[str, Any]:
     model = _fitted(job, items, words)
     summary = {
         "rows": items.X.shape[0],
-        "subclusters": job.n_clusters,
+        "subclusters": job.n_groups,
         "size": job.size,
         "overlap": model.overlap_,
         "separation": round(model.separation_, 4),
@@ -71,7 +71,7 @@ def run(job: SubclusterJob) -> dict[str, Any]:
     }
     _write(job, items, model, summary)
     words.say(
-        f"{counted(job.n_clusters, 'subcluster')} of {counted(job.size, 'row')}; mean confidence "
+        f"{counted(job.n_groups, 'subcluster')} of {counted(job.size, 'row')}; mean confidence "
         f"{summary['mean_confidence']:.2f}; {summary['seconds']:.1f} s"
     )
     for path in (job.output, job.report):
@@ -83,9 +83,9 @@ def run(job: SubclusterJob) -> dict[str, Any]:
 def _check_sizes(job: SubclusterJob, items: Items) -> None:
     """Check the numbers of rows and pixels."""
     n = items.X.shape[0]
-    if job.n_clusters * job.size > n:
+    if job.n_groups * job.size > n:
         raise InvalidParameterError(
-            f"--n-clusters {job.n_clusters} with -n {job.size} needs {job.n_clusters * job.size} "
+            f"--n-groups {job.n_groups} with -n {job.size} needs {job.n_groups * job.size} "
             f"rows; {job.items} has only {n}"
         )
     if job.images is not None:
@@ -100,7 +100,7 @@ def _check_sizes(job: SubclusterJob, items: Items) -> None:
 
 def _fitted(job: SubclusterJob, items: Items, words: Words) -> Subclustering:
     model = Subclustering(
-        job.n_clusters,
+        job.n_groups,
         size=job.size,
         candidates=job.candidates or "auto",
         overlap=job.overlap,  # type: ignore[arg-type]

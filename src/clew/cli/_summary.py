@@ -1,4 +1,4 @@
-"""The end of ``clew cluster``: a summary as JSON, and as sentences."""
+"""The end of ``clew group``: a summary as JSON, and as sentences."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def summarize(
         "error_rate": _rounded(getattr(model, "error_rate_", of_similarity)),
         "error_interval": _interval(model),
         "annotators": _rates_of_annotators(model),
-        "clusters_file": None if job.output is None else str(job.output),
+        "groups_file": None if job.output is None else str(job.output),
         "doubtful_file": None if job.doubtful is None else str(job.doubtful),
     }
 
@@ -69,9 +69,9 @@ def print_summary(
         f"{counted(summary['rows'], 'row')} in {counted(n_groups, 'group')} of "
         f"{min(sizes):,} to {counted(max(sizes), 'row')}; {summary['doubtful_rows']:,} doubtful"
     )
-    if job.n_clusters is not None and n_groups < job.n_clusters:
-        words.say(f"only {n_groups} of {job.n_clusters} groups were found")
-    if job.n_clusters is None:
+    if job.n_groups is not None and n_groups < job.n_groups:
+        words.say(f"only {n_groups} of {job.n_groups} groups were found")
+    if job.n_groups is None:
         if is_from_questions:
             how = "the answers to questions that clew chose"
         elif summary["features"] == 0:

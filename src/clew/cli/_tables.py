@@ -1,4 +1,4 @@
-"""The tables of ``clew cluster``: groups of rows, and answers that look wrong."""
+"""The tables of ``clew group``: groups of rows, and answers that look wrong."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = [
     "Doubted",
     "Groups",
     "affinity_graph",
-    "clusters_csv",
     "doubted_answers",
     "doubtful_csv",
     "find_groups",
+    "groups_csv",
 ]
 
 #: A row of less confidence lies between groups.
 UNSURE = 0.5
-CLUSTER_COLUMNS = ("id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers")
+GROUP_COLUMNS = ("id", "group", "confidence", "doubtful", "doubt_reason", "n_answers")
 DOUBTFUL_COLUMNS = (
     "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"
 )  # fmt: skip
@@ -117,7 +117,7 @@ def doubted_answers(model: Any) -> list[Doubted]:
     return sorted(doubted, key=lambda one: -one.p_wrong)
 
 
-def clusters_csv(ids: list[str], groups: Groups) -> str:
+def groups_csv(ids: list[str], groups: Groups) -> str:
     """Format the groups and doubts of all rows as CSV."""
     reasons = np.char.add(
         np.where(groups.is_between, "between groups; ", ""),
@@ -132,7 +132,7 @@ def clusters_csv(ids: list[str], groups: Groups) -> str:
         groups.n_answers.tolist(),
         strict=True,
     )
-    return csv_text(CLUSTER_COLUMNS, rows)
+    return csv_text(GROUP_COLUMNS, rows)
 
 
 def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:

@@ -24,7 +24,7 @@ MAX_ANSWERS = 1797 * 1796 // 2
     default=Path("clew-demo"),
     show_default=True,
     metavar="FOLDER",
-    help="Where to write report.html, clusters.csv and demo.png.",
+    help="Where to write report.html, groups.csv and demo.png.",
 )
 @click.option(
     "--seeds",

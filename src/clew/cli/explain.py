@@ -32,12 +32,12 @@ __all__ = ["explain"]
 def explain(result: Path, first: str, second: str, by_row: bool, as_json: bool) -> None:
     """Explain why two rows are together or apart.
 
-    RESULT.npz comes from clew cluster --save. I and J are ids of rows; in a file without ids these
+    RESULT.npz comes from clew group --save. I and J are ids of rows; in a file without ids these
     are the row numbers from 0. Prints the answers about both rows, the shortest chain of other
     answers that joins or separates them, and the groups of the rows nearest to each.
 
     \b
-    clew cluster wines.csv --constraints answers.csv -o clusters.csv --save result.npz
+    clew group wines.csv --constraints answers.csv -o groups.csv --save result.npz
     clew explain result.npz wine_000 wine_131
     """  # noqa: D301 - click's mark for lines to keep
     from clew.cli._reasons import explain_text
@@ -84,7 +84,7 @@ def _record(found: Explanation, ids: list[str]) -> dict[str, Any]:
     ]
     return {
         "ids": [ids[row] for row in found.rows],
-        "clusters": list(found.groups),
+        "groups": list(found.groups),
         "p_together": round(found.p_together, 4),
         "answers": answers,
         "chain": [ids[row] for row in found.chain],

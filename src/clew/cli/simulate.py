@@ -89,7 +89,7 @@ WHAT = {
 )
 @click.option(
     "-k",
-    "--n-clusters",
+    "--n-groups",
     type=click.IntRange(min=1),
     help=f"Number of groups, which {', '.join(NEED_NUMBER)} need.",
 )
@@ -146,10 +146,10 @@ def _check(options: dict[str, Any]) -> None:
         raise click.UsageError("--error and --dont-know must not add up to more than 1")
     options["strategies"] = tuple(dict.fromkeys(options["strategies"]))
     for name in options["strategies"]:
-        if name in NEED_NUMBER and options["n_clusters"] is None:
-            raise click.UsageError(f"--strategy {name} needs --n-clusters")
-        if name in WITHOUT_NUMBER and options["n_clusters"] is not None:
-            raise click.UsageError(f"--strategy {name} takes no --n-clusters; leave it out")
+        if name in NEED_NUMBER and options["n_groups"] is None:
+            raise click.UsageError(f"--strategy {name} needs --n-groups")
+        if name in WITHOUT_NUMBER and options["n_groups"] is not None:
+            raise click.UsageError(f"--strategy {name} takes no --n-groups; leave it out")
     for name in OUTPUTS:
         if str(options[name]) == "-":
             raise click.UsageError(f"--{name} needs the name of a file")

@@ -55,7 +55,7 @@ class Shape(click.ParamType[tuple[int, int]]):
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
 )
 @click.option(
-    "-k", "--n-clusters", type=click.IntRange(min=1), required=True, help="Number of subclusters."
+    "-k", "--n-groups", type=click.IntRange(min=1), required=True, help="Number of subclusters."
 )
 @click.option(
     "-n",
@@ -69,7 +69,7 @@ class Shape(click.ParamType[tuple[int, int]]):
     "-o",
     "--output",
     type=OUTPUT,
-    metavar="SUBCLUSTERS.csv",
+    metavar="SUBGROUPS.csv",
     help="Where to write the subclusters.  [default: the standard output]",
 )
 @click.option(
@@ -116,13 +116,13 @@ class Shape(click.ParamType[tuple[int, int]]):
 def subclusters(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Find a few pure examples of each of many groups.
 
-    Reads the files that clew cluster reads. All rows that are not clear examples are left out.
+    Reads the files that clew group reads. All rows that are not clear examples are left out.
     Writes a table with cluster, position (0 is the center), id and confidence.
 
     \b
-    clew subclusters X.npy --n-clusters 200 -n 10 -o subclusters.csv
-    clew subclusters faces.npy --n-clusters 40 -n 5 --images 64x64 --report report.html
-    clew subclusters D.npy --distances --ids ids.txt --n-clusters 20
+    clew subclusters X.npy --n-groups 200 -n 10 -o subclusters.csv
+    clew subclusters faces.npy --n-groups 40 -n 5 --images 64x64 --report report.html
+    clew subclusters D.npy --distances --ids ids.txt --n-groups 20
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, as_json, options)
     from clew.cli._subclusters import SubclusterJob, run

@@ -6,18 +6,19 @@ Each line is a JSON object: an answer, or the retraction of an earlier one.
 version    1
 id         of this line; no other line has it
 question   the same for answers to the same question
-kind       pair, odd (which one differs?) or closer (is the first more like the second or third?)
+kind       pair, triplet (is the first more like the second or third?), odd_one_out (which differs?)
 items      ids of the two or three items
 shown      the same ids, in the order in which the person saw them
-answer     pair: same, different, dont_know; odd: the id of an item, none, dont_know; closer: the id
-           of the second or third item, dont_know. An id that is such a word is given by its
-           position in `items`, from 0. null in a line that only takes another one back
+answer     pair: same, different, dont_know; triplet: the id of the second or third item, dont_know;
+           odd_one_out: the id of an item, all_alike, dont_know. An id that is such a word is given
+           by its position in `items`, from 0. null in a line that only takes another one back
 annotator  who answered
 ms         milliseconds from showing the question to the answer
 time       UTC, ISO 8601
 origin     how the question was chosen: random, asked (by a strategy) or imported
 revokes    id of the line that this one takes back, or null
 source     program that wrote the line
+content    checksums of the contents of `items`, if they have no ids and are named by row number
 ========== =====================================================================================
 """
 
@@ -25,29 +26,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from clew._files import check_plain_text, check_regular
 from clew.answers import (
+    ALL_ALIKE,
     ANSWER_WORDS,
     DONT_KNOW,
     N_ROWS,
-    NONE_DIFFERS,
     Kind,
+    a_question,
     as_answer_code,
     as_kind,
+    as_origin,
 )
-from clew.exceptions import FileFormatError, InvalidConstraintsError
+from clew.exceptions import FileFormatError
 
 __all__ = ["LogEntry", "ParsedLog", "is_log", "parse_log", "read_log", "standing"]
 
 VERSION: Final = 1
-#: Names of kinds in the log.
-KIND_WORDS: Final[Mapping[Kind, str]] = {"pair": "pair", "triplet": "closer", "odd_one_out": "odd"}
-KINDS_BY_WORD: Final = {word: kind for kind, word in KIND_WORDS.items()}
-RESERVED: Final = frozenset({"same", "different", "dont_know", "none", "not_comparable"})
+RESERVED: Final = frozenset({"same", "different", "dont_know", "all_alike", "not_comparable"})
 DONT_KNOWS: Final = frozenset({"dont_know", "not_comparable"})
 
 
@@ -67,6 +70,7 @@ class LogEntry:
     origin: str
     revokes: str | None
     source: str
+    content: tuple[str, ...] = ()
     line: int = 0
     """Number of the line in the file, from 1; 0 if it is not in a file yet."""
 
@@ -80,9 +84,11 @@ class LogEntry:
         """Return the line, without its end."""
         record = {"version": VERSION, "id": self.id, "question": self._question()}
         record |= {name: value for name, value in asdict(self).items() if name in _WRITTEN}
-        record |= {"kind": KIND_WORDS[self.kind], "answer": self._answer()}
+        record["answer"] = self._answer()
         return json.dumps(
-            {name: record[name] for name in _ORDER}, ensure_ascii=False, separators=(",", ":")
+            {name: record[name] for name in _ORDER if name != "content" or self.content},
+            ensure_ascii=False,
+            separators=(",", ":"),
         )
 
     def to_record(self) -> dict[str, str | None]:
@@ -96,15 +102,15 @@ class LogEntry:
         """Return the same text for questions that ask the same."""
         first, *others = self.items
         key = [first, *sorted(others)] if self.kind == "triplet" else sorted(self.items)
-        text = json.dumps([KIND_WORDS[self.kind], *key])
+        text = json.dumps([self.kind, *key])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _answer(self) -> str | int | None:
         code = self.code
         if code is None or self.kind == "pair" or code == DONT_KNOW:
             return self.word or None
-        if code == NONE_DIFFERS:
-            return "none"
+        if code == ALL_ALIKE:
+            return "all_alike"
         at = code + 1 if self.kind == "triplet" else code
         return at if self.items[at] in RESERVED else self.items[at]
 
@@ -112,7 +118,7 @@ class LogEntry:
 _WRITTEN: Final = {field.name for field in fields(LogEntry)} - {"line", "code"}
 _ORDER: Final = (
     *("version", "id", "question", "kind", "items", "shown", "answer", "annotator", "ms", "time"),
-    *("origin", "revokes", "source"),
+    *("origin", "revokes", "source", "content"),
 )
 
 
@@ -126,6 +132,7 @@ class ParsedLog(NamedTuple):
 
 def is_log(path: str | os.PathLike[str]) -> bool:
     """Whether a file of JSON lines is a log, and not a table of answers; by its first lines."""
+    check_regular(path)
     with open(path, "rb") as file:
         start = file.read(1000).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     return start.startswith('{"version"')
@@ -150,18 +157,17 @@ def read_log(path: str | os.PathLike[str]) -> ParsedLog:
     OSError
         If the file cannot be read.
     """
-    with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
-        parsed = parse_log(file, path)
+    parsed = parse_log(Path(path).read_bytes(), path)
     return ParsedLog(standing(parsed.entries), parsed.torn)
 
 
-def parse_log(lines: Iterable[str], path: object, first: int = 1) -> ParsedLog:
+def parse_log(content: bytes, path: object, first: int = 1) -> ParsedLog:
     """Read lines of a log.
 
     Parameters
     ----------
-    lines : iterable of str
-        With or without their ends; empty lines are skipped.
+    content : bytes
+        Whole lines, or a beginning of one at the end; empty lines are skipped.
     path : object
         Name of the file, for errors.
     first : int, default=1
@@ -175,24 +181,25 @@ def parse_log(lines: Iterable[str], path: object, first: int = 1) -> ParsedLog:
     Raises
     ------
     FileFormatError
-        If a line is invalid, other than one that a crash has cut off.
+        If a line is invalid, other than one that a crash has cut off, or the text is not plain.
     """
+    check_plain_text(path, content)
     found: dict[str, LogEntry] = {}
     torn: list[int] = []
-    for line, text in enumerate(lines, start=first):
+    for line, text in enumerate(content.decode("utf-8", "replace").split("\n"), start=first):
         text = text.strip("\ufeff \t\r\n")
         if not text:
             continue
         try:
             record = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             if _is_torn(text, error):
                 torn.append(line)
                 continue
             raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
         try:
             entry = _entry(record, line)
-        except (InvalidConstraintsError, KeyError, TypeError, ValueError) as error:
+        except (KeyError, ValueError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise FileFormatError(f"{path}, line {line}: {what}") from error
         found.setdefault(entry.id, entry)
@@ -234,6 +241,31 @@ def check_ids_of_log(path: object, entries: Sequence[LogEntry], ids: Iterable[st
     )
 
 
+def check_content_of_log(
+    path: object, entries: Sequence[LogEntry], content_of: Callable[[str], str]
+) -> None:
+    """Refuse answers about rows that are named by number and hold something else now.
+
+    Raises
+    ------
+    FileFormatError
+        If there are any.
+    """
+    changed = [
+        entry
+        for entry in entries
+        if entry.content and entry.content != tuple(map(content_of, entry.items))
+    ]
+    if changed:
+        raise FileFormatError(
+            f"{path}: {len(changed)} of {len(entries)} answers are about rows that hold something "
+            f"else now, such as rows {' and '.join(changed[0].items)}: the rows have no ids, so "
+            "answers name them by number, and since then the table was sorted, shortened or "
+            "edited, or other columns are read. Use the table and the columns as they were; or "
+            "give the rows ids (a column id, or --ids), and use another file of answers"
+        )
+
+
 def _named(entries: Iterable[LogEntry]) -> Iterator[str]:
     for entry in entries:
         yield from entry.items
@@ -250,41 +282,61 @@ def _entry(record: Any, line: int) -> LogEntry:
         raise ValueError("expected an object such as {…}")
     if record["version"] != VERSION:
         raise ValueError(f"version {record['version']!r}; this clew reads version {VERSION}")
-    kind = KINDS_BY_WORD.get(record["kind"]) or as_kind(record["kind"])
-    items = tuple(map(str, record["items"]))
+    kind = as_kind(record["kind"])
+    items = _names(record, "items")
     if len(items) != N_ROWS[kind] or len(set(items)) < len(items):
-        raise ValueError(f"a {record['kind']} question is about {N_ROWS[kind]} different items")
-    ms = record.get("ms")
+        raise ValueError(f"{a_question(kind)} is about {N_ROWS[kind]} different items")
+    if record["id"] is None:
+        raise ValueError("id must be a text, not null")
     return LogEntry(
         id=str(record["id"]),
         kind=kind,
         items=items,
-        shown=tuple(map(str, record.get("shown") or items)),
+        shown=_names(record, "shown") if record.get("shown") else items,
         code=_code(kind, items, record["answer"]),
         annotator=str(record.get("annotator") or ""),
-        ms=None if ms is None else int(ms),
+        ms=_milliseconds(record.get("ms")),
         time=str(record.get("time") or ""),
-        origin=str(record.get("origin") or "imported"),
+        origin=as_origin(record.get("origin") or "imported"),
         revokes=None if record.get("revokes") is None else str(record["revokes"]),
         source=str(record.get("source") or ""),
+        content=_names(record, "content") if record.get("content") else (),
         line=line,
     )
+
+
+def _names(record: dict[str, Any], field: str) -> tuple[str, ...]:
+    """Read a list of ids, which are texts or numbers."""
+    names = record[field]
+    if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
+        raise ValueError(f"{field} must be a list of ids, got {names!r}")
+    return tuple(map(str, names))
+
+
+def _milliseconds(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float) and 0 <= value < math.inf:
+        return int(value)
+    raise ValueError(f"ms must be a number of milliseconds or null, got {value!r}")
 
 
 def _code(kind: Kind, items: tuple[str, ...], answer: object) -> int | None:
     if answer is None:
         return None
+    if not isinstance(answer, str | int):
+        raise ValueError(f"answer must be a word, an id or a position, got {answer!r}")
     if answer in DONT_KNOWS:
         return DONT_KNOW
     if kind == "pair":
         return as_answer_code(kind, answer)
-    if kind == "odd_one_out" and answer == "none":
-        return NONE_DIFFERS
+    if kind == "odd_one_out" and answer == "all_alike":
+        return ALL_ALIKE
     is_position = isinstance(answer, int) and 0 <= answer < len(items)
     if not is_position and answer not in items:
         raise ValueError(f"the answer {answer!r} is none of the items")
-    at = int(answer) if is_position else items.index(str(answer))  # type: ignore[call-overload]
+    at = int(answer) if is_position else items.index(str(answer))
     code = at - 1 if kind == "triplet" else at
     if code < 0:
-        raise ValueError("the answer to a closer question is its second or third item")
+        raise ValueError("the answer to a triplet question is its second or third item")
     return code

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import DIFFERENT, SAME
+from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, SAME
+from clew.constraints._meanings import TRUTH
 from clew.constraints._sampling import as_random, distinct_integers, pair_from_rank
 from clew.constraints._validation import as_integers
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.kernels.disjoint_sets import component_labels
 
-__all__ = ["Closure", "close"]
+if TYPE_CHECKING:
+    from clew.constraints._constraints import Constraints
+
+__all__ = ["Closure", "close", "implied_partition"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,3 +233,29 @@ def close(n_samples: int, must_link: NDArray[np.int64], cannot_link: NDArray[np.
     keys = np.unique(parted[~contradicted] @ np.array([n_components, 1]))
     pairs = np.column_stack(np.divmod(keys, max(n_components, 1)))
     return Closure(component, pairs.astype(np.int64), int(contradicted.sum()))
+
+
+def implied_partition(known: Constraints) -> NDArray[np.int64] | None:
+    """Return the groups that the answers leave no choice about; None if they leave any.
+
+    Every two rows have to be entailed to be the same or to differ by answers about pairs, and no
+    answer, of whatever kind, may contradict the groups. Answers of weight 0 and don't-knows are
+    ignored. Groups are numbered in the order of their first rows, shape (n_samples,).
+    """
+    is_used = [(table.weights > 0) & (table.answers != DONT_KNOW) for table in known.tables]
+    tables = [
+        (t.kind, t.rows[use], t.answers[use]) for t, use in zip(known.tables, is_used, strict=True)
+    ]
+    _, pairs, said = tables[0]
+    closure = close(known.n_samples, pairs[said == SAME], pairs[said == DIFFERENT])
+    n = closure.n_components
+    if not closure.is_consistent or len(closure.cannot_link_components) < n * (n - 1) // 2:
+        return None
+    for kind, rows, answers in tables[1:]:
+        truth = TRUTH[kind](closure.component, rows)
+        if ((truth != DONT_KNOW) & (truth != answers)).any():
+            return None
+        # Rows of three groups do not decide which is odd, but they are not all alike.
+        if kind == "odd_one_out" and ((truth == DONT_KNOW) & (answers == ALL_ALIKE)).any():
+            return None
+    return closure.component

@@ -14,18 +14,32 @@ from clew.constraints._tables import PARAMETER, AnswerTable, Tables, as_table, c
 from clew.constraints._validation import as_annotators, as_origins, as_weights
 from clew.exceptions import InvalidConstraintsError
 
-__all__ = ["AnswerColumns"]
+__all__ = ["AnswerColumns", "kinds_in"]
+
+
+def kinds_in(tables: Tables) -> frozenset[str]:
+    """Return which fields of `Support` the answers need."""
+    pairs, triplets, odd_one_out = tables
+    is_dont_know = pairs.answers == DONT_KNOW
+    present = {
+        "pairs": bool((~is_dont_know).any()),
+        "triplets": bool(len(triplets)),
+        "odd_one_out": bool(len(odd_one_out)),
+        "dont_know": bool(is_dont_know.any()),
+    }
+    return frozenset(kind for kind, is_present in present.items() if is_present)
 
 
 class AnswerColumns:
     """The data of `Constraints`: one table for each kind of answer; attributes cannot be set."""
 
-    __slots__ = ("_annotators", "_ids", "_n_samples", "_tables")
+    __slots__ = ("_annotators", "_ids", "_kinds", "_n_samples", "_tables")
 
     _n_samples: int
     _tables: Tables
     _annotators: tuple[str, ...]
     _ids: RowIds | None
+    _kinds: frozenset[str] | None
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"Constraints are frozen: {name} cannot be set")
@@ -74,8 +88,8 @@ class AnswerColumns:
         self, n_samples: int, tables: Tables, annotators: tuple[str, ...], ids: RowIds | None
     ) -> None:
         for name, value in zip(
-            ("_n_samples", "_tables", "_annotators", "_ids"),
-            (n_samples, tables, annotators, ids),
+            ("_n_samples", "_tables", "_annotators", "_ids", "_kinds"),
+            (n_samples, tables, annotators, ids, None),
             strict=True,
         ):
             object.__setattr__(self, name, value)
@@ -97,6 +111,14 @@ class AnswerColumns:
     def tables(self) -> Tables:
         """All answers as read-only columns: pairs, triplets and odd-one-out answers."""
         return self._tables
+
+    @property
+    def _kinds_present(self) -> frozenset[str]:
+        """Fields of `Support` that the answers need; found once, as each part of a fit asks."""
+        if self._kinds is None:
+            object.__setattr__(self, "_kinds", kinds_in(self._tables))
+        assert self._kinds is not None
+        return self._kinds
 
     @property
     def ids(self) -> tuple[Hashable, ...] | None:
@@ -199,7 +221,7 @@ class AnswerColumns:
 
     @property
     def odd_one_out_answers(self) -> NDArray[np.int64]:
-        """Position 0, 1 or 2 of the odd one, -1 none, -2 don't-know; shape (n_odd_one_out,)."""
+        """Position 0, 1, 2 of the odd one, -1 all alike, -2 don't-know; shape (n_odd_one_out,)."""
         return self._tables[2].answers
 
     @property

@@ -45,7 +45,7 @@ class Constraints(AnswerColumns):
         if more like c, -2 or "dont_know".
     odd_one_out : array-like of shape (n_odd_one_out, 4), default=None
         Rows i, j, k and the answer: the position 0, 1 or 2 of the odd one, or "first", "second"
-        or "third"; -1 or "none" if none differs; -2 or "dont_know".
+        or "third"; -1 or "all_alike" if all three are alike; -2 or "dont_know".
     pair_weights, triplet_weights, odd_one_out_weights : array-like of float, default=None
         Weight of each answer, in [0, 1]; one number is the weight of all. None is 1. Answers of
         weight 0 are kept, and ignored by all estimators.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME, Answer, Kind
+from clew.answers import DIFFERENT, DONT_KNOW, N_ROWS, SAME, Answer, Kind, Question
 from clew.constraints._ids import RowIds, rows_and_ids
 from clew.constraints._tables import PARAMETER, AnswerTable, as_table, code_annotators
 from clew.constraints._validation import as_annotators, as_origins, as_weights
@@ -160,8 +160,8 @@ def from_odd_one_out(
     rows : array-like of shape (n, 3)
         Rows i, j, k of each question.
     answers : array-like of shape (n,)
-        0, 1, 2, or "first", "second", "third": the position of the odd one; -1 or "none" if
-        none differs; -2 or "dont_know".
+        0, 1, 2, or "first", "second", "third": the position of the odd one; -1 or "all_alike"
+        if all three are alike; -2 or "dont_know", also if all three differ.
     n_samples : int, default=None
         Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
@@ -187,7 +187,7 @@ def from_odd_one_out(
     Examples
     --------
     >>> from clew import Constraints
-    >>> Constraints.from_odd_one_out([(0, 1, 2), (3, 1, 0)], ["third", "none"], n_samples=4)
+    >>> Constraints.from_odd_one_out([(0, 1, 2), (3, 1, 0)], ["third", "all_alike"], n_samples=4)
     Constraints(n_samples=4, pairs=0, triplets=0, odd_one_out=2)
     """
     n, row_ids = rows_and_ids(n_samples, ids)
@@ -207,7 +207,8 @@ def from_answers(
     Parameters
     ----------
     answers : iterable of Answer
-        The answers. The rows of their questions are row numbers, even if `ids` is given.
+        The answers. If `ids` is given, `Question.ids` decide which rows a question is about;
+        without either, its row numbers do.
     n_samples : int, default=None
         Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
@@ -220,7 +221,7 @@ def from_answers(
     Raises
     ------
     InvalidConstraintsError
-        If an element is not an `Answer`, or a row is out of range.
+        If an element is not an `Answer`, an id is unknown, or a row is out of range.
 
     Examples
     --------
@@ -230,22 +231,29 @@ def from_answers(
     >>> c.pairs, c.pair_weights, c.annotators
     (array([[1, 3]]), array([0.5]), ('ann',))
     """
-    by_kind: dict[Kind, list[Answer]] = {"pair": [], "triplet": [], "odd_one_out": []}
+    n, row_ids = rows_and_ids(n_samples, ids)
+    by_kind: dict[Kind, list[tuple[Answer, tuple[int, ...]]]] = {kind: [] for kind in N_ROWS}
     for position, answer in enumerate(answers):
         if not isinstance(answer, Answer):
             raise InvalidConstraintsError(
                 f"answers[{position}] must be a clew.Answer, got {answer!r}"
             )
-        by_kind[answer.question.kind].append(answer)
+        rows = _rows(answer.question, row_ids, f"answers[{position}]")
+        by_kind[answer.question.kind].append((answer, rows))
     columns: dict[str, Any] = {}
     for kind, given in by_kind.items():
-        columns[PARAMETER[kind]] = [(*a.question.rows, a.value) for a in given]
-        columns[f"{kind}_weights"] = [a.weight for a in given]
-        columns[f"{kind}_annotators"] = [a.annotator for a in given]
-        columns[f"{kind}_origins"] = [a.origin for a in given]
-    n, row_ids = rows_and_ids(n_samples, ids)
+        columns[PARAMETER[kind]] = [(*rows, a.value) for a, rows in given]
+        columns[f"{kind}_weights"] = [a.weight for a, _ in given]
+        columns[f"{kind}_annotators"] = [a.annotator for a, _ in given]
+        columns[f"{kind}_origins"] = [a.origin for a, _ in given]
     c = cls(n, **columns)
     return cls._from_tables(n, c.tables, c.annotators, row_ids)
+
+
+def _rows(question: Question, ids: RowIds | None, place: str) -> tuple[int, ...]:
+    if ids is None or question.ids is None:
+        return question.rows
+    return tuple(ids.rows_of(question.ids, lambda _: place).tolist())
 
 
 def of_one_kind(

@@ -17,6 +17,8 @@ from clew._files import atomic_write
 from clew.constraints._answer_log import check_ids_of_log, is_log, read_log
 from clew.constraints._header import COLUMNS
 from clew.constraints._ids import RowIds, rows_and_ids
+from clew.constraints._layout import Layout, as_own_columns, has_own_names
+from clew.constraints._named_rows import named_rows
 from clew.constraints._records import RecordReader, column_names, records
 from clew.constraints._text_files import csv_lines, json_lines, quoted, split_columns
 from clew.constraints._validation import Where
@@ -40,7 +42,7 @@ def to_csv(self: Constraints, path: FilePath) -> None:
     """Write a CSV file with the columns ``kind,i,j,k,answer,annotator,weight``, one answer a line.
 
     Kinds are pair (same, different, dont_know), triplet (first, second, dont_know) and
-    odd_one_out (first, second, third, none, dont_know). k is empty for pairs. A column origin
+    odd_one_out (first, second, third, all_alike, dont_know). k is empty for pairs. A column origin
     is added if the origin of any answer is not "imported". If the ids of the rows are known, the
     columns are id_i, id_j and id_k and hold ids. A name or id that a spreadsheet would interpret as
     a formula gets an apostrophe in front, which `read_csv` removes.
@@ -84,8 +86,12 @@ def read_csv(
     *,
     n_samples: int | None = None,
     ids: Iterable[object] | None = None,
+    columns: Sequence[str] | None = None,
+    answer: str | None = None,
+    annotator: str | None = None,
+    kind: str | None = None,
 ) -> Constraints:
-    """Read answers from a file in the form that `to_csv` writes.
+    r"""Read answers from a file in the form that `to_csv` writes, or that an experiment wrote.
 
     A further kind is most_central: which of i, j and k is the most central one (first, second,
     third, dont_know)? Such answers become triplets, see `Constraints.from_most_central`.
@@ -96,15 +102,28 @@ def read_csv(
     pairs. An index column that pandas wrote is skipped; other columns that are not read cause a
     warning.
 
+    Columns of other names are recognized if there is one reading, such as
+    ``trial,participant,left,middle,right,response``: then the answer may also be the item that was
+    chosen, or the name of its column.
+
     Parameters
     ----------
     path : str or path-like
         A text file in UTF-8, with or without a byte-order mark.
     n_samples : int, default=None
-        Number of rows of the data. May be omitted if `ids` is given.
+        Number of rows of the data. May be omitted if `ids` is given. If neither is given, the rows
+        are those that the answers name: by id, in the order in which they are named, or by number,
+        from 0 to the largest.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, in the order of the rows. Required if the file has ids and
-        no row numbers. If it has both, they must name the same rows.
+        The id of each row of the data, in the order of the rows. If the file has both ids and row
+        numbers, they must name the same rows.
+    columns : sequence of str, default=None
+        Columns of the two or three items of a question, if they have names of their own.
+    answer, annotator : str, default=None
+        Columns of the answer and of who answered, if they have names of their own.
+    kind : {"pair", "triplet", "odd_one_out", "most_central"}, default=None
+        What was asked, if no column says it. None: "pair" for two items, "odd_one_out" for three
+        if the first of them is chosen anywhere.
 
     Returns
     -------
@@ -116,7 +135,8 @@ def read_csv(
     FileFormatError
         If the file is empty or a line is invalid: an unknown kind or answer, a row number out of
         range, an unknown id, a repeated row in one answer, k given for a pair, a weight outside
-        [0, 1], or an unknown origin. The message has the file and the line.
+        [0, 1], or an unknown origin. The message has the file and the line. Also if columns have
+        other names and there is more than one reading.
     InvalidConstraintsError
         If `n_samples` or `ids` is invalid; for example, if an id is repeated.
     OSError
@@ -129,20 +149,44 @@ def read_csv(
 
     Notes
     -----
-    Linear in time. At most 10,000 lines are held in memory as text.
+    Linear in time. Of a file with the columns of `to_csv`, at most 10,000 lines are held in memory
+    as text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from clew import Constraints
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "trials.csv"
+    ...     _ = path.write_text("who,left,middle,right,response\nann,wren,owl,robin,owl\n")
+    ...     c = Constraints.read_csv(path, annotator="who", kind="odd_one_out")
+    >>> c.ids, c.odd_one_out_answers
+    (('wren', 'owl', 'robin'), array([1]))
     """
-    n, row_ids = rows_and_ids(n_samples, ids)
+    layout = Layout(columns, answer, annotator, kind)
+    n, row_ids = _rows_of(path, n_samples, ids, layout)
     reader = RecordReader(n, row_ids)
     lines = csv_lines(path)
     line, names = next(lines, (0, []))
     if not names:
         raise FileFormatError(f"{path} is empty: it should begin with the line {COLUMNS}")
+    is_own = layout == Layout() and has_own_names(names)
     with _as_format_error():
-        reader.set_columns(names, lambda _: f"{path}, line {line}")
-        while chunk := list(itertools.islice(lines, _CHUNK)):
-            numbers, fields = zip(*chunk, strict=True)
+        if is_own:
+            reader.set_columns(names, lambda _: f"{path}, line {line}")
+        chunks = iter(lambda: list(itertools.islice(lines, _CHUNK)), [])
+        for chunk in chunks if is_own else [list(lines)]:
+            numbers, fields = [at for at, _ in chunk], [one for _, one in chunk]
             place = _places(path, numbers)
-            reader.add(split_columns(fields, len(names), place), place)
+            parts: list[Sequence[object]] = [*split_columns(fields, len(names), place)]
+            if not is_own:
+                with _at(f"{path}, line {line}"):
+                    names, parts = as_own_columns(
+                        names, parts or [()] * len(names), layout, by_id=row_ids is not None
+                    )
+                reader.set_columns(names, lambda _: f"{path}, line {line}")
+            reader.add(parts, place)
     reader.warn_of_ignored(path)
     return cls._from_tables(n, *reader.result(), row_ids)
 
@@ -188,12 +232,13 @@ def read_jsonl(
     n_samples : int, default=None
         Number of rows of the data. May be omitted if `ids` is given.
     ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row of the data, in the order of the rows; see `read_csv`.
+        The id of each row of the data, in the order of the rows. If neither is given, the rows are
+        those that the answers name; see `read_csv`.
 
     Returns
     -------
     Constraints
-        The answers, with `ids` if given.
+        The answers, with `ids` if they are known.
 
     Raises
     ------
@@ -209,7 +254,7 @@ def read_jsonl(
     IgnoredColumnsWarning
         If there are fields that are not read.
     """
-    n, row_ids = rows_and_ids(n_samples, ids)
+    n, row_ids = _rows_of(path, n_samples, ids, Layout())
     reader = RecordReader(n, row_ids)
     lines = log_lines(path, row_ids) if is_log(path) else json_lines(path)
     with _as_format_error():
@@ -229,6 +274,25 @@ def log_lines(path: FilePath, ids: RowIds | None) -> Iterator[tuple[int, dict[st
     if ids is not None:
         check_ids_of_log(path, entries, map(str, ids.names))
     return ((entry.line, entry.to_record()) for entry in entries)
+
+
+def _rows_of(
+    path: FilePath, n_samples: int | None, ids: Iterable[object] | None, layout: Layout
+) -> tuple[int, RowIds | None]:
+    """Return the number and the ids of the rows: those given, or those that the answers name."""
+    if n_samples is not None or ids is not None:
+        return rows_and_ids(n_samples, ids)
+    names, has_ids = named_rows(path, layout)
+    return rows_and_ids(len(names), names if has_ids else None)
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Begin the message of an error with a place."""
+    try:
+        yield
+    except InvalidConstraintsError as error:
+        raise FileFormatError(f"{place}: {error}") from error
 
 
 @contextmanager

@@ -87,7 +87,8 @@ def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...
         raise InvalidConstraintsError(
             f"missing column {', '.join(map(repr, missing))}; the required columns are kind "
             f"({', '.join((*N_ROWS, MOST_CENTRAL))}), i and j, or id_i and id_j, and answer; "
-            f"the given columns are {', '.join(map(repr, given))}"
+            f"the given columns are {', '.join(map(repr, given))}. Columns of other names are "
+            "taken if one says which hold the items, the answer and the annotator"
         )
     repeated = sorted({name for name in names if names.count(name) > 1 and name in KNOWN})
     if repeated:

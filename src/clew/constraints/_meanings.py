@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import DIFFERENT, DONT_KNOW, FIRST, NONE_DIFFERS, SAME, SECOND, THIRD, Kind
+from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, FIRST, SAME, SECOND, THIRD, Kind
 from clew.constraints._tables import AnswerTable
 from clew.exceptions import InvalidDataError
 
@@ -70,7 +70,7 @@ def _odd_one_out(y: IntArray, rows: IntArray) -> IntArray:
     i, j, k = y[rows].T
     return np.select(
         [(i == j) & (j == k), j == k, i == k, i == j],
-        [NONE_DIFFERS, FIRST, SECOND, THIRD],
+        [ALL_ALIKE, FIRST, SECOND, THIRD],
         DONT_KNOW,
     )
 
@@ -93,7 +93,7 @@ IMPLIED_PAIRS: Final[Mapping[Kind, Mapping[int, tuple[tuple[int, int, int], ...]
             FIRST: ((1, 2, SAME), (0, 1, DIFFERENT), (0, 2, DIFFERENT)),
             SECOND: ((0, 2, SAME), (0, 1, DIFFERENT), (1, 2, DIFFERENT)),
             THIRD: ((0, 1, SAME), (0, 2, DIFFERENT), (1, 2, DIFFERENT)),
-            NONE_DIFFERS: ((0, 1, SAME), (0, 2, SAME), (1, 2, SAME)),
+            ALL_ALIKE: ((0, 1, SAME), (0, 2, SAME), (1, 2, SAME)),
         },
     })
 )  # fmt: skip

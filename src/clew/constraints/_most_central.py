@@ -15,7 +15,7 @@ __all__ = ["MOST_CENTRAL", "as_most_central", "as_record_kind", "triplets_of_mos
 #: The kind of these answers in files and data frames. `Constraints` holds them as triplets.
 MOST_CENTRAL: Final = "most_central"
 #: The words of the answers, with their codes.
-WORDS: Final = {w: c for w, c in ANSWER_WORDS["odd_one_out"].items() if w != "none"}
+WORDS: Final = {w: c for w, c in ANSWER_WORDS["odd_one_out"].items() if w != "all_alike"}
 
 #: The first rows of the triplets about three rows, and the other two rows of each.
 HEADS: Final = np.array([0, 1, 2])

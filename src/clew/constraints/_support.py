@@ -31,7 +31,7 @@ class Support(NamedTuple):
     triplets : bool, default=False
         Triplets, whatever the answer.
     odd_one_out : bool, default=False
-        Odd-one-out answers, "none differs" and don't-know among them.
+        Odd-one-out answers, "all alike" and don't-know among them.
     dont_know : bool, default=False
         Don't-knows about pairs; most methods accept and ignore them.
     """
@@ -89,14 +89,8 @@ def check_constraints(
             f"the constraints are about {constraints.n_samples} rows, but X has {n_samples}; "
             "if X holds some of these rows, use Constraints.subset"
         )
-    present = {
-        "pairs": bool((~constraints.is_dont_know).any()),
-        "triplets": bool(len(constraints.triplets)),
-        "odd_one_out": bool(len(constraints.odd_one_out)),
-        "dont_know": bool(constraints.is_dont_know.any()),
-    }
-    for kind, is_present in present.items():
-        if is_present and not getattr(support, kind):
+    for kind in Support._fields:
+        if kind in constraints._kinds_present and not getattr(support, kind):
             honored = ", ".join(k for k, can in support._asdict().items() if can) or "none"
             raise UnsupportedConstraintError(
                 f"{name} does not honor {kind} answers; it honors: {honored}. Remove the others "

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from clew._files import check_plain_text
 from clew.constraints._validation import Where
 from clew.exceptions import FileFormatError
 
@@ -63,7 +64,7 @@ def json_lines(path: FilePath) -> Iterator[tuple[int, dict[str, Any]]]:
                 continue
             try:
                 record = json.loads(text)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
             if not isinstance(record, dict):
                 raise FileFormatError(
@@ -74,6 +75,7 @@ def json_lines(path: FilePath) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _read_utf8(path: FilePath) -> bytes:
     content = Path(path).read_bytes()
+    check_plain_text(path, content)
     try:
         content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

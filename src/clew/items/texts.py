@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from clew._files import check_plain_text
 from clew.exceptions import FileFormatError, InvalidDataError
 
 __all__ = ["Texts", "as_texts", "read_texts"]
@@ -75,7 +76,10 @@ def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Tex
     (['a small brown bird', 'a large white bird'], (2, 6))
     """
     try:
-        content = Path(path).read_bytes().decode(encoding or "utf-8-sig")
+        raw = Path(path).read_bytes()
+        if encoding is None:
+            check_plain_text(path, raw)
+        content = raw.decode(encoding or "utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileFormatError(
             f"{path}: byte {error.start} is not valid {encoding or 'UTF-8'}; save the file as "

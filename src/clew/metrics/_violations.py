@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clew._validation import check_rectangular
-from clew.answers import DONT_KNOW, NONE_DIFFERS
+from clew.answers import ALL_ALIKE, DONT_KNOW
 from clew.constraints import Constraints
 from clew.constraints._meanings import TRUTH
 from clew.constraints._support import refuse_another_order
@@ -30,7 +30,7 @@ def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
     int
         These answers are violated: a must-link between groups; a cannot-link within a group; "a is
         more like b" if a shares a group with c and not with b; an odd-one-out answer if another
-        row, or none, is in a different group; "none differs" if two of the rows are in different
+        row, or none, is in a different group; "all alike" if two of the rows are in different
         groups. An answer to a question that the groups do not decide, such as a triplet within one
         group, is not violated, and don't-know never is.
 
@@ -83,8 +83,8 @@ def violations(
     pairs = TRUTH["pair"](groups, constraints.pairs)
     triplets = TRUTH["triplet"](groups, constraints.triplets)
     odd = TRUTH["odd_one_out"](groups, constraints.odd_one_out)
-    # Rows of three groups do not decide which is odd, but violate "none differs".
-    some_differ = (odd == DONT_KNOW) & (constraints.odd_one_out_answers == NONE_DIFFERS)
+    # Rows of three groups do not decide which is odd, but violate "all alike".
+    some_differ = (odd == DONT_KNOW) & (constraints.odd_one_out_answers == ALL_ALIKE)
     return (
         _differ(pairs, constraints.pair_answers),
         _differ(triplets, constraints.triplet_answers),

@@ -43,7 +43,7 @@ class SimulatedOracle:
     confusion : array-like or mapping from kind to array-like, default=None
         Replaces `error` and `dont_know`: the probability of each answer (column), given the true
         answer (row). The order is same, different, don't-know for pairs; first, second,
-        don't-know for triplets; first, second, third, none, don't-know for odd-one-out.
+        don't-know for triplets; first, second, third, all alike, don't-know for odd-one-out.
         One matrix, or one for each annotator on a leading axis. A 3×3 matrix is used for pairs
         and triplets, a 5×5 matrix for odd-one-out;
         ``{"pair": ..., "triplet": ..., "odd_one_out": ...}`` sets one for each kind.

@@ -121,7 +121,7 @@ def odd_one_out_information(
     Notes
     -----
     Not in the paper; derived like equations 3 and 5. The probability that a given row is the odd
-    one is ``(K - 1)/K²``, that of "none differs" is ``1/K²``.
+    one is ``(K - 1)/K²``, that of "all alike" is ``1/K²``.
 
     Examples
     --------

@@ -104,8 +104,7 @@ class Loop:
 
     def tell(self, answers: Sequence[Answer]) -> None:
         """Record answers; on an error, none of them is recorded."""
-        for answer in answers:
-            self._check_answer(answer)
+        answers = [self._checked(answer) for answer in answers]
         with self.recording:
             for answer in map(self._with_origin, answers):
                 known = self.queue.answer_of(answer.question, answer.annotator)
@@ -130,6 +129,18 @@ class Loop:
         """Add the ids of its rows to a question."""
         names = self.items.ids.names
         return replace(question, ids=tuple(names[row] for row in question.rows))
+
+    def located(self, question: Question) -> Question:
+        """Return a question with the rows of its ids: a session of other rows may have made it."""
+        if question.ids is None:
+            return question
+        try:
+            rows = self.items.ids.rows_of(question.ids, lambda _: "question")
+            return replace(question, rows=tuple(rows.tolist()))
+        except InvalidConstraintsError as error:
+            raise InvalidConstraintsError(
+                f"{question} does not fit the items of this session: {error}"
+            ) from error
 
     def answered_checks(self) -> list[tuple[Check, Answer]]:
         """Return each answer to a random check, with the check; don't-knows are left out."""
@@ -236,13 +247,15 @@ class Loop:
         question = self.named(replace(answer.question, origin=origin))
         return replace(answer, question=question, origin=origin)
 
-    def _check_answer(self, answer: object) -> None:
+    def _checked(self, answer: object) -> Answer:
+        """Check an answer, and return it with the rows of its ids."""
         if not isinstance(answer, Answer):
             raise InvalidArgumentError(f"tell takes clew.Answer objects, got {answer!r}")
         self.queue.check(answer.annotator)
         n = len(self.items.ids)
-        if max(answer.question.rows) >= n:
+        if answer.question.ids is None and max(answer.question.rows) >= n:
             raise InvalidConstraintsError(f"{answer.question}: rows run from 0 to {n - 1}")
+        return replace(answer, question=self.located(answer.question))
 
     def __getstate__(self) -> dict[str, Any]:
         # The state is copied while the locks are held: other threads change it in place.

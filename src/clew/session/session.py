@@ -232,6 +232,8 @@ class Session:
         ----------
         question : Question, Answer or iterable of Answer
             A question from `ask` or `question`; or answers, with their annotators and weights.
+            If a question has ids, they decide which items it is about, and its row numbers are
+            ignored; so a question of one session can be answered in another one.
         answer : str or int, default=None
             The answer to a `Question`, as a word or a code: "same", "different" or "dont_know" to
             a pair; see `clew.answers` for other kinds.
@@ -247,7 +249,8 @@ class Session:
         Raises
         ------
         InvalidConstraintsError
-            If the word is unknown or a row is out of range. No answer is taken then.
+            If the word or an id is unknown or, without ids, a row is out of range. No answer is
+            taken then.
         InvalidArgumentError
             If arguments are missing, or `annotator` is not one of the session's annotators.
         """
@@ -294,9 +297,11 @@ class Session:
         ------
         InvalidArgumentError
             If this person did not answer the question.
+        InvalidConstraintsError
+            If the question has an unknown id.
         """
         with self._loop.recording:
-            found = self._loop.queue.answer_of(question, annotator)
+            found = self._loop.queue.answer_of(self._loop.located(question), annotator)
             if found is None:
                 raise InvalidArgumentError(f"{question} has no answer of {annotator!r}")
             self._loop.take_back(found)

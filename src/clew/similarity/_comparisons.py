@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import DONT_KNOW, FIRST, NONE_DIFFERS, SECOND, THIRD, Kind
+from clew.answers import ALL_ALIKE, DONT_KNOW, FIRST, SECOND, THIRD, Kind
 from clew.constraints import Constraints
 from clew.exceptions import UnsupportedConstraintError
 
@@ -26,12 +26,12 @@ INEQUALITIES: Final[Comparisons] = MappingProxyType({
         THIRD: ((0, 1, 0, 2), (0, 1, 1, 2)),
     },
 })  # fmt: skip
-ALL_ALIKE = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 2, 1, 2))
-EQUALITIES: Final[Comparisons] = MappingProxyType({"odd_one_out": {NONE_DIFFERS: ALL_ALIKE}})
+EQUAL_DISTANCES = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 2, 1, 2))
+EQUALITIES: Final[Comparisons] = MappingProxyType({"odd_one_out": {ALL_ALIKE: EQUAL_DISTANCES}})
 #: A don't-know may mean that the distances are about equal.
 EQUALITIES_OF_DONT_KNOW: Final[Comparisons] = MappingProxyType({
     "triplet": {DONT_KNOW: ((0, 1, 0, 2),)},
-    "odd_one_out": {DONT_KNOW: ALL_ALIKE},
+    "odd_one_out": {DONT_KNOW: EQUAL_DISTANCES},
 })  # fmt: skip
 
 
@@ -75,13 +75,13 @@ def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
     Raises
     ------
     UnsupportedConstraintError
-        If there are odd-one-out answers "none differs", which imply equal distances.
+        If there are odd-one-out answers "all alike", which imply equal distances.
     """
-    has_none = (known.odd_one_out_answers == NONE_DIFFERS) & (known.odd_one_out_weights > 0)
+    has_none = (known.odd_one_out_answers == ALL_ALIKE) & (known.odd_one_out_weights > 0)
     if has_none.any():
         raise UnsupportedConstraintError(
             f"{type(estimator).__name__} honors answers that compare distances, but "
-            f'{int(has_none.sum())} odd_one_out answers are "none differs". Leave them out with '
+            f'{int(has_none.sum())} odd_one_out answers are "all alike". Leave them out with '
             "Constraints.select, or turn them into must-links with Constraints.as_pairs and use a "
             "method that honors pairs"
         )
@@ -95,7 +95,7 @@ def equalities_of(known: Constraints, *, with_dont_know: bool) -> Relations:
     Parameters
     ----------
     known : Constraints
-        The answers. An odd-one-out answer "none differs" implies that all three distances are
+        The answers. An odd-one-out answer "all alike" implies that all three distances are
         equal.
     with_dont_know : bool
         Whether don't-knows about three rows imply equal distances as well.

@@ -6,17 +6,18 @@ import os
 import signal
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from clew._files import sync_folder
+from clew._files import check_regular, sync_folder
 from clew.answers import Answer
 from clew.constraints._answer_log import (
     LogEntry,
+    check_content_of_log,
     check_ids_of_log,
     parse_log,
     standing,
@@ -40,6 +41,10 @@ class AnswerFile:
         The file; it is made with the first answer.
     ids : sequence of str
         Ids of the items.
+    content_of : callable, default=None
+        Of items without ids of their own, which are named by row number: returns a checksum of the
+        content of the item with an id. It is kept with each answer, so that a file is refused if
+        the rows were sorted or changed since.
 
     Attributes
     ----------
@@ -51,7 +56,8 @@ class AnswerFile:
     Raises
     ------
     FileFormatError
-        If a line is invalid, or names items that are not among `ids`. Nothing is read then.
+        If a line is invalid, or names items that are not among `ids`, or whose content is another
+        one; if the file is a pipe or a device, in UTF-16, or compressed. Nothing is read then.
     OSError
         If the file cannot be read.
 
@@ -78,9 +84,16 @@ class AnswerFile:
     (3, [('wren', 'robin')])
     """
 
-    def __init__(self, path: str | os.PathLike[str], ids: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        ids: Sequence[str],
+        content_of: Callable[[str], str] | None = None,
+    ) -> None:
+        check_regular(path)
         self.path = Path(path)
         self.ids = list(ids)
+        self._content_of = content_of
         self.entries: list[LogEntry] = []
         self.torn: list[int] = []
         self._seen: set[str] = set()
@@ -193,20 +206,25 @@ class AnswerFile:
     ) -> LogEntry:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         source = f"clew {version('clew')}"
+        content = tuple(map(self._content_of, names)) if self._content_of else ()
         entry = LogEntry(
-            uuid.uuid4().hex, kind, names, shown, code, annotator, ms, now, origin, revokes, source
-        )
-        _append_line(self.path, entry.to_json().encode(), self._offset)
+            uuid.uuid4().hex, kind, names, shown, code, annotator, ms, now, origin, revokes, source,
+            content,
+        )  # fmt: skip
+        size, new_size = _append_line(self.path, entry.to_json().encode(), self._offset)
+        if size == self._offset:  # else others have appended: `read_new` reads their lines and this
+            self._offset, self._n_lines = new_size, self._n_lines + 1
         self.entries.append(entry)
         self._seen.add(entry.id)
         return entry
 
     def _take(self, content: bytes) -> list[LogEntry]:
         """Take lines that were not read yet; all of them or, on an error, none."""
-        text = content.decode("utf-8", errors="replace")
-        parsed = parse_log(text.split("\n"), self.path, self._n_lines + 1)
+        parsed = parse_log(content, self.path, self._n_lines + 1)
         new = [entry for entry in parsed.entries if entry.id not in self._seen]
         check_ids_of_log(self.path, standing([*self.entries, *new]), self.ids)
+        if self._content_of is not None:
+            check_content_of_log(self.path, standing(new), self._content_of)
         self.entries += new
         self.torn += [line for line in parsed.torn if line not in self.torn]
         self._seen.update(entry.id for entry in new)
@@ -217,8 +235,11 @@ class AnswerFile:
         return new
 
 
-def _append_line(path: Path, line: bytes, least_size: int) -> None:
-    """Append a line to a file and flush it to disk; on an error the file is as it was."""
+def _append_line(path: Path, line: bytes, least_size: int) -> tuple[int, int]:
+    """Append a line to a file and flush it to disk; on an error the file is as it was.
+
+    Return the size of the file before and after.
+    """
     is_new = not path.exists()
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     with _signals_held():
@@ -231,14 +252,16 @@ def _append_line(path: Path, line: bytes, least_size: int) -> None:
                         f"{path} has become shorter since it was read: another program has "
                         "changed it; nothing was written"
                     )
-                _write_whole(descriptor, line, size, path)
+                new_size = size + _write_whole(descriptor, line, size, path)
         finally:
             os.close(descriptor)
         if is_new:
             sync_folder(path.absolute().parent)
+    return size, new_size
 
 
-def _write_whole(descriptor: int, line: bytes, size: int, path: Path) -> None:
+def _write_whole(descriptor: int, line: bytes, size: int, path: Path) -> int:
+    """Write a line, after the end of a torn one; return the number of bytes."""
     is_torn = size > 0 and _last_byte(descriptor, size) != b"\n"
     data = (b"\n" if is_torn else b"") + line + b"\n"
     try:
@@ -249,6 +272,7 @@ def _write_whole(descriptor: int, line: bytes, size: int, path: Path) -> None:
     except OSError as error:
         os.ftruncate(descriptor, size)
         raise OSError(error.errno, error.strerror, str(path)) from error
+    return len(data)
 
 
 def _last_byte(descriptor: int, size: int) -> bytes:

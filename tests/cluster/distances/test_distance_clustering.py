@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
 from clew import Constraints
-from clew.cluster import ConstrainedLinkage, COPKMeans, DistanceClustering
+from clew.cluster import ConstrainedLinkage, COPKMeans, DistanceClustering, KernelMeanShift
 from clew.constraints._folds import held_out_folds
 from clew.exceptions import InconsistentConstraintsError, InvalidParameterError
 from clew.metrics import adjusted_rand_score, answer_log_likelihood
@@ -21,18 +21,22 @@ CLUSTERER = COPKMeans(3, metric="precomputed", n_init=2, random_state=0)
 
 
 def test_the_distances_whose_groups_explain_held_out_answers_are_chosen():
-    model = DistanceClustering(CLUSTERER, n_folds=3, random_state=0).fit(D, constraints=ANSWERS)
+    model = DistanceClustering(clusterer=CLUSTERER, n_folds=3, random_state=0).fit(
+        D, constraints=ANSWERS
+    )
     assert list(model.scores_) == ["given", "DistLQP", "ShortestPaths"]
     assert model.chosen_ == max(model.scores_, key=model.scores_.get)
     assert model.n_violated_ == 0
-    again = DistanceClustering(CLUSTERER, n_folds=3, random_state=0).fit(D, constraints=ANSWERS)
+    again = DistanceClustering(clusterer=CLUSTERER, n_folds=3, random_state=0).fit(
+        D, constraints=ANSWERS
+    )
     assert again.scores_ == model.scores_
     np.testing.assert_array_equal(again.labels_, model.labels_)
 
 
 def test_scores_are_sums_over_folds():
     seed = 5
-    model = DistanceClustering(CLUSTERER, n_folds=3, random_state=seed)
+    model = DistanceClustering(clusterer=CLUSTERER, n_folds=3, random_state=seed)
     model.fit(D, constraints=ANSWERS)
     fold_seed = int(model._parts()[2])
     total = 0.0
@@ -49,7 +53,7 @@ def test_misleading_distances_are_not_chosen():
             return super().dense_distances()[np.ix_(rows, rows)]
 
     ways = [("shuffled", Shuffled())]
-    model = DistanceClustering(CLUSTERER, similarities=ways, random_state=0)
+    model = DistanceClustering(clusterer=CLUSTERER, similarities=ways, random_state=0)
     model.fit(D, constraints=ANSWERS)
     assert model.chosen_ == "given"
     assert model.similarity_ is None
@@ -59,20 +63,20 @@ def test_answers_that_are_refused_leave_the_distances_that_take_them():
     wrong = Constraints.from_pairs(must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)], n_samples=60)
     known = ANSWERS + wrong
     with pytest.raises(InconsistentConstraintsError):
-        DistanceClustering(CLUSTERER, random_state=0).fit(D, constraints=known)
+        DistanceClustering(clusterer=CLUSTERER, random_state=0).fit(D, constraints=known)
 
     class Free(COPKMeans):
         def fit(self, X, y=None):
             return super().fit(X)
 
     free = Free(3, metric="precomputed", n_init=1, random_state=0)
-    model = DistanceClustering(free, random_state=0).fit(D, constraints=known)
+    model = DistanceClustering(clusterer=free, random_state=0).fit(D, constraints=known)
     assert model.scores_["ShortestPaths"] == -np.inf
     assert model.chosen_ in ("given", "DistLQP")
 
 
 def test_without_answers_the_given_distances_are_clustered():
-    model = DistanceClustering(CLUSTERER).fit(D)
+    model = DistanceClustering(clusterer=CLUSTERER).fit(D)
     assert model.chosen_ == "given"
     assert model.scores_ == {}
     np.testing.assert_array_equal(model.labels_, CLUSTERER.fit_predict(D))
@@ -80,16 +84,33 @@ def test_without_answers_the_given_distances_are_clustered():
 
 def test_new_rows_get_groups_from_learned_distances():
     ways = [("DistLQP", DistLQP(8))]
-    model = DistanceClustering(CLUSTERER, similarities=ways, metric="euclidean", random_state=0)
+    model = DistanceClustering(
+        clusterer=CLUSTERER, similarities=ways, metric="euclidean", random_state=0
+    )
     model.fit(X, constraints=ANSWERS)
     assert adjusted_rand_score(model.predict(X), model.labels_) > 0.5
+
+
+def test_the_number_of_groups_is_the_first_parameter_and_reaches_the_clusterer():
+    few = ANSWERS.select(pairs=np.arange(10))
+    assert len(set(DistanceClustering(4, random_state=0).fit_predict(D, constraints=few))) == 4
+    linkage = ConstrainedLinkage(3, metric="precomputed")
+    model = DistanceClustering(5, clusterer=linkage).fit(D, constraints=few)
+    assert len(set(model.labels_)) == 5
+    assert linkage.n_clusters == 3
+    free = KernelMeanShift()
+    free.metric = "precomputed"
+    with pytest.raises(InvalidParameterError, match="has no number of groups"):
+        DistanceClustering(5, clusterer=free).fit(D)
+    with pytest.raises(InvalidParameterError, match="n_clusters"):
+        DistanceClustering(0).fit(D)
 
 
 def test_any_clusterer_of_distances_will_do_and_others_are_refused():
     linkage = ConstrainedLinkage(3, metric="precomputed")
     few = ANSWERS.select(pairs=np.arange(10))
-    assert DistanceClustering(linkage).fit(D, constraints=few).n_violated_ == 0
+    assert DistanceClustering(clusterer=linkage).fit(D, constraints=few).n_violated_ == 0
     with pytest.raises(InvalidParameterError, match="precomputed"):
-        DistanceClustering(COPKMeans(3)).fit(D)
+        DistanceClustering(clusterer=COPKMeans(3)).fit(D)
     with pytest.raises(InvalidParameterError, match="name, estimator"):
-        DistanceClustering(CLUSTERER, similarities=[DistLQP()]).fit(D)
+        DistanceClustering(clusterer=CLUSTERER, similarities=[DistLQP()]).fit(D)

@@ -54,7 +54,7 @@ def test_separate_cycles_are_separate_conflicts() -> None:
     assert [conflict.chain[0] for conflict in found] == [(0, 1), (3, 4)]
 
 
-def test_where_none_differs_no_distance_is_smaller() -> None:
+def test_where_all_alike_no_distance_is_smaller() -> None:
     same = {"odd_one_out": [(0, 1, 2, -1)]}
     assert conflicts(Constraints(9, **same)) == []
     (conflict,) = conflicts(triplets((0, 1, 2), **same))

@@ -58,8 +58,8 @@ def test_each_kind_of_answer_is_one_kind_of_constraint() -> None:
 
     triplet = fitted(triplets=[(0, 1, 2, 1)])
     assert 2 * squared(triplet, 0, 2) <= squared(triplet, 0, 1) * 1.003
-    none_differs = fitted(odd_one_out=[(0, 1, 2, -1)])
-    sides = [squared(none_differs, *pair) for pair in ((0, 1), (0, 2), (1, 2))]
+    all_alike = fitted(odd_one_out=[(0, 1, 2, -1)])
+    sides = [squared(all_alike, *pair) for pair in ((0, 1), (0, 2), (1, 2))]
     assert max(sides) < 1.005 * min(sides)
     must = fitted(pairs=[(0, 1, 1)])
     assert squared(must, 0, 1) < 0.051 < squared(fitted(), 0, 1)

@@ -147,15 +147,15 @@ def test_a_few_contradictory_answers_change_the_metric_a_little(method, answers)
 
 
 @comparing
-def test_none_differs_is_refused_by_name(method):
+def test_all_alike_is_refused_by_name(method):
     c = Constraints.from_odd_one_out([(0, 1, 2), (3, 4, 5)], [1, -1], n_samples=N)
-    with pytest.raises(UnsupportedConstraintError, match=r"1 odd_one_out .*none differs"):
+    with pytest.raises(UnsupportedConstraintError, match=r"1 odd_one_out .*all alike"):
         method.fit(X, constraints=c)
     assert not hasattr(method, "metric_") or method.metric_.shape == (3, 3)
 
 
 @comparing
-def test_none_differs_of_weight_0_is_ignored(method):
+def test_all_alike_of_weight_0_is_ignored(method):
     c = Constraints(N, odd_one_out=[(0, 1, 2, -1)], odd_one_out_weights=[0.0])
     alone = clone(method).fit(X, constraints=TRIPLETS).metric_
     np.testing.assert_array_equal(clone(method).fit(X, constraints=TRIPLETS + c).metric_, alone)

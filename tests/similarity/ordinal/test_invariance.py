@@ -43,7 +43,7 @@ def test_the_order_of_answers_does_not_matter():
     np.testing.assert_array_equal(a.embedding_, b.embedding_)
 
 
-def test_none_differs_is_three_must_links():
+def test_all_alike_is_three_must_links():
     base = answers_of(["triplets"], true_space(0), 100, 0)
     a, b = both(base + Constraints(N, odd_one_out=[(5, 3, 8, -1)] * 20), base)
     apart = [pdist(model.embedding_[[3, 5, 8]]) for model in (a, b)]

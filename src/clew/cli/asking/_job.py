@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from clew.answers import Kind
 from clew.cli._job import RowsJob
 
 __all__ = ["AskJob"]
@@ -15,9 +16,9 @@ class AskJob(RowsJob):
     """Options of ``clew ask``; features are standardized where their units differ."""
 
     answers: Path
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
     n_questions: int | None
     annotator: str
-    n_clusters: int | None
+    n_groups: int | None
     images: str
     as_json: bool

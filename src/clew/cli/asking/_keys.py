@@ -1,4 +1,4 @@
-"""Single keys from a terminal, without those that were typed before the question was shown."""
+"""Single keys from a terminal; a key that is held down answers one question, not the next ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any, Self
 
 __all__ = ["Keys"]
 
-#: A key is ignored if it comes sooner than `TOO_SOON` seconds after its question, or sooner than
-#: `HELD` seconds after the same key, because it is then held down.
-TOO_SOON, HELD = 0.15, 0.12
-ESCAPE = "\x1b"
+#: The key that was pressed last is held back if it comes again sooner than `TOO_SOON` seconds after
+#: a question is shown, or sooner than `HELD` seconds after itself. Any other key counts at once.
+TOO_SOON, HELD = 0.35, 0.12
+ESCAPE, END = "\x1b", "\x04"
 
 
 class Keys:
@@ -27,10 +27,12 @@ class Keys:
     ----------
     redraw : callable
         Called when the window has changed its size, or the program continues after a stop.
+    held_back : callable
+        Called with a key that does not count, and why.
     """
 
-    def __init__(self, redraw: Callable[[], None]) -> None:
-        self._redraw = redraw
+    def __init__(self, redraw: Callable[[], None], held_back: Callable[[str, str], None]) -> None:
+        self._redraw, self._held_back = redraw, held_back
         self._input = sys.stdin.fileno()
         self._saved: Any = None
         self._handlers: dict[int, Any] = {}
@@ -57,27 +59,27 @@ class Keys:
             return
 
     def shown(self) -> None:
-        """Forget the keys that were typed before a question was shown."""
-        import termios
-
-        termios.tcflush(self._input, termios.TCIFLUSH)
+        """Hold back the keys that were typed before a question was shown."""
+        early = ""
+        while select.select([self._input], [], [], 0)[0]:
+            early = self._key()
+            if early == END:
+                break
         self._shown_at = time.monotonic()
+        if early and early != END:
+            self._last, self._last_at = early, self._shown_at
+            self._held_back(early, "it came before the question")
 
-    def read(self, *, is_reply: bool = True) -> str:
-        """Wait for a key, and return it; the end of the input is Ctrl-D.
-
-        Parameters
-        ----------
-        is_reply : bool, default=True
-            Whether to ignore a key that comes too early or is held down.
-        """
+    def read(self) -> str:
+        """Wait for a key that counts, and return it; the end of the input is Ctrl-D."""
         while True:
-            key = self._key()
-            now = time.monotonic()
-            is_held = key == self._last and now - self._last_at < HELD
+            key, now = self._key(), time.monotonic()
+            is_again = key == self._last and key != END
+            is_soon = now - self._last_at < HELD or now - self._shown_at < TOO_SOON
             self._last, self._last_at = key, now
-            if not is_reply or not (is_held or now - self._shown_at < TOO_SOON):
+            if not (is_again and is_soon):
                 return key
+            self._held_back(key, "it came twice at once")
 
     def _key(self) -> str:
         try:
@@ -85,7 +87,7 @@ class Keys:
         except OSError:  # the terminal is gone
             data = b""
         if not data:
-            return "\x04"
+            return END
         if data == ESCAPE.encode():
             return self._escape()
         n_more = sum(data[0] >= first for first in (0xC0, 0xE0, 0xF0))

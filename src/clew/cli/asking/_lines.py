@@ -10,7 +10,7 @@ from clew.answers import Answer
 from clew.cli._inputs import Items
 from clew.cli._progress import counted, printable
 from clew.cli.asking._loop import Progress
-from clew.cli.asking._replies import QUIT, Asked, Command, keys_of, meaning
+from clew.cli.asking._replies import HINTS, QUIT, Asked, Command, keys_of, meaning
 from clew.cli.asking._status import status_facts, status_text
 from clew.constraints._answer_log import LogEntry
 from clew.exceptions import ClewError
@@ -54,7 +54,8 @@ class Lines:
         self._kind = question.kind
         choices = ", ".join(key.label for key in keys_of(question.kind))
         first = 0 if question.kind == "triplet" else 1
-        lines = [f"question {asked.number}: {ASK[question.kind]} ({choices}; undo, quit)"]
+        hint = f"; {HINTS[question.kind]}" if question.kind in HINTS else ""
+        lines = [f"question {asked.number}: {ASK[question.kind]} ({choices}{hint}; undo, quit)"]
         lines += [
             f"  {at or ' '} {printable(self._items.ids[row])}"
             for at, row in enumerate(asked.shown, start=first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import Future
+from statistics import median
 from typing import Any, NamedTuple, Protocol
 
 from numpy.random import RandomState
@@ -33,6 +34,8 @@ class Progress(NamedTuple):
     n_wanted: int | None
     seconds: float
     """Time since the first question was shown."""
+    pace: float | None
+    """Median time of an answer since the start of the program; None before two answers."""
     left: str
     """Estimate of the number of questions that are left; empty before 20 answers."""
 
@@ -103,6 +106,7 @@ class Loop:
         self._prepared, self.file, self.screen = prepared, file, screen
         self.annotator, self.n_wanted, self.seed = annotator, n_wanted, seed
         self.n_now = 0
+        self._times: list[int] = []
         #: Whether the last reply could not be written.
         self.is_unsaved = False
         self._start = time.monotonic()
@@ -143,7 +147,10 @@ class Loop:
         """The progress so far."""
         seconds = time.monotonic() - self._start
         n = len(self.file.standing)
-        return Progress(n, self.n_now, self.n_wanted, seconds, self._left if n >= EARLY else "")
+        # The median, so that a break between two answers does not count.
+        pace = median(self._times) / 1000 if len(self._times) > 1 else None
+        left = self._left if n >= EARLY else ""
+        return Progress(n, self.n_now, self.n_wanted, seconds, pace, left)
 
     def run(self) -> bool:
         """Ask; return whether there is nothing left to ask.
@@ -203,6 +210,7 @@ class Loop:
             return False
         self.is_unsaved = False
         self.n_now += 1
+        self._times.append(ms)
         self.screen.saved(asked, entry, self.progress)
         self.session.tell(answer)
         return True
@@ -218,6 +226,7 @@ class Loop:
             return False
         session.undo(self.annotator)  # asks the question again, too
         self.n_now = max(0, self.n_now - 1)
+        del self._times[-1:]
         self.screen.undone(mine[-1], self.progress)
         return True
 

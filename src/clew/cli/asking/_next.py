@@ -39,7 +39,7 @@ class NextQuestion:
         name = sha256(os.fsencode(os.path.realpath(file.path))).hexdigest()[:16]
         self._path = folder / f"next-{name}.json"
         items = os.path.realpath(job.items)
-        self._options = [items, job.annotator, *job.kinds, job.n_clusters, job.seed]
+        self._options = [items, job.annotator, *job.kinds, job.n_groups, job.seed]
 
     def read(self) -> Question | None:
         """Return the question, if it was kept after the last answer of the file."""

@@ -18,8 +18,6 @@ from clew.session import Session
 
 __all__ = ["in_background", "session_of", "tell_entries"]
 
-KINDS = {"pair": "pair", "odd": "odd_one_out", "triplet": "triplet"}
-
 
 def session_of(job: AskJob, items: Items, entries: Sequence[LogEntry]) -> Session:
     """Prepare a session with the answers of a file.
@@ -48,8 +46,8 @@ def session_of(job: AskJob, items: Items, entries: Sequence[LogEntry]) -> Sessio
         session = Session(
             **session_data(items, job.standardizes),
             ids=items.ids,
-            n_clusters=job.n_clusters,
-            kinds=[KINDS[kind] for kind in job.kinds],  # type: ignore[misc]
+            n_clusters=job.n_groups,
+            kinds=job.kinds,
             random_state=job.seed,
             n_jobs=job.jobs,
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from clew.answers import DIFFERENT, DONT_KNOW, NONE_DIFFERS, SAME, Kind, Question
+from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, SAME, Kind, Question
 
-__all__ = ["Asked", "Command", "Key", "commands_of", "keys_of", "meaning"]
+__all__ = ["HINTS", "Asked", "Command", "Key", "commands_of", "keys_of", "meaning"]
 
 
 class Command(NamedTuple):
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
 WORDS: Final[Mapping[str, int]] = {
     "same": SAME,
     "different": DIFFERENT,
-    "none": NONE_DIFFERS,
+    "all_alike": ALL_ALIKE,
     "dont_know": DONT_KNOW,
 }
 
@@ -79,7 +79,7 @@ ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
         Key("1", "first", "1", ("first",)),
         Key("2", "second", "2", ("second",)),
         Key("3", "third", "3", ("third",)),
-        Key("n", "none", "none", ("4", "none of them")),
+        Key("a", "all alike", "all_alike", ("4",)),
         DONT_KNOW_KEY,
     ),
     "triplet": (
@@ -88,6 +88,8 @@ ANSWERS: Final[Mapping[Kind, tuple[Key, ...]]] = {
         DONT_KNOW_KEY,
     ),
 }
+#: Said below a question: two answers that are easily confused.
+HINTS: Final[Mapping[Kind, str]] = {"odd_one_out": "if all three differ: don't know"}
 COMMANDS: Final[Mapping[str, tuple[Command, tuple[str, ...]]]] = {
     "u": (UNDO, ("undo",)),
     "o": (OPEN, ("open",)),

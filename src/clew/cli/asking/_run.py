@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import click
 
+from clew._files import check_regular
 from clew.cli._collections import cache_folder
 from clew.cli._errors import FAILED
 from clew.cli._inputs import Items
@@ -39,6 +40,7 @@ def run(job: AskJob) -> int:
     """
     words = Words(quiet=job.quiet or job.as_json, verbose=job.verbose)
     check_writable(job.answers)
+    check_regular(job.answers)
     loop: Loop | None = None
     with signals_raised() as received:
         try:
@@ -88,7 +90,7 @@ def _exit_at_once(status: int) -> None:
 
 
 def _file(job: AskJob, items: Items, words: Words) -> AnswerFile:
-    file = AnswerFile(job.answers, items.ids)
+    file = AnswerFile(job.answers, items.ids, None if items.has_ids else items.content_of)
     if file.entries:
         words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
     for line in file.torn:
@@ -134,7 +136,7 @@ def _last_line(job: AskJob, loop: Loop, why: str) -> None:
     n = loop.progress.n_answers
     click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
     if n and not (job.quiet or job.as_json):
-        given = ["clew", "cluster", str(job.items), "--answers", str(job.answers)]
+        given = ["clew", "group", str(job.items), "--answers", str(job.answers)]
         click.echo(f"group by them: {shlex.join([*given, '--report', 'report.html'])}", err=True)
 
 

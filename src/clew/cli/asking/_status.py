@@ -96,9 +96,7 @@ def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
 
 
 def _pace(progress: Progress) -> str:
-    if progress.n_now < 2:
-        return ""
-    return f", {progress.seconds / progress.n_now:.0f} s each"
+    return "" if progress.pace is None else f", {progress.pace:.0f} s each"
 
 
 def _sureness(result: SessionResult) -> str:
@@ -118,7 +116,7 @@ def _agreement(result: SessionResult) -> str:
 def _answered(doubt: Any) -> str:
     answer = doubt.answer
     names = [printable(str(name)) for name in answer.question.ids or answer.question.rows]
-    words = {1: "same", 0: "different"} if answer.question.kind == "pair" else {-1: "none differs"}
+    words = {1: "same", 0: "different"} if answer.question.kind == "pair" else {-1: "all alike"}
     word = words.get(answer.value)
     if word is None:
         at = answer.value + (answer.question.kind == "triplet")

@@ -22,7 +22,7 @@ from clew.cli.asking._job import AskJob
 from clew.cli.asking._keys import Keys
 from clew.cli.asking._loop import EARLY, Progress
 from clew.cli.asking._pictures import SideBySide, escape_of, protocol_of
-from clew.cli.asking._replies import Asked, Command, commands_of, keys_of, meaning
+from clew.cli.asking._replies import HINTS, Asked, Command, commands_of, keys_of, meaning
 from clew.cli.asking._status import status_of, too_early
 from clew.constraints._answer_log import LogEntry
 from clew.exceptions import ClewError
@@ -36,6 +36,7 @@ QUESTIONS = {
     "triplet": "Which one is more like the first?",
 }
 LABELS = {"pair": ("1", "2"), "odd_one_out": ("1", "2", "3"), "triplet": ("the first", "1", "2")}
+NAMES_OF_KEYS = {"\r": "Enter", "\n": "Enter", "\x1b": "Esc", " ": "the space bar"}
 #: Lines around the cards.
 N_OTHERS = 9
 LEAST_LINES = 6
@@ -56,7 +57,7 @@ class Terminal:
         self._console = Console(highlight=False)
         self._job, self._items = job, items
         self._protocol = protocol_of(job.images, os.environ, self._console.color_system)
-        self._keys = Keys(self._redraw)
+        self._keys = Keys(self._redraw, self._held_back)
         self._file = SideBySide()
         self._shown: tuple[Asked, Progress] | None = None
         self._note = ""
@@ -113,6 +114,13 @@ class Terminal:
     def say(self, sentence: str) -> None:
         """Note a sentence."""
         self._note = sentence
+
+    def _held_back(self, key: str, why: str) -> None:
+        """Say in the last line that a key did not count, so that this does not look like a hang."""
+        name = NAMES_OF_KEYS.get(key, key)
+        note = f" {printable(name)} was held back, because {why}: press it again"
+        sys.stdout.write("\r\x1b[2K")
+        self._console.print(Text(note, style="bold"), no_wrap=True, overflow="ellipsis", end="")
 
     def wait(self) -> None:
         """Show in the last line that the next question is being prepared."""
@@ -177,7 +185,8 @@ class Terminal:
         console, question = self._console, asked.question
         console.clear()
         self._header(progress)
-        console.print(Text(f" {QUESTIONS[question.kind]}", style="bold"))
+        hint = f"  {HINTS[question.kind]}" if question.kind in HINTS else ""
+        console.print(Text.assemble((f" {QUESTIONS[question.kind]}", "bold"), (hint, "dim")))
         console.print()
         self._draw(asked)
         console.print()

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from clew.answers import Kind, as_kind
 from clew.cli._options import (
     OUTPUT,
     check_different_files,
@@ -17,31 +18,30 @@ from clew.cli._options import (
     seed_option,
     table_options,
 )
+from clew.exceptions import InvalidConstraintsError
 
 __all__ = ["ask"]
 
-KINDS = ("pair", "odd", "triplet")
 #: What the file of each parameter holds, for messages.
 WHAT = {"items": "the items", "ids": "the ids (--ids)", "answers": "the answers (--answers)"}
 IMAGES = ("auto", "blocks", "kitty", "iterm", "file")
 
 
-class Kinds(click.ParamType[tuple[str, ...]]):
+class Kinds(click.ParamType[tuple[Kind, ...]]):
     """Kinds of questions, separated by commas."""
 
     name = "kinds"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
+    ) -> tuple[Kind, ...]:
         """Split and check the kinds."""
         if isinstance(value, tuple):
             return value
-        names = tuple(dict.fromkeys(name.strip().lower() for name in value.split(",")))
-        for name in names:
-            if name not in KINDS:
-                self.fail(f"{name!r} is not one of {', '.join(KINDS)}", param, ctx)
-        return names
+        try:
+            return tuple(dict.fromkeys(as_kind(name) for name in value.split(",")))
+        except InvalidConstraintsError as error:
+            self.fail(str(error), param, ctx)
 
 
 def _login_name() -> str:
@@ -72,9 +72,9 @@ def _login_name() -> str:
     type=Kinds(),
     default=("pair",),
     show_default="pair",
-    metavar="pair,odd,triplet",
-    help="What is asked: whether two are the same; which of three is the odd one out; which of two "
-    "is more like a third.",
+    metavar="pair,triplet,odd_one_out",
+    help="What is asked: whether two are the same; which of two is more like a third; which of "
+    "three is the odd one out.",
 )
 @click.option(
     "-n",
@@ -92,7 +92,7 @@ def _login_name() -> str:
 )
 @click.option(
     "-k",
-    "--n-clusters",
+    "--n-groups",
     type=click.IntRange(min=1),
     help="Number of groups, if you know it.",
 )
@@ -130,8 +130,8 @@ def ask(ctx: click.Context, /, **options: Any) -> None:
     \b
     clew ask photos
     clew ask birds.csv --answers birds.jsonl --annotator ann
-    clew ask texts.txt --kinds odd -n 50
-    clew cluster photos --answers answers.jsonl --report report.html
+    clew ask texts.txt --kinds odd-one-out -n 50
+    clew group photos --answers answers.jsonl --report report.html
     """  # noqa: D301 - click's mark for lines to keep
     if str(options["items"]) == "-":
         raise click.UsageError("the standard input is for the answers; name a file of items")

@@ -52,9 +52,11 @@ class DistanceClustering(ConstrainedClusterer):
 
     Parameters
     ----------
+    n_clusters : int, default=None
+        Number of groups. None is that of the clusterer; 8 if there is no `clusterer`.
     clusterer : estimator, default=None
         A clusterer of distances, with ``metric="precomputed"``; it is given the answers if it takes
-        any. None is ``COPKMeans(8, metric="precomputed")``.
+        any. None is ``COPKMeans(metric="precomputed")``.
     similarities : list of (name, estimator), default=None
         Ways to learn distances. The given distances are always compared, under the name "given".
         None is `DistLQP` and `ShortestPaths`.
@@ -86,7 +88,8 @@ class DistanceClustering(ConstrainedClusterer):
     Raises
     ------
     InvalidParameterError
-        If a parameter is outside its range, or the clusterer does not take distances.
+        If a parameter is outside its range, or the clusterer does not take distances, or has no
+        number of groups although `n_clusters` is given.
     InvalidDataError
         If distances are not square and symmetric, are negative, or the diagonal is not 0.
     UnsupportedConstraintError
@@ -112,18 +115,18 @@ class DistanceClustering(ConstrainedClusterer):
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.metrics import pairwise_distances
     >>> from clew import Constraints
-    >>> from clew.cluster import COPKMeans, DistanceClustering
+    >>> from clew.cluster import DistanceClustering
     >>> X, y = load_iris(return_X_y=True)
     >>> D = pairwise_distances(X, metric="cityblock")
     >>> c = Constraints.from_labels(y, 60, random_state=0)
-    >>> clusterer = COPKMeans(3, metric="precomputed")
-    >>> model = DistanceClustering(clusterer, random_state=0).fit(D, constraints=c)
+    >>> model = DistanceClustering(3, random_state=0).fit(D, constraints=c)
     >>> sorted(model.scores_)
     ['DistLQP', 'ShortestPaths', 'given']
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
     _allowed: ClassVar[dict[str, Any]] = {
+        "n_clusters": Allowed(kind=int, low=1, none=True),
         "metric": Allowed(names=("precomputed", "euclidean")),
         "n_folds": Allowed(kind=int, low=2),
     }
@@ -137,13 +140,15 @@ class DistanceClustering(ConstrainedClusterer):
 
     def __init__(
         self,
-        clusterer: Any = None,
+        n_clusters: int | None = None,
         *,
+        clusterer: Any = None,
         similarities: Sequence[tuple[str, Any]] | None = None,
         metric: Literal["precomputed", "euclidean"] = "precomputed",
         n_folds: int = 5,
         random_state: RandomState = None,
     ) -> None:
+        self.n_clusters = n_clusters
         self.clusterer = clusterer
         self.similarities = similarities
         self.metric = metric
@@ -247,6 +252,13 @@ class DistanceClustering(ConstrainedClusterer):
                 f'DistanceClustering: the clusterer must take distances, metric="precomputed", '
                 f"got {given!r}"
             )
+        if self.n_clusters is not None:
+            if "n_clusters" not in given.get_params(deep=False):
+                raise InvalidParameterError(
+                    f"DistanceClustering(n_clusters={self.n_clusters}): {given!r} has no number of "
+                    "groups; leave n_clusters out"
+                )
+            given = clone(given).set_params(n_clusters=self.n_clusters)
         is_seeded = self.random_state is not None
         ways = self.similarities
         ways = (

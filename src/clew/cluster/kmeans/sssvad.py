@@ -85,7 +85,7 @@ class SSSVaD(ConstrainedClusterer):
     InvalidParameterError
         If a parameter is outside its range, or there are more groups than rows.
     UnsupportedConstraintError
-        If there are pairs, or odd-one-out answers "none", which compare no distances.
+        If there are pairs, or odd-one-out answers "all alike", which compare no distances.
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
     InvalidDataError

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 from clew._limits import ALL_PAIRS_ROWS
 from clew._random import RandomState
 from clew._validation import Allowed
-from clew.answers import NONE_DIFFERS, SAME, Answer, Kind, Question
+from clew.answers import ALL_ALIKE, SAME, Answer, Kind, Question
 from clew.cluster.guided._features.feature_space import FeatureSpace
 from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
@@ -210,7 +210,7 @@ class Guided(Readings):
                 continue
             number = self._items.number[list(answer.question.rows)]
             weights = EVIDENCE[answer.question.kind]
-            if answer.value == NONE_DIFFERS:
+            if answer.value == ALL_ALIKE:
                 weights = (NONE_DIFFERS_EVIDENCE, 0.0)
             found += [
                 PairAnswer(

@@ -78,7 +78,7 @@ class SKLR(KernelSpace):
         Tolerance: largest violation of a comparison, relative to the sum of its two sides.
     dont_know : {"ignore", "equal"}, default="ignore"
         Whether don't-knows about three rows are ignored, or mean that the distances are equal, like
-        "none differs". Don't-knows about pairs are ignored.
+        "all alike". Don't-knows about pairs are ignored.
     max_iter : int, default=300
         Largest number of sweeps over the answers.
     random_state : int, RandomState or None, default=None

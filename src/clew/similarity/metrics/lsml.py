@@ -93,7 +93,7 @@ class LSML(LinearMetric):
     InvalidParameterError
         If a parameter is outside its range.
     UnsupportedConstraintError
-        If there are pairs, or odd-one-out answers "none differs".
+        If there are pairs, or odd-one-out answers "all alike".
     InvalidConstraintsError
         If the constraints are about another number of rows than `X` has.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.answers import NONE_DIFFERS, SAME
+from clew.answers import ALL_ALIKE, SAME
 from clew.constraints import Constraints
 from clew.constraints._tables import AnswerTable
 from clew.exceptions import InvalidArgumentError, InvalidDataError
@@ -24,7 +24,7 @@ OPTIONS = {
     "triplet": np.array([(0, 1), (0, 2)], np.int64),
     "odd_one_out": np.array([(0, 1), (0, 2), (1, 2)], np.int64),
 }
-#: "None differs" is one answer, but three pairs.
+#: "All alike" is one answer, but three pairs.
 WEIGHT_OF_ALIKE = 1 / 3
 #: "Same" and "different" have equal total weight, unless one is rarer than this share.
 LEAST_SHARE = 1 / 6
@@ -75,7 +75,7 @@ class OrdinalAnswers(NamedTuple):
         """
         pairs, triplets, odd_one_out = (table.in_row_order() for table in known.tables)
         n = known.n_samples
-        is_none = odd_one_out.answers == NONE_DIFFERS
+        is_none = odd_one_out.answers == ALL_ALIKE
         given = _merged(pairs.rows, pairs.answers == SAME, pairs, n, by_annotator)
         balanced, log_odds = _balanced(given)
         alike = odd_one_out.take(is_none)
@@ -145,8 +145,7 @@ def n_samples_of(rows: Floats | None, constraints: Constraints | None, features:
 def definite(known: Constraints) -> Constraints:
     """Select the answers of positive weight that are not don't-know."""
     masks = [
-        (table.weights > 0)
-        & (table.answers >= (NONE_DIFFERS if table.kind == "odd_one_out" else 0))
+        (table.weights > 0) & (table.answers >= (ALL_ALIKE if table.kind == "odd_one_out" else 0))
         for table in known.tables
     ]
     return known.select(pairs=masks[0], triplets=masks[1], odd_one_out=masks[2])

@@ -115,7 +115,7 @@ class OrdinalModel(NamedTuple):
         Parameters
         ----------
         known : Constraints
-            Answers about the fitted rows; don't-know and "none differs" are left out.
+            Answers about the fitted rows; don't-know and "all alike" are left out.
         slopes : ndarray of shape (n_annotators,)
             Slope of each annotator of `known`.
 

@@ -77,7 +77,7 @@ def score(
     ----------
     constraints : Constraints
         Answers about the fitted rows, usually held out of the fit. Annotators of the fit, found
-        by name, have their slopes, others have slope 1. Don't-know and "none differs" are left
+        by name, have their slopes, others have slope 1. Don't-know and "all alike" are left
         out.
     temperature : float, default=1.0
         Slopes are divided by it. Above 1 it corrects overconfident probabilities of a space that

@@ -109,7 +109,7 @@ class OrdinalEmbedding(LearnedSpace):
 
     Notes
     -----
-    Don't-know answers are ignored. "None differs" is three must-links, each with a third of the
+    Don't-know answers are ignored. "All alike" is three must-links, each with a third of the
     weight. Must-links and cannot-links are weighted so that both count alike;
     `predict_proba` and `score` undo this.
 

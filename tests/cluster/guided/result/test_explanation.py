@@ -130,7 +130,7 @@ def test_answers_about_three_rows():
     found = explained(0, 1, known)
     assert [(of.kind, of.rows, of.answer) for of in found.answers] == [
         ("triplet", (0, 1, 5), "first"),
-        ("odd_one_out", (0, 1, 2), "none"),
+        ("odd_one_out", (0, 1, 2), "all_alike"),
     ]
     assert found.chain == (0, 1)
     # The answer that 0 is like 1 and not like 5 separates 0 and 5.

@@ -1,4 +1,4 @@
-"""`clew cluster`: what it writes, and where."""
+"""`clew group`: what it writes, and where."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 from clew import Constraints
 from clew.cli._features import features_for
 from clew.cli._models import build_model
-from clew.cli.cluster import METHODS
+from clew.cli.group import METHODS
 from clew.constraints._meanings import TRUTH
 from clew.metrics import adjusted_rand_score
 
-HEADER = ["id", "cluster", "confidence", "doubtful", "doubt_reason", "n_answers"]
+HEADER = ["id", "group", "confidence", "doubtful", "doubt_reason", "n_answers"]
 BLOBS = np.repeat([0, 1, 2], 10)
 
 
@@ -29,13 +29,13 @@ def _table(text: str) -> list[dict[str, str]]:
 
 
 def _labels(text: str) -> list[int]:
-    return [int(row["cluster"]) for row in _table(text)]
+    return [int(row["group"]) for row in _table(text)]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_blobs(run, X, method):
     trees = ("--n-trees", 200) if method in ("coprf", "clustrf") else ()
-    done = run(X, "--n-clusters", 3, "--method", method, *trees, fast=False)
+    done = run(X, "--n-groups", 3, "--method", method, *trees, fast=False)
     assert done.exit_code == 0, done.output
     # ClustRF, on so few rows, mistakes one or two.
     least = 0.75 if method == "clustrf" else 1
@@ -112,7 +112,7 @@ def test_guided_estimates_the_share_of_wrong_answers_by_annotator(run, X, here):
 
 
 def test_rows_that_go_against_an_answer_about_three_are_doubtful(run, X, here):
-    lines = ["triplet,0,25,1,first", "odd_one_out,10,11,26,third", "odd_one_out,5,15,6,none"]
+    lines = ["triplet,0,25,1,first", "odd_one_out,10,11,26,third", "odd_one_out,5,15,6,all_alike"]
     lines += ["triplet,3,4,13,dont_know"]
     (here / "said.csv").write_text("\n".join(["kind,i,j,k,answer", *lines]) + "\n")
     done = run(X, "-k", 3, "-c", "said.csv", "--method", "dcrc", fast=False)
@@ -216,16 +216,16 @@ def test_rows_that_go_against_an_answer_are_doubtful(run, X, answers):
     assert all((row["doubtful"] == "true") == bool(row["doubt_reason"]) for row in rows)
 
 
-def test_json_without_a_file_puts_the_groups_into_clusters_csv(run, X, answers, here):
+def test_json_without_a_file_puts_the_groups_into_groups_csv(run, X, answers, here):
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "--json")
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
-    assert (summary["clusters_file"], summary["doubtful_file"]) == (
-        "clusters.csv",
-        "clusters.doubtful.csv",
+    assert (summary["groups_file"], summary["doubtful_file"]) == (
+        "groups.csv",
+        "groups.doubtful.csv",
     )
-    assert len((here / "clusters.csv").read_text().splitlines()) == 31
-    assert (here / "clusters.doubtful.csv").exists()
+    assert len((here / "groups.csv").read_text().splitlines()) == 31
+    assert (here / "groups.doubtful.csv").exists()
 
 
 def test_json_sums_up(run, X, answers):
@@ -247,7 +247,7 @@ def test_json_sums_up(run, X, answers):
         "doubted": 0,
         "error_interval": None,
         "annotators": None,
-        "clusters_file": "g.csv",
+        "groups_file": "g.csv",
         "doubtful_file": "g.doubtful.csv",
     }
 
@@ -332,12 +332,12 @@ def test_environment_sets_the_number_of_trees(run, X, monkeypatch):
     forest = ("-k", 5, "--method", "coprf", "-j", 1)
     few, more = (run(X, *forest, "--n-trees", n, fast=False).stdout for n in (5, 40))
     assert few != more
-    monkeypatch.setenv("CLEW_CLUSTER_N_TREES", "5")
+    monkeypatch.setenv("CLEW_GROUP_N_TREES", "5")
     assert run(X, *forest, fast=False).stdout == few
     assert run(X, *forest, "--n-trees", 40, fast=False).stdout == more
 
 
 def test_environment_gives_options_and_the_command_line_overrides_it(run, X, monkeypatch):
-    monkeypatch.setenv("CLEW_CLUSTER_N_CLUSTERS", "2")
+    monkeypatch.setenv("CLEW_GROUP_N_GROUPS", "2")
     assert set(_labels(run(X).stdout)) == {0, 1}
     assert set(_labels(run(X, "-k", 3).stdout)) == {0, 1, 2}

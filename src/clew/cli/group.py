@@ -1,4 +1,4 @@
-"""``clew cluster``: groups from a file of rows and a file of answers."""
+"""``clew group``: groups from a file of rows and a file of answers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from clew.cli._options import (
     INPUT,
+    NAMES,
     OUTPUT,
     check_different_files,
     distance_options,
@@ -21,7 +22,7 @@ from clew.cli._options import (
     table_options,
 )
 
-__all__ = ["cluster"]
+__all__ = ["group"]
 
 METHODS = (
     "guided",
@@ -76,7 +77,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 )
 @click.option(
     "-k",
-    "--n-clusters",
+    "--n-groups",
     type=click.IntRange(min=1),
     help="Number of groups.  [default: guided chooses it; other methods need it]",
 )
@@ -91,13 +92,32 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     "row numbers from 0 in i,j,k in place of ids.",
 )
 @click.option(
+    "--item-columns",
+    type=NAMES,
+    metavar="NAME,NAME[,NAME]",
+    help="Columns of ANSWERS.csv with the ids of the items of a question.  [default: "
+    "id_i,id_j,id_k; others are recognized if there is one reading]",
+)
+@click.option(
+    "--answer-column",
+    metavar="NAME",
+    help="Column of ANSWERS.csv with the answer: a word, the id of the item that was chosen, or "
+    "the name of its column.",
+)
+@click.option("--annotator-column", metavar="NAME", help="Column of ANSWERS.csv with who answered.")
+@click.option(
+    "--kind",
+    metavar="KIND",
+    help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column kind]",
+)
+@click.option(
     "--method", type=click.Choice(METHODS), default="guided", show_default=True, help=METHOD_HELP
 )
 @click.option(
     "-o",
     "--output",
     type=OUTPUT,
-    metavar="CLUSTERS.csv",
+    metavar="GROUPS.csv",
     help="Where to write the groups.  [default: the standard output]",
 )
 @click.option(
@@ -151,26 +171,26 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     "--json",
     "as_json",
     is_flag=True,
-    help="Print a summary as JSON; the groups go to clusters.csv unless -o names a file.",
+    help="Print a summary as JSON; the groups go to groups.csv unless -o names a file.",
 )
 @message_options
 @click.pass_context
-def cluster(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+def group(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Group the rows of a file, or the images of a folder.
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
     a table may hold numbers, categories, dates and free text; values may be missing. With
     --distances the file holds distances between the rows. A .txt file that is not a table holds one
     text a line. Without a file, the rows that answers name are grouped by the answers alone.
-    Writes a table with id, cluster, confidence, doubtful, doubt_reason and n_answers.
+    Writes a table with id, group, confidence, doubtful, doubt_reason and n_answers.
 
     \b
-    clew cluster X.csv -o clusters.csv
-    clew cluster X.csv --constraints answers.csv --n-clusters 10 -o clusters.csv
-    clew cluster X.csv --constraints answers.csv -o clusters.csv --report report.html
-    clew cluster photos --answers answers.jsonl -o clusters.csv --report report.html
-    clew cluster D.npy --distances --ids ids.txt -o clusters.csv
-    clew cluster --constraints answers.csv -o clusters.csv
+    clew group X.csv -o groups.csv
+    clew group X.csv --constraints answers.csv --n-groups 10 -o groups.csv
+    clew group X.csv --constraints answers.csv -o groups.csv --report report.html
+    clew group photos --answers answers.jsonl -o groups.csv --report report.html
+    clew group D.npy --distances --ids ids.txt -o groups.csv
+    clew group --constraints answers.csv -o groups.csv
     """  # noqa: D301 - click's mark for lines to keep
     _check(ctx, as_json, options)
     from clew.cli._grouping import run
@@ -196,9 +216,9 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
             )
     if options["distances"]:
         _check_distances(ctx, method)
-    if options["n_clusters"] is None and method != "guided":
+    if options["n_groups"] is None and method != "guided":
         raise click.UsageError(
-            f"--n-clusters is missing: --method {method} does not choose the number of groups"
+            f"--n-groups is missing: --method {method} does not choose the number of groups"
         )
     if str(options["output"]) == "-":
         options["output"] = None
@@ -206,10 +226,21 @@ def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
         if str(options[name]) == "-":
             raise click.UsageError(f"--{name} needs the name of a file; - works only for -o")
     if as_json and options["output"] is None:
-        options["output"] = Path("clusters.csv")
+        options["output"] = Path("groups.csv")
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
+    _check_layout(options)
     _check_files(options)
+
+
+def _check_layout(options: dict[str, Any]) -> None:
+    """Refuse names of columns if no table of answers is read."""
+    path = options["constraints"]
+    for name in ("item_columns", "answer_column", "annotator_column", "kind"):
+        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is about a table of answers, --answers ANSWERS.csv"
+            )
 
 
 def _check_rows(options: dict[str, Any]) -> None:
@@ -222,7 +253,7 @@ def _check_rows(options: dict[str, Any]) -> None:
             "name a file of rows, X.csv, or a file of answers, --constraints, or both"
         )
     if options["distances"]:
-        raise click.UsageError("--distances needs the file of distances: clew cluster D.npy …")
+        raise click.UsageError("--distances needs the file of distances: clew group D.npy …")
     if options["method"] != "guided":
         raise click.UsageError(
             f"--method {options['method']} needs a file of features; --method guided groups rows "
