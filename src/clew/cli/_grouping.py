@@ -14,6 +14,7 @@ from clew.cli._job import Job
 from clew.cli._models import build_model
 from clew.cli._outputs import check_writable, write_with_table
 from clew.cli._progress import Words, counted
+from clew.cli._records import are_many_small_groups, with_records_recognized
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import read_rows
 from clew.cli._saved import saved_bytes
@@ -63,7 +64,10 @@ def run(job: Job) -> dict[str, Any]:
     summary = summarize(job, shape, groups, known, model)
     summary["seconds"] = round(time.perf_counter() - start, 3)
     _write(job, Findings(job, items, X, known, model, groups, summary))
-    print_summary(words, job, summary, is_from_questions=_is_from_questions(job, model))
+    print_summary(
+        words, job, summary, is_from_questions=_is_from_questions(job, model),
+        are_records=are_many_small_groups(model),
+    )  # fmt: skip
     return summary
 
 
@@ -87,7 +91,7 @@ def _write(job: Job, found: Findings) -> None:
 
 
 def _items(job: Job, words: Words) -> Items:
-    items = read_rows(job, words)
+    items = with_records_recognized(job, read_rows(job, words), words)
     n, n_features = items.X.shape
     if n_features == 0:
         _check_answers_alone(job)
@@ -159,7 +163,8 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
     )  # fmt: skip
     _check_support(job, model, known)
     X = items.X
-    if job.method == "guided" and job.n_clusters is None and X.shape[1]:
+    is_open = job.method == "guided" and job.n_clusters is None
+    if is_open and X.shape[1] and not items.are_records:
         model.set_params(
             n_clusters=number_from_questions(items, known, job.standardizes, job.seed, words)
         )
@@ -167,7 +172,7 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
         if "standardize" in model.get_params(deep=False):
             model.set_params(standardize=features.standardize)
-        if items.folder is None:
+        if items.folder is None and not items.are_records:
             words.say(features.note)
         X = features.X
     words.detail(f"grouping by {job.method}, seed {job.seed}")

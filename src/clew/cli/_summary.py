@@ -57,11 +57,17 @@ def summarize(
 
 
 def print_summary(
-    words: Words, job: Job, summary: Mapping[str, Any], *, is_from_questions: bool = False
+    words: Words,
+    job: Job,
+    summary: Mapping[str, Any],
+    *,
+    is_from_questions: bool = False,
+    are_records: bool = False,
 ) -> None:
     """Print what was done, as sentences.
 
-    `is_from_questions`: the number of groups was found by `number_from_questions`.
+    `is_from_questions`: the number of groups was found by `number_from_questions`. `are_records`:
+    groups are rows that are nearly equal.
     """
     sizes = summary["sizes"]
     n_groups = len(sizes)
@@ -74,6 +80,8 @@ def print_summary(
     if job.n_clusters is None:
         if is_from_questions:
             how = "the answers to questions that clew chose"
+        elif are_records:
+            how = "how much nearer some rows are to each other than to all others"
         elif summary["features"] == 0:
             how = "answers"
         elif summary["error_rate"] is not None:
