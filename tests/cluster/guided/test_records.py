@@ -12,7 +12,12 @@ from sklearn.preprocessing import OneHotEncoder, scale
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._records import are_groups_tiny, tiny_groups
+from clew.cluster.guided._records import (
+    NearRows,
+    answers_join_far_rows,
+    are_groups_tiny,
+    tiny_groups,
+)
 
 N_GROUPS = 150
 
@@ -92,9 +97,13 @@ def test_many_small_groups_are_recognized_and_found_without_answers(make, seed):
 
 def test_answers_that_join_far_rows_show_that_groups_are_not_small():
     rows, y = _vectors(0)
-    coarse = y % 4
-    assert not are_groups_tiny(rows, Constraints.from_labels(coarse, 200, random_state=0))
-    assert are_groups_tiny(rows, Constraints.from_labels(y, 200, error=0.1, random_state=0))
+    near = NearRows.of(rows)
+    coarse = Constraints.from_labels(y % 4, 200, random_state=0)
+    assert answers_join_far_rows(near, coarse)
+    assert not answers_join_far_rows(
+        near, Constraints.from_labels(y, 200, error=0.1, random_state=0)
+    )
+    assert GuidedClustering(random_state=0).fit(rows, constraints=coarse).regime_ != "identities"
 
 
 def test_the_order_of_rows_does_not_matter():

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NearRows",
     "TinyGroups",
+    "answers_join_far_rows",
     "are_groups_tiny",
     "fit_records",
     "tiny_groups",
@@ -173,15 +174,13 @@ def _distinct(pairs: Integers, n_rows: int) -> Integers:
     return np.column_stack([key // n_rows, key % n_rows]).astype(np.int64)
 
 
-def are_groups_tiny(rows: Any, known: Constraints | None = None, seed: int = 0) -> bool:
+def are_groups_tiny(rows: Any, seed: int = 0) -> bool:
     """Whether rows form many small groups, like records with duplicates.
 
     Parameters
     ----------
     rows : ndarray or csr_array of shape (n_rows, n_features)
         Features on one scale; sparse rows are compared by their cosine.
-    known : Constraints, default=None
-        Answers. If they often join rows that are not near, groups are not small.
     seed : int, default=0
         Seed of the sample of rows that are read if there are many.
 
@@ -189,36 +188,36 @@ def are_groups_tiny(rows: Any, known: Constraints | None = None, seed: int = 0) 
     -------
     bool
     """
-    distinct = _of_length_one(rows) if issparse(rows) else np.unique(rows, axis=0)
-    n = distinct.shape[0]
+    n = rows.shape[0]
     if n < LEAST_ROWS:
         return False
-    random = np.random.RandomState(seed)
-    sample = np.arange(n)
+    rows, sample = _of_length_one(rows), np.arange(n)
     if n > N_SAMPLED:
-        sample = np.sort(random.choice(n, N_SAMPLED, replace=False))
-    distance, index = NeighborSearch(distinct).nearest(distinct[sample], N_NEAREST + 1)
-    near = NearRows._of_nearest(distinct, distance[:, 1:], index[:, 1:])
-    log_distance = np.log(near.distance)
-    gap = np.diff(log_distance, axis=1)
-    is_tie = (gap < 1e-9) & (near.distance[:, 1:] > 1.01 * near.distance.min())
-    if is_tie.mean() > MOST_TIES:
+        sample = np.sort(np.random.RandomState(seed).choice(n, N_SAMPLED, replace=False))
+    distance, neighbors = NeighborSearch(rows).nearest(rows[sample], N_NEAREST + 1)
+    near = NearRows._of_nearest(rows, distance[:, 1:], neighbors[:, 1:])
+    gap = np.diff(np.log(near.distance), axis=1)
+    is_copy = near.distance[:, :-1] < 1.01 * near.distance.min()
+    if ((gap < 1e-9) & ~is_copy).mean() > MOST_TIES:
         return False
+    if not issparse(rows):  # rows of numbers are often equal by accident, texts are not
+        gap[is_copy & (distance[:, 1:-1] < 1e-6 * np.median(distance[:, -1]))] = 0.0
     # By Rényi: successive gaps of log distances are exponential, with mean 1 / (dimension · rank).
     largest = (near.dimension * np.arange(1, MOST_COPIES + 1) * gap[:, :MOST_COPIES]).max(axis=1)
     clear, doubtful = (largest > CLEAR).mean(), (largest > DOUBTFUL).mean()
-    if clear < LEAST_CLEAR or clear < CLEAR_TO_DOUBTFUL * (doubtful - clear):
-        return False
-    return known is None or not _answers_join_far_rows(rows, known)
+    return bool(clear >= LEAST_CLEAR and clear >= CLEAR_TO_DOUBTFUL * (doubtful - clear))
 
 
-def _answers_join_far_rows(rows: Any, known: Constraints) -> bool:
-    """Whether people join rows that are no nearer than rows of different groups are."""
+def answers_join_far_rows(near: NearRows, known: Constraints) -> bool:
+    """Whether people join rows that are no nearer than rows of different groups are.
+
+    Groups are then not small.
+    """
     pairs = known.as_pairs().tables[0]
     at = np.flatnonzero((pairs.answers >= 0) & (pairs.weights > 0))
     if len(at) == 0:
         return False
-    is_far = NearRows.of(rows).excess(pairs.rows[at]) < 0.0
+    is_far = near.excess(pairs.rows[at]) < 0.0
     n_far, n_same = is_far.sum(), (pairs.answers[at][is_far] == 1).sum()
     deviation = np.sqrt(MOST_SAME * (1 - MOST_SAME) * n_far)
     return bool(n_same > MOST_SAME * n_far + 2.33 * deviation + 1.0)
@@ -475,9 +474,12 @@ def fit_records(
         units = Units(0.0, np.ones(X.shape[1]))
     rows, informative = _scaled(X, units, model.metric), informative_answers(known)
     with one_library_thread():
-        if not are_groups_tiny(rows, informative):
+        if not are_groups_tiny(rows):
             return None
-        groups = tiny_groups(rows, informative, n_groups=model.n_clusters)
+        near = NearRows.of(rows)
+        if answers_join_far_rows(near, informative):
+            return None
+        groups = tiny_groups(rows, informative, n_groups=model.n_clusters, near=near)
     if model.n_clusters not in (None, groups.n_groups) or groups.n_groups * MOST_COPIES < n:
         return None
     probabilities = groups.probabilities()
