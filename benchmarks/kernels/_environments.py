@@ -29,6 +29,9 @@ PACKAGES = {
     "cblearn": ("cblearn==0.4.0",),
     "clustlib": ("clustlib==0.1.0",),
     "constrained-linkage": ("constrained-linkage==1.0.1", "numpy"),
+    # A newer BTrees lacks a method that dedupe calls; Splink 5 has another interface.
+    "dedupe": ("dedupe==3.0.3", "BTrees==6.0", "numpy"),
+    "splink": ("splink==4.0.17", "pandas", "numpy"),
     "dominant": ("dominant==0.0.1", "numpy"),
     "scikit-query": ("scikit-query==0.4.2",),
     "metric-learn": ("metric-learn==0.7.0", "scikit-learn==1.4.2", "numpy<2", "scipy<1.13"),

@@ -54,7 +54,9 @@ TOP = "clew"
 #: estimators, and engines that several families share.
 SHARED_HELPERS = {
     "clew.cluster._kmeans": ("clew.questions",),
+    "clew.cluster.correlation._search": ("clew.cluster.guided",),
     "clew.cluster.guided._features.feature_space": ("clew.questions",),
+    "clew.cluster.guided._records": ("clew.cli",),
     "clew.cluster.guided._result.explanation": ("clew.session", "clew.cli"),
     "clew.cluster.guided._result.probabilities": ("clew.cli",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
@@ -105,6 +107,7 @@ SHARED_HELPERS = {
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),
+    "clew.tables._records": ("clew.cli",),
     "clew.similarity.ordinal._answers": ("clew.cluster.guided",),
     "clew.trust.groups._outcomes": ("clew.trust.repeats", "clew.cluster"),
     "clew.trust.groups._shrinkage": ("clew.trust.repeats", "clew.cluster"),

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from clew._files import check_regular
-from clew.cli._asked import number_from_questions
 from clew.cli._features import features_for
 from clew.cli._inputs import Items
 from clew.cli._job import Job
 from clew.cli._models import build_model
 from clew.cli._outputs import check_writable, write_with_table
 from clew.cli._progress import Words, counted
+from clew.cli._records import are_many_small_groups, with_records_recognized
 from clew.cli._report import Findings, report_page
 from clew.cli._rows import read_rows
 from clew.cli._saved import saved_bytes
@@ -68,13 +68,8 @@ def run(job: Job) -> dict[str, Any]:
     summary = summarize(job, shape, groups, known, model)
     summary["seconds"] = round(time.perf_counter() - start, 3)
     _write(job, Findings(job, items, X, known, model, groups, summary))
-    print_summary(words, job, summary, is_from_questions=_is_from_questions(job, model))
+    print_summary(words, job, summary, are_records=are_many_small_groups(model))
     return summary
-
-
-def _is_from_questions(job: Job, model: Any) -> bool:
-    """Whether the number of groups is that of the session that asked the questions."""
-    return job.n_groups is None and model.get_params(deep=False).get("n_clusters") is not None
 
 
 def _write(job: Job, found: Findings) -> None:
@@ -92,7 +87,7 @@ def _write(job: Job, found: Findings) -> None:
 
 
 def _items(job: Job, words: Words) -> Items:
-    items = read_rows(job, words)
+    items = with_records_recognized(job, read_rows(job, words), words)
     n, n_features = items.X.shape
     if n_features == 0:
         _check_answers_alone(job)
@@ -167,15 +162,11 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
     )  # fmt: skip
     _check_support(job, model, known)
     X = items.X
-    if job.method == "guided" and job.n_groups is None and X.shape[1]:
-        model.set_params(
-            n_clusters=number_from_questions(items, known, job.standardizes, job.seed, words)
-        )
     if not items.is_distances and X.shape[1]:
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
         if "standardize" in model.get_params(deep=False):
             model.set_params(standardize=features.standardize)
-        if items.folder is None:
+        if items.folder is None and not items.are_records:
             words.say(features.note)
         X = features.X
     words.detail(f"grouping by {job.method}, seed {job.seed}")

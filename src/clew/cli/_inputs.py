@@ -69,6 +69,8 @@ class Items(NamedTuple):
     """Folder of the images, whose ids are their paths in it; None if the rows are not images."""
     texts: list[str] | None = None
     """The text of each row; None if the rows are not texts."""
+    are_records: bool = False
+    """Whether `X` are the character n-grams of rows that look like records of the same things."""
     n_left_out: int = 0
     """Number of images of the folder that cannot be read."""
 

@@ -57,12 +57,13 @@ def summarize(
 
 
 def print_summary(
-    words: Words, job: Job, summary: Mapping[str, Any], *, is_from_questions: bool = False
+    words: Words,
+    job: Job,
+    summary: Mapping[str, Any],
+    *,
+    are_records: bool = False,
 ) -> None:
-    """Print what was done, as sentences.
-
-    `is_from_questions`: the number of groups was found by `number_from_questions`.
-    """
+    """Print what was done, as sentences; `are_records`: groups are rows that are nearly equal."""
     sizes = summary["sizes"]
     n_groups = len(sizes)
     words.say(
@@ -72,12 +73,12 @@ def print_summary(
     if job.n_groups is not None and n_groups < job.n_groups:
         words.say(f"only {n_groups} of {job.n_groups} groups were found")
     if job.n_groups is None:
-        if is_from_questions:
-            how = "the answers to questions that clew chose"
+        if are_records:
+            how = "how much nearer some rows are to each other than to all others"
         elif summary["features"] == 0:
             how = "answers"
         elif summary["error_rate"] is not None:
-            how = "answers and silhouette"
+            how = "answers and features"
         else:
             how = "silhouette"
         words.say(f"chose {counted(n_groups, 'group')}, by {how}")

@@ -3,5 +3,6 @@
 from clew.tables._columns import ColumnUse
 from clew.tables._features import TableFeatures
 from clew.tables._read import Table, read_table
+from clew.tables._records import RecordFeatures
 
-__all__ = ["ColumnUse", "Table", "TableFeatures", "read_table"]
+__all__ = ["ColumnUse", "RecordFeatures", "Table", "TableFeatures", "read_table"]

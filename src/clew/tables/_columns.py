@@ -12,7 +12,17 @@ import pandas as pd
 
 from clew.exceptions import InvalidDataError
 
-__all__ = ["BadCellError", "ColumnUse", "column_uses", "days", "floats", "plain", "words"]
+__all__ = [
+    "LEADING_ZERO",
+    "BadCellError",
+    "ColumnUse",
+    "column_uses",
+    "days",
+    "floats",
+    "is_code_name",
+    "plain",
+    "words",
+]
 
 Use = Literal["number", "date", "category", "text", "dropped"]
 
@@ -23,6 +33,14 @@ FEW_WORDS = 3.0
 #: A column of words with at least this share of unique values is an identifier.
 MOSTLY_UNIQUE = 0.95
 ID_NAME = re.compile(r"(^|[_\W])(id|ids|uuid|guid)$|[a-z]I[dD]$", re.IGNORECASE)
+#: Names of columns whose digits name something: they are read as text, and keep leading zeros.
+CODE_NAME = re.compile(
+    r"(^|[_\W\d]|tele|mobile|cell)phones?($|[_\W\d]|n)|(^|[_\W])(tel|fax)($|[_\W\d])"
+    r"|(zip|post(al)?)[_\W]?code|(^|[_\W])(zip|plz|ssn|isbn|issn|ean|upc|gtin|iban)($|[_\W\d])",
+    re.IGNORECASE,
+)
+#: Whole numbers that begin with 0 are codes as well.
+LEADING_ZERO = re.compile(r"\s*0\d+\s*")
 #: Names that pandas gives to an index when it becomes a column.
 INDEX_NAME = re.compile(r"Unnamed: \d+(\.\d+)*|index|level_\d+")
 #: Tried in this order; the first that reads all values is used.
@@ -137,17 +155,24 @@ def _number_use(name: str, known: pd.Series, missing: str) -> ColumnUse:
     return ColumnUse(name, "number", missing)
 
 
+def is_code_name(name: str) -> bool:
+    """Whether a column is named like phone numbers, postcodes or other codes."""
+    return CODE_NAME.search(name) is not None
+
+
 def _words_use(
     name: str, known: pd.Series, n_distinct: int, missing: str, max_categories: int
 ) -> ColumnUse:
-    if (date_format := _date_format(known)) is not None:
+    is_code = is_code_name(name) or bool(known.str.fullmatch(LEADING_ZERO).any())
+    if not is_code and (date_format := _date_format(known)) is not None:
         note = "read as month/day/year" if date_format == AMBIGUOUS[0] else ""
         note = "read as day/month/year" if date_format == AMBIGUOUS[1] else note
         return ColumnUse(name, "date", _with(note, missing), date_format)
-    _refuse_nearly_numbers(name, known)
+    if not is_code:
+        _refuse_nearly_numbers(name, known)
     if n_distinct > max_categories or n_distinct > len(known) / 2:
         n_words = known.str.count(r"\w+")
-        if n_words.mean() > FEW_WORDS:
+        if n_words.mean() > FEW_WORDS and not is_code:
             return ColumnUse(name, "text", missing)
         if n_distinct >= MOSTLY_UNIQUE * len(known):
             return ColumnUse(name, "dropped", "differs from row to row")
@@ -190,6 +215,8 @@ def plain(name: object, column: pd.Series) -> pd.Series:
     """
     kinds = pd.api.types
     values: Any = column
+    if is_code_name(str(name)) and not isinstance(column.dtype, pd.CategoricalDtype):
+        return _codes(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column
     if isinstance(column.dtype, pd.SparseDtype):
@@ -205,6 +232,19 @@ def plain(name: object, column: pd.Series) -> pd.Series:
     return column
 
 
+def _codes(column: pd.Series) -> pd.Series:
+    """Return codes as strings: whole numbers without a decimal point, missing values as None."""
+    values = [
+        None if missing else f"{value:.0f}" if _is_whole(value) else str(value).strip()
+        for value, missing in zip(column.astype(object), column.isna(), strict=True)
+    ]
+    return pd.Series([value or None for value in values], index=column.index, dtype=object)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, float | np.floating) and float(value).is_integer()
+
+
 def _plain_objects(name: object, column: pd.Series) -> pd.Series:
     known = column.dropna()
     nested = next((one for one in known if isinstance(one, list | dict | set | np.ndarray)), None)
@@ -217,6 +257,8 @@ def _plain_objects(name: object, column: pd.Series) -> pd.Series:
     if len(known) == 0 or not all(isinstance(one, kinds) for one in known.head(100)):
         return column
     if all(isinstance(one, bool | np.bool_) for one in known):
+        return column
+    if any(isinstance(one, str) and LEADING_ZERO.fullmatch(one) for one in known):
         return column
     parsed = pd.to_numeric(known.map(_number), errors="coerce")
     return parsed.astype(np.float64).reindex(column.index) if parsed.notna().all() else column

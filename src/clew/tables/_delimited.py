@@ -13,14 +13,24 @@ import numpy as np
 import pandas as pd
 
 from clew.exceptions import FileFormatError
+from clew.tables._columns import LEADING_ZERO
 
-__all__ = ["Format", "TextTable", "are_numbers_between_spaces", "decoded", "read_delimited"]
+__all__ = [
+    "MISSING",
+    "Format",
+    "TextTable",
+    "are_numbers_between_spaces",
+    "decoded",
+    "read_delimited",
+]
 
 SEPARATORS = (",", ";", "\t", "|")
 #: First line that names the separator, in files for Excel.
 SEPARATOR_LINE = re.compile(r"sep=(.)(?=[\r\n])")
 #: Number of lines from which the separator and the decimal mark are recognized.
 N_SAMPLED = 100
+#: Number of rows in which leading zeros are looked for.
+FIRST_ROWS = 1_000
 #: Missing values: those of pandas, and the question mark.
 MISSING = (
     *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None", "?"),
@@ -88,6 +98,17 @@ class TextTable(NamedTuple):
                 "missing or in the wrong place?"
             )
         return frame[~np.array(self.is_blank, dtype=bool)].reset_index(drop=True)
+
+    def with_leading_zeros(self, columns: Sequence[int]) -> list[int]:
+        """Return the columns that hold whole numbers with leading zeros in the first rows."""
+        if not columns:
+            return []
+        frame = pd.read_csv(
+            io.StringIO(self.body), sep=self.sep, header=None, names=list(range(len(self.names))),
+            usecols=list(columns), dtype="str", keep_default_na=False, skipinitialspace=True,
+            nrows=FIRST_ROWS, index_col=False,
+        )  # fmt: skip
+        return [at for at in columns if frame[at].str.fullmatch(LEADING_ZERO).any()]
 
 
 @dataclass

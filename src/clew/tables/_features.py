@@ -29,7 +29,7 @@ from clew.tables._columns import (
 )
 from clew.tables._text import TextComponents
 
-__all__ = ["TableFeatures"]
+__all__ = ["TableFeatures", "checked_table"]
 
 #: Headings of `TableFeatures.describe`.
 PLURALS: dict[Use, str] = {
@@ -172,7 +172,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         check_parameters(self, self._allowed)
         # pandas and scikit-learn replace the warning filters of the process.
         with FILTERS:
-            return self._fitted(_checked(X))
+            return self._fitted(checked_table(X))
 
     def _fitted(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         columns = tuple(column_uses(frame, self.max_categories))
@@ -208,7 +208,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "columns_")
         with FILTERS:
-            return self._transformed(_checked(X))
+            return self._transformed(checked_table(X))
 
     def _transformed(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         missing = [name for name in self.feature_names_in_ if name not in frame.columns]
@@ -285,7 +285,7 @@ def _named(column: ColumnUse) -> str:
     return f"{column.name} ({column.note})" if column.note else column.name
 
 
-def _checked(X: Any) -> pd.DataFrame:
+def checked_table(X: Any) -> pd.DataFrame:
     """Return plain columns with string names; refuse repeated names and tables without rows."""
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)

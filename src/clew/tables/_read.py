@@ -13,7 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
-from clew.tables._delimited import Format, TextTable, read_delimited
+from clew.tables._columns import is_code_name
+from clew.tables._delimited import MISSING, Format, TextTable, read_delimited
 from clew.tables._numbers import written_numbers
 from clew.tables._parquet import read_parquet
 
@@ -182,8 +183,14 @@ def _from_text(text: TextTable, wanted: Columns) -> Table:
         wanted = replace(wanted, drop=(*wanted.drop, "0"))
         notes.append(COUNTS_ROWS)
     id_at, kept = _chosen(text.names, wanted)
-    frame = text.frame(kept, [] if id_at is None else [id_at])
+    codes = [column for column in kept if is_code_name(text.names[column])]
+    codes += text.with_leading_zeros([column for column in kept if column not in codes])
+    frame = text.frame(kept, [*codes, *([] if id_at is None else [id_at])])
+    for column in codes:
+        frame[column] = frame[column].where(~frame[column].isin(MISSING))
     for column in kept:
+        if column in codes:
+            continue
         numbers, note = written_numbers(frame[column], text.decimal)
         if numbers is not None:
             frame[column] = numbers

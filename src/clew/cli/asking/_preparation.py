@@ -6,14 +6,16 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from typing import Any
 
 from clew._warnings import silenced
 from clew.answers import Answer, Question, as_origin
-from clew.cli._asked import session_data
+from clew.cli._features import Standardize, features_for
 from clew.cli._inputs import Items
 from clew.cli.asking._job import AskJob
 from clew.constraints._answer_log import LogEntry
 from clew.exceptions import InvalidArgumentError, InvalidDataError
+from clew.questions import Guided
 from clew.session import Session
 
 __all__ = ["in_background", "session_of", "tell_entries"]
@@ -44,7 +46,7 @@ def session_of(job: AskJob, items: Items, entries: Sequence[LogEntry]) -> Sessio
         raise InvalidDataError(f"{job.items}: no column can be used as a feature")
     with silenced():  # the user was asked about distances
         session = Session(
-            **session_data(items, job.standardizes),
+            **_session_data(items, job.standardizes),
             ids=items.ids,
             n_clusters=job.n_groups,
             kinds=job.kinds,
@@ -105,3 +107,11 @@ def tell_entries(
             if entry.code is not None and entry.id not in revoked
         ]
     )
+
+
+def _session_data(items: Items, standardizes: Standardize) -> dict[str, Any]:
+    """Return the features, and whether to standardize them, or the distances, for `Session`."""
+    if items.is_distances:
+        return {"distances": items.X}
+    features = features_for(Guided(), items.X, standardizes, is_scaled=items.is_scaled)
+    return {"X": features.X, "standardize": features.standardize}

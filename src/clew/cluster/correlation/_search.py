@@ -21,7 +21,7 @@ from clew.kernels.correlation.merges import Edges, merge_groups
 from clew.kernels.correlation.moves import Pairs, anneal_rows, move_rows
 from clew.kernels.correlation.scores import Scoring
 
-__all__ = ["Evidence", "Merges", "greedy_merges", "search"]
+__all__ = ["Evidence", "Merges", "greedy_merges", "improved", "search"]
 
 #: The prior log-odds that two groups are one are a weighted mean of the mean and the maximum of the
 #: log-odds of the asked pairs between them; the mean has this weight.
@@ -64,11 +64,13 @@ class Evidence(NamedTuple):
     """Prior log-odds of a pair that was not asked."""
     attraction: float = 1.0
     """Weight of the prior by which large groups attract rows, 0 or 1."""
+    mean_share: float = MEAN_SHARE
+    """Weight of the mean in the prior of two groups; the maximum has the rest."""
 
     @property
     def scoring(self) -> Scoring:
         """The weights with which kernels sum the evidence between two groups."""
-        return Scoring(MEAN_SHARE, self.unasked, self.no_prior, self.attraction)
+        return Scoring(self.mean_share, self.unasked, self.no_prior, self.attraction)
 
     def objective(self, labels: Labels) -> float:
         """Score a partition: evidence within groups, and the mean prior for each merge."""

@@ -137,7 +137,10 @@ def check_same_rows(model: Any, X: ArrayLike | None) -> None:
     prepared, n_samples = model._fitted.prepared, model.result_.constraints.n_samples
     is_precomputed = model.metric == "precomputed"
     rows = check_distances(X) if is_precomputed else checked_features(model, X, reset=False)
-    if prepared is None:
+    if model._fitted.records is not None:
+        fitted = model._fitted.records.features
+        is_same = rows.shape == fitted.shape and not (rows != fitted).sum()
+    elif prepared is None:
         is_same = model._fitted.anchored is not None and rows.shape[0] == n_samples
     elif is_precomputed:
         is_same = np.array_equal(rows, prepared.views.distances)

@@ -55,6 +55,8 @@ class FittedState(NamedTuple):
     """Fitted members; None if there are none."""
     known: Constraints | None = None
     """The informative answers that members were fitted to."""
+    records: Any = None
+    """Rows in many small groups, `_records.Records`; None for other rows."""
 
     def has_members_for(self, known: Constraints, refit: bool | Literal["auto"]) -> bool:
         """Whether the fitted members can be used for these answers.

@@ -88,12 +88,14 @@ class FittedGroups(ConstrainedClusterer):
         """
         check_is_fitted(self, "labels_")
         fitted, result = self._fitted, self.result_
-        if fitted.prepared is None and fitted.anchored is None:
+        if fitted.prepared is None and fitted.anchored is None and fitted.records is None:
             raise InvalidArgumentError(
                 "GuidedClustering was fitted to answers alone, without X: it cannot predict the "
                 "groups of new rows"
             )
         features = checked_features(self, X, reset=False)
+        if fitted.records is not None:
+            return fitted.records.predict(features)
         if fitted.anchored is not None:
             with one_library_thread():
                 return fitted.anchored.predict(features, self.n_jobs)
@@ -158,6 +160,8 @@ class FittedGroups(ConstrainedClusterer):
     def _neighbors(self, rows: Sequence[int] | NDArray[np.int64]) -> csr_array:
         """Return a neighbor graph in which at least the given fitted rows have their neighbors."""
         fitted, n = self._fitted, self.result_.constraints.n_samples
+        if fitted.records is not None:
+            return csr_array(fitted.records.graph)
         if fitted.anchored is not None:
             return fitted.anchored.neighbors(rows)
         return csr_array((n, n)) if fitted.prepared is None else fitted.prepared.graph

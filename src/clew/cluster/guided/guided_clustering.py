@@ -27,6 +27,7 @@ from clew.cluster.guided._features.feature_space import Metric
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._fitted import FittedGroups
 from clew.cluster.guided._fitting import fit_to_rows, parameters_of
+from clew.cluster.guided._records import fit_records
 from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -279,6 +280,9 @@ class GuidedClustering(FittedGroups):
         self
         """
         features, known = checked_arguments(self, X, constraints)
+        if (found := fit_records(self, features, known, callback)) is not None:
+            self._fitted, self.result_ = found
+            return self
         if features is not None and self._takes_anchors(known.n_samples):
             check_n_anchors(self)
             seeds = derived_seeds(self.random_state, 5)
@@ -357,6 +361,8 @@ class GuidedClustering(FittedGroups):
         is_kept = fitted.has_members_for(informative, refit)
         if is_kept and n_changed(before, known) == 0:
             return self
+        if fitted.records is not None:
+            return self.fit(fitted.records.features, constraints=known, callback=callback)
         last = fitted if is_kept else None
         if fitted.anchored is not None:
             return self._fit_on_anchors(fitted.anchored.linked, known, fitted.seeds, last, callback)
