@@ -40,7 +40,7 @@ def places(here: Path) -> pd.DataFrame:
 
 def _labels(path: Path) -> list[int]:
     with path.open(encoding="utf-8") as file:
-        return [int(row["cluster"]) for row in csv.DictReader(file)]
+        return [int(row["group"]) for row in csv.DictReader(file)]
 
 
 def test_duplicates_are_found_and_the_regime_is_said(here, run, places):

@@ -19,7 +19,7 @@ __all__ = ["are_many_small_groups", "with_records_recognized"]
 def with_records_recognized(job: Job, items: Items, words: Words) -> Items:
     """Replace the features of a table of records by the n-grams of their characters.
 
-    Only for ``--method guided``, and not if `n_clusters` is below a fifth of the number of rows.
+    Only for ``--method guided``, and not if `n_groups` is below a fifth of the number of rows.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def with_records_recognized(job: Job, items: Items, words: Words) -> Items:
         The same if rows do not look like records of the same things.
     """
     frame = items.frame if items.texts is None else pd.DataFrame({"text": items.texts})
-    is_few = job.n_clusters is not None and job.n_clusters * MOST_COPIES < len(frame)
+    is_few = job.n_groups is not None and job.n_groups * MOST_COPIES < len(frame)
     if job.method != "guided" or is_few or items.is_distances or items.folder is not None:
         return items
     if frame.shape[1] == 0 or not may_be_records(frame):

@@ -137,7 +137,7 @@ def continue_groups(
     last: Groups,
     n_jobs: int | None,
 ) -> Groups:
-    """Move the best partitions on after few new answers: fast, but not what `fit_groups` returns."""
+    """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
     search = _Search(prepared, AnswerModel(answers), n_clusters, n_jobs, lambda: None)
     rates = [
         one.error if len(one.error) == search.answers.n_annotators else None
