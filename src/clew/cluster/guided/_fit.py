@@ -38,6 +38,7 @@ from clew.cluster.guided._partitions import (
     renumbered,
 )
 from clew.cluster.guided._refinement.discriminants import discriminant_neighbors
+from clew.cluster.guided._result.regime import Regime
 from clew.constraints import Constraints
 from clew.kernels.partitions.labels import best_partition
 from clew.trust import AnswerDoubts, ConfusionMatrices
@@ -56,6 +57,12 @@ FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
 #: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
 THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
 N_NEIGHBORS, ALPHA = 10, 0.9
+#: Error rate from which some starts are refined, besides that of `Settings`.
+DOUBTING_ERROR = 0.4
+#: Features decide nothing if they tell less than this about a row's group, in nats.
+LEAST_INFORMATION = 0.1
+#: With fewer wrong answers, by their probabilities, the interval of the error rate starts at 0.
+LEAST_WRONG = 2.0
 LEVEL = 0.95
 #: Number of answers that the prior of confusion matrices, and the pooled matrix, count for.
 STRENGTH = 20.0
@@ -115,7 +122,10 @@ def fit_groups(
 ) -> Groups:
     """Find the groups from scratch, a function of features, answers, number and seed."""
     search = _Search(prepared, AnswerModel(answers), n_clusters, n_jobs, step)
-    pools = [search.pool(starts, 3) for starts in _starts(prepared, answers, n_clusters, seed)]
+    starts = _starts(prepared, answers, n_clusters, seed)
+    pools = [search.pool(of_kind, 3) for of_kind in starts]
+    # The same features' groups, with answers that may be as good as random.
+    pools[0] = search.best([*pools[0], *search.doubting(starts[0])])
     best = search.best([one for pool in pools for one in pool])
     pairs = [(pool[0], pools[-1][0]) for pool in pools[:-1]]
     pairs += [(best[0], other) for other in best[1:2]]
@@ -149,6 +159,21 @@ def continue_groups(
         for one, rate in zip(last.partitions[:few], rates, strict=False)
     ]
     return _agreed(search.best(moved), n_clusters, prepared.views.X)
+
+
+def regime_of_groups(groups: Groups, error_rate: float) -> Regime:
+    """Say whether features, answers or both decided the groups."""
+    best = groups.partitions[0]
+    share = np.bincount(best.labels) / len(best.labels)
+    at_own = best.predicted[np.arange(len(best.labels)), best.labels]
+    nats = float(np.log(np.maximum(at_own, 1e-12) / share[best.labels]).mean())
+    if nats < LEAST_INFORMATION:
+        return Regime("answers", f"features tell {nats:.2f} nats about the group of a row")
+    if error_rate >= SETTINGS.error_bounds[1] - 0.05:
+        return Regime("features", "the answers look random")
+    return Regime(
+        "both", f"features tell {nats:.2f} nats about the group of a row, answers the rest"
+    )
 
 
 def tree_of_features(prepared: Prepared) -> Floats:
@@ -197,6 +222,12 @@ class _Search:
         for _ in range(n_passes):
             found = self.best(self._each(self._again, found))
         return found
+
+    def doubting(self, starts: Sequence[Labels]) -> list[Partition]:
+        """Refine starts with a high error rate."""
+        rates = np.full(self.answers.n_annotators, DOUBTING_ERROR)
+        chosen = starts[:: max(1, len(starts) // self.few(4))]
+        return self._each(lambda one: self.refined(one, rates, FIRST_ROUNDS), chosen)
 
     def with_number(self, partitions: list[Partition]) -> list[Partition]:
         """Bring partitions of more groups to the given number."""
@@ -400,6 +431,7 @@ def errors_of(
         float(beta.ppf(tail, count * mean, count * (1 - mean)))
         for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     )
+    low = low if weights @ wrong >= LEAST_WRONG else 0.0
     rate = ErrorRate(mean, (min(low, mean), max(high, mean)), 1.0, 0.0)
     parts = zip(groups.weights, groups.partitions, strict=True)
     outcomes = [np.zeros_like(of) for of in groups.partitions[0].outcomes]

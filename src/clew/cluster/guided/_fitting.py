@@ -9,6 +9,7 @@ from scipy.cluster.hierarchy import fcluster
 
 from clew._limits import MANY_ROWS
 from clew._parallel import Progress, ProgressReport
+from clew._warnings import warn
 from clew.cluster.guided._answers.answers_alone import are_pairs_foremost, spaces_worth_fitting
 from clew.cluster.guided._choice import choose_groups
 from clew.cluster.guided._continued import FittedState, Tree
@@ -23,19 +24,20 @@ from clew.cluster.guided._fit import (
     continue_groups,
     errors_of,
     fit_groups,
+    regime_of_groups,
     tree_of_features,
 )
 from clew.cluster.guided._members.members import is_default, members_of
+from clew.cluster.guided._numbers.rows import n_different_rows
 from clew.cluster.guided._numbers.search import max_steps
 from clew.cluster.guided._partitions import AnswerModel
 from clew.cluster.guided._result.guided_result import GuidedResult
-from clew.cluster.guided._result.regime import Regime
 from clew.cluster.guided._result.result import Result, of_all_answers
 from clew.cluster.guided._result.reversed_answers import warn_of_reversed_answers
 from clew.cluster.guided._result.tree import tree_of_positions
 from clew.cluster.guided._solution import max_fits
 from clew.constraints import Constraints
-from clew.exceptions import InvalidArgumentError
+from clew.exceptions import FewerGroupsWarning, InvalidArgumentError
 from clew.metrics import n_violated
 from clew.trust import answer_posterior
 
@@ -96,7 +98,10 @@ def fit_to_rows(
     """
     informative = informative_answers(known)
     if prepared is not None and is_default(model.pool) and _are_about_pairs(informative):
-        return _fit_partitions(model, known, informative, prepared, seeds, last, callback)
+        found = _fit_partitions(model, known, informative, prepared, seeds, last, callback)
+        if found.result.regime != "features":
+            return found
+        last = None
     answers = split_answers(without_many_repeats(informative), seeds[1])
     if prepared is None and not answers.folds:
         raise InvalidArgumentError(
@@ -186,13 +191,30 @@ def _fit_partitions(
     )
     tree = Tree(partial(tree_of_positions, groups.labels, prepared.views.X))
     state = FittedState(parameters_of(model), seeds, tree, prepared, None, groups, informative)
-    regime = Regime("both", "features and answers about pairs are in one model")
     numbers = groups.n_clusters_probabilities if is_open else {}
     alternatives = alternatives_of(groups, partial(n_violated, constraints=informative))
     found = GuidedResult.of(
-        result, known, regime, numbers, alternatives if is_open else (), is_settled=last is None
+        result,
+        known,
+        regime_of_groups(groups, rate.rate),
+        numbers,
+        alternatives if is_open else (),
+        is_settled=last is None,
     )
     return RowFit(found, state, count)
+
+
+def _n_different_rows(prepared: Prepared, n_clusters: int) -> int:
+    """Count the different rows, up to `n_clusters`; warn if there are fewer."""
+    views = prepared.views
+    n_different = n_different_rows(views.X, n_clusters, views.distances)
+    if n_different < n_clusters:
+        warn(
+            f"GuidedClustering(n_clusters={n_clusters}): there are only {n_different} different "
+            "rows",
+            FewerGroupsWarning,
+        )
+    return n_different
 
 
 def _without_answers(prepared: Prepared, groups: Groups) -> Any:

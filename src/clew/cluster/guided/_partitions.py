@@ -46,7 +46,9 @@ class Settings:
     #: Beta prior of the error rate, and the number of answers that it counts for in an annotator's.
     error_prior: tuple[float, float] = (1.5, 15.0)
     pooling: float = 2.0
+    #: Bounds of the error rate, and the upper one of several annotators: some swap the answers.
     error_bounds: tuple[float, float] = (0.005, 0.45)
+    swapped_bound: float = 0.95
     #: Weights of the smoothers: their prior sum, and the standard deviation of their logarithms.
     total_weight: float = 2.5
     log_weight_sd: float = 0.6
@@ -155,7 +157,8 @@ class AnswerModel:
         n = self.n_annotators
         totals = np.bincount(self.annotators, weights * wrong, n) + settings.pooling * mean
         counts = np.bincount(self.annotators, weights, n) + settings.pooling
-        return np.asarray(np.clip(totals / counts, *settings.error_bounds))
+        low = settings.error_bounds[0]
+        return np.asarray(np.clip(totals / counts, low, settings.swapped_bound))
 
     def evidence(self, labels: Labels, error: Floats) -> Floats:
         """Log-odds of the answers about pairs that two groups are one, (n_groups, n_groups)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._composition import graph_of
 from clew.cluster.guided._refinement.smoothers import NeighborSmoother
-from clew.graphs import nearest_graph
 from clew.similarity import AdaptiveKNN
 
 __all__ = ["discriminant_neighbors", "discriminants"]
@@ -34,9 +34,7 @@ def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoo
     NeighborSmoother
     """
     similarity = AdaptiveKNN().fit(discriminants(X, labels))
-    return NeighborSmoother(
-        nearest_graph(similarity.affinity_matrix_, min(N_NEIGHBORS, len(X) - 1))
-    )
+    return NeighborSmoother(graph_of(similarity, len(X), min(N_NEIGHBORS, len(X) - 1)))
 
 
 def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
