@@ -101,7 +101,7 @@ def test_higher_threshold_merges_more():
         CorrelationClustering(distance_threshold=t, random_state=0)
         .fit(constraints=answers)
         .n_clusters_
-        for t in (-1e6, -2.0, 0.0, 4.0, 1e6)
+        for t in (-1e6, -1.0, 0.0, 4.0, 1e6)
     ]
     assert counts[0] == len(y)
     assert (np.diff(counts) < 0).all()
@@ -220,3 +220,29 @@ def test_callback_is_called_between_stages_and_may_stop():
 
     with pytest.raises(RuntimeError, match="enough"):
         clone(model).fit(constraints=answers, callback=stop)
+
+
+def test_questions_across_two_sides_are_seen_from_paths_of_three_matches():
+    """Two rows of each thing on each side: no question joins rows of one side."""
+    rng = np.random.default_rng(0)
+    y, side = np.repeat(np.arange(40), 4), np.tile([0, 0, 1, 1], 40)
+    every = np.array([(i, j) for i in range(160) for j in range(i) if side[i] != side[j]])
+    is_same = y[every[:, 0]] == y[every[:, 1]]
+    drawn = rng.random(len(every))
+    found = [
+        CorrelationClustering(random_state=0).fit(constraints=asked(y, every[which], 0.0, 0))
+        for which in (is_same | (drawn < 0.05), drawn < 0.5)
+    ]
+    assert found[0].unasked_log_odds_ < -2.0
+    assert found[1].unasked_log_odds_ == pytest.approx(0.0, abs=0.1)
+
+
+def test_a_mistake_of_all_people_does_not_chain_groups():
+    """Everybody calls one pair of two complete groups the same; its other pairs were not asked."""
+    y = np.repeat(np.arange(60), 4)
+    inside = [p for g in range(60) for p in combinations(range(4 * g, 4 * g + 4), 2)]
+    pairs = np.concatenate([inside, random_pairs(240, 400, 0)])
+    rows = np.column_stack([pairs, y[pairs[:, 0]] == y[pairs[:, 1]]])
+    answers = Constraints(240, pairs=np.repeat(np.concatenate([rows, [(0, 4, 1)]]), 9, axis=0))
+    model = CorrelationClustering(random_state=0).fit(constraints=answers)
+    assert adjusted_rand_score(y, model.labels_) == 1.0

@@ -85,6 +85,21 @@ def test_without_repeats_intervals_are_wide():
     assert width[0] > width[1]
 
 
+def test_without_repeats_matches_are_not_explained_as_errors():
+    """A twelfth of the pairs match; nothing compares annotators, so their matrices are equal."""
+    rng = np.random.default_rng(0)
+    said = np.arange(600) % 12 == 0
+    answers = Constraints(
+        600,
+        pairs=np.column_stack([np.arange(600), np.roll(np.arange(600), 1), said]),
+        pair_annotators=rng.integers(0, 30, 600).tolist(),
+    )
+    model = DawidSkene().fit(answers)
+    assert model.outcome_rates_["pair"][0] == pytest.approx(1 / 12, rel=0.3)
+    assert (model.probabilities_["pair"][:, 0] > 0.5).sum() == said.sum()
+    np.testing.assert_allclose(np.ptp(model.confusion_.matrices_["pair"], axis=0), 0, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["triplets", "odd_one_out"])
 def test_rows_in_another_order_change_nothing(kind):
     rng = np.random.default_rng(0)

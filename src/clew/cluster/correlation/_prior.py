@@ -26,12 +26,15 @@ FAR, SURE = 6.0, 5.0
 SCALE_ROWS, RANK_ROWS = 10_000, 500
 #: Rows whose distances are computed at a time.
 ROWS_PER_BLOCK = 1_024
-#: Probability above which a pair counts as a match; largest number of paths of two matches.
-KNOWN, MAX_PATHS = 0.9, 200_000
+#: Probability above which a pair counts as a match, and where no pair reaches it, as one answer
+#: alone hardly can; largest number of paths of matches.
+KNOWN, LIKELY, MAX_PATHS = 0.9, 0.8, 200_000
 #: Lower bound of the log-likelihood ratio of not having been asked.
 LEAST_UNASKED = -3.0
 #: Prior probability that questions were chosen because rows look alike.
 CHOSEN = 0.1
+#: Prior probability that questions were asked across two sides only, as of records of two shops.
+TWO_SIDED = 0.1
 
 
 class FeaturePrior(NamedTuple):
@@ -137,6 +140,9 @@ def unasked_log_odds(n_rows: int, pairs: NDArray[np.int64], probability: Floats)
     were asked more often. Under the first, there are many paths i, j, k of two matches whose ends
     i, k were not asked, because these pairs were asked as rarely as all others.
 
+    If questions are asked across two sides only, such as records of two shops, the ends of two
+    matches are on one side and never asked. The ends of three matches are on both sides and decide.
+
     Parameters
     ----------
     n_rows : int
@@ -151,17 +157,38 @@ def unasked_log_odds(n_rows: int, pairs: NDArray[np.int64], probability: Floats)
     float
         Log of the share of unasked pairs within groups, divided by that among all pairs; -3 to 0.
     """
-    known = pairs[probability > KNOWN]
+    known = pairs[probability > (KNOWN if (probability > KNOWN).any() else LIKELY)]
     n_all = n_rows * (n_rows - 1) / 2
     if len(known) == 0 or len(pairs) >= n_all:
         return 0.0
-    ends, to_key = _ends_of_paths(n_rows, known), np.array([n_rows, 1])
-    asked = float(np.isin(ends @ to_key, np.sort(pairs, axis=1) @ to_key).sum())
-    unasked, random = len(ends) - asked, len(pairs) / n_all
+    random, to_key = len(pairs) / n_all, np.array([n_rows, 1])
+    keys, fewer = np.sort(pairs, axis=1) @ to_key, _missing_paths(pairs, known)
+
+    def count(ends: NDArray[np.int64]) -> tuple[float, float]:
+        asked = float(np.isin(ends @ to_key, keys).sum())
+        return asked, len(ends) - asked
+
+    even, odd = count(_ends_of_paths(n_rows, known)), count(_ends_of_odd_paths(n_rows, known))
+    (asked, unasked), (odd_asked, odd_unasked) = even, odd
+    # Two sides: the ends of two matches are on one side, and those of three matches are not.
+    is_two_sided = 0.0
+    if odd_asked * unasked > asked * odd_unasked:
+        both = betaln(asked + odd_asked + 1, unasked + odd_unasked + 1)
+        log_ratio = betaln(asked + 1, unasked + 1) + betaln(odd_asked + 1, odd_unasked + 1) - both
+        is_two_sided = expit(log_ratio + logit(TWO_SIDED))
+    one = _log_odds_of_unasked(even, random, fewer)
+    # At most half of all pairs are of rows on different sides.
+    two = _log_odds_of_unasked(odd, min(2 * random, 1 - 1 / n_all), fewer)
+    return float((1 - is_two_sided) * one + is_two_sided * two)
+
+
+def _log_odds_of_unasked(counts: tuple[float, float], random: float, evidence: float) -> float:
+    """Compare how many ends of paths of matches were asked with the share of random questions."""
+    asked, unasked = counts
     log_ratio = betaln(unasked + 1, asked + 1) - (
         asked * np.log(random) + unasked * np.log1p(-random)
     )
-    is_chosen = expit(log_ratio + _missing_paths(pairs, known) + logit(CHOSEN))
+    is_chosen = expit(log_ratio + evidence + logit(CHOSEN))
     within = (unasked + 1.0) / (asked + unasked + 2.0)
     return float(is_chosen * np.clip(np.log(within / (1.0 - random)), LEAST_UNASKED, 0.0))
 
@@ -195,3 +222,24 @@ def _ends_of_paths(n_rows: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     product = coo_array(chosen.T @ chosen)
     is_upper = product.row < product.col
     return np.column_stack([product.row[is_upper], product.col[is_upper]]).astype(np.int64)
+
+
+def _ends_of_odd_paths(n_rows: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the two ends of all paths of three pairs, each pair of ends once, (n, 2)."""
+    first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
+    links = csr_array(coo_array((np.ones(len(first)), (first, second)), shape=(n_rows, n_rows)))
+    degree = np.diff(links.indptr)
+    left, right = pairs.T
+    n_paths = degree[left] * degree[right]
+    order = np.argsort(n_paths, kind="stable")
+    order = order[np.cumsum(n_paths[order]) <= MAX_PATHS]
+    middle = np.repeat(order, n_paths[order])
+    left, right = left[middle], right[middle]
+    at = np.arange(len(middle)) - np.repeat(
+        np.cumsum(n_paths[order]) - n_paths[order], n_paths[order]
+    )
+    begin = links.indices[links.indptr[left] + at // degree[right]]
+    end = links.indices[links.indptr[right] + at % degree[right]]
+    is_path = (begin != right) & (end != left) & (begin != end)
+    ends = np.sort(np.column_stack([begin, end])[is_path], axis=1)
+    return np.unique(ends, axis=0).astype(np.int64)

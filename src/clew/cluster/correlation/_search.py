@@ -34,6 +34,9 @@ ROUNDS, SWEEPS = 20, 20
 FEW_GROUPS, LARGE_GROUP = 64, 8
 #: `n_clusters` is ignored if answers name fewer rows than this times `n_clusters`.
 FEW_EACH = 3
+#: Groups of a given number are small if they have fewer rows than this on the average: large ones
+#: then do not attract, and annealing is left out.
+SMALL_GROUP = 5
 #: Annealing is used for at most this number of rows, and at least this mean number of asked pairs
 #: per row.
 ANNEALED_ROWS, LEAST_DEGREE = 20_000, 3
@@ -63,7 +66,7 @@ class Evidence(NamedTuple):
     no_prior: float
     """Prior log-odds of a pair that was not asked."""
     attraction: float = 1.0
-    """Weight of the prior by which large groups attract rows, 0 or 1."""
+    """Weight of the prior by which large groups attract rows, in [0, 1]."""
     mean_share: float = MEAN_SHARE
     """Weight of the mean in the prior of two groups; the maximum has the rest."""
 
@@ -148,8 +151,9 @@ def search(evidence: Evidence, threshold: float, n_clusters: int | None, seed: i
 
 def _search_asked(evidence: Evidence, n_clusters: int | None, seed: int) -> Labels:
     """Search for a partition of rows each of which is in an asked pair."""
-    start = _annealed(evidence, n_clusters, seed)
-    if start is None and n_clusters is None and evidence.unasked >= 0:
+    are_small = evidence.n_rows < SMALL_GROUP * (n_clusters or 0)
+    start = None if are_small else _annealed(evidence, n_clusters, seed)
+    if are_small or (start is None and n_clusters is None and evidence.unasked >= 0):
         evidence = evidence._replace(attraction=0.0)
     merged, _ = greedy_merges(evidence, np.arange(evidence.n_rows), n_clusters)
     found = [improved(evidence, merged, n_clusters)]
@@ -240,7 +244,7 @@ def _moved(evidence: Evidence, pairs: Pairs, labels: Labels, *, is_fixed: bool) 
     sizes = np.bincount(labels, minlength=n + 1).astype(float)
     n_groups = int(labels.max()) + 1
     are_large = n_groups <= FEW_GROUPS and LARGE_GROUP * n_groups <= evidence.n_rows
-    n_few = n_groups if is_fixed or are_large else 0
+    n_few = n_groups if are_large or (is_fixed and evidence.attraction > 0) else 0
     for _ in range(SWEEPS):
         n_moves = move_rows(pairs, evidence.scoring, MARGIN, is_fixed, n_few, labels, sizes)
         if n_moves == 0:

@@ -18,7 +18,12 @@ from clew._units import Units
 from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew._warnings import warn
 from clew.cluster._kmeans import kmeans
-from clew.cluster.correlation._prior import FeaturePrior, pair_features, unasked_log_odds
+from clew.cluster.correlation._prior import (
+    LEAST_UNASKED,
+    FeaturePrior,
+    pair_features,
+    unasked_log_odds,
+)
 from clew.cluster.correlation._search import Evidence, greedy_merges, search
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -30,6 +35,8 @@ __all__ = ["CorrelationClustering"]
 
 #: How often the prior from features is fitted, each time to the pairs' new probabilities.
 ROUNDS = 2
+#: People may misjudge a pair alike, so repeated answers count up to this log-odds for or against.
+CERTAIN = 2.0
 
 
 class CorrelationClustering(ConstrainedClusterer):
@@ -65,7 +72,8 @@ class CorrelationClustering(ConstrainedClusterer):
         The error rates of annotators, and for each asked pair the probability that its rows are
         in one group, from the answers to that pair alone.
     evidence_ : csr_array of shape (n_samples, n_samples)
-        For each asked pair the log-likelihood ratio of its answers, same against different.
+        For each asked pair the log-likelihood ratio of its answers, same against different. It is
+        limited to ``2 + abs(log-odds of a match)``: people may misjudge a pair alike.
     prior_ : csr_array of shape (n_samples, n_samples)
         For each asked pair the log-odds that its rows are in one group, before its answers.
     feature_weights_ : ndarray of shape (3,) or None
@@ -104,24 +112,29 @@ class CorrelationClustering(ConstrainedClusterer):
     Notes
     -----
     The log-odds that two groups A and B are one are
-    ``sum(E) + 0.25 * mean(W) + 0.75 * max(W) + u * n_unasked + log(B(|A|, |B|))``. Sum, mean and
+    ``sum(E) + 0.25 * mean(W) + 0.75 * max(W) + u * n_unasked + (1 + u / 3) * log(B(|A|, |B|))``,
+    where u is at least -3. Sum, mean and
     maximum are over the asked pairs between A and B; E is `evidence_` and W is `prior_`.
     Without features, W is the same for all pairs: the log-odds of the estimated share of matches
     among asked pairs. With features, W is a logistic function of the distance on local scales,
     fitted to the answers. u is `unasked_log_odds_`, and n_unasked the number of pairs between A and
     B that were not asked. Where questions were chosen because rows look alike, a pair that was not
-    asked is less likely to match. The last term is that of a Chinese restaurant process,
-    ``B(a, b) = (a + b - 1)! / ((a - 1)! (b - 1)!)``: large groups attract. It is left out if
+    asked is less likely to match. If all questions are about rows of different sides, such as
+    records of two shops, this is seen from the ends of paths of three matches, which were asked,
+    although the ends of two never are. The last term is that of a Chinese restaurant process,
+    ``B(a, b) = (a + b - 1)! / ((a - 1)! (b - 1)!)``: large groups attract. Its weight is
+    ``1 + u / 3``: large groups of chosen questions show by their answers. It is left out if
     `unasked_log_odds_` is 0 and annealing finds no partition twice: very many partitions into few
     groups then satisfy the answers, and each of them is arbitrary.
 
     The search starts from single rows and, up to 20,000 rows with 3 asked pairs each on the
     average, also from simulated annealing with 2 to 25 groups; the better result is returned.
 
-    `n_clusters` groups are reached by merges against the evidence, if need be. Groups that no asked
-    pair connects are then joined by Ward linkage of their mean features (k-means beyond 5,000
-    groups). If fewer than 3 rows for each of the `n_clusters` groups are named by answers, the
-    answers alone decide how many groups these rows form.
+    `n_clusters` groups are reached by merges against the evidence, if need be. If they have fewer
+    than 5 rows on the average, large groups do not attract, and annealing is left out. Groups that
+    no asked pair connects are then joined by Ward linkage of their mean features (k-means beyond
+    5,000 groups). If fewer than 3 rows for each of the `n_clusters` groups are named by answers,
+    the answers alone decide how many groups these rows form.
 
     Time O(m log m) for m asked pairs. Features add O((500 + min(n, 10,000)) n d) for n rows and d
     features: up to 10,000 rows for local scales and 500 for ranks of distances.
@@ -230,8 +243,9 @@ class CorrelationClustering(ConstrainedClusterer):
         pairs = self.dawid_skene_.questions_["pair"]
         likelihood = self.dawid_skene_.log_likelihoods_["pair"]
         probability = self.dawid_skene_.probabilities_["pair"][:, 0]
-        evidence = likelihood[:, 0] - likelihood[:, 1]
         no_prior = float(logit(self.dawid_skene_.outcome_rates_["pair"][0]))
+        most = CERTAIN + abs(no_prior)
+        evidence = np.clip(likelihood[:, 0] - likelihood[:, 1], -most, most)
         prior, self.feature_weights_ = np.full(len(pairs), no_prior), None
         if features is not None and len(pairs):
             near = pair_features(features, pairs, seed)
@@ -241,7 +255,8 @@ class CorrelationClustering(ConstrainedClusterer):
                 probability = expit(evidence + prior)
             self.feature_weights_ = fitted.weights
         self.unasked_log_odds_ = unasked_log_odds(n, pairs, probability)
-        result = Evidence(n, pairs, evidence, prior, self.unasked_log_odds_, no_prior)
+        attraction = 1 - self.unasked_log_odds_ / LEAST_UNASKED
+        result = Evidence(n, pairs, evidence, prior, self.unasked_log_odds_, no_prior, attraction)
         self.evidence_, self.prior_ = result.symmetric(evidence), result.symmetric(prior)
         return result
 

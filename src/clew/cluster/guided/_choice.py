@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from clew._warnings import warn
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._answers.answers_alone import are_pairs_foremost
 from clew.cluster.guided._answers.identities import (
+    SMALL_GROUP,
     are_groups_small,
     halves_of_questions,
     identities_of,
@@ -35,6 +37,7 @@ from clew.cluster.guided._result.result import Result, result_of
 from clew.cluster.guided._result.tree import tree_of_evidence, tree_of_positions
 from clew.cluster.guided._solution import FittedMembers, Solution, finish, fit_members
 from clew.constraints import Constraints
+from clew.exceptions import NoGroupsWarning
 
 __all__ = ["Choice", "choose_groups"]
 
@@ -50,6 +53,15 @@ LEAST_LEAD = 4.0
 _WITHOUT_FEATURES = (
     "there are no features, and correlation clustering of the answers finds {:,} small groups"
 )
+_OF_GIVEN_NUMBER = (
+    "there are no features, and the {:,} groups wanted have {:.1f} rows each on the average: "
+    "correlation clustering of the answers finds such small groups"
+)
+_TOO_FEW = (
+    "answers too few to group: GuidedClustering without X puts {} only because no answers say "
+    "otherwise, and held-out answers do not support it; ask about more pairs, or give features"
+)
+_NONE = "there are no features, and the answers are too few to tell groups apart"
 _ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
 _REPEATED = (
     "pairs were asked {:.1f} times on the average, and correlation clustering predicts held-out "
@@ -97,8 +109,8 @@ def choose_groups(
     Parameters
     ----------
     n_clusters : int or None
-        Number of groups. Correlation clustering is tried if it is None and most answers are about
-        pairs.
+        Number of groups. If most answers are about pairs, correlation clustering is tried if it is
+        None, and taken if groups of this number are small and there are no features.
     members_of : callable
         Maps a number of groups to the members of the pool.
     prepared : Prepared or None
@@ -127,16 +139,23 @@ def choose_groups(
         kept is None and n_clusters is None and spaces is not None and are_pairs_foremost(known)
     )
     wanted = n_clusters
+    are_wanted_small = known.n_samples < SMALL_GROUP * (n_clusters or 0)
+    if kept is None and X is None and are_wanted_small and are_pairs_foremost(known):
+        identities = identities_of(None, known, seeds[1], n_clusters)
+        why = _OF_GIVEN_NUMBER.format(n_clusters, known.n_samples / (n_clusters or 1))
+        return _of_identities(given, identities, why)
     n_repeats = n_answers_a_question(known) if is_open else 0.0
     if is_open and X is None:
         identities = identities_of(None, known, seeds[1])
         if known.is_must_link.all() and len(known.pairs) == len(known):
             return _of_identities(given, identities, _ALL_SAME)
         if are_groups_small(identities):
+            if identities.n_clusters_ == known.n_samples and not _are_all_pairs_asked(known):
+                warn(_TOO_FEW.format("every row into a group of its own"), NoGroupsWarning)
             return _of_identities(
                 given, identities, _WITHOUT_FEATURES.format(identities.n_clusters_)
             )
-        wanted = identities.n_clusters_
+        wanted = identities.n_clusters_ if identities.n_clusters_ > 1 else None
     elif prepared is not None and n_repeats >= LEAST_REPEATS:
         halves = halves_of_questions(known)
         lead = log_likelihood_of_identities(X, halves, seeds[1])
@@ -159,6 +178,10 @@ def choose_groups(
         found = finish(kept.members, prepared, spaces, answers, n_clusters, seeds[1], steps)
     else:
         kept, found = consensus(wanted)
+        is_one = is_open and X is None and wanted is None
+        if is_one and _lead_over_one_group(found, answers) < LEAST_LEAD:
+            warn(_TOO_FEW.format("all rows into one group"), NoGroupsWarning)
+            return _of_identities(given, identities, _NONE)
     is_unexplained = is_open and X is not None and n_repeats < LEAST_REPEATS
     if is_unexplained and _lead_over_one_group(found, answers) < LEAST_LEAD:
         identities = identities_of(X, known, seeds[1])
@@ -210,6 +233,12 @@ def _tree(labels: Labels, found: Solution, X: Floats | None, spaces: Spaces | No
         return tree_of_positions(labels, spaces.model(found.best_space, None).embedding_)
     assert X is not None
     return tree_of_positions(labels, X)
+
+
+def _are_all_pairs_asked(known: Constraints) -> bool:
+    pairs = known.tables[0]
+    n_asked = len(np.unique(np.sort(pairs.rows[pairs.answers >= 0], axis=1), axis=0))
+    return 2 * n_asked == known.n_samples * (known.n_samples - 1)
 
 
 def _of_identities(known: Constraints, identities: CorrelationClustering, why: str) -> Choice:

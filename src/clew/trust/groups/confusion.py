@@ -262,7 +262,9 @@ class ConfusionMatrices(Estimator):
         self._set(constraints, counts, found)
         return self
 
-    def fit_counts(self, constraints: Constraints, counts: Matrices) -> Self:
+    def fit_counts(
+        self, constraints: Constraints, counts: Matrices, *, pooled: Matrices | None = None
+    ) -> Self:
         """Estimate the matrices from counts of answers by outcome.
 
         Parameters
@@ -272,13 +274,19 @@ class ConfusionMatrices(Estimator):
         counts : dict of str to ndarray of shape (n_annotators, n_outcomes, n_labels)
             For each kind, how often each annotator gave each label to questions of each outcome;
             sums of weights or of probabilities.
+        pooled : dict of str to ndarray of shape (n_outcomes, n_labels), default=None
+            For each kind the matrix that those of annotators are shrunk to. None: estimated from
+            the counts.
 
         Returns
         -------
         self
         """
         check_parameters(self, self._allowed)
-        found = {kind: shrink(kind, table, self._prior) for kind, table in counts.items()}
+        found = {
+            kind: shrink(kind, table, self._prior, None if pooled is None else pooled[kind])
+            for kind, table in counts.items()
+        }
         self._set(constraints, counts, found)
         return self
 

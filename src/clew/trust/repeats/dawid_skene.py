@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clew._estimators import Estimator, guarded_fit
 from clew._validation import Allowed, check_parameters
 from clew.answers import CODES, DONT_KNOW, KINDS, Kind
-from clew.constraints import Constraints, Support
+from clew.constraints import AnswerTable, Constraints, Support
 from clew.constraints._support import answers_for
 from clew.metrics.likelihood import N_POSITIONS
 from clew.trust.groups._outcomes import ALL_KINDS, IS_DETERMINED, OUTCOMES, TRUE_LABEL
@@ -66,7 +66,8 @@ class DawidSkene(Estimator):
     log_likelihoods_ : dict of str to ndarray of shape (n_questions, n_outcomes)
         Log-likelihood of the answers to each question, given each outcome, in nats.
     outcome_rates_ : dict of str to ndarray of shape (n_outcomes,)
-        Estimated share of questions with each outcome.
+        Estimated share of questions with each outcome; for pairs, the mean of this estimate and of
+        the share of the answers.
     answer_posterior_ : dict of str to ndarray of shape (n_answers,)
         For each answer the probability that it is wrong, given all answers. NaN for don't-knows
         and answers of weight 0.
@@ -90,8 +91,12 @@ class DawidSkene(Estimator):
     an answer does not depend on the order in which the question names them. Don't-know is one of
     the possible answers.
 
-    If no question was asked twice, there is nothing to compare: the matrices stay near the prior,
-    and the intervals are wide.
+    An answer counts in its annotator's matrix as far as others answered the same question, with
+    weight ``1 - 1 / n`` for n answers. If no question was asked twice, there is nothing to compare:
+    the matrices stay near the prior, and the intervals are wide. The estimated share of matching
+    pairs is averaged with the share of "same" among the answers: without repeats, EM would end with
+    no matches, and explain every "same" as an error. Questions asked once and those asked again
+    have rates of their own, as questions are asked again where rows look alike.
 
     Each step takes time and memory O(number of answers).
 
@@ -175,10 +180,11 @@ class DawidSkene(Estimator):
         self.questions_, self.probabilities_, self.log_likelihoods_ = {}, {}, {}
         self.outcome_rates_, self.answer_posterior_, self.n_iter_ = {}, {}, {}
         counts: dict[Kind, Floats] = {}
+        pooled: dict[Kind, Floats] = {}
         for kind, given in zip(KINDS, known.tables, strict=True):
             asked = answered_questions(given)
             em = self._em(asked, prior, len(known.annotators))
-            counts[kind] = em.counts
+            counts[kind], pooled[kind] = em.counts, em.pooled
             self.questions_[kind] = asked.rows
             self.probabilities_[kind], self.log_likelihoods_[kind] = em.outcomes, em.likelihoods
             self.outcome_rates_[kind], self.n_iter_[kind] = em.rates, em.n_iter
@@ -187,7 +193,7 @@ class DawidSkene(Estimator):
             prior_error=self.prior_error,
             prior_strength=self.prior_strength,
             pooling_strength=self.pooling_strength,
-        ).fit_counts(known, counts)
+        ).fit_counts(known, counts, pooled=pooled)
         return self
 
     def _em(self, asked: AnsweredQuestions, prior: Prior, n_annotators: int) -> _Estimate:
@@ -197,18 +203,27 @@ class DawidSkene(Estimator):
         cell = table.annotators * n_labels + table.answer_index
         matrix = prior_matrix(kind, prior.error, label_weights(table))
         matrices = np.repeat(matrix[None], n_annotators, axis=0)
-        rates = np.full(n_outcomes, 1.0 / n_outcomes)
-        outcomes = np.full((len(asked.rows), n_outcomes), rates)
+        rates = np.full((len(asked.rows), n_outcomes), 1.0 / n_outcomes)
+        outcomes = rates
+        # Questions asked again may match more often than others, for instance if they look alike.
+        is_again = np.bincount(asked.question, minlength=len(asked.rows)) > 1
+        compared = table.with_weights(table.weights * _share_of_others(asked))
         for n_iter in range(1, self.max_iter + 1):  # noqa: B007
             of_cell = np.log(matrices).transpose(1, 0, 2).reshape(n_outcomes, -1)
             likelihoods = asked.sums([table.weights * of[cell] for of in of_cell])
             before, outcomes = outcomes, _softmax(likelihoods + np.log(rates))
-            rates = _rates(kind, outcomes)
-            counts = expected_counts(table, outcomes[asked.question], n_annotators)
-            matrices = shrink(kind, counts, prior).matrices
+            rates = np.empty_like(outcomes)
+            for part in (is_again, ~is_again):
+                rates[part] = _rates(kind, outcomes[part], table.take(part[asked.question]))
+            of_answers = outcomes[asked.question]
+            pooled = shrink(kind, expected_counts(table, of_answers, n_annotators), prior).pooled
+            counts = expected_counts(compared, of_answers, n_annotators)
+            matrices = shrink(kind, counts, prior, pooled).matrices
             if np.abs(outcomes - before).max(initial=0.0) <= self.tol:
                 break
-        return _Estimate(outcomes, likelihoods, rates, counts, n_iter)
+        return _Estimate(
+            outcomes, likelihoods, _rates(kind, outcomes, table), counts, pooled, n_iter
+        )
 
 
 class _Estimate(NamedTuple):
@@ -218,6 +233,7 @@ class _Estimate(NamedTuple):
     likelihoods: Floats
     rates: Floats
     counts: Floats
+    pooled: Floats
     n_iter: int
 
 
@@ -226,12 +242,30 @@ def _softmax(logits: Floats) -> Floats:
     return np.asarray(top / top.sum(axis=1, keepdims=True))
 
 
-def _rates(kind: Kind, outcomes: Floats) -> Floats:
-    """Return the outcome rates; the positions of the odd or nearer row are equally probable."""
+def _share_of_others(asked: AnsweredQuestions) -> Floats:
+    """Return the share of the other definite answers among those to each answer's question.
+
+    Alone, an answer would be compared with itself: this is no evidence of its annotator's errors.
+    """
+    weights = np.where(asked.table.answers == DONT_KNOW, 0.0, asked.table.weights)
+    total = asked.sums([weights])[asked.question, 0]
+    return np.asarray(1 - weights / np.maximum(total, np.finfo(np.float64).tiny))
+
+
+def _rates(kind: Kind, outcomes: Floats, table: AnswerTable) -> Floats:
+    """Return the outcome rates; the positions of the odd or nearer row are equally probable.
+
+    Rates of pairs are averaged with the shares of the answers: without repeats, EM would explain
+    nearly every "same" as an error.
+    """
     counts = outcomes.sum(axis=0) + OUTCOME_STRENGTH / outcomes.shape[1]
     n = N_POSITIONS[kind]
     counts[:n] = counts[:n].sum() / max(n, 1)
-    return np.asarray(counts / counts.sum())
+    rates = counts / counts.sum()
+    if kind == "pair":
+        answers = label_weights(table)[:2] + OUTCOME_STRENGTH / 2
+        rates = (rates + answers / answers.sum()) / 2
+    return np.asarray(rates)
 
 
 def _wrong(asked: AnsweredQuestions, outcomes: Floats, n_answers: int, is_forced: bool) -> Floats:

@@ -15,7 +15,7 @@ from clew.cluster.guided._answers.answers_alone import spaces_worth_fitting
 from clew.cluster.guided._answers.group_model import groups_of_answers
 from clew.cluster.guided._ensemble.folds import split_answers
 from clew.cluster.guided._solution import least_groups
-from clew.exceptions import InvalidArgumentError
+from clew.exceptions import InvalidArgumentError, NoGroupsWarning
 
 N_ROWS = 90
 
@@ -292,3 +292,37 @@ def test_unusual_answers_give_groups(name, n_clusters):
     assert np.allclose(np.asarray(model.probabilities_.sum(axis=1)).ravel(), 1)
     assert model.tree_.shape == (N_ROWS - 1, 4)
     assert model.summary()
+
+
+def test_small_groups_of_a_given_number_are_as_good_as_without_the_number(of_identities):
+    y, answers = identities(0)
+    n_groups = len(np.unique(y))
+    model = GuidedClustering(n_groups, random_state=0).fit(constraints=answers)
+    assert (model.regime_, model.n_clusters_) == ("identities", n_groups)
+    of_open = adjusted_rand_score(y, of_identities.labels_)
+    assert adjusted_rand_score(y, model.labels_) > of_open - 0.05
+
+
+def test_rows_that_stay_alone_for_want_of_answers_are_named():
+    few = Constraints.from_pairs(cannot_link=[(0, 1), (2, 3)], n_samples=12)
+    with pytest.warns(NoGroupsWarning, match="answers too few to group"):
+        model = GuidedClustering(random_state=0).fit(constraints=few)
+    assert model.n_clusters_ == 12
+    every = [(i, j) for i in range(12) for j in range(i)]
+    all_different = Constraints.from_pairs(cannot_link=every, n_samples=12)
+    assert GuidedClustering(random_state=0).fit(constraints=all_different).n_clusters_ == 12
+
+
+def test_an_answer_that_no_other_contradicts_is_not_doubted():
+    """Questions about 300 rows, a tenth of the answers wrong; most pairs differ."""
+    y, answers = identities(5, n_rows=300, error=0.1)
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    said, (i, j) = answers.pair_answers, answers.pairs.T
+    doubt, labels = model.answer_posterior_.pairs, model.labels_
+    between = {
+        tuple(sorted(pair)) for pair in np.column_stack([labels[i], labels[j]])[said == 0].tolist()
+    }
+    for at in np.flatnonzero((said == 1) & (doubt > 0.5)):
+        assert tuple(sorted((labels[i[at]], labels[j[at]]))) in between
+    wrong = (said == 1) != (y[i] == y[j])
+    assert wrong[doubt > 0.5].mean() > 0.5

@@ -15,7 +15,7 @@ from clew.cluster.correlation.correlation_clustering import CorrelationClusterin
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
 from clew.cluster.guided._ensemble.ensemble import Fold, Labels, held_out_log_likelihood
 from clew.cluster.guided._result.result import Result, of_all_answers
-from clew.constraints import Constraints
+from clew.constraints import AnswerTable, Constraints
 from clew.metrics import n_violated
 from clew.trust import AnswerDoubts, ConfusionMatrices
 from clew.trust.groups._outcomes import (
@@ -25,6 +25,7 @@ from clew.trust.groups._outcomes import (
 )
 
 __all__ = [
+    "SMALL_GROUP",
     "are_groups_small",
     "halves_of_questions",
     "identities_of",
@@ -50,10 +51,15 @@ def n_answers_a_question(known: Constraints) -> float:
     return len(rows) / max(len(np.unique(rows, axis=0)), 1)
 
 
-def identities_of(X: Floats | None, known: Constraints, seed: int) -> CorrelationClustering:
-    """Group rows by correlation clustering; the number of groups follows from the answers."""
+def identities_of(
+    X: Floats | None, known: Constraints, seed: int, n_clusters: int | None = None
+) -> CorrelationClustering:
+    """Group rows by correlation clustering; it finds the number of groups if that is None."""
+    model = CorrelationClustering(n_clusters, random_state=seed)
+    if n_clusters is not None:
+        return model.fit(X, constraints=known.as_pairs())
     with silenced():
-        return CorrelationClustering(random_state=seed).fit(X, constraints=known.as_pairs())
+        return model.fit(X, constraints=known.as_pairs())
 
 
 def are_groups_small(model: CorrelationClustering) -> bool:
@@ -128,6 +134,19 @@ def result_of_identities(known: Constraints, model: CorrelationClustering) -> Re
     )
 
 
+def _are_outvoted(pairs: AnswerTable, labels: Labels) -> NDArray[np.bool_]:
+    """Whether other answers speak against each one, not just that most pairs differ.
+
+    Two groups that only "same" joins may be one; "different" within a group is outvoted by the
+    answers that join the group.
+    """
+    ends = np.sort(labels[pairs.rows], axis=1)
+    is_different = (pairs.answers == 0) & (pairs.weights > 0)
+    _, between = np.unique(ends, axis=0, return_inverse=True)
+    n_different = np.bincount(between.ravel(), is_different)[between.ravel()]
+    return np.asarray((pairs.answers != 1) | (n_different > 0))
+
+
 def _one_hot(labels: Labels, n_clusters: int) -> Floats | csr_array:
     n = len(labels)
     if n * n_clusters <= MAX_DENSE_ENTRIES:
@@ -157,6 +176,8 @@ def _doubts(
         is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
         others = np.where(is_wrong, joint, 0.0)
         p_wrong = others.sum(axis=1) / np.maximum(joint.sum(axis=1), 1e-300)
+        if table.kind == "pair":
+            p_wrong = np.where(_are_outvoted(table, labels), p_wrong, np.minimum(p_wrong, 0.5))
         wrong.append(np.where(table.answers == DONT_KNOW, np.nan, p_wrong))
         label = TRUE_LABEL[table.kind][np.where(is_wrong, joint, -1.0).argmax(axis=1)]
         alternatives.append(np.array(CODES[table.kind])[label])
