@@ -264,6 +264,11 @@ class AnswerColumns:
         """Pairs answered "different", in order of arrival; shape (n_cannot_link, 2)."""
         return self._tables[0].rows[self.is_cannot_link]
 
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of rows of the data, by which scikit-learn knows what to slice with them."""
+        return (self._n_samples,)
+
     def __len__(self) -> int:
         """Return the number of answers of all kinds, don't-knows included."""
         return sum(map(len, self.tables))

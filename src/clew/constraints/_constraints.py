@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import EllipsisType
 
 from numpy.typing import ArrayLike
 
@@ -129,6 +130,13 @@ class Constraints(AnswerColumns):
     select = _selection.select
     subset = _selection.subset
     __add__ = _selection.join
+
+    #: Answers have no order across kinds; without this, `__getitem__` would make them iterable.
+    __iter__ = None
+
+    def __getitem__(self, rows: ArrayLike | tuple[ArrayLike, EllipsisType]) -> Constraints:
+        """Return ``subset(rows)``, which scikit-learn calls to split rows with their answers."""
+        return self.subset(rows[0] if isinstance(rows, tuple) else rows)
 
     def as_pairs(self) -> Constraints:
         """Convert answers about three rows to the pairs that they imply.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,6 +23,8 @@ from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.cluster.guided._result.probabilities import most_probable_groups
 from clew.cluster.guided._result.regime import Regime
 from clew.cluster.guided._result.summary import summary
+from clew.constraints import Constraints
+from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError
 from clew.graphs import check_triangles
 from clew.trust import AnswerDoubts, ConfusionMatrices
@@ -37,6 +39,11 @@ FITTED = frozenset(f"{field.name}_" for field in fields(GuidedResult)) - {"const
 
 class FittedGroups(ConstrainedClusterer):
     """The methods of `GuidedClustering` that need a fit."""
+
+    # scikit-learn reads these: `fit` and `score` get answers without being told to.
+    __metadata_request__fit: ClassVar = {"constraints": True}
+    __metadata_request__partial_fit: ClassVar = {"constraints": True}
+    __metadata_request__score: ClassVar = {"constraints": True}
 
     n_clusters: int | None
     n_jobs: int | None
@@ -128,6 +135,73 @@ class FittedGroups(ConstrainedClusterer):
             If the model was fitted to answers alone.
         """
         return most_probable_groups(self.predict_proba(X))
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        constraints: Constraints | None = None,
+    ) -> float:
+        """Return the mean log-likelihood of answers, given the predicted groups.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n_rows, n_features)
+            Features of the rows that the answers are about; fitted rows, new ones or both.
+        y : ignored
+            Present by convention.
+        constraints : Constraints
+            Answers about the rows of `X` that the model was not fitted to.
+
+        Returns
+        -------
+        float
+            In nats an answer, weighted; 0 would be certainty. NaN without answers.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If `constraints` are missing.
+
+        Notes
+        -----
+        scikit-learn splits answers with the rows: of each split, answers whose rows are all in one
+        part stay, so no test question was seen in training. It passes them on if metadata routing
+        is enabled; nothing has to be requested.
+
+        Examples
+        --------
+        >>> import sklearn
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import GridSearchCV, KFold
+        >>> from clew import Constraints
+        >>> from clew.cluster import GuidedClustering
+        >>> X, y = load_iris(return_X_y=True)
+        >>> answers = Constraints.from_labels(y, n_pairs=600, random_state=0)
+        >>> with sklearn.config_context(enable_metadata_routing=True):
+        ...     search = GridSearchCV(
+        ...         GuidedClustering(random_state=0),
+        ...         {"n_clusters": [2, 3]},
+        ...         cv=KFold(2, shuffle=True, random_state=0),
+        ...     )
+        ...     search.fit(X, constraints=answers).best_params_
+        {'n_clusters': 3}
+        """
+        check_is_fitted(self, "labels_")
+        if constraints is None:
+            raise InvalidArgumentError(
+                f"{type(self).__name__}.score(X, constraints=constraints) needs answers about the "
+                "rows of X. In a cross-validation scikit-learn passes them on after "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        probabilities = self.predict_proba(X)
+        known = answers_for(self, constraints, probabilities.shape[0])
+        weight = sum(float(table.weights.sum()) for table in known.tables)
+        if weight == 0:
+            return float("nan")
+        dense = probabilities if isinstance(probabilities, np.ndarray) else probabilities.toarray()
+        return self.confusion_.log_likelihood(known, dense) / weight
 
     def explain(self, i: Hashable, j: Hashable) -> Explanation:
         """Explain why two fitted rows are together or apart.
