@@ -33,6 +33,7 @@ from clew.cluster.guided._partitions import (
     SETTINGS,
     AnswerModel,
     Partition,
+    log_prediction,
     merged,
     refined,
     renumbered,
@@ -161,12 +162,15 @@ def continue_groups(
     return _agreed(search.best(moved), n_clusters, prepared.views.X)
 
 
-def regime_of_groups(groups: Groups, error_rate: float) -> Regime:
+def regime_of_groups(groups: Groups, prepared: Prepared, error_rate: float) -> Regime:
     """Say whether features, answers or both decided the groups."""
-    best = groups.partitions[0]
-    share = np.bincount(best.labels) / len(best.labels)
-    at_own = best.predicted[np.arange(len(best.labels)), best.labels]
-    nats = float(np.log(np.maximum(at_own, 1e-12) / share[best.labels]).mean())
+    label = groups.labels
+    nats = 0.0
+    for smoother in prepared.smoothers.values():
+        predicted = np.exp(log_prediction(smoother.smooth(groups.probabilities), SETTINGS.floor))
+        share = np.log(groups.probabilities.mean(axis=0))
+        own = np.log(predicted[np.arange(len(label)), label]) - share[label]
+        nats = max(nats, float(own.mean()))
     if nats < LEAST_INFORMATION:
         return Regime("answers", f"features tell {nats:.2f} nats about the group of a row")
     if error_rate >= SETTINGS.error_bounds[1] - 0.05:

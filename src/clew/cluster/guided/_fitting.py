@@ -167,7 +167,10 @@ def _fit_partitions(
     if last is not None and isinstance(last.kept, Groups):
         groups = continue_groups(prepared, answers, model.n_clusters, last.kept, model.n_jobs)
     else:
-        groups = fit_groups(prepared, answers, model.n_clusters, seeds[2], model.n_jobs, count.step)
+        number = model.n_clusters
+        if number is not None:
+            number = min(number, _n_different_rows(prepared, number))
+        groups = fit_groups(prepared, answers, number, seeds[2], model.n_jobs, count.step)
         warn_of_reversed_answers(_without_answers(prepared, groups), informative)
     rate, confusion, doubts = errors_of(groups, answers, AnswerModel(answers))
     if len(answers) != len(informative):
@@ -196,7 +199,7 @@ def _fit_partitions(
     found = GuidedResult.of(
         result,
         known,
-        regime_of_groups(groups, rate.rate),
+        regime_of_groups(groups, prepared, rate.rate),
         numbers,
         alternatives if is_open else (),
         is_settled=last is None,

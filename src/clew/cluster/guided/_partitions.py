@@ -232,7 +232,7 @@ def refined(
     update_all_messages(factors, cavity, messages)
     for at in range(n_rounds):
         before = q.copy()
-        logs = np.stack([_log_prediction(of.smooth(q), settings.floor) for of in smoothers])
+        logs = np.stack([log_prediction(of.smooth(q), settings.floor) for of in smoothers])
         if at:
             sums = _sums_by_row(messages, factors.start)
             weights = (weights + _fitted_weights(logs, sums, weights, first, settings)) / 2
@@ -305,7 +305,7 @@ def merged(
     return renumbered(label)
 
 
-def _log_prediction(memberships: Floats, floor: float) -> Floats:
+def log_prediction(memberships: Floats, floor: float) -> Floats:
     """Normalize predicted memberships, with a floor that does not shrink with more groups."""
     found = np.maximum(memberships, 0.0)
     found = found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9) + floor / found.shape[1]
