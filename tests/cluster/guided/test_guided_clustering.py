@@ -123,8 +123,8 @@ def test_attributes_agree_with_each_other(wine):
         if error is not None:
             known = Constraints.from_labels(CULTIVARS, 356, error=error, random_state=0)
             assert model.n_violated_ == n_violated(model.labels_, known)
-            assert "consensus" in model.scores_
-            assert any(name.startswith("refined by") for name in model.scores_)
+            assert model.is_settled_
+            assert list(model.scores_.values()) == sorted(model.scores_.values(), reverse=True)
 
 
 def test_new_rows_get_the_groups_of_rows_that_are_like_them(wine):
@@ -174,16 +174,7 @@ def test_errors_of_each_annotator_are_estimated(fitted):
     assert score(model, SPECIES) > score(fitted(IRIS, anonymous), SPECIES)
 
 
-def test_repeated_answers_share_a_fold(fitted):
-    noise = np.random.default_rng(0).normal(size=(90, 4))
-    rows = Constraints.from_labels(np.zeros(90), 60, random_state=0).pairs
-    coins = np.random.default_rng(1).integers(0, 2, 60)
-    thrice = np.tile(np.column_stack([rows, coins]), (3, 1))
-    model = fitted(noise, Constraints(90, pairs=thrice))
-    assert model.error_rate_ > 0.2
-
-
-def test_doubts_follow_from_the_unconstrained_consensus_if_it_is_returned(fitted):
+def test_random_answers_are_doubted_by_the_groups_of_features(fitted):
     asked = Constraints.from_labels(CULTIVARS, 178, random_state=1).pairs
     guesses = np.random.default_rng(0).integers(0, 2, len(asked))
     known = Constraints(178, pairs=np.column_stack([asked, guesses]))

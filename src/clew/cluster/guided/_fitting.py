@@ -99,9 +99,9 @@ def fit_to_rows(
     informative = informative_answers(known)
     if prepared is not None and is_default(model.pool) and _are_about_pairs(informative):
         found = _fit_partitions(model, known, informative, prepared, seeds, last, callback)
-        if found.result.regime != "features":
+        if found.result.regime == "both":
             return found
-        last = None
+        last = None  # answers look random, or features do: others judge by held-out answers
     answers = split_answers(without_many_repeats(informative), seeds[1])
     if prepared is None and not answers.folds:
         raise InvalidArgumentError(
