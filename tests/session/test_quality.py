@@ -13,25 +13,31 @@ from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.questions._log import Key
-from clew.session._checks import FLOOR, Check, draw_check
-from clew.session._evidence import Evidence
+from clew.session._checks import LEAST, Check, draw_check
 from clew.session._quality import expected_pairs, quality_of
-from clew.session._remaining import advice_of, progress_of, remaining_of
+from clew.session._remaining import Progress, advice_of, remaining_of
 
 Labels = NDArray[np.int64]
+Same = NDArray[np.float32]
 
 
-def some_evidence(y: Labels, random: np.random.RandomState) -> tuple[Evidence, Labels]:
-    """Groups with some misplaced rows, and probabilities that are over- or underconfident."""
-    n, share = len(y), random.uniform(0, 0.25)
-    labels, wrong = y.copy(), random.random_sample(n) < share
+def some_evidence(y: Labels, random: np.random.RandomState) -> tuple[Same, Labels]:
+    """Groups with some misplaced rows, and probabilities that are calibrated up to noise."""
+    n = len(y)
+    sure = np.clip(random.uniform(0.75, 0.99) + random.normal(size=n) * 0.1, 0.3, 0.995)
+    labels, wrong = y.copy(), random.random_sample(n) > sure
     labels[wrong] = random.randint(y.max() + 1, size=int(wrong.sum()))
-    sure = np.clip(1 - share + random.normal(size=n) * 0.1 - 0.3 * wrong, 0.02, 0.995)
     within = labels[:, None] == labels[None, :]
     p = np.where(within, sure[:, None] * sure, (1 - sure[:, None] * sure) / (y.max() + 1))
     p = expit(logit(np.clip(p, 0.001, 0.999)) + random.normal() * 0.4).astype(np.float32)
     np.fill_diagonal(p, 1)
-    return Evidence(p, p, is_estimated=True, rows=np.arange(n)), labels
+    return p, labels
+
+
+def drawn(same: Same, labels: Labels, asked: set[Key], number: int, seed: int) -> Check | None:
+    return draw_check(
+        same, labels, np.arange(len(labels)), asked, number=number, n_answers=0, seed=seed
+    )
 
 
 def answered(check: Check, y: Labels, error: float, random: np.random.RandomState) -> Answer:
@@ -40,75 +46,115 @@ def answered(check: Check, y: Labels, error: float, random: np.random.RandomStat
     return Answer(Question("pair", check.pair, origin="random"), int(same), origin="random")
 
 
-def test_intervals_hold_the_truth() -> None:
-    y, random = np.repeat(np.arange(6), 10), np.random.RandomState(0)
-    held, widths = [], []
-    for seed in range(60):
-        (evidence, labels), error = some_evidence(y, random), [0.0, 0.1][seed % 2]
-        drawn = [
-            draw_check(evidence, labels, set(), number=k, n_answers=0, seed=seed) for k in range(12)
-        ]
-        checks = [(each, answered(each, y, error, random)) for each in drawn if each]
-        found = quality_of(checks, expected_pairs(evidence, labels), error)
-        assert found is not None
+@pytest.mark.parametrize(("n_groups", "size"), [(6, 10), (40, 4)])
+def test_intervals_hold_the_truth(n_groups: int, size: int) -> None:
+    y, random = np.repeat(np.arange(n_groups), size), np.random.RandomState(0)
+    held, of_groups = [], []
+    for seed in range(40):
+        (same, labels), error = some_evidence(y, random), [0.0, 0.1][seed % 2]
+        made = [drawn(same, labels, set(), number, seed) for number in range(1, 13)]
+        checks = [(each, answered(each, y, error, random)) for each in made if each]
+        found = quality_of(checks, expected_pairs(same, labels), error)
         truth = float(jaccard_score_pairs(y, labels))
         held.append(found.jaccard.low - 1e-3 <= truth <= found.jaccard.high + 1e-3)
-        widths.append(found.jaccard.high - found.jaccard.low)
+        of_groups += [
+            value.low - 1e-3 <= true <= value.high + 1e-3
+            for group, (precision, recall) in found.groups.items()
+            for value, true in zip((precision, recall), true_of(group, y, labels), strict=True)
+        ]
     assert np.mean(held) >= 0.9
-    assert np.mean(widths) < 0.7
+    assert np.mean(of_groups) >= 0.9
+
+
+def true_of(group: int, y: Labels, labels: Labels) -> tuple[float, float]:
+    """Precision and recall of a group, pair by pair."""
+    rows, n = np.flatnonzero(labels == group), len(y)
+    within = [y[i] == y[j] for i in rows for j in rows if i != j]
+    same = [labels[i] == labels[j] for i in rows for j in range(n) if i != j and y[i] == y[j]]
+    return float(np.mean(within or [True])), float(np.mean(same or [True]))
+
+
+def test_certain_groups_have_narrow_intervals_each() -> None:
+    labels = np.repeat([0, 1, 2], [6, 6, 1])
+    p = (labels[:, None] == labels[None, :]).astype(np.float32)
+    p[:6, 6:12] = p[6:12, :6] = 0.4  # whether groups 0 and 1 are one is open
+    p[0, 1:6] = p[1:6, 0] = 0.5  # whether row 0 belongs to its group is open
+    groups = quality_of([], expected_pairs(p, labels), 0.05).groups
+    assert set(groups) == {0, 1, 2}
+    assert groups[0].precision.low < 0.8 < 0.95 < groups[1].precision.low
+    assert groups[1].recall.low < 0.6
+    assert groups[2].precision == groups[2].recall == (1.0, 1.0, 1.0)
+    assert str(groups[2]) == "precision 1.00 (1.00-1.00), recall 1.00 (1.00-1.00)"
 
 
 def test_a_check_states_the_probability_of_its_draw() -> None:
-    evidence, labels = some_evidence(np.repeat(np.arange(3), 4), np.random.RandomState(3))
+    same, labels = some_evidence(np.repeat(np.arange(3), 4), np.random.RandomState(3))
     between = np.triu(labels[:, None] != labels[None, :], 1)
-    weight = (evidence.questions + FLOOR) * between
+    weight = np.sqrt(np.maximum(same, LEAST)) * between
     counts = np.zeros_like(weight)
     for seed in range(1200):
-        check = draw_check(evidence, labels, set(), number=2, n_answers=0, seed=seed)
+        check = drawn(same, labels, set(), 2, seed)
         assert check is not None
         assert not check.is_within
         i, j = check.pair
         assert check.probability == pytest.approx(weight[i, j] / weight.sum(), rel=1e-4)
+        assert check.p_wrong == pytest.approx(same[i, j])
         counts[i, j] += 1
     np.testing.assert_allclose(counts / 1200, weight / weight.sum(), atol=0.04)
 
 
 def test_pairs_within_groups_are_equally_likely() -> None:
-    evidence, labels = some_evidence(np.repeat(np.arange(3), 4), np.random.RandomState(3))
+    same, labels = some_evidence(np.repeat(np.arange(3), 4), np.random.RandomState(3))
     n_within = np.triu(labels[:, None] == labels[None, :], 1).sum()
-    check = draw_check(evidence, labels, set(), number=1, n_answers=0, seed=0)
+    check = drawn(same, labels, set(), 1, 0)
     assert check is not None
     assert check.is_within
     assert check.probability == pytest.approx(1 / n_within)
 
 
+def test_one_check_of_four_is_within_groups() -> None:
+    same, labels = some_evidence(np.repeat(np.arange(3), 8), np.random.RandomState(3))
+    made = [drawn(same, labels, set(), number, 0) for number in range(1, 41)]
+    assert sum(check.is_within for check in made if check) == 10
+
+
 def test_no_check_if_all_pairs_were_asked() -> None:
-    evidence, labels = some_evidence(np.array([0, 0, 1]), np.random.RandomState(0))
+    same, labels = some_evidence(np.array([0, 0, 1]), np.random.RandomState(0))
     asked: set[Key] = {("pair", (0, 1)), ("pair", (0, 2)), ("pair", (1, 2))}
-    assert draw_check(evidence, labels, asked, number=1, n_answers=3, seed=0) is None
+    assert drawn(same, labels, asked, 1, 0) is None
 
 
-def test_checks_against_the_groups_lower_the_estimate() -> None:
+@pytest.mark.parametrize(("number", "of"), [(1, "precision"), (2, "recall")])
+def test_checks_against_the_groups_lower_the_estimate(number: int, of: str) -> None:
     y = np.repeat(np.arange(4), 8)
-    evidence, labels = some_evidence(y, np.random.RandomState(1))
-    check = draw_check(evidence, labels, set(), number=1, n_answers=0, seed=0)
+    same, labels = some_evidence(y, np.random.RandomState(1))
+    check = drawn(same, labels, set(), number, 0)
     assert check is not None
     question = Question("pair", check.pair, origin="random")
-    good, bad = ([(check, Answer(question, code))] * 6 for code in (1, 0))
-    expected = expected_pairs(evidence, labels)
+    right = int(check.is_within)
+    good, bad = ([(check, Answer(question, code))] * 12 for code in (right, 1 - right))
+    expected = expected_pairs(same, labels)
     better, worse = (quality_of(checks, expected, 0.05) for checks in (good, bad))
-    assert better is not None
-    assert worse is not None
-    assert worse.precision.value < better.precision.value - 0.1
-    assert worse.jaccard.value < better.jaccard.value - 0.1
+    assert getattr(worse, of).value < getattr(better, of).value - 0.05
+    assert worse.jaccard.value < better.jaccard.value - 0.05
 
 
 def test_expected_pairs_of_certain_groups() -> None:
     labels = np.repeat([0, 1], 5)
     p = (labels[:, None] == labels[None, :]).astype(np.float32)
-    certain = expected_pairs(Evidence(p, p, is_estimated=False, rows=np.arange(10)), labels)
-    assert certain.n_within == 20
-    assert certain.false == certain.missed == 0
+    certain = expected_pairs(p, labels)
+    np.testing.assert_array_equal(certain.n_within, [10, 10])
+    np.testing.assert_array_equal([certain.false, certain.missed], 0)
+
+
+def test_expected_pairs_are_sums_of_probabilities() -> None:
+    same, labels = some_evidence(np.repeat(np.arange(3), 5), np.random.RandomState(4))
+    found = expected_pairs(same, labels)
+    for at, group in enumerate(found.numbers):
+        own = labels == group
+        false = sum(1 - same[i, j] for i in np.flatnonzero(own) for j in np.flatnonzero(own[:i]))
+        assert found.false[at] == pytest.approx(false, rel=1e-4)
+        assert found.missed[at] == pytest.approx(same[own][:, ~own].sum(), rel=1e-4)
 
 
 def test_early_results_say_that_it_is_too_early() -> None:
@@ -129,14 +175,49 @@ def test_early_results_say_that_it_is_too_early() -> None:
 
 
 def test_advice_to_stop() -> None:
-    assert advice_of(None, None, has_questions=False).is_enough
-    assert not advice_of(None, None, has_questions=True).is_enough
+    assert advice_of(None, None, has_questions=False)
+    assert not advice_of(None, None, has_questions=True)
+    labels = np.repeat([0, 1], 8)
+    p = (labels[:, None] == labels[None, :]).astype(np.float32)
+    certain, open_ = (quality_of([], expected_pairs(each, labels), 0.05) for each in (p, p / 2))
+    assert advice_of(certain, None, has_questions=True)
+    assert certain.jaccard.high - certain.jaccard.low <= 0.2
+    assert not advice_of(open_, None, has_questions=True)
+
+
+def test_nothing_remains_of_finished_groups() -> None:
+    for n_groups in (2, 40):
+        labels = np.repeat(np.arange(n_groups), 8)
+        p = (labels[:, None] == labels[None, :]).astype(np.float32)
+        jaccard = quality_of([], expected_pairs(p, labels), 0.05).jaccard.value
+        left = remaining_of(Progress(len(labels), n_groups, 2 * len(labels), jaccard))
+        assert left is not None
+        assert left.low == 0
+        assert left.median <= 10
+
+
+def test_remaining_falls_as_groups_become_right() -> None:
+    left = [remaining_of(Progress(200, 20, 100, jaccard)) for jaccard in (0.2, 0.6, 0.9, 0.99)]
+    medians = [each.median for each in left if each]
+    assert len(medians) == 4
+    assert medians == sorted(medians, reverse=True)
+
+
+def test_nothing_is_said_while_nothing_is_known() -> None:
+    X = np.random.RandomState(0).randn(40, 3)
+    session = Session(X, strategy=Guided(update_every=20), random_state=0)
+    oracle = SimulatedOracle(np.repeat(np.arange(4), 10), dont_know=1.0, random_state=0)
+    result = session.run(oracle, 300, batch=20).result()
+    assert len(session.answers) == 300
+    assert result.remaining_ is None
+    assert result.quality_ is None
+    assert not result.stop_
 
 
 def test_remaining_needs_the_default_strategy() -> None:
     session = Session(np.arange(10.0)[:, None], strategy="random", random_state=0)
     session.run(SimulatedOracle(np.repeat([0, 1], 5), random_state=0), 20)
-    assert remaining_of(progress_of(session.strategy), None) is None
+    assert session.result().remaining_ is None
 
 
 @pytest.mark.slow

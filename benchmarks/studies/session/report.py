@@ -6,16 +6,15 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.studies.session import study as s
-from benchmarks.studies.session.estimates import Run, regression, run_of
+from benchmarks.studies.session.estimates import SHARES, Run, quality_of, regression, run_of
 from benchmarks.study.command import study_command
 from benchmarks.study.report import Table
 from benchmarks.study.results import Results
 from clew.session import _remaining as now
 from clew.session._remaining import Remaining
 
-#: The truth may be outside an interval by this much, for rounding.
-TOLERANCE = 0.002
-MEASURES = ("jaccard", "precision", "recall")
+#: Jaccard indices that are counted where stopping is advised.
+ENDS = (0.9, 0.95)
 FACTORS, N_CHECKS = (1.5, 2.0), ((4, 6), (7, 12), (13, 25), (26, 999))
 
 
@@ -39,14 +38,15 @@ class SessionReport:
         found = []
         for run in self.runs:
             for state in run.states:
-                if (quality := run.quality(state)) is None:
+                if (quality := quality_of(state)) is None:
                     continue
                 row = {"n_checks": float(quality.n_checks), "true": state["jaccard"]}
                 row |= {"estimate": quality.jaccard.value}
-                for name in MEASURES:
+                for name in s.MEASURES:
                     each, true = getattr(quality, name), state[name]
-                    row[name] = each.low - TOLERANCE <= true <= each.high + TOLERANCE
+                    row[name] = each.low - s.TOLERANCE <= true <= each.high + s.TOLERANCE
                     row[f"width of {name}"] = each.high - each.low
+                row |= {name: state[name] for name in ("groups_precision", "groups_recall")}
                 found.append((run, row))
         return found
 
@@ -58,13 +58,14 @@ class SessionReport:
 
     def _coverage(self, name: str, rows: Sequence[dict[str, float]]) -> list[str]:
         if not rows:
-            return [name, "0", *["–"] * 7]
+            return [name, "0", *["–"] * 9]
         mean = {field: float(np.mean([row[field] for row in rows])) for field in rows[0]}
         return [
             name,
             f"{len(rows):,}",
-            *(f"{100 * mean[each]:.1f} %" for each in MEASURES),
-            *(f"{mean[f'width of {each}']:.2f}" for each in MEASURES),
+            *(f"{100 * mean[each]:.1f} %" for each in s.MEASURES),
+            *(f"{mean[f'width of {each}']:.2f}" for each in s.MEASURES),
+            *(f"{100 * mean[each]:.1f} %" for each in ("groups_precision", "groups_recall")),
             f"{mean['true']:.2f}, {mean['estimate']:.2f}",
         ]
 
@@ -90,34 +91,60 @@ class SessionReport:
         return Table(self._header("set"), rows)
 
     def _header(self, first: str) -> list[str]:
-        widths = [f"width of {each}" for each in MEASURES]
-        return [first, "results", *MEASURES, *widths, "true, estimated Jaccard index"]
+        widths = [f"width of {each}" for each in s.MEASURES]
+        groups = ["precision of a group", "recall of a group"]
+        truth = "true, estimated Jaccard index"
+        return [first, "results", *s.MEASURES, *widths, *groups, truth]
+
+    def stopping(self) -> Table:
+        rows = []
+        for name, is_in in self._groups().items():
+            runs = [run for run in self.runs if is_in(run)]
+            reached = [run for run in runs if run.needed is not None]
+            stopped = [state for run in runs if (state := run.stopped) is not None]
+            in_time = [
+                state["n_answers"] <= 1.3 * max(run.needed or 0, s.LEAST_TO_STOP)
+                for run in reached
+                if (state := run.stopped) is not None
+            ]
+            true = np.array([state["jaccard"] for state in stopped])
+            rows.append(
+                [
+                    *(name, str(len(runs)), str(len(reached)), str(len(stopped))),
+                    f"{100 * sum(in_time) / max(len(reached), 1):.0f} %",
+                    *(f"{100 * (true >= of).mean():.0f} %" if len(true) else "–" for of in ENDS),
+                ]
+            )
+        header = ["", "sessions", "reach the goal", "stop", "within 1.3 of the goal"]
+        return Table([*header, *(f"true index {of} or more" for of in ENDS)], rows)
 
     def remaining(self) -> Table:
         rows = []
         for name, is_in in self._groups().items():
-            for error in (None, *(cell.error for cell in s.CELLS)):
-                runs = [run for run in self.runs if is_in(run) and error in (None, run.error)]
-                label = name if error is None else f"{name}, {s.Cell(error).name}"
-                rows.append([label, str(len(runs)), *_shares([run.at_a_fifth() for run in runs])])
-        rows.append(["each set, by the others", str(len(self.runs)), *_shares(self._left_out())])
+            for share in SHARES:
+                runs = [run for run in self.runs if is_in(run)]
+                label = f"{name}, at {share:.0%}"
+                rows.append([label, str(len(runs)), *_shares([run.at(share) for run in runs])])
+        for share in SHARES:
+            label = f"each set, by the others, at {share:.0%}"
+            rows.append([label, str(len(self.runs)), *_shares(self._left_out(share))])
         header = ["", "sessions", "reach the goal", "within 1.5", "within 2", "in the range"]
         return Table([*header, "too high"], rows)
 
-    def _left_out(self) -> list[tuple[Remaining, float] | None]:
+    def _left_out(self, share: float) -> list[tuple[Remaining, float] | None]:
         """Estimate for the sessions of each set by a regression on those of all other sets."""
         found: list[tuple[Remaining, float] | None] = []
-        for name in sorted({run.set for run in self.runs if run.before_goal()}):
+        for name in sorted({run.set for run in self.runs if run.with_estimate()}):
             others = [run for run in self.runs if run.set != name]
-            if any(run.before_goal() for run in others):
+            if any(run.with_estimate() for run in others):
                 fitted = regression(others)
-                found += [run.at_a_fifth(fitted) for run in self.runs if run.set == name]
+                found += [run.at(share, fitted) for run in self.runs if run.set == name]
         return found
 
     def coefficients(self) -> Table:
         fitted = regression([run for run in self.runs if run.set in s.FITTED_ON])
         names = [
-            *("intercept", "log(cores + 1)", "log items", "log error rate"),
+            *("intercept", "d", "log groups", "d · log groups", "log items", "log answers"),
             *("low end", "high end"),
         ]
         values = zip(

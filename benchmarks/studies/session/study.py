@@ -13,13 +13,11 @@ from benchmarks.study.engine import Study, Task
 from benchmarks.study.log import seed_of, tag_of
 from benchmarks.study.problems import Floats, Ints, Problem, load
 from clew import Session
-from clew.answers import SAME, Answer, Question
 from clew.datasets import make_leaf_like
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session._evidence import evidence_of
-from clew.session._quality import expected_pairs
-from clew.session._remaining import progress_of
+from clew.session._quality import Quality, expected_pairs, quality_of
 
 #: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).
 #: Constants of sessions were fitted on the first sets, and not on the held-out ones.
@@ -29,6 +27,7 @@ FITTED_ON = {
     "segment_small": (150, 0), "letters_ijlt": (150, 0), "apfaces_900": (200, 0),
     "usps_11000": (150, 0), "scene8_outdoor": (150, 0), "pubfig_900_60": (200, 15),
     "pie10_32x32": (150, 0), "digits389": (150, 0), "lost_faces": (200, 0),
+    "many_small": (280, 0),
 }  # fmt: skip
 HELD_OUT = {
     "vehicle": (130, 0), "balance_scale": (130, 0), "ionosphere": (130, 0), "wine": (130, 0),
@@ -36,11 +35,15 @@ HELD_OUT = {
     "blobs": (200, 0), "moons": (150, 0),
 }  # fmt: skip
 SIZES = FITTED_ON | HELD_OUT
-MADE = ("leaf_like", "face_like", "blobs", "moons")
+MADE = ("leaf_like", "face_like", "blobs", "moons", "many_small")
 NOISE = {"leaf_like": 0.55, "face_like": 0.8}
 #: A state is logged every `STEP` answers. A session ends after `BUDGET` answers for each row, or
 #: when `N_DONE` consecutive states have a Jaccard index of at least `DONE`.
 STEP, BUDGET, N_DONE, DONE = 10, 4, 5, 0.97
+#: The truth may be outside an interval by this much, for rounding.
+TOLERANCE = 0.002
+#: Number of answers to the fourth check, before which stopping is never advised.
+LEAST_TO_STOP = 80
 
 
 class Method(NamedTuple):
@@ -59,12 +62,14 @@ class Cell(NamedTuple):
         return f"{self.error:.0%} wrong"
 
 
-#: What is known of a state, and of a check before its answer.
+#: Truth and estimates of a state: each estimate with the ends of its interval. `groups_precision`
+#: and `groups_recall` are the shares of groups whose intervals hold the truth.
+MEASURES = ("jaccard", "precision", "recall")
 STATE = (
-    "n_answers", "jaccard", "precision", "recall", "error",
-    "n_within", "false", "missed", "n_typical", "n_cores", "share_wrong",
+    "n_answers", "n_groups", "n_checks", *MEASURES,
+    *(f"{name} {of}" for name in MEASURES for of in ("value", "low", "high")),
+    "groups_precision", "groups_recall",
 )  # fmt: skip
-CHECK = ("n_answers", "is_within", "same", "uncertain", "is_same")
 METHOD = Method()
 CELLS = tuple(map(Cell, (0.0, 0.1, 0.2)))
 
@@ -96,6 +101,11 @@ def _made(name: str, n: int, per_class: int, seed: int) -> Rows:
     if name == "moons":
         X, y = make_moons(n, noise=0.15, random_state=seed)
         return Rows({"X": X}, y)
+    if name == "many_small":  # 40 groups of 3 to 15 rows, 7 rows on average
+        random = np.random.RandomState(seed)
+        sizes = np.maximum(3, random.permutation(np.linspace(1, 15, 40)).astype(int))
+        y = random.permutation(np.repeat(np.arange(40), sizes))
+        return Rows({"X": 1.3 * random.randn(40, 16)[y] + random.randn(len(y), 16)}, y)
     if name == "blobs":
         sizes = np.diff(np.linspace(0, 1, 13) ** 2 * n).round().astype(int)
         X, y = make_blobs(sizes, n_features=8, cluster_std=5.0, random_state=seed)
@@ -121,59 +131,68 @@ class SessionStudy(Study):
         return [(METHOD, cell) for cell in CELLS]
 
     def version(self, method: Method) -> str:
-        return tag_of(method, STEP, BUDGET, N_DONE, DONE)
+        return tag_of(method, STEP, BUDGET, N_DONE, DONE, STATE)
 
     def measure(self, task: Task) -> dict[str, Any]:
-        """Run a session: "states" every ten answers, and "checks", each a list of numbers."""
+        """Run a session: "states" every ten answers, each a list of numbers."""
         data, y = rows(task.set, task.trial)
         seed = seed_of("session", *task[:1], task.cell.name, task.trial)
         session = Session(**data, random_state=seed)  # type: ignore[arg-type]
         oracle = SimulatedOracle(y, error=task.cell.error, origin="asked", random_state=seed)
         states: list[list[float]] = []
-        checks: list[list[float]] = []
         while len(session.answers) < BUDGET * len(y):
             (question,) = session.ask(1) or (None,)
             if question is None:
                 break
-            answer = oracle.answer(question)
-            if question.origin == "random":
-                checks.append(_check(session, question, answer))
-            session.tell(answer)
+            session.tell(oracle.answer(question))
             if len(session.answers) % STEP == 0:
                 states.append(_state(session, y))
-                if len(states) >= N_DONE and min(state[1] for state in states[-N_DONE:]) >= DONE:
+                at = STATE.index("jaccard")
+                if len(states) >= N_DONE and min(s[at] for s in states[-N_DONE:]) >= DONE:
                     break
-        return {"n_items": len(y), "states": states, "checks": checks}
+        return {"n_items": len(y), "states": states}
 
 
 def _state(session: Session, y: Ints) -> list[float]:
     """Return the columns of `STATE`."""
     model, labels = _guided(session), session.labels()
     evidence = evidence_of(model, labels, None)
-    progress = progress_of(model)
-    assert progress is not None
-    within, same = labels[:, None] == labels, y[:, None] == y
-    both, n_within, n_same = (of.sum() - len(y) for of in (within & same, within, same))
+    quality = quality_of(
+        session._loop.answered_checks(), expected_pairs(evidence.labels, labels), model.error_rate()
+    )
+    member = np.eye(labels.max() + 1)[labels]
+    between = member.T @ (y[:, None] == y) @ member
+    sizes, right = member.sum(axis=0), between.diagonal() - member.sum(axis=0)
+    same = between.sum(axis=1) - sizes
+    n_within, n_same = (sizes * (sizes - 1)).sum(), same.sum()
     true = (
-        both / max(n_within + n_same - both, 1),
-        both / n_within if n_within else 1.0,
-        both / n_same,
+        right.sum() / max(n_within + n_same - right.sum(), 1),
+        right.sum() / n_within if n_within else 1.0,
+        right.sum() / n_same,
     )
-    expected, doubts = expected_pairs(evidence, labels), float(model.answer_doubts().mean())
+    precision, recall = (
+        np.divide(right, whole, out=np.ones(len(right)), where=whole > 0)
+        for whole in (sizes * (sizes - 1), same)
+    )
     return _rounded(
-        len(session.answers), *true, model.error_rate(), *expected, progress.n_cores, doubts
+        len(session.answers),
+        len(sizes),
+        quality.n_checks,
+        *true,
+        *(value for name in MEASURES for value in getattr(quality, name)),
+        _share_held(quality, "precision", precision),
+        _share_held(quality, "recall", recall),
     )
 
 
-def _check(session: Session, question: Question, answer: Answer) -> list[float]:
-    """Return the columns of `CHECK`."""
-    guided, labels = _guided(session), session.labels()
-    i, j = question.rows
-    same, uncertain = (
-        guided.probabilities([(i, j)], for_questions=kind)[0] for kind in (False, True)
-    )
-    n = len(session.answers)
-    return _rounded(n, labels[i] == labels[j], same, uncertain, answer.value == SAME)
+def _share_held(quality: Quality, name: str, true: Floats) -> float:
+    """Return the share of groups whose interval holds the truth, within rounding."""
+    found = [getattr(quality.groups[at], name) for at in range(len(true))]
+    held = [
+        each.low - TOLERANCE <= value <= each.high + TOLERANCE
+        for each, value in zip(found, true, strict=True)
+    ]
+    return float(np.mean(held))
 
 
 def _guided(session: Session) -> Guided:

@@ -9,14 +9,18 @@ from numpy.typing import NDArray
 
 from clew.answers import Question
 from clew.questions._log import Key
-from clew.session._evidence import LEAST, Evidence, p_between
 
 __all__ = ["Check", "check_of", "draw_check"]
 
-#: Added to the probability that a pair between groups belongs together, so that each can be drawn.
-FLOOR = 0.002
+#: Every so many checks, one is drawn within groups; the others are drawn between groups, whose
+#: probabilities are less reliable.
+WITHIN_EVERY = 4
+#: Probabilities are clipped to at least this, so that each pair can be drawn, and at most 1 minus
+#: this.
+LEAST = 1e-5
 
 Pair = tuple[int, int]
+Singles = NDArray[np.float32]
 
 
 class Check(NamedTuple):
@@ -34,26 +38,29 @@ class Check(NamedTuple):
 
 
 def draw_check(
-    evidence: Evidence,
+    same: Singles,
     labels: NDArray[np.int64],
+    rows: NDArray[np.int64],
     asked: set[Key],
     *,
     number: int,
     n_answers: int,
     seed: int,
 ) -> Check | None:
-    """Draw a pair that was not asked, alternately within groups and between groups.
+    """Draw a pair that was not asked, in every fourth check within groups, else between groups.
 
     Parameters
     ----------
-    evidence : Evidence
-        Probabilities of pairs.
+    same : ndarray of shape (n, n), float32
+        Probability that two rows are the same, symmetric.
     labels : ndarray of shape (n,), int64
         Groups.
+    rows : ndarray of shape (n,), int64
+        Row numbers, ascending; pairs of these are drawn.
     asked : set
         Keys of questions that were asked.
     number : int
-        Number of the check, from 1. Odd checks are drawn within groups, even ones between.
+        Number of the check, from 1. The first of four is drawn within groups.
     n_answers : int
         Number of answers so far.
     seed : int
@@ -68,14 +75,14 @@ def draw_check(
     Notes
     -----
     Within groups all pairs are equally likely. Between groups they are drawn in proportion to the
-    probability that they should be in one group, plus 0.002: nearly all of them are different, so
+    square root of the probability that they are the same: nearly all of them are different, so
     uniform draws would hardly ever find a missed pair. Time O(n²).
     """
     random = np.random.RandomState((seed + 104729 * number) % 2**32)
-    own, rows = labels[evidence.rows], evidence.rows
     taken = _positions(asked, rows)
-    for is_within in ((number % 2 == 1), (number % 2 == 0)):
-        weight = _weights(evidence, own, is_within=is_within)
+    is_first = number % WITHIN_EVERY == 1
+    for is_within in (is_first, not is_first):
+        weight = _weights(same, labels, is_within=is_within)
         weight[taken[:, 0], taken[:, 1]] = 0
         of_rows = weight.sum(axis=1, dtype=np.float64)
         total = of_rows.sum()
@@ -83,12 +90,14 @@ def draw_check(
             i = int(random.choice(len(rows), p=of_rows / total))
             row = weight[i].astype(np.float64)
             j = int(random.choice(len(rows), p=row / row.sum()))
-            return _check(evidence, (i, j), float(row[j] / total), n_answers, is_within=is_within)
+            pair = int(rows[i]), int(rows[j])
+            p_wrong = _p_wrong(same[i, j], is_within=is_within)
+            return Check(pair, is_within, float(row[j] / total), p_wrong, n_answers)
     return None
 
 
 def check_of(
-    question: Question, evidence: Evidence, labels: NDArray[np.int64], n: int
+    question: Question, same: Singles, labels: NDArray[np.int64], rows: NDArray[np.int64], n: int
 ) -> Check | None:
     """Describe a check that was drawn elsewhere, such as in an earlier session.
 
@@ -96,10 +105,8 @@ def check_of(
     ----------
     question : Question
         About a pair.
-    evidence : Evidence
-        Probabilities of pairs, before its answer.
-    labels : ndarray of shape (n,), int64
-        Groups.
+    same, labels, rows : ndarray
+        As for `draw_check`, before its answer.
     n : int
         Number of answers before.
 
@@ -109,15 +116,14 @@ def check_of(
         As `draw_check` would have drawn it; None if it could not, because the pair is not in the
         sample of rows.
     """
-    i, j = np.searchsorted(evidence.rows, sorted(question.rows)).tolist()
-    if j >= len(evidence.rows) or tuple(evidence.rows[[i, j]]) != tuple(sorted(question.rows)):
+    pair = (min(question.rows), max(question.rows))
+    i, j = np.searchsorted(rows, pair).tolist()
+    if j >= len(rows) or tuple(rows[[i, j]].tolist()) != pair:
         return None
-    own = labels[evidence.rows]
-    is_within = bool(own[i] == own[j])
-    weight = _weights(evidence, own, is_within=is_within)
-    return _check(
-        evidence, (i, j), float(weight[i, j] / weight.sum(dtype=np.float64)), n, is_within=is_within
-    )
+    is_within = bool(labels[i] == labels[j])
+    weight = _weights(same, labels, is_within=is_within)
+    probability = float(weight[i, j] / weight.sum(dtype=np.float64))
+    return Check(pair, is_within, probability, _p_wrong(same[i, j], is_within=is_within), n)
 
 
 def _positions(asked: set[Key], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -127,22 +133,14 @@ def _positions(asked: set[Key], rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(at[(rows[at] == pairs).all(axis=1)])
 
 
-def _weights(
-    evidence: Evidence, labels: NDArray[np.int64], *, is_within: bool
-) -> NDArray[np.float32]:
+def _weights(same: Singles, labels: NDArray[np.int64], *, is_within: bool) -> Singles:
     within = labels[:, None] == labels[None, :]
-    weight = within.astype(np.float32) if is_within else evidence.questions + np.float32(FLOOR)
-    if not is_within:
-        weight[within] = 0
+    if is_within:
+        return np.triu(within.astype(np.float32), 1)
+    weight = np.sqrt(np.maximum(same, np.float32(LEAST)))
+    weight[within] = 0
     return np.triu(weight, 1)
 
 
-def _check(
-    evidence: Evidence, pair: Pair, probability: float, n_answers: int, *, is_within: bool
-) -> Check:
-    p = evidence.labels[pair]
-    p_wrong = 1 - p if is_within else p_between(p, evidence.questions[pair], evidence)
-    i, j = evidence.rows[list(pair)].tolist()
-    return Check(
-        (i, j), is_within, probability, float(np.clip(p_wrong, LEAST, 1 - LEAST)), n_answers
-    )
+def _p_wrong(same: np.float32, *, is_within: bool) -> float:
+    return float(np.clip(1 - same if is_within else same, LEAST, 1 - LEAST))

@@ -134,9 +134,11 @@ class Chooser:
     def _drawn(self, asked: set[Key]) -> Check | None:
         assert self._every is not None
         labels = self.strategy.labels()
+        evidence = self.evidence(labels)
         return draw_check(
-            self.evidence(labels),
-            labels,
+            evidence.labels,
+            labels[evidence.rows],
+            evidence.rows,
             asked,
             number=(len(asked) + 1) // self._every,
             n_answers=len(self.strategy.answers),
@@ -145,7 +147,8 @@ class Chooser:
 
     def _check_of(self, question: Question) -> Check | None:
         labels, n = self.strategy.labels(), len(self.strategy.answers)
-        return check_of(question, self.evidence(labels), labels, n)
+        evidence = self.evidence(labels)
+        return check_of(question, evidence.labels, labels[evidence.rows], evidence.rows, n)
 
     def _tell(self, answers: list[Answer]) -> list[Answer]:
         """Learn answers if there are any, and return an empty list."""

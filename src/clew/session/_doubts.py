@@ -17,13 +17,17 @@ from clew.questions.guided._readings import implied
 from clew.trust import AnswerDoubts, answer_posterior
 from clew.trust.groups.posterior import DOUBT
 
-__all__ = ["Doubt", "doubtful_answers"]
+__all__ = ["Doubt", "are_outvoted", "doubtful_answers"]
 
 Floats = NDArray[np.float64]
 
+#: An answer that other answers do not outvote is doubtful only if it is wrong with at least this
+#: probability, by a strategy that estimates it from features too.
+CLEAR = 0.8
+
 
 class Doubt(NamedTuple):
-    """An answer that is more likely wrong than right; print it to read it."""
+    """An answer that is probably wrong; print it to read it."""
 
     answer: Answer
     """The answer."""
@@ -48,7 +52,10 @@ class Doubt(NamedTuple):
 def doubtful_answers(
     strategy: Strategy, labels: NDArray[np.int64], ids: RowIds
 ) -> tuple[Doubt, ...]:
-    """Find the answers that are more likely wrong than right, the most doubtful first.
+    """Find the answers that are probably wrong, the most doubtful first.
+
+    An answer is doubtful if it is more likely wrong than right and other answers outvote it; or if
+    features clearly contradict it: `Guided` estimates 0.8 or more.
 
     Parameters
     ----------
@@ -71,11 +78,57 @@ def doubtful_answers(
     if isinstance(strategy, Guided):
         doubts = _in_tables(answers, strategy.answer_doubts(), doubts)
     p_wrong = _in_order(answers, doubts)
+    is_clear = p_wrong >= (CLEAR if isinstance(strategy, Guided) else np.inf)
+    is_doubtful = (p_wrong >= DOUBT) & (is_clear | are_outvoted(answers, labels))
     order = np.argsort(-p_wrong, kind="stable")
     return tuple(
         _doubt(answers[at], float(p_wrong[at]), labels, strategy, doubts)
-        for at in order[p_wrong[order] >= DOUBT].tolist()
+        for at in order[is_doubtful[order]].tolist()
     )
+
+
+def are_outvoted(answers: Sequence[Answer], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Find the answers that other answers contradict more than they support them.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+        Answers of any kind; those about three rows count as the pairs that they imply.
+    labels : ndarray of shape (n,), int64
+        Groups.
+
+    Returns
+    -------
+    ndarray of shape (n_answers,), bool
+        Whether the groups contradict an implied pair (i, j), and so does the majority of the
+        other answers, by weight, about i and a row of the group of j, or j and a row of the group
+        of i.
+    """
+    pairs = [
+        (at, rows[i], rows[j], (1.0 if said == SAME else -1.0) * answer.weight)
+        for at, answer in enumerate(answers)
+        for rows in [answer.question.rows]
+        if not answer.is_dont_know
+        for i, j, said in implied(answer)
+    ]
+    found = np.zeros(len(answers), np.bool_)
+    if not pairs:
+        return found
+    table = np.array(pairs)
+    at, i, j = table[:, :3].astype(np.int64).T
+    vote, n_groups = table[:, 3], int(labels.max()) + 1
+    cell = np.concatenate([i * n_groups + labels[j], j * n_groups + labels[i]])
+    own = np.concatenate([at, at]) * (len(labels) * n_groups) + cell
+    others = (_sums(cell, vote) - _sums(own, vote)).reshape(2, -1).sum(axis=0)
+    is_against_groups = (vote > 0) != (labels[i] == labels[j])
+    found[at[is_against_groups & (others * vote < 0)]] = True
+    return found
+
+
+def _sums(keys: NDArray[np.int64], votes: Floats) -> Floats:
+    """Return for each key the sum of all votes with the same key; `votes` is half as long."""
+    _, at = np.unique(keys, return_inverse=True)
+    return np.asarray(np.bincount(at, np.concatenate([votes, votes]))[at])
 
 
 def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:

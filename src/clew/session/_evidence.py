@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, logit
 
 from clew.graphs import NeighborSearch
 from clew.questions import Guided, Strategy
 from clew.session._items import Items
 
-__all__ = ["Evidence", "evidence_of", "near_pairs", "p_between", "probabilities_of"]
+__all__ = ["Evidence", "evidence_of", "near_pairs", "probabilities_of"]
 
 Singles = NDArray[np.float32]
 
@@ -22,25 +21,16 @@ MOST_ROWS, SAMPLE_SEED = 3000, 0
 #: For strategies without probabilities: the probability that a row is in one group with one of its
 #: nearest rows, and the number of nearest rows. Other pairs between groups have probability 0.
 P_NEAR, N_NEAR = 0.25, 10
-#: A pair between groups should be in one group with probability
-#: ``sigmoid(INTERCEPT + OF_LABELS * logit(P) + OF_QUESTIONS * logit(A))``, where P is its entry in
-#: `Evidence.labels` and A in `Evidence.questions`: logistic regression on 1,281 checks of 91
-#: sessions.
-INTERCEPT, OF_LABELS, OF_QUESTIONS = 0.29, 0.28, 0.80
-LEAST = 1e-4
 #: For strategies without probabilities: the probability that a pair within a group belongs
 #: together.
 P_WITHIN = 0.8
 
 
 class Evidence(NamedTuple):
-    """Probability that two rows are in the same group, by two estimates; (n, n), symmetric."""
+    """Probability that two rows are in the same group."""
 
     labels: Singles
-    """The estimate from which groups are made."""
-    questions: Singles
-    """The estimate by which questions are chosen: less certain between groups that features alone
-    separate."""
+    """The probabilities from which groups are made, (n, n), symmetric."""
     is_estimated: bool
     """Whether the strategy estimates them from the answers."""
     rows: NDArray[np.int64]
@@ -74,10 +64,9 @@ def evidence_of(strategy: Strategy, labels: NDArray[np.int64], near: csr_array |
         drawn = np.random.RandomState(SAMPLE_SEED).choice(n, MOST_ROWS, replace=False)
         rows = np.sort(drawn).astype(np.int64)
     if isinstance(strategy, Guided):
-        P, A = (_of_guided(strategy, rows, for_questions=which) for which in (False, True))
-        return Evidence(P, A, is_estimated=True, rows=rows, near=None)
+        return Evidence(_of_guided(strategy, rows), is_estimated=True, rows=rows, near=None)
     found = _of_groups(strategy, labels, near, rows)
-    return Evidence(found, found, is_estimated=False, rows=rows, near=near)
+    return Evidence(found, is_estimated=False, rows=rows, near=near)
 
 
 def probabilities_of(
@@ -132,35 +121,12 @@ def _p_between_groups(n: int, near: csr_array | None) -> csr_array | np.float32:
     return csr_array(near.maximum(near.T) * np.float32(P_NEAR))
 
 
-def _of_guided(strategy: Guided, rows: NDArray[np.int64], *, for_questions: bool) -> Singles:
+def _of_guided(strategy: Guided, rows: NDArray[np.int64]) -> Singles:
     n = len(rows)
     if n == strategy.n_samples_:
-        return strategy.probabilities(for_questions=for_questions)
+        return strategy.probabilities()
     pairs = np.column_stack([np.repeat(rows, n), np.tile(rows, n)])
-    return strategy.probabilities(pairs, for_questions=for_questions).reshape(n, n)
-
-
-def p_between(labels: Singles, questions: Singles, evidence: Evidence) -> Singles:
-    """Return the probability that pairs of different groups are the same.
-
-    Parameters
-    ----------
-    labels, questions : ndarray of shape (n_pairs,), float32
-        Entries of `evidence.labels` and `evidence.questions`.
-    evidence : Evidence
-        Only its `is_estimated` is read.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,), float32
-        With `Guided`, a calibrated mean of `labels`, which is too low, and `questions`, which is
-        too high; with other strategies, `questions`.
-    """
-    if not evidence.is_estimated:
-        return questions
-    P, A = (logit(np.clip(p, LEAST, 1 - LEAST)) for p in (labels, questions))
-    found = expit(INTERCEPT + OF_LABELS * P + OF_QUESTIONS * A)
-    return np.asarray(found, np.float32)
+    return strategy.probabilities(pairs).reshape(n, n)
 
 
 def near_pairs(items: Items) -> csr_array | None:

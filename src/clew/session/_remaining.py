@@ -7,26 +7,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clew.questions import Guided, Strategy
 from clew.session._quality import Quality
 
-__all__ = ["Advice", "Progress", "Remaining", "advice_of", "progress_of", "remaining_of"]
+__all__ = ["Advice", "Progress", "Remaining", "advice_of", "remaining_of"]
 
-#: Number of answers that an estimate needs.
+#: Number of informative answers that an estimate needs.
 LEAST_ANSWERS = 20
+#: Number of answered checks that an estimate of the quality needs.
+LEAST_CHECKS = 4
 #: Groups with at least this Jaccard index count as agreeing with people.
 GOAL = 0.95
 #: Stopping is advised if the estimated Jaccard index and the low end of its interval are not below
 #: these.
-ENOUGH, ENOUGH_LOW = 0.97, 0.90
-#: Linear regression of log(questions left + `OFFSET`): the intercept, and the slopes of the
-#: logarithms of cores + 1, of items and of the error rate. `benchmarks.studies session` fits it.
-COEFFICIENTS = (-1.496, 0.622, 1.152, 0.541)
-#: The error rate is clipped to this range.
-ERRORS = (0.01, 0.4)
-OFFSET = 5
+ENOUGH, ENOUGH_LOW = GOAL, 0.87
+#: Linear regression of log(questions left + `OFFSET`): the intercept, and the slopes of d, log k,
+#: d * log k, log n and log a, for k groups of n items after a answers, where d is the logarithm of
+#: 1 minus the estimated Jaccard index plus `LEAST_SHARE`. `benchmarks.studies session` fits it.
+COEFFICIENTS = (6.195, 0.663, 0.541, 0.132, -0.621, 0.300)
+OFFSET, LEAST_SHARE = 5, 0.01
 #: Log factors from the estimate to the low and the high end of the range.
-RANGE = (-0.330, 0.807)
+RANGE = (-0.9, 1.5)
 
 
 class Remaining(NamedTuple):
@@ -45,12 +45,15 @@ class Remaining(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """Whether to stop asking."""
+    """Whether to stop asking; true in conditions if the advice is to stop."""
 
     is_enough: bool
     """Whether to stop."""
     reason: str
     """The estimates behind the advice, in words."""
+
+    def __bool__(self) -> bool:
+        return self.is_enough
 
     def __str__(self) -> str:
         return f"{'stop' if self.is_enough else 'go on'}: {self.reason}"
@@ -60,30 +63,22 @@ class Progress(NamedTuple):
     """The numbers from which the number of remaining questions is estimated."""
 
     n_items: int
+    n_groups: int
     n_answers: int
-    n_cores: int
-    """Number of cores: sets of items that are surely in one group."""
-    error: float
-    """Estimated share of wrong answers."""
+    """Number of informative answers: no don't-knows, positive weights."""
+    jaccard: float
+    """Estimated Jaccard index of groups and people."""
 
-    def features(self) -> tuple[float, float, float]:
+    def features(self) -> tuple[float, ...]:
         """Return the numbers of the regression."""
-        error = min(max(self.error, ERRORS[0]), ERRORS[1])
-        return float(np.log1p(self.n_cores)), float(np.log(self.n_items)), float(np.log(error))
-
-
-def progress_of(strategy: Strategy) -> Progress | None:
-    """Read the progress of a strategy; None without an answer, and for all but `Guided`."""
-    if not isinstance(strategy, Guided) or not (n_answers := len(strategy.answers)):
-        return None
-    return Progress(
-        strategy.n_samples_, n_answers, strategy.n_cores(), float(strategy.error_rate())
-    )
+        wrong = float(np.log(max(1 - self.jaccard, 0.0) + LEAST_SHARE))
+        groups = float(np.log(self.n_groups))
+        items, answers = float(np.log(self.n_items)), float(np.log(max(self.n_answers, 1)))
+        return wrong, groups, wrong * groups, items, answers
 
 
 def remaining_of(
-    progress: Progress | None,
-    quality: Quality | None,
+    progress: Progress,
     coefficients: Sequence[float] = COEFFICIENTS,
     span: tuple[float, float] = RANGE,
 ) -> Remaining | None:
@@ -91,10 +86,8 @@ def remaining_of(
 
     Parameters
     ----------
-    progress : Progress or None
-        What `progress_of` returns.
-    quality : Quality or None
-        Estimate from random checks.
+    progress : Progress
+        What is known.
     coefficients : sequence of float, default=COEFFICIENTS
         The intercept and the slopes of the regression.
     span : tuple of float, default=RANGE
@@ -103,24 +96,21 @@ def remaining_of(
     Returns
     -------
     Remaining or None
-        None before 20 answers, and for other strategies than `Guided`.
+        None before 20 informative answers.
 
     Notes
     -----
-    A linear regression of log(questions left + 5) on the logarithms of the number of cores, of the
-    number of items and of the estimated error rate. ``benchmarks.studies session`` fits it and
-    measures its errors. Most of the error is due to wrong answers: their share is hardly known
-    early, and 10 % of them nearly double the number of questions.
+    A linear regression of log(questions left + 5). What is unresolved is the estimated share of
+    wrong pairs, 1 minus the Jaccard index: it falls to 0 as groups are finished, and the number
+    of questions with it. ``benchmarks.studies session`` fits the regression and measures its
+    errors.
     """
-    if progress is None or progress.n_answers < LEAST_ANSWERS:
+    if progress.n_answers < LEAST_ANSWERS:
         return None
-    log_left = np.dot(coefficients, (1.0, *progress.features()))
+    log_left = float(np.dot(coefficients, (1.0, *progress.features())))
     low, middle, high = (
         max(round(float(np.exp(log_left + by)) - OFFSET), 0) for by in (span[0], 0, span[1])
     )
-    if quality is not None and quality.jaccard.high >= GOAL:
-        low = 0
-        middle = 0 if quality.jaccard.value >= GOAL else middle
     return Remaining(middle, low, high)
 
 
@@ -141,7 +131,7 @@ def advice_of(
     Returns
     -------
     Advice
-        To stop if the estimated Jaccard index is 0.97 or more and its 95 % interval begins at 0.90
+        To stop if the estimated Jaccard index is 0.95 or more and its 95 % interval begins at 0.87
         or above, or if there are no more questions.
     """
     if not has_questions:

@@ -20,7 +20,14 @@ from clew.session._evidence import Evidence, probabilities_of
 from clew.session._items import Items
 from clew.session._loop import Loop
 from clew.session._quality import Quality, expected_pairs, quality_of
-from clew.session._remaining import Advice, Remaining, advice_of, progress_of, remaining_of
+from clew.session._remaining import (
+    LEAST_CHECKS,
+    Advice,
+    Progress,
+    Remaining,
+    advice_of,
+    remaining_of,
+)
 
 __all__ = ["SessionResult", "result_of"]
 
@@ -59,15 +66,16 @@ class SessionResult:
         is 0.05 or more; symmetric, 1 on the diagonal. With more than 3,000 items, stored for
         answered pairs and up to ten random pairs of each item within its group.
     doubtful_ : tuple of Doubt
-        Answers that are more likely wrong than right, the most doubtful first.
+        Answers that are more likely wrong than right, the most doubtful first: those that other
+        answers outvote, and those that features clearly contradict.
     quality_ : Quality or None
-        Agreement of the groups with people, estimated from the random checks; None before four of
-        them were answered.
+        Agreement of the groups with people, of all groups and of each, estimated from the random
+        checks; None before four of them were answered.
     remaining_ : Remaining or None
-        Number of questions until a Jaccard index of 0.95; None before 20 answers, and with
-        strategies other than `Guided`.
+        Number of questions until a Jaccard index of 0.95; None before 20 informative answers (not
+        don't-knows), and with strategies other than `Guided`.
     stop_ : Advice
-        Whether to stop asking, and why.
+        Whether to stop asking, and why; ``bool(stop_)`` is the decision.
     """
 
     ids: tuple[Hashable, ...]
@@ -101,11 +109,15 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     is_sampled = len(evidence.rows) < len(labels)
     few = _some_pairs(strategy, labels, evidence.near) if is_sampled else None
     confidence = _confidence(evidence, labels, few)
-    expected = expected_pairs(evidence, labels)
+    expected = expected_pairs(evidence.labels, labels[evidence.rows])
     error = strategy.error_rate() if isinstance(strategy, Guided) else ERROR_RATE
     checks, is_estimated = loop.answered_checks(), evidence.is_estimated
-    quality = quality_of(checks, expected, error, is_estimated=is_estimated)
-    remaining = remaining_of(progress_of(strategy), quality)
+    estimated = quality_of(checks, expected, error, is_estimated=is_estimated)
+    quality = estimated if estimated.n_checks >= LEAST_CHECKS else None
+    n_answers = sum(not answer.is_dont_know and answer.weight > 0 for answer in strategy.answers)
+    jaccard = estimated.jaccard.value
+    progress = Progress(len(labels), int(labels.max()) + 1, n_answers, jaccard)
+    remaining = remaining_of(progress) if is_estimated else None
     affinity = _affinity(evidence, strategy) if few is None else few.affinity
     for array in (labels, confidence, affinity.data, affinity.indices, affinity.indptr):
         array.flags.writeable = False

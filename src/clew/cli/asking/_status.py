@@ -81,7 +81,7 @@ def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
         "confidence": round(float(result.confidence_.mean()), 4),
         "jaccard": quality and [round(value, 4) for value in quality.jaccard],
         "remaining": remaining and list(remaining),
-        "stop": result.stop_.is_enough,
+        "stop": bool(result.stop_),
         "reason": result.stop_.reason,
         "doubtful": [
             {
