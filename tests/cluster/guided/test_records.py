@@ -144,6 +144,7 @@ def test_guided_clustering_says_that_groups_are_small(fitted):
     model, _, y = fitted
     assert model.regime_ == "identities"
     assert "many small groups: records of the same thing?" in model.regime_.reason
+    assert model.regime_.reason in model.summary()
     assert adjusted_rand_score(y, model.labels_) > 0.95
     assert model.n_clusters_ == len(np.unique(model.labels_))
     assert model.tree_.shape == (len(y) - 1, 4)
@@ -182,6 +183,7 @@ def test_further_answers_give_the_groups_of_one_fit(fitted):
 
 def test_a_given_number_of_groups_is_kept(fitted):
     _, rows, _ = fitted
+    assert "No answers\nDecided by" in GuidedClustering(random_state=0).fit(rows).summary()
     assert GuidedClustering(N_GROUPS, random_state=0).fit(rows).n_clusters_ == N_GROUPS
     few = GuidedClustering(4, random_state=0).fit(rows)
     assert few.regime_ != "identities"

@@ -97,7 +97,8 @@ class GuidedClustering(FittedGroups):
         well, the smallest gets the probability of the best. Empty if the number was given.
     regime_ : Regime
         What decided the groups, a string: "features", "answers", "both" or "identities", many small
-        groups by `CorrelationClustering`. ``regime_.reason`` has the reason.
+        groups by `CorrelationClustering` or by matches of near rows. ``regime_.reason`` has the
+        reason.
     tree_ : ndarray of shape (n_samples - 1, 4)
         Hierarchy of the rows in SciPy's form, computed when first read: cut it with
         `scipy.cluster.hierarchy.fcluster`. The cut into `n_clusters_` groups is `labels_`.
@@ -170,6 +171,11 @@ class GuidedClustering(FittedGroups):
     average; if pairs were asked repeatedly, and it predicts held-out answers to the same questions
     clearly better than the consensus; or if the consensus predicts held-out answers no better than
     one group of all rows does.
+
+    If a few rows are far nearer to each row than all others, as in tables in which several rows
+    describe the same thing, groups are many and small, and `regime_` is "identities": matches of
+    near rows are merged by average linkage, with answers or without. No member is fitted then. A
+    number of groups below a fifth of that of the rows, a pool or a `scale` of your own prevents it.
 
     Without answers, the consensus of the unconstrained members is returned. With answers, another
     clustering is returned only if it predicts held-out answers clearly better than that consensus,

@@ -18,7 +18,7 @@ DECIDED_BY = {
     "features": "features",
     "answers": "answers",
     "both": "features and answers",
-    "identities": "answers, as many small groups",
+    "identities": "matches of rows",
 }
 #: Annotators that are listed, those with the highest error rates.
 MAX_LISTED = 10
@@ -70,7 +70,8 @@ def _answers(result: GuidedResult) -> list[str]:
         if len(table)
     ]
     if not counts:
-        return ["No answers"]
+        is_said = result.regime == "identities"
+        return ["No answers", *([f"Decided by {_decision(result)}"] if is_said else [])]
     lines = [
         f"Answers: {', '.join(counts)}, of {_counted(len(known.annotators), 'annotator')}; the "
         f"groups violate {result.n_violated:,}"
@@ -78,8 +79,12 @@ def _answers(result: GuidedResult) -> list[str]:
     if not np.isfinite(result.error_rate):
         lines.append("No answer is informative: the groups are those without answers")
     else:
-        lines.append(f"Decided by {DECIDED_BY[result.regime]}: {result.regime.reason}")
+        lines.append(f"Decided by {_decision(result)}")
     return lines
+
+
+def _decision(result: GuidedResult) -> str:
+    return f"{DECIDED_BY[result.regime]}: {result.regime.reason}"
 
 
 def _errors(result: GuidedResult) -> list[str]:
