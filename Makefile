@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 KERNELS := $(VENV)/.kernels
+DEMO_KERNELS := $(VENV)/.demo-kernels
 # One BLAS thread a process: clew's own parallel work is threads over trees and rows.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
@@ -46,7 +47,12 @@ $(KERNELS): $(wildcard src/clew/kernels/*.py src/clew/kernels/*/*.py) $(RUNTIME)
 	$(BIN)/clew compile
 	@touch $(KERNELS)
 
-demo: $(RUNTIME) $(KERNELS)
+# The demo compiles what it needs, once; all kernels take several times as long.
+$(DEMO_KERNELS): $(wildcard src/clew/kernels/*.py src/clew/kernels/*/*.py) $(RUNTIME)
+	@test -e $(KERNELS) || $(BIN)/clew compile --demo
+	@touch $(DEMO_KERNELS)
+
+demo: $(RUNTIME) $(DEMO_KERNELS)
 	$(BIN)/clew demo
 
 test: $(STAMP) $(KERNELS)

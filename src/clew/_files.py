@@ -55,7 +55,7 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
     >>> from clew._files import atomic_write
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with atomic_write(Path(folder) / "groups.csv") as file:
-    ...         _ = file.write("id,cluster\n")
+    ...         _ = file.write("id,group\n")
     ...     [each.name for each in Path(folder).iterdir()]
     ['groups.csv']
     """

@@ -245,7 +245,7 @@ def test_no_output_is_written_if_another_one_fails(run, X, here, answers, monkey
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "-o", "g.csv")
     assert_refused(done, "g.doubtful.csv: No space left on device", "no other folder", prints=True)
     # No file can be written, so the groups are printed.
-    assert done.stdout.startswith("id,cluster")
+    assert done.stdout.startswith("id,group")
     assert (here / "g.csv").read_text() == "precious"
     assert sorted(path.name for path in here.iterdir()) == ["X.npy", "answers.csv", "g.csv"]
 
@@ -257,20 +257,20 @@ def test_results_for_a_full_disk_are_kept_elsewhere(run, X, answers, monkeypatch
     done = run(X, "-k", 3, "-c", answers("0 1 same"), "-o", "/dev/full", "--doubtful", "d.csv")
     (folder,) = (tmp_path / "shelter").iterdir()
     assert_refused(done, "/dev/full: No space left on device", f"the results are kept in {folder}")
-    assert (folder / "full").read_text().startswith("id,cluster")
+    assert (folder / "full").read_text().startswith("id,group")
     assert (folder / "d.csv").read_text().startswith("kind,")
     assert not Path("d.csv").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 def test_groups_that_cannot_be_printed_are_kept(X):
-    command = f"{sys.executable} -m clew.cli cluster {X} -k 3 --method pckmeans > /dev/full"
+    command = f"{sys.executable} -m clew.cli group {X} -k 3 --method pckmeans > /dev/full"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith("clew: the standard output: No space left on device; the results are")
     folder = Path(last.rpartition(" ")[2])
-    assert (folder / "groups.csv").read_text().startswith("id,cluster")
+    assert (folder / "groups.csv").read_text().startswith("id,group")
     shutil.rmtree(folder)
 
 

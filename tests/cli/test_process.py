@@ -199,12 +199,12 @@ def test_ctrl_c_in_the_demo_leaves_no_folder(here):
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 def test_a_reader_that_leaves_early_causes_no_error(X):
     command = (
-        f"{sys.executable} -m clew.cli cluster {X} -k 3 --method coprf --n-trees 20 -q | head -n 1"
+        f"{sys.executable} -m clew.cli group {X} -k 3 --method coprf --n-trees 20 -q | head -n 1"
     )
     done = subprocess.run(
         command, shell=True, capture_output=True, text=True, check=True, timeout=240
     )
-    assert done.stdout.startswith("id,cluster")
+    assert done.stdout.startswith("id,group")
     assert done.stderr == ""
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from numba.core import event
 
 from clew.cli import _progress, main
-from clew.cli._compilation import PARTS, compile_kernels
+from clew.cli._compilation import PARTS, START, compile_kernels, expected_seconds
 from clew.cli._progress import Words
 from clew.cluster import PCKMeans
 
@@ -89,12 +89,36 @@ def test_compilation_by_a_command_is_announced(here, X, monkeypatch):
     assert done.stderr.count("compiling, once per installation") == 1
 
 
+def test_the_time_to_compile_is_expected_from_measured_times(monkeypatch):
+    monkeypatch.setattr("clew.cli._compilation.os.cpu_count", lambda: 1)
+    alone = expected_seconds("all")
+    assert alone == pytest.approx(START + sum(part.seconds for part in PARTS))
+    monkeypatch.setattr("clew.cli._compilation.os.cpu_count", lambda: 2)
+    assert alone / 2 <= expected_seconds("all") < alone
+    assert expected_seconds("demo") < min(60, expected_seconds("all"))
+    assert [part.seconds for part in PARTS] == sorted((p.seconds for p in PARTS), reverse=True)
+
+
+@pytest.mark.slow
+def test_the_demo_needs_no_more_than_is_compiled_for_it(here, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(here / "cache"))
+    for command in (["compile", "--demo"], ["demo", "--seeds", "1", "-o", "out"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "clew.cli", *command],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        is_said = "compiling, once per installation" in done.stderr
+        assert is_said == (command[0] == "compile")
+
+
 @pytest.mark.slow
 def test_nothing_is_left_to_compile_for_guided_clustering(here, X, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     steps = []
-    compile_kernels(lambda done, total: steps.append((done, total)))
-    assert steps == [(done, len(PARTS)) for done in range(1, len(PARTS) + 1)]
+    compile_kernels("all", lambda done, total: steps.append((done, total)))
+    assert len(steps) == len(PARTS)
+    assert steps == sorted(steps)
+    assert steps[-1][0] == steps[-1][1]
     done = subprocess.run(
         [sys.executable, "-m", "clew.cli", "group", "X.npy", "-o", "g.csv"],
         capture_output=True, text=True, check=True,

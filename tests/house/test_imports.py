@@ -78,9 +78,8 @@ SHARED_HELPERS = {
         "clew.similarity.ordinal",
         "clew.cluster",
     ),
-    "clew.constraints._header": ("clew.cli",),
-    "clew.constraints._text_files": ("clew.cli",),
-    "clew.constraints._validation": ("clew.cli",),
+    "clew.constraints._layout": ("clew.cli",),
+    "clew.constraints._named_rows": ("clew.cli",),
     "clew.constraints._meanings": (
         "clew.metrics",
         "clew.oracles",

@@ -14,7 +14,7 @@ import clew.kernels
 from clew.cli._compilation import PARTS, run_part
 
 for at in range(len(PARTS)):
-    run_part(at)
+    run_part("all", at)
 kernels = {}
 for found in pkgutil.walk_packages(clew.kernels.__path__, "clew.kernels."):
     for name, member in vars(importlib.import_module(found.name)).items():

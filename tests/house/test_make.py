@@ -43,7 +43,8 @@ def test_demo_installs_only_what_clew_needs_to_run() -> None:
     steps = _dry_run("demo")
     assert "--editable '.'" in steps
     assert "[all,dev]" not in steps
-    assert "clew compile" in steps
+    assert "clew compile --demo" in steps
+    assert "clew compile\n" not in steps
     assert "--editable '.[all,dev]'" in _dry_run("venv")
 
 

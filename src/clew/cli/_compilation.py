@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from heapq import heappop, heappush
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -44,9 +45,11 @@ from clew.similarity import (
 from clew.similarity.graphs import Propagation
 from clew.trust import constraint_inconsistency
 
-__all__ = ["PARTS", "Problem", "compile_kernels", "run_part"]
+__all__ = ["PARTS", "Problem", "compile_kernels", "expected_seconds", "run_part"]
 
 N_ROWS, N_GROUPS, N_ASKED = 150, 3, 5
+#: Seconds until a process has imported what it needs.
+START = 2.0
 
 
 class Problem(NamedTuple):
@@ -86,61 +89,94 @@ def _method(name: str, answers: str = "pairs") -> Callable[[Problem], object]:
     return fit
 
 
-#: Small fits that together call every kernel. The fits of a part share kernels and run in one
-#: process; the parts that take longest come first.
-PARTS: tuple[tuple[Callable[[Problem], object], ...], ...] = (
-    (lambda p: _asked(Guided(random_state=0), p),),
-    (lambda p: _asked(ExpectedChange(N_GROUPS), p),),
-    (lambda p: _asked(Margin(random_state=0), p),),
-    (
-        _method("clustrf", "none"),
-        _method("coprf"),
-        lambda p: ClustRF(20).fit(p.X).kneighbors_graph(20),
-        lambda p: ClustRF(20).fit(p.X).apply(p.X),
-        lambda p: constraint_inconsistency(p.X, p.pairs, n_trees=20),
+class Part(NamedTuple):
+    """Small fits that share kernels, and run in one process."""
+
+    seconds: float
+    """Time to compile them, measured on one core without kept kernels."""
+    fits: tuple[Callable[[Problem], object], ...]
+
+
+#: What `clew demo` calls.
+DEMO: tuple[Part, ...] = (Part(15.0, (_method("guided", "nothing"), _method("guided"))),)
+#: Small fits that together call every kernel; the parts that take longest come first.
+PARTS: tuple[Part, ...] = (
+    Part(18.0, (lambda p: _asked(Guided(random_state=0), p),)),
+    Part(17.2, (lambda p: _asked(ExpectedChange(N_GROUPS), p),)),
+    Part(
+        12.3,
+        (
+            _method("clustrf", "none"),
+            _method("coprf"),
+            lambda p: ClustRF(20).fit(p.X).kneighbors_graph(20),
+            lambda p: ClustRF(20).fit(p.X).apply(p.X),
+            lambda p: constraint_inconsistency(p.X, p.pairs, n_trees=20),
+        ),
     ),
-    (
-        _method("copkmeans", "right"),
-        _method("copkmeans", "apart"),
-        _method("pckmeans"),
-        _method("mpckmeans"),
-        # Two rows that differ, in three groups, one of which becomes empty.
-        lambda p: PCKMeans(N_GROUPS).fit(p.X[:2].repeat(N_ROWS // 2, 0), constraints=p.pairs),
+    Part(
+        8.6,
+        (
+            lambda p: Subclustering(N_GROUPS, size=5).fit(p.X),
+            lambda p: Subclustering(N_GROUPS, size=5, swaps="best").fit(p.X),
+            lambda p: FastPAM(N_GROUPS).fit(p.X),
+            lambda p: FastPAM(N_GROUPS, swaps="best").fit(p.X),
+            lambda p: CLARANS(N_GROUPS).fit(p.X),
+        ),
     ),
-    (
-        # The steps of guided clustering, without its forests.
-        lambda p: _guided().fit(p.X, constraints=p.mixed),
-        lambda p: _guided(scale="anchors", n_anchors=50).fit(p.X, constraints=p.mixed),
-        lambda p: Propagation(local_scale_graph(p.X, 10)).fast_affinity(p.pairs),
+    Part(
+        8.4,
+        (
+            lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),
+            lambda p: GuidedClustering(N_GROUPS).fit(constraints=p.mixed.select(pairs=[])),
+        ),
     ),
-    (
-        _method("itml"),
-        _method("sklr", "mixed"),
-        lambda p: E2CP(form="sparse").fit(p.X, constraints=p.pairs),
+    Part(7.7, (lambda p: _asked(Margin(random_state=0), p),)),
+    Part(7.7, (_method("dcrc", "mixed"),)),
+    Part(
+        6.8,
+        (
+            # The steps of guided clustering, without its forests.
+            lambda p: _guided().fit(p.X, constraints=p.mixed),
+            lambda p: _guided(scale="anchors", n_anchors=50).fit(p.X, constraints=p.mixed),
+            lambda p: Propagation(local_scale_graph(p.X, 10)).fast_affinity(p.pairs),
+        ),
     ),
-    (_method("dcrc", "mixed"),),
-    (
-        _method("linkage", "right"),
-        lambda p: HACC(N_GROUPS, n_runs=2).fit(p.X, constraints=p.right),
-        lambda p: consensus_probabilities(p.X, N_GROUPS, n_runs=2, method="kmedoids"),
+    Part(5.5, (lambda p: CorrelationClustering().fit(p.X, constraints=p.apart),)),
+    Part(
+        5.4,
+        (
+            _method("copkmeans", "right"),
+            _method("copkmeans", "apart"),
+            _method("pckmeans"),
+            _method("mpckmeans"),
+            # Two rows that differ, in three groups, one of which becomes empty.
+            lambda p: PCKMeans(N_GROUPS).fit(p.X[:2].repeat(N_ROWS // 2, 0), constraints=p.pairs),
+        ),
     ),
-    (
-        lambda p: DistLQP().fit(squareform(pdist(p.X)), constraints=p.pairs),
-        lambda p: ShortestPaths().fit(squareform(pdist(p.X)), constraints=p.pairs),
+    Part(5.2, (lambda p: DominantNeighbors().fit(p.X),)),
+    Part(
+        5.0,
+        (
+            _method("itml"),
+            _method("sklr", "mixed"),
+            lambda p: E2CP(form="sparse").fit(p.X, constraints=p.pairs),
+        ),
     ),
-    (
-        lambda p: Subclustering(N_GROUPS, size=5).fit(p.X),
-        lambda p: Subclustering(N_GROUPS, size=5, swaps="best").fit(p.X),
-        lambda p: FastPAM(N_GROUPS).fit(p.X),
-        lambda p: FastPAM(N_GROUPS, swaps="best").fit(p.X),
-        lambda p: CLARANS(N_GROUPS).fit(p.X),
+    Part(
+        3.7,
+        (
+            _method("linkage", "right"),
+            lambda p: HACC(N_GROUPS, n_runs=2).fit(p.X, constraints=p.right),
+            lambda p: consensus_probabilities(p.X, N_GROUPS, n_runs=2, method="kmedoids"),
+        ),
     ),
-    (lambda p: CorrelationClustering().fit(p.X, constraints=p.apart),),
-    (
-        lambda p: OrdinalEmbedding(2).fit(constraints=p.mixed),
-        lambda p: GuidedClustering(N_GROUPS).fit(constraints=p.mixed.select(pairs=[])),
+    Part(
+        2.3,
+        (
+            lambda p: DistLQP().fit(squareform(pdist(p.X)), constraints=p.pairs),
+            lambda p: ShortestPaths().fit(squareform(pdist(p.X)), constraints=p.pairs),
+        ),
     ),
-    (lambda p: DominantNeighbors().fit(p.X),),
 )
 
 
@@ -158,27 +194,50 @@ def _asked(strategy: Strategy, problem: Problem) -> NDArray[np.int64]:
     return strategy.labels()
 
 
-def compile_kernels(advance: Callable[[int, int], None]) -> None:
-    """Run all fits, several at once in separate processes.
+#: What can be compiled.
+WHAT: dict[str, tuple[Part, ...]] = {"all": PARTS, "demo": DEMO}
 
-    Parameters
-    ----------
-    advance : callable
-        Called after each part with the number of parts done and of all.
+
+def compile_kernels(what: str, advance: Callable[[int, int], None]) -> None:
+    """Run the fits of all parts of `WHAT[what]`, several at once in separate processes.
+
+    `advance` is called after each part with the seconds that the parts done should have taken, and
+    with those that all should take: the share of the time, not of the parts, is done.
     """
-    n_parts = len(PARTS)
-    n_workers = min(os.cpu_count() or 1, n_parts)
+    parts = WHAT[what]
+    ends = _ends(parts)
+    n_workers = _n_workers(parts)
     with ProcessPoolExecutor(n_workers, mp_context=get_context("spawn")) as pool:
-        parts = [pool.submit(run_part, at) for at in range(n_parts)]
-        for done, part in enumerate(as_completed(parts), start=1):
-            part.result()
-            advance(done, n_parts)
+        tasks = [pool.submit(run_part, what, at) for at in range(len(parts))]
+        for end, task in zip(ends, as_completed(tasks), strict=True):
+            task.result()
+            advance(round(end), round(ends[-1]))
 
 
-def run_part(at: int) -> None:
+def expected_seconds(what: str) -> float:
+    """Return how long compilation takes on the cores of this machine, by the measured table."""
+    return _ends(WHAT[what])[-1]
+
+
+def _n_workers(parts: Sequence[Part]) -> int:
+    return min(os.cpu_count() or 1, len(parts))
+
+
+def _ends(parts: Sequence[Part]) -> list[float]:
+    """Return when the first part ends, the second and so on, if they take what was measured."""
+    free = [START] * _n_workers(parts)
+    ends = []
+    for part in parts:
+        end = heappop(free) + part.seconds
+        heappush(free, end)
+        ends.append(end)
+    return sorted(ends)
+
+
+def run_part(what: str, at: int) -> None:
     """Run the fits of one part."""
     problem = Problem.small()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for fit in PARTS[at]:
+        for fit in WHAT[what][at].fits:
             fit(problem)

@@ -8,8 +8,9 @@ __all__ = ["compile_command"]
 
 
 @click.command("compile")
+@click.option("--demo", is_flag=True, help="Only what clew demo needs.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-def compile_command(quiet: bool) -> None:
+def compile_command(demo: bool, quiet: bool) -> None:
     """Compile the kernels of all methods.
 
     Every method compiles its kernels when it first needs them, and keeps them on disk. This
@@ -17,9 +18,12 @@ def compile_command(quiet: bool) -> None:
 
     \b
     clew compile
+    clew compile --demo
     """  # noqa: D301 - click's mark for lines to keep
-    from clew.cli._compilation import compile_kernels
+    from clew.cli._compilation import compile_kernels, expected_seconds
     from clew.cli._progress import Words
 
-    with Words(quiet=quiet).bar("Compiling") as advance:
-        compile_kernels(advance)
+    what, words = "demo" if demo else "all", Words(quiet=quiet)
+    words.say(f"compiling, once per installation: about {expected_seconds(what):.0f} seconds")
+    with words.bar("Compiling") as advance:
+        compile_kernels(what, advance)
