@@ -7,8 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from clew._warnings import silenced
 from clew.answers import Answer, Question
+from clew.cluster import GuidedClustering
+from clew.cluster.guided._result.guided_result import GuidedResult
+from clew.constraints import Constraints
 from clew.questions import Guided, Strategy
 from clew.questions._log import AnswerLog, Key, Retraction, key_of
 from clew.session._checks import Check, check_of, draw_check
@@ -43,12 +48,21 @@ class Chooser:
         Every `check_every`-th question is a random check; None: no checks.
     seed : int
         Seed of the checks.
+    model : GuidedClustering
+        Groups the items by all answers; it is copied.
     """
 
     def __init__(
-        self, items: Items, strategy: Strategy, check_every: int | None, seed: int
+        self,
+        items: Items,
+        strategy: Strategy,
+        check_every: int | None,
+        seed: int,
+        model: GuidedClustering,
     ) -> None:
         self.strategy = strategy
+        self._items, self._model = items, model
+        self._settled: tuple[tuple[Answer, ...], GuidedResult | None] | None = None
         self.n_learned = 0
         self._is_torn = False
         self._every, self._seed = check_every, seed
@@ -118,6 +132,28 @@ class Chooser:
     def is_check_due(self, n_asked: int) -> bool:
         """Return whether the next question is a random check."""
         return self._every is not None and n_asked % self._every == self._every - 1
+
+    def settled(self) -> GuidedResult | None:
+        """Fit `GuidedClustering` to the items and all answers, once for the same answers.
+
+        None with strategies other than `Guided`, whose groups are their own, and if neither
+        features nor answers say anything about groups.
+        """
+        answers = self.strategy.answers
+        if self._settled is None or self._settled[0] != answers:
+            self._settled = answers, self._fitted(answers)
+        return self._settled[1]
+
+    def _fitted(self, answers: Sequence[Answer]) -> GuidedResult | None:
+        items = self._items
+        known = Constraints.from_answers(answers, n_samples=len(items.ids))
+        says_nothing = not any((table.answers >= -1).any() for table in known.tables)
+        if not isinstance(self.strategy, Guided) or (says_nothing and not items.is_known):
+            return None
+        model: GuidedClustering = clone(self._model)
+        with silenced():  # warnings are about the parameters of the model
+            model.fit(items.X if items.is_known else None, constraints=known)
+        return model.result_
 
     def evidence(self, labels: NDArray[np.int64]) -> Evidence:
         """Return the probabilities of pairs."""

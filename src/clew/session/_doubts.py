@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clew.answers import KINDS, SAME, Answer
 from clew.cluster.guided._result.explanation import chain_of_answers
+from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.questions import Guided, Strategy
@@ -20,10 +21,6 @@ from clew.trust.groups.posterior import DOUBT
 __all__ = ["Doubt", "are_outvoted", "doubtful_answers"]
 
 Floats = NDArray[np.float64]
-
-#: An answer that other answers do not outvote is doubtful only if it is wrong with at least this
-#: probability, by a strategy that estimates it from features too.
-CLEAR = 0.8
 
 
 class Doubt(NamedTuple):
@@ -50,23 +47,27 @@ class Doubt(NamedTuple):
 
 
 def doubtful_answers(
-    strategy: Strategy, labels: NDArray[np.int64], ids: RowIds
+    strategy: Strategy,
+    labels: NDArray[np.int64],
+    ids: RowIds,
+    settled: GuidedResult | None = None,
 ) -> tuple[Doubt, ...]:
     """Find the answers that are probably wrong, the most doubtful first.
 
-    An answer is doubtful if it is more likely wrong than right and other answers outvote it; or if
-    features clearly contradict it: `Guided` estimates 0.8 or more.
+    An answer is doubtful if it is more likely wrong than right, given features and all other
+    answers. Where the groups are a strategy's own, other answers have to outvote it, too.
 
     Parameters
     ----------
     strategy : Strategy
-        Its answers are examined. `Guided` estimates the probability that each is wrong; for other
-        strategies, the groups are taken as right, and each annotator's error rate is estimated from
-        them.
+        Its answers are examined.
     labels : ndarray of shape (n,), int64
         Groups.
     ids : RowIds
         Ids of the items.
+    settled : GuidedResult or None
+        The fit whose groups these are. None: the groups are taken as right, and each annotator's
+        error rate is estimated from them.
 
     Returns
     -------
@@ -74,12 +75,16 @@ def doubtful_answers(
     """
     answers = strategy.answers
     known = Constraints.from_answers(answers, ids=ids.names)
-    doubts = answer_posterior(known, labels)
-    if isinstance(strategy, Guided):
-        doubts = _in_tables(answers, strategy.answer_doubts(), doubts)
-    p_wrong = _in_order(answers, doubts)
-    is_clear = p_wrong >= (CLEAR if isinstance(strategy, Guided) else np.inf)
-    is_doubtful = (p_wrong >= DOUBT) & (is_clear | are_outvoted(answers, labels))
+    if settled is None:
+        doubts = answer_posterior(known, labels)
+        p_wrong = _in_order(answers, doubts)
+        is_doubtful = (p_wrong >= DOUBT) & are_outvoted(answers, labels)
+    else:
+        pairs, triplets, odd = settled.answer_posterior
+        alternatives = settled.answer_posterior.alternatives
+        doubts = AnswerDoubts(pairs, triplets, odd, known, alternatives)
+        p_wrong = _in_order(answers, doubts)
+        is_doubtful = p_wrong >= DOUBT
     order = np.argsort(-p_wrong, kind="stable")
     return tuple(
         _doubt(answers[at], float(p_wrong[at]), labels, strategy, doubts)
@@ -133,12 +138,6 @@ def _sums(keys: NDArray[np.int64], votes: Floats) -> Floats:
 
 def _positions(answers: Sequence[Answer], kind: str) -> NDArray[np.int64]:
     return np.flatnonzero([answer.question.kind == kind for answer in answers])
-
-
-def _in_tables(answers: Sequence[Answer], p_wrong: Floats, doubts: AnswerDoubts) -> AnswerDoubts:
-    """Split probabilities, given in the order of the answers, by kind of question."""
-    pairs, triplets, odd = (p_wrong[_positions(answers, kind)] for kind in KINDS)
-    return AnswerDoubts(pairs, triplets, odd, doubts.constraints, doubts.alternatives)
 
 
 def _in_order(answers: Sequence[Answer], doubts: AnswerDoubts) -> Floats:

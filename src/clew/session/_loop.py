@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from clew.answers import Answer, Question
+from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.questions import Strategy
 from clew.questions._log import AnswerLog, Key, key_of
@@ -43,6 +44,8 @@ class Loop:
         Every `check_every`-th question is a random check; None: no checks.
     seed : int
         Seed of the checks.
+    model : GuidedClustering
+        Groups the items by all answers.
     background : bool
         Whether a thread learns each answer at once; otherwise, whoever needs the model next does.
     """
@@ -54,13 +57,14 @@ class Loop:
         queue: Queue,
         check_every: int | None,
         seed: int,
+        model: GuidedClustering,
         *,
         background: bool = False,
     ) -> None:
         self.items, self.queue = items, queue
         self.log = AnswerLog(len(items.ids))
         self.checks: dict[Key, Check] = {}
-        self._chooser = Chooser(items, strategy, check_every, seed)
+        self._chooser = Chooser(items, strategy, check_every, seed, model)
         self._ahead: list[Chosen] = []
         self._background = background
         self._failure: Exception | None = None

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from clew.cluster import purest_examples
 from clew.questions import Guided, Strategy
+from clew.questions._strategy import in_order_of_rows
 from clew.session._chooser import Chooser
 from clew.session._doubts import Doubt, doubtful_answers
 from clew.session._evidence import Evidence, probabilities_of
@@ -104,8 +105,11 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     SessionResult
     """
     items, strategy = loop.items, model.strategy
-    labels = strategy.labels()
+    settled = model.settled()
+    labels = strategy.labels() if settled is None else in_order_of_rows(settled.labels)
     evidence = model.evidence(labels)
+    if settled is not None and len(evidence.rows) == len(labels):
+        evidence = _averaged(evidence, settled.probabilities)
     is_sampled = len(evidence.rows) < len(labels)
     few = _some_pairs(strategy, labels, evidence.near) if is_sampled else None
     confidence = _confidence(evidence, labels, few)
@@ -127,11 +131,20 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
         confidence,
         _exemplars(items, labels, confidence, by_confidence=is_sampled or not items.is_known),
         affinity,
-        doubtful_answers(strategy, labels, items.ids),
+        doubtful_answers(strategy, labels, items.ids, settled),
         quality,
         remaining,
         advice_of(quality, remaining, has_questions=bool(strategy.ask(1))),
     )
+
+
+def _averaged(evidence: Evidence, probabilities: Any) -> Evidence:
+    """Average the strategy's probabilities of pairs with those of the groups."""
+    dense = probabilities if isinstance(probabilities, np.ndarray) else probabilities.toarray()
+    single = dense.astype(np.float32)
+    same = (evidence.labels + single @ single.T) / 2
+    np.fill_diagonal(same, 1.0)
+    return evidence._replace(labels=same)
 
 
 def _confidence(evidence: Evidence, labels: NDArray[np.int64], few: _Pairs | None) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed
 from clew.answers import Answer, Question
+from clew.cluster import GuidedClustering
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.oracles import Oracle
 from clew.questions import Strategy
@@ -137,7 +138,14 @@ class Session:
         made = started(
             strategy, found, n_clusters=n_clusters, kinds=wanted, seed=of_strategy, n_jobs=n_jobs
         )
-        self._loop = Loop(found, made, queue, check_every, of_checks, background=background)
+        model = GuidedClustering(
+            getattr(made, "n_clusters", None),
+            metric="precomputed" if found.is_distances and found.is_known else "euclidean",
+            standardize=found.standardize,
+            random_state=random_state if isinstance(random_state, int) else of_strategy,
+            n_jobs=n_jobs,
+        )
+        self._loop = Loop(found, made, queue, check_every, of_checks, model, background=background)
 
     @property
     def ids(self) -> tuple[Hashable, ...]:
@@ -365,7 +373,7 @@ class Session:
         return self
 
     def labels(self) -> NDArray[np.int64]:
-        """Return the groups so far.
+        """Return the strategy's groups so far, fast; `result` has those of `GuidedClustering`.
 
         Returns
         -------
@@ -382,6 +390,13 @@ class Session:
         -------
         SessionResult
             Later answers do not change it.
+
+        Notes
+        -----
+        With the strategy "guided", groups and doubts are those of ``GuidedClustering(n_clusters,
+        random_state=random_state)``, fitted to the same items and answers: the same wherever one
+        asks. The fit is kept until there are other answers. Other strategies have groups of their
+        own.
         """
         with self._loop.model() as model:
             return result_of(self._loop, model)

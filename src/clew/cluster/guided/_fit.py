@@ -365,7 +365,8 @@ def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> G
         probabilities[is_other & (probabilities.argmax(axis=1) != label)] = own[
             is_other & (probabilities.argmax(axis=1) != label)
         ]
-    return Groups(label, probabilities, partitions, weights)
+    order = np.argsort([int(np.argmax(label == k)) for k in range(probabilities.shape[1])])
+    return Groups(np.argsort(order)[label], probabilities[:, order], partitions, weights)
 
 
 def _sums_within(same: NDArray[np.float32], label: Labels) -> Floats:

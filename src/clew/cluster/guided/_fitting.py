@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from scipy.cluster.hierarchy import fcluster
 
 from clew._limits import MANY_ROWS
@@ -37,6 +39,7 @@ from clew.cluster.guided._result.reversed_answers import warn_of_reversed_answer
 from clew.cluster.guided._result.tree import tree_of_positions
 from clew.cluster.guided._solution import max_fits
 from clew.constraints import Constraints
+from clew.constraints._closure import implied_partition
 from clew.exceptions import FewerGroupsWarning, InvalidArgumentError
 from clew.metrics import n_violated
 from clew.trust import answer_posterior
@@ -172,6 +175,11 @@ def _fit_partitions(
             number = min(number, _n_different_rows(prepared, number))
         groups = fit_groups(prepared, answers, number, seeds[2], model.n_jobs, count.step)
         warn_of_reversed_answers(_without_answers(prepared, groups), informative)
+        implied = implied_partition(answers)
+        if implied is not None and model.n_clusters in (None, int(implied.max()) + 1):
+            groups = replace(
+                groups, labels=implied, probabilities=np.eye(implied.max() + 1)[implied]
+            )
     rate, confusion, doubts = errors_of(groups, answers, AnswerModel(answers))
     if len(answers) != len(informative):
         doubts = answer_posterior(
