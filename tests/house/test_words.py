@@ -11,12 +11,14 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "tests", "benchmarks", "examples", "docs")
 #: Folders of generated files.
 GENERATED = {"_build", "auto_examples", "generated", "results"}
-#: Files that hold such words as data: patterns, and the names of logged results.
+#: Files that hold such words as data: patterns, the names of logged results, columns of made tables
+#: and methods of other packages.
 WITH_DATA = (
     "tests/house/test_words.py",
     "tests/house/test_one_way.py",
     "tests/benchmarks/test_sklr.py",
     "benchmarks/papers/sklr",
+    "benchmarks/records",
 )
 #: The title of a reference.
 QUOTED = "On the geographical problem of the four colours"

@@ -488,7 +488,7 @@ def fit_records(
         parameters_of(model),
         [],
         Tree(partial(tree_of_evidence, groups.labels, groups.log_odds)),
-        records=Records(X, units, model.metric, groups, probabilities),
+        records=Records(X.copy(), units, model.metric, groups, probabilities),
     )
     result = GuidedResult.of(_result(groups, probabilities, known, informative), known, regime, {})
     if callback is not None:
