@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import Any, ClassVar, Self
 from unittest.mock import patch
 
@@ -12,12 +11,10 @@ from scipy.special import softmax
 from benchmarks.study.methods import CLUSTERERS, Method
 from benchmarks.study.problems import Floats
 from clew.cluster import GuidedClustering
-from clew.cluster.guided import _choice, _rounds, _solution, _steps
-from clew.cluster.guided._ensemble.ensemble import Clustering, Ensemble
-from clew.cluster.guided._ensemble.weighted_consensus import Consensus, consensus_of
-from clew.cluster.guided._members import members
-from clew.cluster.guided._refinement import refinement
-from clew.cluster.guided._solution import Solution
+from clew.cluster.guided import _fit, _partitions
+from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._partitions import SETTINGS, AnswerModel, Settings
+from clew.cluster.guided._refinement.smoothers import NeighborSmoother
 from clew.kernels.belief_propagation import AnswerFactors
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 
@@ -32,7 +29,7 @@ def mean_field_beliefs(log_prior: Floats, ties: AnswerFactors, *options: Any) ->
     """
     q: Floats = options[-1]
     q[:] = softmax(log_prior, axis=1)
-    mean_field(log_prior, messages_of(ties), False, TIE, EXCLUDED, MAX_SWEEPS, refinement.TOL, q)
+    mean_field(log_prior, messages_of(ties), False, TIE, EXCLUDED, MAX_SWEEPS, SETTINGS.tol, q)
 
 
 def messages_of(ties: AnswerFactors) -> Messages:
@@ -67,39 +64,12 @@ class Ablated(GuidedClustering):
             return super().fit(*args, **options)
 
 
-def refinements_by(
-    names: Sequence[str], first: Consensus, baseline: Any, answers: Any, smoothers: Any, again: Any
-) -> list[Clustering]:
-    """Refine by the smoothers of features with these names; without a name, by no smoother."""
-    others = {"neighbors", "ridge"}.difference(names)
-    kept = {name: of for name, of in smoothers.items() if names and name not in others}
-    return _steps.refinements(first, baseline, answers, kept, again)
-
-
-def scored_without_priors(
-    clusterings: Sequence[Clustering], folds: Any, *args: Any, score: Any = Ensemble.of, **more: Any
-) -> Ensemble:
-    """Score and weigh clusterings by held-out answers alone, if there are any."""
-    if folds:
-        clusterings = [one._replace(log_prior=0.0) for one in clusterings]
-    found: Ensemble = score(clusterings, folds, *args, **more)
-    return found
-
-
-def unconstrained_members(*args: Any, find: Any = members.default_members, **options: Any) -> Any:
-    """Return the members of the default pool that follow no answers."""
-    return [member for member in find(*args, **options) if not member.is_constrained]
-
-
-def best_alone(
-    fitted: Any, prepared: Any, spaces: Any, answers: Any, n_clusters: int, seed: int, step: Any
-) -> Solution:
-    """Use the groups of the clustering with the highest score among those of positive weight."""
-    found = _solution.finish(fitted, prepared, spaces, answers, n_clusters, seed, step)
-    ensemble = found.last.ensemble
-    best = max(ensemble.names, key=lambda name: ensemble.scores[name])
-    alone = ensemble._replace(weights={name: float(name == best) for name in ensemble.scores})
-    return found._replace(last=consensus_of(alone, answers, n_clusters, seed))
+def one_rate(model: AnswerModel, wrong: Floats, settings: Settings) -> Floats:
+    """Give all annotators the same error rate."""
+    weights = model.weights * model.is_definite
+    a, b = settings.error_prior
+    mean = (a - 0.5 + weights @ wrong) / (a + b - 1 + weights.sum())
+    return np.full(model.n_annotators, np.clip(mean, *settings.error_bounds))
 
 
 def _ablation(name: str, label: str, *replaced: tuple[Any, str, Any]) -> Method:
@@ -108,32 +78,46 @@ def _ablation(name: str, label: str, *replaced: tuple[Any, str, Any]) -> Method:
     return Method(f"guided_{name}", label, f"guided, {label}")
 
 
-def _refined_by(*names: str) -> tuple[tuple[Any, str, Any], ...]:
-    """Refine in one round, by these smoothers only."""
-    return (
-        (_rounds, "has_second_round", lambda views: False),
-        (_rounds, "refinements", partial(refinements_by, names)),
-    )
+def one_smoother(name: str) -> property:
+    """Return the smoothers of features, without the other one."""
+
+    def smoothers(prepared: Prepared) -> dict[str, Any]:
+        every = {"neighbors": NeighborSmoother(prepared.graph), "ridge": prepared.ridge}
+        return {name: every[name]}
+
+    return property(smoothers)
+
+
+def nothing(*args: Any) -> list[Any]:
+    """Add no starts."""
+    return []
+
+
+def equal_weights(logs: Any, messages: Any, weights: Floats, *args: Any) -> Floats:
+    """Leave the weights of the smoothers as they are."""
+    return weights
 
 
 ABLATIONS: Sequence[Method] = (
-    _ablation("unrefined", "no refinement", *_refined_by()),
-    _ablation("best_alone", "no second consensus", (_choice, "finish", best_alone)),
-    _ablation("neighbors", "neighbors as the only smoother", *_refined_by("neighbors")),
-    _ablation("ridge", "ridge as the only smoother", *_refined_by("ridge")),
     _ablation(
-        "unconstrained", "no constrained members",
-        (members, "default_members", unconstrained_members),
+        "no_propagation", "no propagated answers", (_fit, "_cuts_of_propagated_answers", nothing)
     ),
     _ablation(
-        "no_pruning", "no pruning", (Ensemble, "of", partial(Ensemble.of, pruning_margin=np.inf))
+        "no_correlation", "no correlation clustering", (_fit, "_correlation_clusterings", nothing)
     ),
-    _ablation("no_priors", "no priors", (Ensemble, "of", scored_without_priors)),
-    _ablation("unguarded", "no guard", (_solution, "guarded", lambda last, baseline: last)),
-    _ablation("mean_field", "mean field", (refinement, "propagate_beliefs", mean_field_beliefs)),
-)  # fmt: skip
+    _ablation("no_crossings", "no crossings", (_fit, "_crossed", nothing)),
+    _ablation("no_own_tree", "no cuts of the own tree", (_fit, "_cuts_of_own_tree", nothing)),
+    _ablation("best_alone", "the best partition alone", (_fit, "N_KEPT", 1)),
+    _ablation("neighbors", "no ridge", (Prepared, "smoothers", one_smoother("neighbors"))),
+    _ablation("ridge", "no neighbors", (Prepared, "smoothers", one_smoother("ridge"))),
+    _ablation(
+        "equal_weights",
+        "equal weights of smoothers",
+        (_partitions, "_fitted_weights", equal_weights),
+    ),
+    _ablation("mean_field", "mean field", (_partitions, "propagate_beliefs", mean_field_beliefs)),
+)
 #: Measured with answers of several people.
 ALIKE = _ablation(
-    "annotators_alike", "annotators alike",
-    (_solution, "weighted_by_annotator", lambda answers, unconstrained: answers),
-)  # fmt: skip
+    "annotators_alike", "annotators alike", (_partitions.AnswerModel, "error_rates", one_rate)
+)

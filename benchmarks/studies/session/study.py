@@ -16,8 +16,8 @@ from clew import Session
 from clew.datasets import make_leaf_like
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
-from clew.session._evidence import evidence_of
 from clew.session._quality import Quality, expected_pairs, quality_of
+from clew.session._result import groups_of
 
 #: Number of rows of each set, and maximum number of rows of a group (0: rows are drawn among all).
 #: Constants of sessions were fitted on the first sets, and not on the held-out ones.
@@ -155,8 +155,9 @@ class SessionStudy(Study):
 
 def _state(session: Session, y: Ints) -> list[float]:
     """Return the columns of `STATE`."""
-    model, labels = _guided(session), session.labels()
-    evidence = evidence_of(model, labels, None)
+    model = _guided(session)
+    with session._loop.model() as chooser:
+        labels, evidence = groups_of(chooser)
     quality = quality_of(
         session._loop.answered_checks(), expected_pairs(evidence.labels, labels), model.error_rate()
     )

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from clew._warnings import silenced
 from clew.answers import Answer, Question
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._result.guided_result import GuidedResult
+from clew.cluster.guided import GuidedResult
 from clew.constraints import Constraints
 from clew.questions import Guided, Strategy
 from clew.questions._log import AnswerLog, Key, Retraction, key_of
@@ -136,8 +136,8 @@ class Chooser:
     def settled(self) -> GuidedResult | None:
         """Fit `GuidedClustering` to the items and all answers, once for the same answers.
 
-        None with strategies other than `Guided`, whose groups are their own, and if neither
-        features nor answers say anything about groups.
+        None with strategies other than `Guided`, whose groups are their own, and with neither
+        features nor informative answers.
         """
         answers = self.strategy.answers
         if self._settled is None or self._settled[0] != answers:
@@ -147,8 +147,8 @@ class Chooser:
     def _fitted(self, answers: Sequence[Answer]) -> GuidedResult | None:
         items = self._items
         known = Constraints.from_answers(answers, n_samples=len(items.ids))
-        says_nothing = not any((table.answers >= -1).any() for table in known.tables)
-        if not isinstance(self.strategy, Guided) or (says_nothing and not items.is_known):
+        is_informative = any((table.answers >= -1).any() for table in known.tables)
+        if not isinstance(self.strategy, Guided) or not (is_informative or items.is_known):
             return None
         model: GuidedClustering = clone(self._model)
         with silenced():  # warnings are about the parameters of the model

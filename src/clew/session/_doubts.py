@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import KINDS, SAME, Answer
+from clew.cluster.guided import GuidedResult
 from clew.cluster.guided._result.explanation import chain_of_answers
-from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.questions import Guided, Strategy

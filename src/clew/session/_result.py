@@ -30,7 +30,7 @@ from clew.session._remaining import (
     remaining_of,
 )
 
-__all__ = ["SessionResult", "result_of"]
+__all__ = ["SessionResult", "groups_of", "result_of"]
 
 Floats = NDArray[np.float64]
 
@@ -106,10 +106,7 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     """
     items, strategy = loop.items, model.strategy
     settled = model.settled()
-    labels = strategy.labels() if settled is None else in_order_of_rows(settled.labels)
-    evidence = model.evidence(labels)
-    if settled is not None and len(evidence.rows) == len(labels):
-        evidence = _averaged(evidence, settled.probabilities)
+    labels, evidence = groups_of(model)
     is_sampled = len(evidence.rows) < len(labels)
     few = _some_pairs(strategy, labels, evidence.near) if is_sampled else None
     confidence = _confidence(evidence, labels, few)
@@ -138,11 +135,24 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
     )
 
 
+def groups_of(model: Chooser) -> tuple[NDArray[np.int64], Evidence]:
+    """Return the groups, and the probabilities of pairs."""
+    settled = model.settled()
+    if settled is None:
+        labels = model.strategy.labels()
+        return labels, model.evidence(labels)
+    labels = in_order_of_rows(settled.labels)
+    evidence = model.evidence(labels)
+    if len(evidence.rows) < len(labels):
+        return labels, evidence
+    return labels, _averaged(evidence, settled.probabilities)
+
+
 def _averaged(evidence: Evidence, probabilities: Any) -> Evidence:
     """Average the strategy's probabilities of pairs with those of the groups."""
     dense = probabilities if isinstance(probabilities, np.ndarray) else probabilities.toarray()
     single = dense.astype(np.float32)
-    same = (evidence.labels + single @ single.T) / 2
+    same = np.asarray((evidence.labels + single @ single.T) / 2, np.float32)
     np.fill_diagonal(same, 1.0)
     return evidence._replace(labels=same)
 

@@ -98,38 +98,25 @@ def test_members_that_are_fitted_again_are_those_of_a_new_fit(n_clusters):
     assert warm.confusion_.annotators_ == ("good", "bad")
 
 
-def test_a_few_answers_fit_no_member(blobs, fitted_to, n_fits):
+def test_a_live_view_follows_answers_and_says_that_it_is_not_settled(blobs, fitted_to):
     _, more = parts(blobs.known, 110)
     warm = fitted_to(110)
-    n_fits.clear()
-    warm.partial_fit(constraints=more)
-    assert n_fits == []
+    assert warm.is_settled_
+    warm.partial_fit(constraints=more, refit=False)
+    assert not warm.is_settled_
     assert len(warm.answer_posterior_.pairs) == 120
     assert warm.n_violated_ == n_violated(warm.labels_, blobs.known)
-
-
-def test_members_are_fitted_again_after_a_fifth_more_answers(blobs, n_fits):
-    first, more = parts(blobs.known, 90)
-    warm = model().fit(blobs.X, constraints=first)
-    second, third = parts(more, 18)
-    n_fits.clear()
-    warm.partial_fit(constraints=second)
-    assert n_fits == []
-    warm.partial_fit(constraints=third)
-    assert n_fits
+    warm.partial_fit()
+    assert warm.is_settled_
     assert_equal(warm, blobs.model)
 
 
-@pytest.mark.parametrize("refit", [True, False])
-def test_members_are_fitted_again_when_wanted(blobs, fitted_to, n_fits, refit):
-    n_first = 110 if refit else 40
-    _, more = parts(blobs.known, n_first)
-    warm = fitted_to(n_first)
-    n_fits.clear()
-    warm.partial_fit(constraints=more, refit=refit)
-    assert bool(n_fits) == refit
-    if refit:
-        assert_equal(warm, blobs.model)
+def test_answers_in_small_parts_lead_to_the_same_groups(blobs, fitted_to):
+    _, more = parts(blobs.known, 110)
+    warm = fitted_to(110)
+    for at in range(0, 10, 5):
+        warm.partial_fit(constraints=more.select(pairs=np.arange(10) // 5 == at // 5))
+    assert_equal(warm, blobs.model)
 
 
 def test_later_answers_are_followed_and_judged(blobs, fitted_to):
@@ -170,14 +157,6 @@ def test_the_first_call_is_a_fit(blobs):
 def test_answers_may_come_after_a_fit_without_any(blobs):
     warm = model().fit(blobs.X).partial_fit(constraints=blobs.known)
     assert_equal(warm, blobs.model)
-
-
-def test_an_answer_in_an_empty_fold_fits_the_members_again(blobs, n_fits):
-    warm = model().fit(blobs.X, constraints=Constraints(60, pairs=[(0, 1, 1)] * 30))
-    n_fits.clear()
-    more = Constraints(60, pairs=[(0, row, 0) for row in (7, 9, 11, 13, 15)])
-    warm.partial_fit(constraints=more)
-    assert n_fits
 
 
 def test_ids_and_annotators_are_merged_by_name(blobs):
@@ -297,7 +276,7 @@ def test_a_pool_of_ones_own_is_kept_too(blobs, n_fits):
     first, more = parts(blobs.known, 110)
     warm = model(pool=pool).fit(blobs.X, constraints=first)
     n_fits.clear()
-    warm.partial_fit(constraints=more)
+    warm.partial_fit(constraints=more, refit=False)
     assert n_fits == []
-    warm.partial_fit(refit=True)
+    warm.partial_fit()
     assert_equal(warm, model(pool=pool).fit(blobs.X, constraints=blobs.known))

@@ -38,9 +38,6 @@ every_toy = pytest.mark.parametrize(
     ],
     ids=lambda groups: "".join(NAMES[group] for group in groups),
 )
-not_yet = pytest.mark.xfail(
-    strict=False, reason="neither the fit nor the session calls implied_partition yet"
-)
 
 
 def all_pairs(groups: tuple[int, ...]) -> Constraints:
@@ -115,7 +112,6 @@ def test_answers_alone_give_what_was_said(groups: tuple[int, ...]) -> None:
     assert model.n_clusters_ == len(set(groups))
 
 
-@not_yet
 @every_toy
 def test_features_do_not_outweigh_what_was_said(groups: tuple[int, ...]) -> None:
     model = GuidedClustering(random_state=0).fit(features(groups), constraints=all_pairs(groups))
@@ -123,7 +119,6 @@ def test_features_do_not_outweigh_what_was_said(groups: tuple[int, ...]) -> None
     assert model.n_clusters_ == len(set(groups))
 
 
-@not_yet
 @every_toy
 @pytest.mark.parametrize("has_features", [False, True], ids=["alone", "features"])
 def test_a_session_groups_as_it_was_told(groups: tuple[int, ...], has_features: bool) -> None:

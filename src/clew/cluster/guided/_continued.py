@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from clew.cluster.guided._fit import Groups
 from clew.constraints import Constraints
 
 __all__ = ["FittedState", "Tree", "n_changed"]
-
-#: Members are fitted again if more than this share of answers was added or removed since.
-REFIT_SHARE = 0.2
 
 
 class Tree:
@@ -58,27 +55,11 @@ class FittedState(NamedTuple):
     records: Any = None
     """Rows in many small groups, `_records.Records`; None for other rows."""
 
-    def has_members_for(self, known: Constraints, refit: bool | Literal["auto"]) -> bool:
-        """Whether the fitted members can be used for these answers.
-
-        Parameters
-        ----------
-        known : Constraints
-            All informative answers.
-        refit : bool or "auto"
-            As `GuidedClustering.partial_fit` takes it.
-
-        Returns
-        -------
-        bool
-        """
-        if refit is True or self.known is None or (self.kept is None and self.anchored is None):
+    def has_members_for(self, known: Constraints, refit: bool) -> bool:
+        """Whether the fitted members, or partitions, are used for these informative answers."""
+        if refit or self.known is None or (self.kept is None and self.anchored is None):
             return False
-        if isinstance(self.kept, Groups):
-            return refit is False
-        if self._folds_of(known) != self._folds_of(self.known):
-            return False
-        return refit is False or n_changed(self.known, known) <= REFIT_SHARE * len(self.known)
+        return isinstance(self.kept, Groups) or self._folds_of(known) == self._folds_of(self.known)
 
     def _folds_of(self, known: Constraints) -> tuple[int, ...] | bool:
         """Return the folds that hold answers; with anchors, whether answers are held out."""

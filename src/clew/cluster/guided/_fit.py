@@ -58,6 +58,8 @@ FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
 #: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
 THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
 N_NEIGHBORS, ALPHA = 10, 0.9
+#: Starts have at most this many groups, unless the number is given.
+MOST_STARTING_GROUPS = 150
 #: Error rate from which some starts are refined, besides that of `Settings`.
 DOUBTING_ERROR = 0.4
 #: Features decide nothing if they tell less than this about a row's group, in nats.
@@ -128,10 +130,7 @@ def fit_groups(
     # The same features' groups, with answers that may be as good as random.
     pools[0] = search.best([*pools[0], *search.doubting(starts[0])])
     best = search.best([one for pool in pools for one in pool])
-    pairs = [(pool[0], pools[-1][0]) for pool in pools[:-1]]
-    pairs += [(best[0], other) for other in best[1:2]]
-    crossed = [renumbered(a.labels * len(a.labels) + b.labels) for a, b in pairs]
-    kept = search.best(best + search.pool(crossed, 3))[:N_KEPT]
+    kept = search.best(best + search.pool(_crossed(pools, best), 3))[:N_KEPT]
     if not search.is_large:
         kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
     of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
@@ -272,30 +271,42 @@ def _starts(
     numbers = _numbers_to_cut(n, n_clusters)
     if n > MANY_ROWS:
         return [[kmeans(X, k, n_init=1, random_state=seed).labels for k in numbers]]
-    starts = [_cuts(tree_of_features(prepared), numbers)]
-    pairs = answers.as_pairs()
-    if n <= DENSE_PROPAGATION_ROWS:
-        views = prepared.views.constrained_by(answers)
-        affinity = views.read("neighbors", N_NEIGHBORS, ALPHA).toarray()
-        distances = 1 - (affinity + affinity.T) / (2 * affinity.max())
-        n_cuts = 7 if n <= MANY else 5
-        starts.append(_cuts(_average_linkage(distances), _numbers_to_cut(n, n_clusters, n_cuts)))
-    with silenced():
-        starts.append(
-            [
-                CorrelationClustering(distance_threshold=at, random_state=seed)
-                .fit(X, constraints=pairs)
-                .labels_
-                for at in (THRESHOLDS if n <= MANY else ())
-            ]
-        )
+    starts = [
+        _cuts(tree_of_features(prepared), numbers),
+        _cuts_of_propagated_answers(prepared, answers, n_clusters),
+        _correlation_clusterings(prepared, answers, seed),
+    ]
     return [of_kind for of_kind in starts if of_kind]
+
+
+def _cuts_of_propagated_answers(
+    prepared: Prepared, answers: Constraints, n_clusters: int | None
+) -> list[Labels]:
+    """Cut the tree of the affinity after propagating answers; none for many rows."""
+    n = answers.n_samples
+    if n > DENSE_PROPAGATION_ROWS:
+        return []
+    views = prepared.views.constrained_by(answers)
+    affinity = views.read("neighbors", N_NEIGHBORS, ALPHA).toarray()
+    distances = 1 - (affinity + affinity.T) / (2 * affinity.max())
+    n_cuts = 7 if n <= MANY else 5
+    return _cuts(_tree(distances, "average"), _numbers_to_cut(n, n_clusters, n_cuts))
+
+
+def _correlation_clusterings(prepared: Prepared, answers: Constraints, seed: int) -> list[Labels]:
+    """Correlation clusterings of the answers about pairs, with features; none for many rows."""
+    if answers.n_samples > MANY:
+        return []
+    pairs = answers.as_pairs()
+    models = [CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS]
+    with silenced():
+        return [one.fit(prepared.views.X, constraints=pairs).labels_ for one in models]
 
 
 def _numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:
     """Numbers of groups, from few to many for the number of rows."""
     many = max(n / 250, 1) ** 0.5
-    highest = min(max(n / 6 / many, 1.2 * max(n / 12 / many, 8)), n / 3)
+    highest = min(max(n / 6 / many, 1.2 * max(n / 12 / many, 8)), n / 3, MOST_STARTING_GROUPS)
     if n_cuts is None:
         n_cuts = 6 if n <= MANY else 3
     found = {2, 3, *np.geomspace(5, max(highest, 5), n_cuts).astype(int).tolist()}
@@ -309,7 +320,7 @@ def _cuts(tree: Floats, numbers: Sequence[int]) -> list[Labels]:
     return [one for at, one in enumerate(found) if not at or one.max() != found[at - 1].max()]
 
 
-def _average_linkage(distances: Floats, method: Literal["average", "ward"] = "average") -> Floats:
+def _tree(distances: Floats, method: Literal["average", "ward"]) -> Floats:
     np.fill_diagonal(distances, 0.0)
     condensed = squareform(np.clip(distances, 0.0, None), checks=False)
     return np.asarray(linkage(condensed, method))
@@ -331,9 +342,16 @@ def _same(partitions: Sequence[Partition]) -> NDArray[np.float32]:
     return np.asarray(same)
 
 
+def _crossed(pools: Sequence[list[Partition]], best: Sequence[Partition]) -> list[Labels]:
+    """Cross good partitions: rows that both put together; the refinement empties groups again."""
+    pairs = [(pool[0], pools[-1][0]) for pool in pools[:-1]]
+    pairs += [(best[0], other) for other in best[1:2]]
+    return [renumbered(a.labels * len(a.labels) + b.labels) for a, b in pairs]
+
+
 def _cuts_of_own_tree(partitions: Sequence[Partition]) -> list[Labels]:
     """Cut the tree of the partitions' pair probabilities."""
-    tree = _average_linkage(1.0 - _same(partitions).astype(np.float64), "ward")
+    tree = _tree(1.0 - _same(partitions).astype(np.float64), "ward")
     best = partitions[0].n_clusters
     return _cuts(tree, sorted({max(2, round(best * factor)) for factor in MULTIPLES}))
 
@@ -428,9 +446,9 @@ def errors_of(
     total = weights.sum()
     mean = float((a + weights @ wrong) / (a + b + total))
     means = np.array([float(one.error.mean()) for one in groups.partitions])
-    spread = groups.weights @ (means - groups.weights @ means) ** 2
-    spread += (weights**2) @ (wrong * (1 - wrong)) / max(total, 1.0) ** 2
-    variance = mean * (1 - mean) / (a + b + 1 + total) + spread
+    variance = mean * (1 - mean) / (a + b + 1 + total)
+    variance += groups.weights @ (means - groups.weights @ means) ** 2
+    variance += (weights**2) @ (wrong * (1 - wrong)) / max(total, 1.0) ** 2
     count = max(mean * (1 - mean) / variance - 1, 2.0)
     low, high = (
         float(beta.ppf(tail, count * mean, count * (1 - mean)))

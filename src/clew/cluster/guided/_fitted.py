@@ -58,6 +58,8 @@ class FittedGroups(ConstrainedClusterer):
     regime_: Regime
     n_clusters_probabilities_: dict[int, float]
     n_violated_: int
+    is_settled_: bool
+    alternatives_: tuple[Any, ...]
     result_: GuidedResult
     _fitted: FittedState
 

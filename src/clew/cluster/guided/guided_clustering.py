@@ -85,6 +85,11 @@ class GuidedClustering(FittedGroups):
     ----------
     labels_ : ndarray of shape (n_samples,), int64
         Group of each row, from 0.
+    is_settled_ : bool
+        Whether these are the groups of `fit`; False after ``partial_fit(refit=False)``.
+    alternatives_ : tuple of Alternative
+        Up to two other groupings, of other numbers of groups, that explain features and answers
+        nearly as well; the best first. Empty if the number was given.
     probabilities_ : ndarray or csr_array of shape (n_samples, n_clusters)
         Probability of each group for each row; sparse for very many groups, and with anchors, which
         keep the eight most probable groups.
@@ -311,16 +316,14 @@ class GuidedClustering(FittedGroups):
         *,
         constraints: Constraints | None = None,
         replace: bool = False,
-        refit: bool | Literal["auto"] = "auto",
+        refit: bool = True,
         callback: Progress | None = None,
     ) -> Self:
         """Follow further answers about the fitted rows.
 
-        Parts that do not depend on answers are kept. Until answers have changed by a fifth, the
-        fitted members, the number of groups and the first of two rounds of refinement are kept too;
-        only the weights of the members, their consensus and its refinement follow all answers.
-        Answers that came after the members were fitted count as held out in the folds of their
-        questions. When members are fitted again, the result is that of `fit` with all answers.
+        The result is that of `fit` with all answers; only what does not depend on answers is kept.
+        With ``refit=False`` the best partitions so far are moved on instead, in a small part of the
+        time: a live view while answers come in, `is_settled_` is False then.
 
         Parameters
         ----------
@@ -332,9 +335,9 @@ class GuidedClustering(FittedGroups):
             The new answers, which are added to those so far.
         replace : bool, default=False
             Whether `constraints` are all answers, in place of those so far: to take answers back.
-        refit : bool or "auto", default="auto"
-            Whether members are fitted again. "auto" does so if more than a fifth of the answers
-            that they were fitted to were added or removed since, or a fold gets its first answer.
+        refit : bool, default=True
+            Whether to find the groups from scratch. False: from those of the last fit, if it had
+            answers.
         callback : callable, default=None
             As `fit` takes it.
 
@@ -365,7 +368,7 @@ class GuidedClustering(FittedGroups):
         check_pool(self, known, has_features=True)
         informative = informative_answers(known)
         is_kept = fitted.has_members_for(informative, refit)
-        if is_kept and n_changed(before, known) == 0:
+        if n_changed(before, known) == 0 and (self.result_.is_settled or not refit):
             return self
         if fitted.records is not None:
             return self.fit(fitted.records.features, constraints=known, callback=callback)

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 SHRINKAGE_PER_FEATURE = 3.0
 #: Variance of the difference of two unrelated rows, in units of the mean variance of features.
 PRIOR = 2.0
+#: Smaller differences of the two precisions, relative to their norm, are rounding errors.
+ROUNDING = 1e-12
 
 
 class KISSME(LinearMetric):
@@ -115,8 +117,9 @@ class KISSME(LinearMetric):
             strength = float(self.shrinkage)
         of_pairs = differences(X, known.pairs)
         must, cannot = weight * known.is_must_link, weight * known.is_cannot_link
-        ratio = _precision(of_pairs, must, strength) - _precision(of_pairs, cannot, strength)
-        value, vector = np.linalg.eigh(ratio)
+        of_must = _precision(of_pairs, must, strength)
+        value, vector = np.linalg.eigh(of_must - _precision(of_pairs, cannot, strength))
+        value[value <= ROUNDING * np.linalg.norm(of_must)] = 0.0
         metric = (vector * np.maximum(value, 0.0)) @ vector.T
         size = np.einsum("ij,ij->", X @ metric, X)
         if callback is not None:

@@ -125,7 +125,7 @@ def choose_n_clusters(
         numbers = first_tried(len(views.X), len(views.X) - 1)
     scores = held_out.scores
     by_answers = best_number(held_out.log_likelihood, numbers, step, scores.smallest_near_best)
-    if spaces is None and by_answers > numbers[-2] and numbers[-1] == MOST:
+    if spaces is None and numbers[-1] == MOST and by_answers > numbers[-2]:
         n_different = n_different_rows(views.X, len(views.X), views.distances)
         numbers = numbers + larger_numbers(n_different)
         by_answers = best_number(held_out.log_likelihood, numbers, step, scores.smallest_near_best)

@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 #: whole covariance and a spherical one, in which the spherical one has the weight `SPHERICAL`.
 N_NEIGHBORS, SPHERICAL = 10, 0.5
 LEAST = 1e-12
+#: Discriminants are those of at most one principal component for each so many rows, and of at least
+#: so many components: with more, they would separate any groups, also wrong ones.
+ROWS_A_COMPONENT, FEWEST_COMPONENTS = 10, 10
 
 
 def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoother:
@@ -49,15 +52,19 @@ def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
 
     Returns
     -------
-    ndarray of shape (n_samples, n_features)
-        Features whitened by the covariance within groups and rotated to the axes of the means of
-        groups. An axis along which means have variance b is scaled by ``√(b / (1 + b))``.
+    ndarray of shape (n_samples, n_components)
+        Features, or their first principal components if they are many, whitened by the covariance
+        within groups and rotated to the axes of the means of groups. An axis along which means have variance b is scaled by ``√(b / (1 + b))``.
 
     Notes
     -----
     For n rows of d features, the covariance within groups is shrunk by the share ``d / (n + d)`` to
     the mean of the whole covariance and a spherical one of the same trace.
     """
+    most = max(FEWEST_COMPONENTS, len(X) // ROWS_A_COMPONENT)
+    if X.shape[1] > most:
+        rows = X - X.mean(axis=0)
+        X = rows @ np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :most]
     n, d = X.shape
     _, group, size = np.unique(labels, return_inverse=True, return_counts=True)
     means = np.zeros((len(size), d))
