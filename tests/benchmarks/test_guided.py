@@ -38,8 +38,6 @@ from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
 from clew import Constraints
-from clew.cluster.guided._ensemble.ensemble import Clustering
-from clew.cluster.guided._ensemble.folds import split_answers
 from clew.cluster.guided._refinement.refinement import TiedRows
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError

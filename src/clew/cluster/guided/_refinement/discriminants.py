@@ -54,7 +54,8 @@ def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
     -------
     ndarray of shape (n_samples, n_components)
         Features, or their first principal components if they are many, whitened by the covariance
-        within groups and rotated to the axes of the means of groups. An axis along which means have variance b is scaled by ``√(b / (1 + b))``.
+        within groups and rotated to the axes of the means of groups. An axis along which means
+        have variance b is scaled by ``√(b / (1 + b))``.
 
     Notes
     -----
