@@ -63,7 +63,7 @@ SHARED_HELPERS = {
     "clew.cluster.medoids._candidates": ("clew.questions",),
     "clew.cluster.medoids._distances": ("clew.questions",),
     "clew.constraints._answer_log": ("clew.cli", "clew.store"),
-    "clew.constraints._closure": ("clew.questions",),
+    "clew.constraints._closure": ("clew.cluster.guided", "clew.questions"),
     "clew.constraints._ids": ("clew.session",),
     "clew.constraints._sampling": ("clew.questions",),
     "clew.constraints._support": (
@@ -103,6 +103,7 @@ SHARED_HELPERS = {
     ),
     "clew.similarity.log_det._pair_bounds": ("clew.similarity.kernels", "clew.similarity.metrics"),
     "clew.similarity.log_det._problem": ("clew.similarity.kernels",),
+    "clew.questions._strategy": ("clew.session",),
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),

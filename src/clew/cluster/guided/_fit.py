@@ -288,7 +288,7 @@ def _cuts_of_propagated_answers(
         return []
     views = prepared.views.constrained_by(answers)
     affinity = views.read("neighbors", N_NEIGHBORS, ALPHA).toarray()
-    distances = 1 - (affinity + affinity.T) / (2 * affinity.max())
+    distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
     n_cuts = 7 if n <= MANY else 5
     return _cuts(_tree(distances, "average"), _numbers_to_cut(n, n_clusters, n_cuts))
 

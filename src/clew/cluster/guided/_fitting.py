@@ -102,7 +102,7 @@ def fit_to_rows(
     informative = informative_answers(known)
     if prepared is not None and is_default(model.pool) and _are_about_pairs(informative):
         found = _fit_partitions(model, known, informative, prepared, seeds, last, callback)
-        if found.result.regime == "both":
+        if found.result.regime == "both" or implied_partition(informative) is not None:
             return found
         last = None  # answers look random, or features do: others judge by held-out answers
     answers = split_answers(without_many_repeats(informative), seeds[1])
@@ -141,7 +141,10 @@ def fit_to_rows(
     state = FittedState(
         parameters_of(model), seeds, Tree(chosen.tree), prepared, None, chosen.kept, fitted_to
     )
-    result = GuidedResult.of(chosen.result, known, chosen.regime, chosen.n_clusters_probabilities)
+    result = GuidedResult.of(
+        chosen.result, known, chosen.regime, chosen.n_clusters_probabilities,
+        is_settled=last is None,
+    )  # fmt: skip
     return RowFit(result, state, count)
 
 

@@ -54,10 +54,10 @@ class Settings:
     log_weight_sd: float = 0.6
     #: Added to predicted memberships, divided by the number of groups.
     floor: float = 0.3
-    #: Weight of predicted memberships in the gain of a merge, and of the entropy of the sizes of
-    #: groups in the energy; the latter falls with more than `typical_rows` rows.
+    #: Weights in the energy of the predicted memberships and of the entropy of the sizes of groups;
+    #: the latter falls with more than `typical_rows` rows.
     row_weight: float = 0.2
-    size_weight: float = 0.15
+    size_weight: float = 0.11
     typical_rows: int = 250
     n_sweeps: int = 3
     damping: float = 0.3
@@ -214,9 +214,10 @@ def refined(
     Each round the smoothers predict the memberships of each row from those of the others. Their
     weights are fitted to the messages of the answers, and error rates by EM. The energy is Bethe's
     approximation of the log-probability of the answers, with the smoothers' predictions as the
-    prior of each row, plus the entropy of the groups' sizes times its weight. (The log-probability
-    of each answer given the others is no substitute: groups that ignore features explain twice as
-    many answers as rows, wrong ones included.) Time O((n·s + m)·K) a round for m answers and
+    prior of each row; plus the log-probability of each row's group by its neighbors, and the
+    entropy of the groups' sizes, by their weights. (The log-probability of each answer given the others is
+    no substitute for the first: groups that ignore features explain twice as many answers as rows,
+    wrong ones included.) Time O((n·s + m)·K) a round for m answers and
     smoothers of s entries a row.
     """
     n, n_groups = len(labels), int(labels.max()) + 1
@@ -255,6 +256,7 @@ def refined(
     energy = (
         logsumexp(prior + _sums_by_row(messages, factors.start), axis=1).sum()
         - (n_others * answers.weights) @ np.log(given)
+        + settings.row_weight * np.log((q * predicted).sum(axis=1)).sum()
         - settings.size_factor(n) * n * xlogy(share, share).sum()
     )
     return Partition(

@@ -409,7 +409,9 @@ class GuidedClustering(FittedGroups):
             parameters_of(self), seeds, Tree(found.tree), anchored=found, known=fitted_to
         )
         numbers = found.model.n_clusters_probabilities_
-        self.result_ = GuidedResult.of(found.result, known, found.regime, numbers)
+        self.result_ = GuidedResult.of(
+            found.result, known, found.regime, numbers, is_settled=last is None
+        )
         return self
 
     def _takes_anchors(self, n_samples: int) -> bool:

@@ -252,21 +252,17 @@ def test_further_answers_need_no_features(known):
     late = known.select(pairs=~is_first, triplets=~rest, odd_one_out=~rest)
     warm = model().fit(X, constraints=first)
     members = warm._fitted.anchored.model
-    warm.partial_fit(constraints=late)
+    warm.partial_fit(constraints=late, refit=False)
     assert warm._fitted.anchored.model is members
     assert warm.answer_posterior_.pairs.shape == (900,)
     assert adjusted_rand_score(Y, warm.labels_) > 0.7
     assert (warm.predict(X[:9]) == warm.predict(X)[:9]).all()
     labels = warm.labels_
     # Members that are fitted again are those of a fit with all answers.
-    again, cold = warm.partial_fit(refit=True), model().fit(X, constraints=first + late)
+    again, cold = warm.partial_fit(), model().fit(X, constraints=first + late)
     assert (again.labels_ == cold.labels_).all()
     assert (again.probabilities_ != cold.probabilities_).nnz == 0
     assert adjusted_rand_score(labels, cold.labels_) > 0.8
-    # More than a fifth of the answers is new.
-    few = model().fit(X, constraints=late)
-    members = few._fitted.anchored.model
-    assert few.partial_fit(constraints=first)._fitted.anchored.model is not members
 
 
 @pytest.mark.slow
