@@ -1,26 +1,25 @@
 """
-A consensus of many clusterings, weighted by answers
-====================================================
+Groups from features and answers
+================================
 
 The data are two moons and two round blobs that overlap. One clustering method finds
 the moons, another the blobs, and which is which is unknown beforehand.
-:class:`~clew.cluster.GuidedClustering` runs many methods, scores them by people's
-answers, and combines them. One of the two people is often wrong.
+:class:`~clew.cluster.GuidedClustering` joins features and people's answers in one
+model. One of the two people is often wrong.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.cluster import KMeans
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import make_moons
 from sklearn.mixture import GaussianMixture
 
 from clew import Constraints, Question
 from clew.cluster import GuidedClustering, SimilarityClustering, SpectralClustering
-from clew.cluster.guided import consensus
 from clew.metrics import adjusted_rand_score
 from clew.oracles import SimulatedOracle
-from clew.similarity import COPRF, E2CP, ITML, AdaptiveKNN
+from clew.similarity import AdaptiveKNN
 
 rng = np.random.default_rng(1)
 moons, side = make_moons(200, noise=0.1, random_state=1)
@@ -46,11 +45,7 @@ model = GuidedClustering(4, random_state=0).fit(X, constraints=answers)
 print(f"ARI {adjusted_rand_score(y, model.labels_):.2f}")
 
 # %%
-# Eight members of the pool, fitted once more. Those above read the points only,
-# those below follow the answers too. The score is the mean log-likelihood of
-# held-out answers: nearer to 0 is better. The bar shows the weight in the
-# consensus. Members that are far behind after one fold of the answers are pruned.
-# Here Ann's and Ben's answers have equal weights; the model gives Ben's less.
+# Four clusterings that use no answers.
 COLORS = np.array(["#2f6f7e", "#d99a2b", "#7b5a94", "#86a350"])
 GRAY, LIGHT, DOUBT = "#555555", "#e6eaec", "#d1372c"
 
@@ -69,44 +64,24 @@ def draw(ax: plt.Axes, colors: np.ndarray, title: str, size: float = 5) -> None:
     ax.spines[:].set_visible(False)
 
 
-kmeans = KMeans(4, n_init=5, random_state=0)
-cut = SpectralClustering(4, n_neighbors=20, random_state=0)
-forest = COPRF(150, euclidean=0.5, trust=None, random_state=0)
 unconstrained = {
-    "k-means": kmeans,
+    "k-means": KMeans(4, n_init=5, random_state=0),
+    "Ward": AgglomerativeClustering(4),
     "mixture": GaussianMixture(4, n_init=2, reg_covar=1e-3, random_state=0),
-    "neighbors": SimilarityClustering(AdaptiveKNN(), cut),
-    "forest": SimilarityClustering(forest, cut),
+    "neighbors": SimilarityClustering(
+        AdaptiveKNN(), SpectralClustering(4, n_neighbors=20, random_state=0)
+    ),
 }
-constrained = {
-    "ITML": SimilarityClustering(ITML(), kmeans),
-    "constrained forest": SimilarityClustering(forest, cut),
-    "E2CP on forest": SimilarityClustering(E2CP(forest, n_neighbors=20), cut),
-    "E2CP on neighbors": SimilarityClustering(E2CP(n_neighbors=20), cut),
-}
-partitions = {name: member.fit_predict(X) for name, member in unconstrained.items()}
-partitions |= {
-    name: member.fit(X, constraints=answers).labels_
-    for name, member in constrained.items()
-}
-fig, axes = plt.subplots(2, 4, figsize=(9, 4.3), layout="constrained")
-for ax, name in zip(axes.flat, partitions, strict=True):
-    score, weight = model.scores_[name], model.weights_[name]
-    draw(ax, colored(partitions[name]), name)
-    bar = ax.inset_axes((0.3, -0.04, 0.4, 0.035))
-    bar.barh([0, 0], [1, weight], color=[LIGHT, "#39616b"])
-    bar.set(xlim=(0, 1), xticks=[], yticks=[])
-    bar.spines[:].set_visible(False)
-    words = f"weight {weight:.2f}" if weight else "pruned"
-    ax.set_xlabel(f"\nscore −{-score:.2f} · {words}", fontsize=8.5, color=GRAY)
+fig, axes = plt.subplots(1, 4, figsize=(9, 2.1), layout="constrained")
+for ax, (name, method) in zip(axes, unconstrained.items(), strict=True):
+    labels = method.fit_predict(X)
+    draw(ax, colored(labels), f"{name}: ARI {adjusted_rand_score(y, labels):.2f}")
 plt.show()
 
 # %%
-# The answers, the consensus of these eight members, and the refined groups. Solid
-# lines are "same", dotted ones "different". Red answers are probably wrong; pale
-# points are in an uncertain group.
-weights = [model.weights_[name] for name in partitions]
-joined = consensus(list(partitions.values()), weights, 4, random_state=0)
+# The answers, and the groups that follow features and answers. Solid lines are
+# "same", dotted ones "different". Red answers are probably wrong; pale points are
+# in an uncertain group.
 doubted = model.answer_posterior_.pairs > 0.5
 
 
@@ -118,24 +93,18 @@ def link(ax: plt.Axes, which: np.ndarray, **line: object) -> None:
         ax.plot(*X[[i, j]].T, "-" if said == 1 else ":", **line)
 
 
-fig, axes = plt.subplots(1, 3, figsize=(9, 2.1), layout="constrained")
+fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 link(axes[0], np.ones(len(doubted), dtype=bool), color="#39616b", lw=0.6, alpha=0.4)
 draw(axes[0], np.full(len(X), "#6d7c83"), f"{len(answers.pairs)} answers")
 draw(
     axes[1],
-    colored(joined),
-    f"consensus: ARI {adjusted_rand_score(y, joined):.2f}",
-    6,
-)
-draw(
-    axes[2],
     colored(model.labels_),
-    f"refined: ARI {adjusted_rand_score(y, model.labels_):.2f}",
+    f"GuidedClustering: ARI {adjusted_rand_score(y, model.labels_):.2f}",
     9,
 )
-axes[2].collections[0].set_alpha(0.25 + 0.75 * model.probabilities_.max(axis=1))
+axes[1].collections[0].set_alpha(0.25 + 0.75 * model.probabilities_.max(axis=1))
 link(
-    axes[2],
+    axes[1],
     doubted,
     color=DOUBT,
     lw=1,

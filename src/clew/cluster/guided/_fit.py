@@ -136,7 +136,7 @@ def fit_groups(
     of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
     kept = search.best(kept + of_merged)[:N_KEPT]
     if n_clusters is not None:
-        kept = search.with_number(kept)
+        kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
     return _agreed(kept, n_clusters, prepared.views.X)
 
 
@@ -232,14 +232,18 @@ class _Search:
         chosen = starts[:: max(1, len(starts) // self.few(4))]
         return self._each(lambda one: self.refined(one, rates, FIRST_ROUNDS), chosen)
 
-    def with_number(self, partitions: list[Partition]) -> list[Partition]:
-        """Bring partitions of more groups to the given number."""
-        number = self.n_clusters
+    def with_number(self, partitions: list[Partition], starts: Sequence[Labels]) -> list[Partition]:
+        """Bring partitions of more groups to the given number, beside starts of that number."""
+        number = self.n_clusters or 0
         found = [one for one in partitions if one.n_clusters == number]
-        for one in partitions[: self.few(4)]:
-            if one.n_clusters > (number or 0):
-                found.append(self.refined(merged(one, self.answers, number), one.error, ROUNDS))
-        return self.best(found or partitions)[:N_KEPT]
+        many = [one for one in partitions if one.n_clusters > number][: self.few(4)]
+        found += self._each(
+            lambda one: self.refined(merged(one, self.answers, number), one.error, ROUNDS), many
+        )
+        own = [one for one in starts if int(one.max()) + 1 == number]
+        found += self._each(lambda one: self.refined(one, None, ROUNDS), own)
+        whole = [one for one in found if one.n_clusters == number]
+        return self.best(whole or found or partitions)[:N_KEPT]
 
     def best(self, partitions: Sequence[Partition]) -> list[Partition]:
         """Sort by energy, and leave out repeats."""

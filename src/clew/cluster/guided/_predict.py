@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from sklearn.metrics import euclidean_distances
-from sklearn.neighbors import NearestNeighbors
 
 from clew._parallel import blocks
 from clew.cluster.guided._refinement.smoothers import RidgeSmoother
+from clew.graphs import NeighborSearch
 
 __all__ = ["RowPredictor"]
 
@@ -100,7 +100,7 @@ class RowPredictor:
         """Take the columns of the fitted rows, their probabilities and groups, and a smoother."""
         self._X, self._ridge = X, ridge
         self._dense = csr_array(probabilities).toarray()
-        self._nearest = NearestNeighbors(n_neighbors=min(N_NEIGHBORS + 1, len(X))).fit(X)
+        self._nearest, self._n_nearest = NeighborSearch(X), min(N_NEIGHBORS + 1, len(X))
         self._gaussians = self._fit_gaussians(X, labels)
         judged = np.sort(np.random.RandomState(0).permutation(len(X))[:N_JUDGED])
         logs = self._left_out(judged, labels)
@@ -117,7 +117,7 @@ class RowPredictor:
         found = np.empty((len(X), self._dense.shape[1]))
         for start, end in blocks(len(X), BLOCK_ROWS):
             rows = X[start:end]
-            nearest = self._nearest.kneighbors(rows, return_distance=False)
+            _, nearest = self._nearest.nearest(rows, self._n_nearest)
             logs = {
                 "neighbors": self._votes(nearest[:, :N_NEIGHBORS]),
                 "smoother": _log_of(self._ridge.predict(self._dense, rows)),
@@ -139,7 +139,7 @@ class RowPredictor:
 
     def _left_out(self, judged: NDArray[np.int64], labels: Labels) -> dict[str, Floats]:
         """Predict fitted rows from others; sets the scale of distances."""
-        distance, nearest = self._nearest.kneighbors(self._X[judged])
+        distance, nearest = self._nearest.nearest(self._X[judged], self._n_nearest)
         is_self = nearest == judged[:, None]
         is_self[~is_self.any(axis=1), -1] = True  # one of many equal rows
         others = nearest[~is_self].reshape(len(judged), -1)

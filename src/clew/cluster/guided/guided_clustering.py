@@ -1,4 +1,4 @@
-"""Guided clustering: a consensus of many clusterings, weighted by held-out answers."""
+"""Guided clustering: groups from features and people's answers, in one model."""
 
 from __future__ import annotations
 
@@ -36,27 +36,26 @@ __all__ = ["GuidedClustering"]
 
 
 class GuidedClustering(FittedGroups):
-    """Cluster rows by a consensus of many clusterings, weighted by people's answers.
+    """Find groups that explain features and people's answers.
 
-    Features are optional: answers alone suffice if there are enough of them. A pool of base
-    clusterings (members) is fitted: some to the features alone, some to the answers as well, some
-    to the answers alone. Held-out answers score each member, and the members that predict them best
-    get the largest weights in a consensus. The consensus is refined, so that groups agree with the
-    nearest rows and with the answers, except those that are probably wrong.
+    Features are optional: answers alone suffice if there are enough of them. With features and
+    answers about pairs, partitions are refined from many starts, such that the answers are probable
+    given the groups and the error rates of the annotators, and rows tend to be in the groups of the
+    rows like them. The best partitions are averaged, weighted by their probability.
 
-    Use it if no method is known to suit the data. It chooses the number of groups, tolerates wrong
+    Use it if no method is known to suit the data. It finds the number of groups, tolerates wrong
     answers, and estimates which answers are wrong and how often each annotator errs.
 
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups. None chooses it: the number with the largest silhouette, unless another
-        one predicts held-out answers clearly better. Silhouettes compare 2 to 100 groups, at most
-        half as many as rows; answers compare up to a fifth as many groups as rows or anchors (up to
-        as many as rows if answers are many). If neither features nor answers show groups, it is 2
-        (1 if all rows are equal), and probabilities are low. A pool of your own needs a number.
+        Number of groups. None finds it: with features and answers about pairs, it is that of the
+        partition with the best expected Jaccard index under the average of the best partitions.
+        Without answers, it is the number with the largest silhouette; where held-out answers judge
+        (see Notes), another number if that predicts them clearly better. A pool of your own needs a
+        number.
     pool : "default" or list of (str, estimator), default="default"
-        The members: names, and clusterers of features from scikit-learn or clew. Members that
+        "default" is recommended. A list: the members of a consensus weighted by held-out answers: names, and clusterers of features from scikit-learn or clew. Members that
         honor answers get them; triplets and odd-one-out answers are converted to pairs where a
         member honors pairs only. Rows labeled -1 count as one group.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
@@ -96,10 +95,8 @@ class GuidedClustering(FittedGroups):
     n_clusters_ : int
         Number of groups, given or chosen.
     n_clusters_probabilities_ : dict of int to float
-        Probabilities of the numbers of groups that were tried, by held-out answers alone. If none
-        is clearly the most probable, silhouettes choose the number; with anchors, Ward's tree, cut
-        by answers, may have another one. If several numbers predict asked answers nearly equally
-        well, the smallest gets the probability of the best. Empty if the number was given.
+        Probability of each number of groups: the weights of the partitions that are averaged, or
+        where held-out answers judge, of the numbers that were tried. Empty if the number was given.
     regime_ : Regime
         What decided the groups, a string: "features", "answers", "both" or "identities", many small
         groups by `CorrelationClustering` or by matches of near rows. ``regime_.reason`` has the
@@ -119,12 +116,10 @@ class GuidedClustering(FittedGroups):
         Probability that each answer is wrong, by kind; NaN for a don't-know and for weight 0.
         `to_frame` lists the answers, the most doubtful first.
     scores_ : dict of str to float
-        Mean log-likelihood of held-out answers, in nats an answer, of each member and of the
-        clusterings of the second consensus; NaN without answers. The score of a pruned member is
-        computed from some of the folds.
+        Energy of each partition that is averaged, in nats; where held-out answers judge, the mean
+        log-likelihood of held-out answers, in nats an answer, of each member of the consensus.
     weights_ : dict of str to float
-        Weight of each member and each such clustering in its consensus; the largest weight is 1,
-        pruned members have 0.
+        Weight of each partition or member; the largest is 1, pruned members have 0.
     n_violated_ : int
         Number of answers of positive weight that `labels_` violate.
     result_ : GuidedResult
@@ -160,6 +155,13 @@ class GuidedClustering(FittedGroups):
 
     Notes
     -----
+    With features, and answers of which most are about pairs, the result is a function of features,
+    answers, `n_clusters` and the seed; how questions were chosen does not matter. On one core, 200
+    rows take .7 s, 1,800 rows with 1,000 answers 5 s. Where the answers look random or neighbors
+    tell nothing about the groups, and in all other cases, groups are a consensus of base
+    clusterings (members) that held-out answers score; the rest of these notes is about that. If all
+    answers are consistent and decide every pair, the groups are exactly what they say.
+
     Answers are honored softly, each by its weight. In the refinement an answer's likelihood follows
     from the groups of its rows and its annotator's confusion matrix. Don't-know about three rows is
     evidence that none stands out; about a pair it is ignored. Members get the answers of annotators
