@@ -55,9 +55,10 @@ class GuidedClustering(FittedGroups):
         (see Notes), another number if that predicts them clearly better. A pool of your own needs a
         number.
     pool : "default" or list of (str, estimator), default="default"
-        "default" is recommended. A list: the members of a consensus weighted by held-out answers: names, and clusterers of features from scikit-learn or clew. Members that
-        honor answers get them; triplets and odd-one-out answers are converted to pairs where a
-        member honors pairs only. Rows labeled -1 count as one group.
+        "default" is recommended. A list: the members of a consensus, which held-out answers score:
+        names, and clusterers of features from scikit-learn or clew. Members that honor answers get
+        them; triplets and odd-one-out answers are converted to pairs where a member honors pairs
+        only. Rows labeled -1 count as one group.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
         Distance between rows. "cosine" compares rows scaled to length 1: use it for texts and
         embeddings. "precomputed": `X` holds distances, square or condensed as SciPy's ``pdist``
