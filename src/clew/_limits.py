@@ -24,7 +24,7 @@ EIGENVECTOR_ROWS = 5_000
 #: Above this number of rows, guided clustering leaves out slow members, chooses the number of
 #: groups on a sample, and uses fewer folds and pivots.
 MANY_ROWS = 5_000
-#: Above this number of rows, guided clustering fits its members to anchors.
-ANCHOR_ROWS = 20_000
+#: Above this number of rows, guided clustering fits its model to anchors.
+ANCHOR_ROWS = 5_000
 #: Up to this number of rows, E2CP propagates answers to all pairs by default: O(n³).
 DENSE_PROPAGATION_ROWS = 2_000

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
 from clew._estimators import guarded_fit
-from clew._limits import ANCHOR_ROWS
+from clew._limits import ANCHOR_ROWS, MAX_DENSE_ROWS
 from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
@@ -70,7 +70,8 @@ class GuidedClustering(FittedGroups):
         and rows of one length. Never for sparse features or ``metric="cosine"``.
     scale : {"auto", "exact", "anchors"}, default="auto"
         Whether members are fitted to all rows ("exact") or to anchors, means of near rows; each
-        row then gets the memberships of its nearest anchors. "auto": anchors for over 20,000 rows.
+        row then gets the memberships of its nearest anchors. "auto": anchors for over 5,000 rows,
+        or with given distances over 20,000.
     n_anchors : int, default=5000
         Number of anchors; not less than `n_clusters`.
     random_state : int, RandomState or None, default=None
@@ -158,10 +159,11 @@ class GuidedClustering(FittedGroups):
     -----
     With features, and answers of which most are about pairs, the result is a function of features,
     answers, `n_clusters` and the seed; how questions were chosen does not matter. On one core, 200
-    rows take .7 s, 1,800 rows with 1,000 answers 5 s. Where the answers look random or neighbors
-    tell nothing about the groups, and in all other cases, groups are a consensus of base
-    clusterings (members) that held-out answers score; the rest of these notes is about that. If all
-    answers are consistent and decide every pair, the groups are exactly what they say.
+    rows take .7 s, 1,800 rows with 1,000 answers 5 s, 20,000 rows with as many answers 18 s. Where
+    the answers look random or neighbors tell nothing about the groups, and in all other cases,
+    groups are a consensus of base clusterings (members) that held-out answers score; the rest of
+    these notes is about that. If all answers are consistent and decide every pair, the groups are
+    exactly what they say.
 
     Answers are honored softly, each by its weight. In the refinement an answer's likelihood follows
     from the groups of its rows and its annotator's confusion matrix. Don't-know about three rows is
@@ -196,8 +198,7 @@ class GuidedClustering(FittedGroups):
     member of a pool of your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
-    not made dense. On one core, 600 rows of 64 features take 2 s, 2,000 rows 6 s, 20,000 rows 2 min
-    and 1.4 GiB. Beyond 5,000 rows memory is linear in the number of rows.
+    not made dense. Beyond 5,000 rows memory is linear in the number of rows.
 
     With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
     of their rows. All rows follow the consensus on the anchors, or Ward's tree of them, cut at one
@@ -418,4 +419,5 @@ class GuidedClustering(FittedGroups):
         return self
 
     def _takes_anchors(self, n_samples: int) -> bool:
-        return self.scale == "anchors" or (self.scale == "auto" and n_samples > ANCHOR_ROWS)
+        most = MAX_DENSE_ROWS if self.metric == "precomputed" else ANCHOR_ROWS
+        return self.scale == "anchors" or (self.scale == "auto" and n_samples > most)

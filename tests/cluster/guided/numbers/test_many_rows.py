@@ -32,7 +32,8 @@ def fitted():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clew.cluster.guided._features.views.N_TREES", N_TREES)
         tracemalloc.start()
-        model = GuidedClustering(4, random_state=0).fit(X[:N_FITTED], constraints=known)
+        model = GuidedClustering(4, scale="exact", random_state=0)
+        model.fit(X[:N_FITTED], constraints=known)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     return model, most
