@@ -57,13 +57,19 @@ class Estimate(NamedTuple):
 
 
 class GroupQuality(NamedTuple):
-    """Agreement of one group with people."""
+    """Agreement of one group with people.
+
+    Parameters
+    ----------
+    precision : Estimate
+        Share of the pairs within the group that are the same; 1 for a single item.
+    recall : Estimate
+        Share of the items that people call the same as an item of the group which are in the group,
+        a mean over such pairs; 1 for a single item that is the same as no other.
+    """
 
     precision: Estimate
-    """Share of the pairs within the group that are the same; 1 for a single item."""
     recall: Estimate
-    """Share of the items that people call the same as an item of the group which are in the group,
-    a mean over such pairs; 1 for a single item that is the same as no other."""
 
     def __str__(self) -> str:
         return f"precision {self.precision}, recall {self.recall}"

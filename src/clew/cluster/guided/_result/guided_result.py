@@ -86,6 +86,10 @@ class GuidedResult(Result):
             What decided the groups.
         n_clusters_probabilities : mapping of int to float
             Probability of each number of groups that was tried.
+        alternatives : tuple of Alternative
+            Other groupings.
+        is_settled : bool
+            Whether this is the result of `fit`.
 
         Returns
         -------
