@@ -114,3 +114,15 @@ def test_a_result_can_be_written(tmp_path):
     assert json.loads(json.dumps(numbers))
     for other in model.alternatives_:
         assert other.n_clusters == len(np.unique(other.labels)) != model.n_clusters_
+
+
+def test_progress_never_exceeds_its_total():
+    X, y = blobs()
+    known = Constraints.from_labels(y, 90, error=0.1, random_state=0)
+    for n_clusters in (None, 5):
+        seen = []
+        model = GuidedClustering(n_clusters, random_state=SEED)
+        model.fit(X, constraints=known, callback=lambda done, n, seen=seen: seen.append((done, n)))
+        assert all(done <= n for done, n in seen)
+        assert seen[-1][0] == seen[-1][1]
+        assert seen[-2][0] < seen[-2][1]

@@ -138,3 +138,9 @@ def test_many_items_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len({row for pair in rows for row in pair}) <= 16
     again = Session(X, ids=IDS, check_every=4, random_state=0).tell(session.answers)
     assert again.result().quality_ == result.quality_
+
+
+def test_answers_of_weight_zero_alone_leave_items_apart() -> None:
+    session = Session(items=list("abcd"), random_state=0)
+    session.tell(session.question("a", "b"), "same", weight=0.0)
+    assert session.result().labels_.tolist() == [0, 1, 2, 3]

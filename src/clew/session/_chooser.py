@@ -147,7 +147,9 @@ class Chooser:
     def _fitted(self, answers: Sequence[Answer]) -> GuidedResult | None:
         items = self._items
         known = Constraints.from_answers(answers, n_samples=len(items.ids))
-        is_informative = any((table.answers >= -1).any() for table in known.tables)
+        is_informative = any(
+            ((table.answers >= -1) & (table.weights > 0)).any() for table in known.tables
+        )
         if not isinstance(self.strategy, Guided) or not (is_informative or items.is_known):
             return None
         model: GuidedClustering = clone(self._model)

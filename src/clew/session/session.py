@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -142,7 +143,7 @@ class Session:
             getattr(made, "n_clusters", None),
             metric="precomputed" if found.is_distances and found.is_known else "euclidean",
             standardize=found.standardize,
-            random_state=random_state if isinstance(random_state, int) else of_strategy,
+            random_state=random_state if isinstance(random_state, Integral) else of_strategy,
             n_jobs=n_jobs,
         )
         self._loop = Loop(found, made, queue, check_every, of_checks, model, background=background)

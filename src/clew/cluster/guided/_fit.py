@@ -84,8 +84,8 @@ class Alternative:
     n_violated : int
         Number of answers that the groups violate.
     energy : float
-        Log-likelihood of the answers given each other, plus the terms of features and sizes, in
-        nats: larger is better.
+        Approximate log-probability of the answers, plus terms of features and of the sizes of
+        groups, in nats: larger is better.
     """
 
     n_clusters: int
@@ -380,13 +380,9 @@ def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> G
         probabilities = probabilities[:, np.unique(probabilities.argmax(axis=1))]
         probabilities /= probabilities.sum(axis=1, keepdims=True)
         label = found
-    else:  # a group whose every row prefers another one
-        own = np.eye(n_clusters)[label]
+    else:  # all rows of a group prefer other groups: the labels are kept
         is_other = probabilities.argmax(axis=1) != label
-        probabilities[is_other] = (probabilities[is_other] + own[is_other]) / 2
-        probabilities[is_other & (probabilities.argmax(axis=1) != label)] = own[
-            is_other & (probabilities.argmax(axis=1) != label)
-        ]
+        probabilities[is_other] = np.eye(n_clusters)[label[is_other]]
     order = np.argsort([int(np.argmax(label == k)) for k in range(probabilities.shape[1])])
     return Groups(np.argsort(order)[label], probabilities[:, order], partitions, weights)
 
@@ -441,9 +437,10 @@ def _with_number(
 
 
 def errors_of(
-    groups: Groups, answers: Constraints, model: AnswerModel
+    groups: Groups, answers: Constraints
 ) -> tuple[ErrorRate, ConfusionMatrices, AnswerDoubts]:
     """Error rate and its interval, confusion matrices, and doubts about informative answers."""
+    model = AnswerModel(answers)
     wrong = sum(w * one.wrong for w, one in zip(groups.weights, groups.partitions, strict=True))
     weights = model.weights * model.is_definite
     a, b = SETTINGS.error_prior
@@ -460,10 +457,9 @@ def errors_of(
     )
     low = low if weights @ wrong >= LEAST_WRONG else 0.0
     rate = ErrorRate(mean, (min(low, mean), max(high, mean)), 1.0, 0.0)
-    parts = zip(groups.weights, groups.partitions, strict=True)
     outcomes = [np.zeros_like(of) for of in groups.partitions[0].outcomes]
     joints = [np.zeros_like(of) for of in outcomes]
-    for weight, one in parts:
+    for weight, one in zip(groups.weights, groups.partitions, strict=True):
         for at, likelihood in enumerate(model.likelihoods(one.error)):
             joint = one.outcomes[at] * likelihood
             outcomes[at] += weight * one.outcomes[at]

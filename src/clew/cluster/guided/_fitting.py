@@ -1,4 +1,4 @@
-"""One fit of guided clustering to all rows: answers in folds, members, and the chosen groups."""
+"""One fit of guided clustering to all rows: by the one model, or by a consensus of members."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from clew.cluster.guided._ensemble.repeats import without_many_repeats
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._fit import (
     Groups,
+    Labels,
     alternatives_of,
     continue_groups,
     errors_of,
@@ -32,7 +33,6 @@ from clew.cluster.guided._fit import (
 from clew.cluster.guided._members.members import is_default, members_of
 from clew.cluster.guided._numbers.rows import n_different_rows
 from clew.cluster.guided._numbers.search import max_steps
-from clew.cluster.guided._partitions import AnswerModel
 from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.cluster.guided._result.result import Result, of_all_answers
 from clew.cluster.guided._result.reversed_answers import warn_of_reversed_answers
@@ -73,7 +73,7 @@ def fit_to_rows(
     last: FittedState | None,
     callback: Progress | None,
 ) -> RowFit:
-    """Fit the members to all rows and find the groups.
+    """Find the groups of all rows: by the one model if there are features and answers about pairs.
 
     Parameters
     ----------
@@ -86,9 +86,10 @@ def fit_to_rows(
     seeds : list of 4 int
         Seeds of the features, the folds, the members and the consensus.
     last : FittedState or None
-        The last fit, whose members are used as they are; None: members are fitted.
+        The last fit, whose partitions are moved on, or whose members are used as they are; None: a
+        fit from scratch.
     callback : callable or None
-        Called after each fit of a member.
+        Called after each refinement of a partition, or fit of a member.
 
     Returns
     -------
@@ -101,8 +102,9 @@ def fit_to_rows(
     """
     informative = informative_answers(known)
     if prepared is not None and is_default(model.pool) and _are_about_pairs(informative):
-        found = _fit_partitions(model, known, informative, prepared, seeds, last, callback)
-        if found.result.regime == "both" or implied_partition(informative) is not None:
+        implied = implied_partition(informative)
+        found = _fit_partitions(model, known, informative, implied, prepared, seeds, last, callback)
+        if found.result.regime == "both" or implied is not None:
             return found
         last = None  # answers look random, or features do: others judge by held-out answers
     answers = split_answers(without_many_repeats(informative), seeds[1])
@@ -148,8 +150,8 @@ def fit_to_rows(
     return RowFit(result, state, count)
 
 
-#: Number of refinements that a fit reports as its progress.
-N_STEPS = 90
+#: Largest number of refinements in a fit, for its progress.
+N_STEPS = 130
 
 
 def _are_about_pairs(informative: Constraints) -> bool:
@@ -161,6 +163,7 @@ def _fit_partitions(
     model: GuidedClustering,
     known: Constraints,
     informative: Constraints,
+    implied: Labels | None,
     prepared: Prepared,
     seeds: list[int],
     last: FittedState | None,
@@ -178,12 +181,11 @@ def _fit_partitions(
             number = min(number, _n_different_rows(prepared, number))
         groups = fit_groups(prepared, answers, number, seeds[2], model.n_jobs, count.step)
         warn_of_reversed_answers(_without_answers(prepared, groups), informative)
-        implied = implied_partition(answers)
         if implied is not None and model.n_clusters in (None, int(implied.max()) + 1):
             groups = replace(
                 groups, labels=implied, probabilities=np.eye(implied.max() + 1)[implied]
             )
-    rate, confusion, doubts = errors_of(groups, answers, AnswerModel(answers))
+    rate, confusion, doubts = errors_of(groups, answers)
     if len(answers) != len(informative):
         doubts = answer_posterior(
             informative, groups.probabilities, confusion, inference="belief_propagation"
