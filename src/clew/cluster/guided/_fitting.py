@@ -12,12 +12,17 @@ from scipy.cluster.hierarchy import fcluster
 from clew._limits import MANY_ROWS
 from clew._parallel import Progress, ProgressReport
 from clew._warnings import warn
-from clew.cluster.guided._answers.answers_alone import are_pairs_foremost, spaces_worth_fitting
+from clew.cluster.guided._answers.answers_alone import (
+    are_answers_dense,
+    are_pairs_foremost,
+    spaces_worth_fitting,
+)
+from clew.cluster.guided._answers.identities import are_groups_small, identities_of
 from clew.cluster.guided._choice import choose_groups
 from clew.cluster.guided._continued import FittedState, Tree
 from clew.cluster.guided._ensemble.answer_errors import informative_answers
 from clew.cluster.guided._ensemble.folds import split_answers
-from clew.cluster.guided._ensemble.progress import Counter, Steps
+from clew.cluster.guided._ensemble.progress import Counter, Steps, no_step
 from clew.cluster.guided._ensemble.repeats import without_many_repeats
 from clew.cluster.guided._features.prepared import Prepared
 from clew.cluster.guided._fit import (
@@ -104,9 +109,27 @@ def fit_to_rows(
     if prepared is not None and is_default(model.pool) and _are_about_pairs(informative):
         implied = implied_partition(informative)
         found = _fit_partitions(model, known, informative, implied, prepared, seeds, last, callback)
-        if found.result.regime == "both" or implied is not None:
+        if last is not None or implied is not None:
             return found
-        last = None  # answers look random, or features do: others judge by held-out answers
+        if found.result.regime != "both":  # answers or features look random
+            return _fit_members(model, known, informative, prepared, seeds, None, callback)
+        if _is_explained(model, found, seeds):
+            return found
+        other = _fit_members(model, known, informative, prepared, seeds, None, callback)
+        return other if other.result.regime == "identities" else found
+    return _fit_members(model, known, informative, prepared, seeds, last, callback)
+
+
+def _fit_members(
+    model: GuidedClustering,
+    known: Constraints,
+    informative: Constraints,
+    prepared: Prepared | None,
+    seeds: list[int],
+    last: FittedState | None,
+    callback: Progress | None,
+) -> RowFit:
+    """Find groups by a consensus of members or by correlation clustering, by held-out answers."""
     answers = split_answers(without_many_repeats(informative), seeds[1])
     if prepared is None and not answers.folds:
         raise InvalidArgumentError(
@@ -150,6 +173,9 @@ def fit_to_rows(
     return RowFit(result, state, count)
 
 
+#: Held-out answers are predicted if their log-likelihood exceeds that of one probability for all
+#: of them by this much.
+LEAST_LEAD = 4.0
 #: Largest number of refinements in a fit, for its progress.
 N_STEPS = 130
 
@@ -218,6 +244,34 @@ def _fit_partitions(
         is_settled=last is None,
     )
     return RowFit(found, state, count)
+
+
+def _is_explained(model: GuidedClustering, found: RowFit, seeds: list[int]) -> bool:
+    """Whether a fit to two thirds of many answers about pairs predicts the others at all.
+
+    Groups that are not the people's satisfy many "different" answers, also held-in ones, if people
+    see hundreds of small groups and features tell nothing. Few answers, and a given number of
+    groups, are not checked.
+    """
+    prepared, informative = found.state.prepared, found.state.known
+    assert prepared is not None
+    assert informative is not None
+    if model.n_clusters is not None or not are_answers_dense(informative):
+        return True
+    if not are_groups_small(identities_of(None, informative, seeds[2])):
+        return True
+    fold = split_answers(without_many_repeats(informative), seeds[1]).folds[0]
+    groups = fit_groups(prepared, fold.kept, None, seeds[2], model.n_jobs, no_step)
+    held = fold.held.as_pairs()
+    i, j = held.pairs.T
+    together = np.einsum("mk,mk->m", groups.probabilities[i], groups.probabilities[j])
+    error = float(np.mean([one.error.mean() for one in groups.partitions]))
+    weight = np.where(held.is_dont_know, 0.0, held.pair_weights)
+    share = (weight @ held.is_must_link + 0.5) / (weight.sum() + 1)
+    same = np.column_stack([error + (1 - 2 * error) * together, np.full(len(i), share)])
+    given = np.log(np.where(held.is_must_link[:, None], same, 1 - same))
+    by_groups, by_share = weight @ given
+    return bool(by_groups - by_share >= LEAST_LEAD)
 
 
 def _n_different_rows(prepared: Prepared, n_clusters: int) -> int:

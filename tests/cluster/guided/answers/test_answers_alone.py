@@ -326,3 +326,11 @@ def test_an_answer_that_no_other_contradicts_is_not_doubted():
         assert tuple(sorted((labels[i[at]], labels[j[at]]))) in between
     wrong = (said == 1) != (y[i] == y[j])
     assert wrong[doubt > 0.5].mean() > 0.5
+
+
+def test_features_of_noise_do_not_hide_many_small_groups():
+    y, answers = identities(0, 120, repeats=2)
+    X = np.random.RandomState(0).normal(size=(120, 5))
+    model = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert model.regime_ in ("answers", "identities")
+    assert adjusted_rand_score(y, model.labels_) > 0.7
