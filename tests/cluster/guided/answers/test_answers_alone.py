@@ -333,4 +333,5 @@ def test_features_of_noise_do_not_hide_many_small_groups():
     X = np.random.RandomState(0).normal(size=(120, 5))
     model = GuidedClustering(random_state=0).fit(X, constraints=answers)
     assert model.regime_ in ("answers", "identities")
-    assert adjusted_rand_score(y, model.labels_) > 0.7
+    assert 0.5 * len(np.unique(y)) < model.n_clusters_ < 1.5 * len(np.unique(y))
+    assert adjusted_rand_score(y, model.labels_) > 0.4
