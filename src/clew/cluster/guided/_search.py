@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -46,6 +46,9 @@ N_KEPT, TEMPER = 8, 0.1
 FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
 #: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
 THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
+#: More groups than were wanted are clearly better if their energy exceeds that of these by so many
+#: nats.
+CLEAR_LEAD = 10.0
 #: Starts have at most this many groups, unless the number is given.
 MOST_STARTING_GROUPS = 150
 #: Error rate from which some starts are refined, besides that of `Settings`.
@@ -63,6 +66,8 @@ class Groups:
     """The best first."""
     weights: Floats
     """Weights of the partitions, which add up to 1."""
+    freer: Partition | None = None
+    """A clearly better partition into more groups than were wanted."""
 
     @property
     def n_clusters_probabilities(self) -> Mapping[int, float]:
@@ -95,9 +100,12 @@ def fit_groups(
         kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
     of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
     kept = search.best(kept + of_merged)[:N_KEPT]
-    if n_clusters is not None:
-        kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
-    return _agreed(kept, n_clusters, rows.X)
+    if n_clusters is None:
+        return _agreed(kept, None, rows.X)
+    free = kept[0]
+    kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
+    is_better = free.n_clusters > n_clusters and free.energy - kept[0].energy > CLEAR_LEAD
+    return replace(_agreed(kept, n_clusters, rows.X), freer=free if is_better else None)
 
 
 def continue_groups(
