@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import _harness as harness
 from benchmarks import _memory as memory
-from benchmarks.kernels._environments import PackageError, run_in_environment
+from benchmarks._environments import PackageError, run_in_environment
 from benchmarks.kernels._problems import Problem
 
 Row = dict[str, Any]
@@ -25,7 +25,7 @@ class Run(NamedTuple):
     name: str
     task: Callable[..., Callable[[], Any]] | str | float
     """Called with the problem and `options`, returns the work to time, a function without
-    arguments. A string names one of `_packages.TASKS`; a number is a published time."""
+    arguments. A string names one of `_peers.TASKS`; a number is a published time."""
     options: Mapping[str, Any] = {}
     repeats: int = 3
     package: str | None = None
@@ -177,7 +177,7 @@ def _in_environment(run: Run, problem: Problem) -> tuple[Row, Any]:
 def _called(run: Run, problem: Problem) -> tuple[Row, Any]:
     row: Row = {"options": dict(run.options)}
     job = {"task": run.task, "n_runs": run.repeats} | row
-    function = "benchmarks.kernels._packages:measured"
+    function = "benchmarks._peers:timed_fits"
     try:
         found, arrays = run_in_environment(str(run.package), function, problem.arrays(), **job)
     except PackageError as error:

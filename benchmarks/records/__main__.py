@@ -19,9 +19,9 @@ from scipy.spatial.distance import squareform
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks import _harness as harness
-from benchmarks.kernels._environments import PackageError, run_in_environment
+from benchmarks._environments import PackageError, run_in_environment
 from benchmarks.records.tables import asked_pairs, table_of
-from benchmarks.studies.people.answers import load
+from benchmarks.studies._human import load
 from clew import Constraints
 from clew.cluster import GuidedClustering
 from clew.exceptions import DatasetNotFoundError
@@ -117,8 +117,7 @@ def _clew(frame: pd.DataFrame, answers: Constraints) -> list[Labels]:
 
 def _of_peer(package: str, data: dict[str, Any], seed: int) -> tuple[list[Labels], float]:
     """Return the groups and the seconds without those of starting another process."""
-    function = f"benchmarks.records.peers:{package}"
-    found, arrays = run_in_environment(package, function, data, seed=seed)
+    found, arrays = run_in_environment(package, f"benchmarks._peers:{package}", data, seed=seed)
     return list(arrays["labels"]), float(found["seconds"])
 
 

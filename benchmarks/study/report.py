@@ -11,8 +11,7 @@ import pandas as pd
 
 from benchmarks import _harness as harness
 from benchmarks.study import pictures
-from benchmarks.study.results import Results, S
-from benchmarks.study.scores import Score, Values, paired, standing, verdict
+from benchmarks.study.results import Results, S, Score, Values, paired, standing, verdict
 
 
 class Report(Generic[S]):

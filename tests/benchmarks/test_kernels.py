@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.kernels import _environments as environments
+from benchmarks._environments import PACKAGES, PackageError, called
+from benchmarks._peers import TASKS
 from benchmarks.kernels import _measure as measure
 from benchmarks.kernels.__main__ import PAGES
-from benchmarks.kernels._environments import PACKAGES, PackageError, called
 from benchmarks.kernels._fits import agreement
 from benchmarks.kernels._measure import Case, Run, fit, measured
-from benchmarks.kernels._packages import TASKS
 from benchmarks.kernels._page import PAGES as TEMPLATES
 from benchmarks.kernels._page import Page, Table, carry_out, failures_of, laid_out, markdown
 from benchmarks.kernels._problems import Problem, gaussian_mixture
@@ -25,6 +24,7 @@ from benchmarks.kernels.forest import grow_peer
 from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks import _environments as environments
 from benchmarks import _harness as harness
 from clew.cluster import COPKMeans
 
