@@ -40,22 +40,9 @@ def unknown_bits(D: Floats, y: Ints) -> tuple[float, float]:
     softmax of scores of the pair features of `questions.Guided`, and the mean of -log2 of the
     posterior of the true groups is what is unknown. It estimates the conditional entropy of the
     groups from above; for groups drawn at random it is log2 of their number. On the other hand, no
-    strategy knows the groups of all other rows, so the problem is harder than that.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n_samples, n_samples)
-        Distances.
-    y : ndarray of shape (n_samples,)
-        Groups.
-
-    Returns
-    -------
-    start : float
-        With the weights that `Guided` starts with, which no answer has changed.
-    learned : float
-        With weights learned from the true groups of other rows, by 5-fold cross-validation: no
-        strategy can learn more about what the features mean.
+    strategy knows the groups of all other rows, so the problem is harder than that. The first has
+    the weights that `Guided` starts with; the second has weights learned from the true groups of
+    other rows by cross-validation, and no strategy can learn more about what the features mean.
     """
     coordinates = classical_scaling(D, min(N_LIMIT_COORDINATES, len(D) - 1))
     ward = linkage(coordinates[:, :N_DIMENSIONS], "ward")

@@ -169,7 +169,7 @@ class OneModelStudy(Study):
 class OneModelReport(Report[OneModelStudy]):
     """The parts of the report, made of the results."""
 
-    n_sets = property(lambda self: len(self.sets))
+    n_sets = property(lambda self: str(len(self.sets)))
 
     def values(self, cells: Iterable[Cell], method: Method, field: str = "ari") -> pd.Series:
         """Return a value for each trial, cell and set."""
