@@ -213,20 +213,34 @@ def _starts(
     numbers = numbers_to_cut(n, n_clusters)
     if n > MANY_ROWS:
         return [[kmeans(rows.X, k, n_init=1, random_state=seed).labels for k in numbers]]
-    starts = [cuts(rows.tree, numbers)]
-    if isinstance(rows, Prepared) and n <= DENSE_PROPAGATION_ROWS:
-        affinity = rows.propagated(answers)
-        distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
-        fewer = numbers_to_cut(n, n_clusters, 7 if n <= MANY else 5)
-        starts.append(cuts(_tree(distances, "average"), fewer))
-    if n <= MANY and len(answers.pairs):
-        pairs, X = answers.as_pairs(), rows.X if rows.has_features else None
-        models = [
-            CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS
-        ]
-        with silenced():
-            starts.append([one.fit(X, constraints=pairs).labels_ for one in models])
-    return starts
+    return [
+        cuts(rows.tree, numbers),
+        _cuts_of_propagated_answers(rows, answers, n_clusters),
+        _correlation_clusterings(rows, answers, seed),
+    ]
+
+
+def _cuts_of_propagated_answers(
+    rows: Rows, answers: Constraints, n_clusters: int | None
+) -> list[Labels]:
+    """Cut the tree of the affinity after propagating answers; none for many rows."""
+    n = answers.n_samples
+    if not isinstance(rows, Prepared) or n > DENSE_PROPAGATION_ROWS:
+        return []
+    affinity = rows.propagated(answers)
+    distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
+    numbers = numbers_to_cut(n, n_clusters, 7 if n <= MANY else 5)
+    return cuts(_tree(distances, "average"), numbers)
+
+
+def _correlation_clusterings(rows: Rows, answers: Constraints, seed: int) -> list[Labels]:
+    """Correlation clusterings of the answers about pairs; none for many rows."""
+    if answers.n_samples > MANY or not len(answers.pairs):
+        return []
+    pairs, X = answers.as_pairs(), rows.X if rows.has_features else None
+    models = [CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS]
+    with silenced():
+        return [one.fit(X, constraints=pairs).labels_ for one in models]
 
 
 def numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:
