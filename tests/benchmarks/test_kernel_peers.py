@@ -67,7 +67,7 @@ def test_runs_that_fail_are_counted(monkeypatch: Any) -> None:
         return data["X"][:, 0] > 0
 
     monkeypatch.setitem(packages.TASKS, "json mine", task)
-    found, arrays = packages.measured(SMALL.arrays(), "json mine", 3, {"tol": 1})
+    found, arrays = packages.timed_fits(SMALL.arrays(), "json mine", 3, {"tol": 1})
     assert calls == [{"tol": 1}] * 3
     assert len(found["seconds"]) == 2
     assert found["failures"] == ["ValueError: dead end"]
