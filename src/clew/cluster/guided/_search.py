@@ -3,7 +3,8 @@
 1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and
    correlation clustering; further clusterings, if users bring a pool.
 2. Each start is refined (`refined`), and merged while that raises its energy.
-3. The best partitions are crossed, and the tree of their pair probabilities is cut again.
+3. The best partitions are crossed, the tree of their pair probabilities is cut again, and the
+   groups of the best are split.
 4. The best of all are averaged, by energy. The labels are the partition with the best expected
    Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
 """
@@ -34,7 +35,7 @@ from clew.cluster.guided._partitions import (
     refined,
     renumbered,
 )
-from clew.cluster.guided._smoothers import discriminant_neighbors
+from clew.cluster.guided._smoothers import discriminant_neighbors, discriminants
 from clew.constraints import Constraints
 from clew.kernels.partitions.labels import best_partition
 
@@ -49,6 +50,10 @@ THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
 #: More groups than were wanted are clearly better if their energy exceeds that of these by so many
 #: nats.
 CLEAR_LEAD = 10.0
+#: Numbers of parts into which the groups of the best partition are split.
+N_PARTS = (2, 3, 4)
+#: How often the groups of the best partition of a given number are split and merged again.
+N_SPLITS = 3
 #: Starts have at most this many groups, unless the number is given.
 MOST_STARTING_GROUPS = 150
 #: Error rate from which some starts are refined, besides that of `Settings`.
@@ -98,6 +103,8 @@ def fit_groups(
     kept = search.best(best + search.pool(_crossed(pools, best), 3))[:N_KEPT]
     if not search.is_large:
         kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
+    if n_clusters is None:
+        kept = search.best(kept + search.pool(_split(kept[0], rows), 3))[:N_KEPT]
     of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
     kept = search.best(kept + of_merged)[:N_KEPT]
     if n_clusters is None:
@@ -180,8 +187,22 @@ class _Search:
         )
         own = [one for one in starts if int(one.max()) + 1 == number]
         found += self._each(lambda one: self.refined(one, None, ROUNDS), own)
-        whole = [one for one in found if one.n_clusters == number]
-        return self.best(whole or found or partitions)[:N_KEPT]
+        whole = self.best([one for one in found if one.n_clusters == number])
+        for _ in range(N_SPLITS if whole else 0):
+            best = whole[0]
+            split = self._each(
+                lambda one: self._joined(self.refined(one, best.error, FEW_ROUNDS)),  # noqa: B023
+                _split(best, self.rows),
+            )
+            whole = self.best([*whole, *(one for one in split if one.n_clusters == number)])
+            if whole[0] is best:
+                break
+        return (whole or self.best(found or partitions))[:N_KEPT]
+
+    def _joined(self, one: Partition) -> Partition:
+        """Merge groups down to the number that was given."""
+        labels = merged(one, self.answers, self.n_clusters)
+        return self.refined(labels, one.error, ROUNDS)
 
     def best(self, partitions: Sequence[Partition]) -> list[Partition]:
         """Sort by energy, and leave out repeats."""
@@ -294,6 +315,19 @@ def _cuts_of_own_tree(partitions: Sequence[Partition]) -> list[Labels]:
     tree = _tree(1.0 - _same(partitions).astype(np.float64), "ward")
     best = partitions[0].n_clusters
     return cuts(tree, sorted({max(2, round(best * factor)) for factor in MULTIPLES}))
+
+
+def _split(one: Partition, rows: Rows) -> list[Labels]:
+    """Split each group into a few: answers then merge them, each with its own group or another."""
+    positions = discriminants(rows.X, one.labels) if rows.has_features else rows.X
+    labels = [np.zeros(len(positions), np.int64) for _ in N_PARTS]
+    for k in range(one.n_clusters):
+        chosen = np.flatnonzero(one.labels == k)
+        if 1 < len(chosen) <= MANY_ROWS:
+            tree = ward(positions[chosen])
+            for of, n_parts in zip(labels, N_PARTS, strict=True):
+                of[chosen] = fcluster(tree, n_parts, "maxclust")
+    return [renumbered(one.labels * (max(N_PARTS) + 1) + of) for of in labels]
 
 
 def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> Groups:
