@@ -9,9 +9,13 @@ from benchmarks.studies.people.baselines import held_out_scores
 from benchmarks.study.problems import Floats, Ints
 from clew import Constraints
 from clew.constraints._folds import fold_numbers
-from clew.similarity.ordinal._answers import OrdinalAnswers, definite
-from clew.similarity.ordinal._model import PAIR_OF_ANSWER
-from clew.similarity.ordinal._response import Response, squared_distances
+from clew.similarity._ordinal import (
+    PAIR_OF_ANSWER,
+    OrdinalAnswers,
+    Response,
+    definite,
+    squared_distances,
+)
 
 #: The dissimilarity of each method, from squared distances and the number of components.
 FORMS: dict[str, Callable[[Floats, int], Floats]] = {

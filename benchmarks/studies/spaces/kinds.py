@@ -12,7 +12,7 @@ from clew import Constraints
 from clew.constraints._folds import fold_numbers
 from clew.kernels.ordinal import comparison_loss
 from clew.similarity import OrdinalEmbedding
-from clew.similarity.ordinal._response import SLOPES, SMOOTHING, Response, squared_distances
+from clew.similarity._ordinal import SLOPES, SMOOTHING, Response, squared_distances
 
 N_FOLDS, N_COMPONENTS = 5, 4
 PENALTY, LAPSE, MAX_ITER, DEVIATION = 0.3, 0.05, 150, 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,6 @@ from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.similarity.adaptive_knn import AdaptiveKNN
 
-__all__ = ["LearnedSpace"]
-
 
 class LearnedSpace(ConstrainedTransformer):
     """Learn features whose Euclidean distances fit the answers.
@@ -28,7 +26,6 @@ class LearnedSpace(ConstrainedTransformer):
     store their parameters, declare `_allowed` and `supports`, and implement `_solve` and `_embed`.
     """
 
-    _allowed: ClassVar[dict[str, Any]]
     supports: ClassVar[Support]
     #: Clusterers that need features are fitted on `embedding_`.
     learns_features: ClassVar[bool] = True

@@ -16,7 +16,7 @@ from clew._estimators import Transformer, guarded_fit
 from clew._once import unlocked_property
 from clew._parallel import Progress, blocks
 from clew._units import Units
-from clew._validation import Allowed, check_data, check_parameters, warn_of_distances
+from clew._validation import Allowed, AllowedValues, check_data, check_parameters, warn_of_distances
 from clew.graphs import (
     LocalScales,
     NeighborSearch,
@@ -100,7 +100,7 @@ class AdaptiveKNN(Transformer):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "scale_neighbors": Allowed(kind=int, low=1),
         "metric": Allowed(names=("euclidean", "cosine", "precomputed")),
     }
@@ -268,10 +268,10 @@ class AdaptiveKNN(Transformer):
         for start, stop in blocks(rows.shape[0], ROWS_PER_BLOCK):
             block = rows[start:stop]
             if self.metric == "precomputed":
-                block = self._units.scale(block)
+                distance = self._units.scale(block)
             else:
-                block = euclidean_distances(block, self._rows)
-            affinity[start:stop] = _affinity(block, scale[start:stop, None], self._scale)
+                distance = euclidean_distances(block, self._rows)
+            affinity[start:stop] = _affinity(distance, scale[start:stop, None], self._scale)
         return affinity
 
     def _scales(self, rows: Any) -> Floats:

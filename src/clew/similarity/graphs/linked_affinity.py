@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from clew._composition import FittedSimilarity, Precomputed, reweighted
 from clew._parallel import Progress, blocks
 from clew._random import RandomState
+from clew._validation import AllowedValues
 from clew.constraints import Constraints, Support
 from clew.graphs import check_affinity
-from clew.similarity.graphs._base import BuiltOnSimilarity
-from clew.similarity.graphs._links import with_links
+from clew.similarity.graphs._base import BuiltOnSimilarity, with_links
 
 __all__ = ["LinkedAffinity"]
 
@@ -93,7 +93,7 @@ class LinkedAffinity(BuiltOnSimilarity):
     (True, True)
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {}
+    _allowed: ClassVar[dict[str, AllowedValues]] = {}
     _takes_negative: ClassVar[bool] = True
     supports = Support(pairs=True, dont_know=True)
 
@@ -123,8 +123,13 @@ class LinkedAffinity(BuiltOnSimilarity):
         affinity = self.similarity_.affinity_matrix_
         if not isinstance(affinity, np.ndarray):
             return self._linked_graph(affinity)
-        linked: NDArray[np.floating]
-        linked = with_links(affinity, self._answers, *_range_off_diagonal(affinity))
+        low, high = np.inf, -np.inf  # of two different rows
+        for start, stop in blocks(len(affinity), ROWS_PER_BLOCK):
+            block = affinity[start:stop].copy()
+            rows = np.arange(stop - start)
+            block[rows, start + rows] = affinity[0, 1]
+            low, high = min(low, float(block.min())), max(high, float(block.max()))
+        linked: NDArray[np.floating] = with_links(affinity, self._answers, low, high)
         return linked
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
@@ -175,14 +180,3 @@ class LinkedAffinity(BuiltOnSimilarity):
         check_is_fitted(self, "similarity_")
         affinity: NDArray[np.float32] = self.similarity_.transform(X)
         return affinity
-
-
-def _range_off_diagonal(affinity: NDArray[np.floating]) -> tuple[float, float]:
-    """Return the smallest and the largest affinity of two different rows."""
-    low, high = np.inf, -np.inf
-    for start, stop in blocks(len(affinity), ROWS_PER_BLOCK):
-        block = affinity[start:stop].copy()
-        rows = np.arange(stop - start)
-        block[rows, start + rows] = affinity[0, 1]
-        low, high = min(low, float(block.min())), max(high, float(block.max()))
-    return low, high

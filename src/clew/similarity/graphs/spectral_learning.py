@@ -11,11 +11,10 @@ from scipy.sparse import csr_array, diags_array
 from clew._composition import FittedSimilarity, graph_of, reweighted
 from clew._parallel import Progress
 from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.graphs import resolved_n_neighbors
-from clew.similarity.graphs._base import BuiltOnSimilarity
-from clew.similarity.graphs._links import with_links
+from clew.similarity.graphs._base import BuiltOnSimilarity, with_links
 
 __all__ = ["SpectralLearning"]
 
@@ -90,7 +89,7 @@ class SpectralLearning(BuiltOnSimilarity):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1),
         "normalization": Allowed(names=("additive",), none=True),
     }

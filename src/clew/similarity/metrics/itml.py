@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
-from clew.similarity.log_det._distance_constraints import PairBounds, Skipped, percentile_bounds
-from clew.similarity.log_det._pair_bounds import learn_from_pairs
+from clew.similarity._log_det import PairBounds, Skipped, learn_from_pairs, percentile_bounds
 from clew.similarity.metrics._base import Learned, LinearMetric
 
 __all__ = ["ITML"]
@@ -124,7 +123,7 @@ class ITML(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "gamma": Allowed(kind=float, low=0, low_open=True),
         "prior": Allowed(names=("identity", "covariance")),
         "tol": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),

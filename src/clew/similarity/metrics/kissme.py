@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from clew._parallel import Progress
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity.metrics._base import Learned, LinearMetric, differences
@@ -99,7 +99,7 @@ class KISSME(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "shrinkage": Allowed(names=("auto",), kind=float, low=0, high_open=True),
     }
 
@@ -133,21 +133,7 @@ class KISSME(LinearMetric):
 
 
 def _precision(of_pairs: Floats, weight: Floats, strength: float) -> Floats:
-    """Return the inverse of the shrunken covariance of some differences of rows.
-
-    Parameters
-    ----------
-    of_pairs : ndarray of shape (n_pairs, n_columns)
-        Differences of rows whose mean variance is 1.
-    weight : ndarray of shape (n_pairs,)
-        Weight of each difference; 0 leaves it out.
-    strength : float
-        Weight of the prior.
-
-    Returns
-    -------
-    ndarray of shape (n_columns, n_columns)
-    """
+    """Return the inverse covariance of differences, shrunk by a prior of weight `strength`."""
     unit = np.eye(of_pairs.shape[1])
     total = float(weight.sum())
     if total == 0:

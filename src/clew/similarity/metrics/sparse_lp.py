@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, vstack
 
 from clew._parallel import Progress
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidDataError, TooLargeError
 from clew.similarity._comparisons import inequalities_or_refusal
@@ -102,7 +102,7 @@ class SparseLP(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(triplets=True, odd_one_out=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "sparsity": Allowed(kind=float, low=0, high_open=True),
         "diagonal": Allowed(kind=bool),
         "max_iter": Allowed(kind=int, low=1),
@@ -177,16 +177,8 @@ def _program(
     """Set up the linear program: minimize ``costs @ v`` for ``rows @ v <= limits``, ``v >= 0``.
 
     The variables are the diagonal entries, the positive parts of the entries above the diagonal,
-    their negative parts, and the violation of each comparison.
-
-    Returns
-    -------
-    costs : ndarray of shape (n_variables,)
-        Cost of each variable.
-    rows : csr_array of shape (m + n_features, n_variables)
-        Coefficients of the comparisons, and of the dominance of each diagonal entry.
-    limits : ndarray of shape (m + n_features,)
-        Upper bounds.
+    their negative parts, and the violation of each comparison. The rows are the comparisons, and
+    the dominance of each diagonal entry.
     """
     (m, n_features), (first, second) = near.shape, entries
     on_diagonal = far**2 - near**2

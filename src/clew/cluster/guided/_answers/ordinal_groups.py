@@ -22,7 +22,7 @@ from clew.kernels.partitions.ordinal_groups import (
     GroupPrior,
     sample_groups,
 )
-from clew.similarity.ordinal._answers import OrdinalAnswers, definite
+from clew.similarity._ordinal import OrdinalAnswers, definite
 
 __all__ = ["OrdinalGroups", "are_groups_worth_sampling"]
 
