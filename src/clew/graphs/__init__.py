@@ -8,7 +8,6 @@ from clew.graphs._checks import (
 )
 from clew.graphs._distance_space import DistanceSpace, inner_products
 from clew.graphs._distances import (
-    TriangleCheck,
     check_distances,
     check_distances_to_fitted,
     check_triangles,
@@ -36,7 +35,6 @@ __all__ = [
     "DistanceSpace",
     "LocalScales",
     "NeighborSearch",
-    "TriangleCheck",
     "check_affinity",
     "check_dense_size",
     "check_distances",

@@ -44,8 +44,8 @@ def check_distances(
     """
     if issparse(D) and accept_sparse:
         return _checked_graph(D, estimator)
-    is_nested = isinstance(D, list | tuple)
-    if (len(D) > 0 and np.isscalar(D[0])) if is_nested else getattr(D, "ndim", 2) == 1:
+    first = D[0] if isinstance(D, list | tuple) and D else None
+    if np.isscalar(first) or getattr(D, "ndim", 2) == 1:
         D = _square(np.asarray(D), keep_single=keep_single)
     options: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
     if estimator is None:
@@ -106,7 +106,7 @@ class _Scan(NamedTuple):
     below: float
 
 
-def _scanned(D: NDArray[np.floating]) -> _Scan:
+def _scanned(D: Matrix) -> _Scan:
     diagonal = np.diagonal(D)
     on_diagonal = float(np.abs(diagonal).max())
     largest = least = gap = above = below = 0.0
@@ -175,7 +175,7 @@ def _place(D: Matrix, is_wrong: Callable[[Matrix, int], NDArray[np.bool_]]) -> t
     return 0, 0
 
 
-def _check_finite(D: NDArray[np.floating]) -> None:
+def _check_finite(D: Matrix) -> None:
     n_wrong = sum(
         int((~np.isfinite(D[start:stop])).sum()) for start, stop in blocks(len(D), ROWS_PER_BLOCK)
     )
@@ -195,7 +195,7 @@ def _check_finite(D: NDArray[np.floating]) -> None:
     )
 
 
-def _check_not_negative(D: NDArray[np.floating]) -> None:
+def _check_not_negative(D: Matrix) -> None:
     for start, stop in blocks(len(D), ROWS_PER_BLOCK):
         if float(D[start:stop].min()) < 0:
             row, column = np.argwhere(D[start:stop] < 0)[0]
@@ -206,7 +206,7 @@ def _check_not_negative(D: NDArray[np.floating]) -> None:
             )
 
 
-def _symmetrized(D: NDArray[np.floating]) -> NDArray[np.floating]:
+def _symmetrized(D: Matrix) -> Matrix:
     """Return a copy with the means of both entries of each pair, and zeros on the diagonal."""
     mean = np.empty(D.shape, D.dtype)
     for start, stop in blocks(len(D), ROWS_PER_BLOCK):

@@ -46,17 +46,17 @@ class Relations(NamedTuple):
         return type(self)._make(column[which] for column in self)
 
 
-def inequalities_of(known: Constraints) -> Relations:
+def inequalities_of(answers: Constraints) -> Relations:
     """Return the comparisons that answers imply, in their order: a triplet one, an odd row two.
 
     The distances from the odd row to each of the others are larger than that between the others.
     """
-    return _relations(known, INEQUALITIES)
+    return _relations(answers, INEQUALITIES)
 
 
-def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
+def inequalities_or_refusal(estimator: object, answers: Constraints) -> Relations:
     """Return the comparisons of answers of positive weight; refuse "all alike", an equality."""
-    has_none = (known.odd_one_out_answers == ALL_ALIKE) & (known.odd_one_out_weights > 0)
+    has_none = (answers.odd_one_out_answers == ALL_ALIKE) & (answers.odd_one_out_weights > 0)
     if has_none.any():
         raise UnsupportedConstraintError(
             f"{type(estimator).__name__} honors answers that compare distances, but "
@@ -64,19 +64,19 @@ def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
             "Constraints.select, or turn them into must-links with Constraints.as_pairs and use a "
             "method that honors pairs"
         )
-    comparisons = inequalities_of(known)
+    comparisons = inequalities_of(answers)
     return comparisons.select(comparisons.weight > 0)
 
 
-def equalities_of(known: Constraints, *, with_dont_know: bool) -> Relations:
+def equalities_of(answers: Constraints, *, with_dont_know: bool) -> Relations:
     """Return the equal distances that "all alike" implies, and don't-knows too if wanted."""
     comparisons = [EQUALITIES, EQUALITIES_OF_DONT_KNOW] if with_dont_know else [EQUALITIES]
-    return _relations(known, *comparisons)
+    return _relations(answers, *comparisons)
 
 
-def _relations(known: Constraints, *comparisons: Comparisons) -> Relations:
+def _relations(answers: Constraints, *comparisons: Comparisons) -> Relations:
     # In row order, so that the order in which a question names its rows does not matter.
-    tables = [table.in_row_order() for table in known.tables if table.kind != "pair"]
+    tables = [table.in_row_order() for table in answers.tables if table.kind != "pair"]
     parts = []
     for table in tables:
         implied = [

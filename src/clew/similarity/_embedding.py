@@ -69,7 +69,9 @@ class LearnedSpace(ConstrainedTransformer):
         self._n_features_out = self.embedding_.shape[1]
         return self
 
-    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+    def _solve(
+        self, X: NDArray[np.float64], answers: Constraints, callback: Progress | None
+    ) -> None:
         """Set `embedding_`, (n_samples, n_components), and the other fitted attributes."""
         raise NotImplementedError
 
@@ -100,10 +102,7 @@ class LearnedSpace(ConstrainedTransformer):
 
     @property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at the first access.
-        """
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples); computed when read."""
         return self._nearness.affinity_matrix_
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:

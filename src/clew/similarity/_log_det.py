@@ -107,20 +107,20 @@ def bounds_of_pairs(X: Floats, diameter: float | None, seed: int) -> PairBounds:
 
 
 def limits_of_answers(
-    known: Constraints, *, gamma: float, pair_bounds: PairBounds, equal_if_unknown: bool
+    answers: Constraints, *, gamma: float, pair_bounds: PairBounds, equal_if_unknown: bool
 ) -> AnswerLimits:
     """Turn answers into constraints: of triplets, odd-one-out answers, equalities, and pairs."""
-    more = inequalities_of(known)
-    same = equalities_of(known, with_dont_know=equal_if_unknown)
-    is_pair = ~known.is_dont_know
-    pairs, is_must = known.pairs[is_pair], known.pair_answers[is_pair] == SAME
+    more = inequalities_of(answers)
+    same = equalities_of(answers, with_dont_know=equal_if_unknown)
+    is_pair = ~answers.is_dont_know
+    pairs, is_must = answers.pairs[is_pair], answers.pair_answers[is_pair] == SAME
     bound = np.where(is_must, pair_bounds.upper, pair_bounds.lower)
     limits = joined(
         comparisons(more.near, more.far, gamma, more.weight),
         equalities(same.near, same.far, same.weight),
         bounds(pairs, is_must, bound, np.ones(len(pairs))),
     )
-    weight = np.concatenate([more.weight, same.weight, known.pair_weights[is_pair]])
+    weight = np.concatenate([more.weight, same.weight, answers.pair_weights[is_pair]])
     kind = np.concatenate([more.kind, same.kind, np.full(len(pairs), "pair")])
     answer = np.concatenate([more.answer, same.answer, np.flatnonzero(is_pair)])
     return AnswerLimits(limits, weight, kind, answer).select(weight > 0)
@@ -171,7 +171,7 @@ class LearnsFromPairs(Protocol):
 
 
 def learn_from_pairs(
-    method: LearnsFromPairs, X: Floats, known: Constraints, pair_bounds: PairBounds, seed: int,
+    method: LearnsFromPairs, X: Floats, answers: Constraints, pair_bounds: PairBounds, seed: int,
     callback: Progress | None,
 ) -> Floats:  # fmt: skip
     """Find the matrix closest to the identity for which the bounds hold, up to slack.
@@ -180,8 +180,8 @@ def learn_from_pairs(
     contradictory answers are refused.
     """
     if np.isinf(method.gamma):
-        known = binding_answers(known)
-    given = limits_of_answers(known, gamma=1.0, pair_bounds=pair_bounds, equal_if_unknown=False)
+        answers = binding_answers(answers)
+    given = limits_of_answers(answers, gamma=1.0, pair_bounds=pair_bounds, equal_if_unknown=False)
     possible, skipped = without_impossible(given, X)
     limits = possible.with_penalty(np.inf)._replace(slack=1 / (method.gamma * possible.weight))
     solution = Problem(X, limits).solve(

@@ -72,13 +72,13 @@ PSEUDO_ANSWERS = 1.0
 OVERSAMPLING, N_ITERATIONS = 8, 40
 
 
-def definite(known: Constraints) -> Constraints:
+def definite(answers: Constraints) -> Constraints:
     """Select the answers of positive weight that are not don't-know."""
     masks = [
         (table.weights > 0) & (table.answers >= (ALL_ALIKE if table.kind == "odd_one_out" else 0))
-        for table in known.tables
+        for table in answers.tables
     ]
-    return known.select(pairs=masks[0], triplets=masks[1], odd_one_out=masks[2])
+    return answers.select(pairs=masks[0], triplets=masks[1], odd_one_out=masks[2])
 
 
 class DistinctAnswers(NamedTuple):
@@ -104,9 +104,9 @@ class OrdinalAnswers(NamedTuple):
     pair_log_odds: float  # of "same", that the weights of pairs add, see `_balanced`
 
     @classmethod
-    def of(cls, known: Constraints, *, by_annotator: bool) -> Self:
+    def of(cls, answers: Constraints, *, by_annotator: bool) -> Self:
         """Merge equal definite answers, of each annotator or of all, and balance the pairs."""
-        pairs, triplets, odd_one_out = (table.in_row_order() for table in known.tables)
+        pairs, triplets, odd_one_out = (table.in_row_order() for table in answers.tables)
         is_none = odd_one_out.answers == ALL_ALIKE
         balanced, log_odds = _balanced(
             _merged(pairs.rows, pairs.answers == SAME, pairs, by_annotator)
@@ -253,25 +253,30 @@ class OrdinalModel(NamedTuple):
 
     @classmethod
     def fit(
-        cls, known: Constraints, features: Floats | None, settings: Settings, *, by_annotator: bool
+        cls,
+        answers: Constraints,
+        features: Floats | None,
+        settings: Settings,
+        *,
+        by_annotator: bool,
     ) -> Self:
         """Find the positions; without answers, these are the leading features, or all 0."""
         d = settings.n_components
-        answers = OrdinalAnswers.of(known, by_annotator=by_annotator)
-        names = answers.named_rows()
-        slopes, n_iter = np.ones(len(known.annotators)), 1
+        distinct = OrdinalAnswers.of(answers, by_annotator=by_annotator)
+        names = distinct.named_rows()
+        slopes, n_iter = np.ones(len(answers.annotators)), 1
         if not len(names):
             weights = np.eye(0 if features is None else features.shape[1], d)
         else:
             inside = None if features is None else features[names]
             space, weights, slopes, n_iter = fit_positions(
-                answers.renumbered(names), len(names), len(slopes), inside, settings
+                distinct.renumbered(names), len(names), len(slopes), inside, settings
             )
             weights = np.sqrt(FEATURE_VARIANCE) * weights
-        embedding = np.zeros((known.n_samples, d)) if features is None else features @ weights
+        embedding = np.zeros((answers.n_samples, d)) if features is None else features @ weights
         if len(names):
             embedding[names] = space
-        return cls(embedding, weights, slopes, answers.pair_log_odds, settings.response, n_iter)
+        return cls(embedding, weights, slopes, distinct.pair_log_odds, settings.response, n_iter)
 
     def probabilities(self, kind: Kind, rows: Integers, slope: Floats | float) -> Floats:
         """Compute the probability of each answer, with its code as the column.
@@ -285,13 +290,13 @@ class OrdinalModel(NamedTuple):
         squared = squared_distances(self.embedding, rows, PAIR_OF_ANSWER[kind])
         return self.response.of_options(self.response.dissimilarity(squared), slope)
 
-    def log_likelihood(self, known: Constraints, slopes: Floats) -> tuple[float, float]:
+    def log_likelihood(self, answers: Constraints, slopes: Floats) -> tuple[float, float]:
         """Return the weighted sum of log-likelihoods, and the sum of weights.
 
-        Don't-know and "all alike" are left out. `slopes` are those of the annotators of `known`.
+        Don't-know and "all alike" are left out. `slopes` are those of the annotators of `answers`.
         """
         total = weight = 0.0
-        for table in known.tables:
+        for table in answers.tables:
             part = table.take((table.answers >= 0) & (table.weights > 0))
             if not len(part):
                 continue

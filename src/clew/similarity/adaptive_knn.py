@@ -170,10 +170,7 @@ class AdaptiveKNN(Transformer):
 
     @unlocked_property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at the first access.
-        """
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples); computed when read."""
         check_is_fitted(self, "scale_")
         check_dense_size(self._rows.shape[0])
         return self._affinity(self._rows, self._scale)

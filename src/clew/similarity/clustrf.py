@@ -150,10 +150,7 @@ class ForestSimilarity(Transformer):
 
     @unlocked_property
     def affinity_matrix_(self) -> Singles:
-        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at the first access.
-        """
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples); computed when read."""
         check_is_fitted(self, "forest_")
         check_dense_size(self.forest_.leaf.shape[1])
         return self._affinity_of_fitted()

@@ -241,17 +241,17 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         self
         """
         features = self._check(X)
-        known = answers_for(self, constraints, len(features))
+        answers = answers_for(self, constraints, len(features))
         seed, *seeds_of_forest = derived_seeds(self.random_state, 3)
-        weights = _weigh_answers(features, known, self.trust, seed, self.n_jobs)
+        weights = _weigh_answers(features, answers, self.trust, seed, self.n_jobs)
         if self.mode == "hard" and self.trust != "inconsistency":
-            refuse_contradictions(_likely_right(known, weights))
+            refuse_contradictions(_likely_right(answers, weights))
         is_soft = self.mode == "soft"
         space = Space.fit(features, SOFT_COMPONENTS if is_soft else 0, self.components, seed)
         self._grow(
             space.widened(features),
             seeds_of_forest,
-            links=_soft_links(known, weights) if is_soft else hard_links(known, weights, seed),
+            links=_soft_links(answers, weights) if is_soft else hard_links(answers, weights, seed),
             share=_resolved(self.share, SOFT_SHARE if is_soft else HARD_SHARE),
             reward=SOFT_REWARD if is_soft else HARD_REWARD,
             is_relative=is_soft,
@@ -263,7 +263,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         self.n_violated_ = self.forest_.n_violated
         is_mixed_by_default = self.euclidean == "auto" and self.euclidean_ > 0
         self._are_distances_informative = not is_mixed_by_default or distances_are_informative(
-            self._rows, known, weights.weight, seed
+            self._rows, answers, weights.weight, seed
         )
         return self
 
@@ -375,48 +375,48 @@ class AnswerWeights(NamedTuple):
 
 
 def _weigh_answers(
-    X: Floats, known: Constraints, trust: Trust | None, seed: int, n_jobs: int | None
+    X: Floats, answers: Constraints, trust: Trust | None, seed: int, n_jobs: int | None
 ) -> AnswerWeights:
     """Weight answers by the probability that they are right, as `trust` says, see `COPRF`."""
-    weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+    weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
     unknown = np.full(len(weight), np.nan)
     answered = np.flatnonzero(weight > 0)
     if trust is None or len(answered) == 0:
         return AnswerWeights(weight, unknown, None)
     if trust == "inconsistency":
-        score = constraint_inconsistency(X, known, random_state=seed, n_jobs=n_jobs)
+        score = constraint_inconsistency(X, answers, random_state=seed, n_jobs=n_jobs)
         by_score = answered[np.argsort(score[answered], kind="stable")]
         weight[by_score[max(1, round(KEPT_SHARE * len(answered))) :]] = 0.0
         return AnswerWeights(weight, unknown, None)
-    evidence = answer_evidence(X, known, random_state=seed, n_jobs=n_jobs)
-    found = posterior(evidence, known)
+    evidence = answer_evidence(X, answers, random_state=seed, n_jobs=n_jobs)
+    found = posterior(evidence, answers)
     if trust == "posterior" or found.error_rate >= NOISE_FLOOR:
         weight = weight * found.weight
     return AnswerWeights(weight, found.p_wrong, found.error_rate)
 
 
-def _likely_right(known: Constraints, weights: AnswerWeights) -> Constraints:
+def _likely_right(answers: Constraints, weights: AnswerWeights) -> Constraints:
     """Select the answers that kept more than half of their own weight."""
-    return known.select(pairs=weights.weight > 0.5 * known.pair_weights)
+    return answers.select(pairs=weights.weight > 0.5 * answers.pair_weights)
 
 
-def _soft_links(known: Constraints, weights: AnswerWeights) -> Links:
+def _soft_links(answers: Constraints, weights: AnswerWeights) -> Links:
     # Links of weight 0 would change which links a tree draws.
     counts = weights.weight > 0
-    must, cannot = known.is_must_link & counts, known.is_cannot_link & counts
+    must, cannot = answers.is_must_link & counts, answers.is_cannot_link & counts
     weight = np.concatenate([weights.weight[must], weights.weight[cannot]])
-    return links_of(known.pairs[must], known.pairs[cannot], weight)
+    return links_of(answers.pairs[must], answers.pairs[cannot], weight)
 
 
-def hard_links(known: Constraints, weights: AnswerWeights, seed: int) -> Links:
+def hard_links(answers: Constraints, weights: AnswerWeights, seed: int) -> Links:
     """Make a hard link of each answer that is likely right, and of each pair that these entail.
 
     If more than 50,000 pairs are entailed, a random sample of them is added to the given pairs.
     """
-    right = _likely_right(known, weights)
+    right = _likely_right(answers, weights)
     closure = right.closure()
-    rows, answers = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
-    must, cannot = rows[answers == SAME], rows[answers == DIFFERENT]
+    rows, codes = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
+    must, cannot = rows[codes == SAME], rows[codes == DIFFERENT]
     if sum(closure.n_entailed()) > MAX_ENTAILED:
         must, cannot = (
             np.unique(np.sort(np.concatenate(both), axis=1), axis=0)
@@ -460,7 +460,9 @@ def _divided(X: Floats, deviation: Floats) -> Floats:
     return np.divide(X, deviation, out=np.zeros_like(X), where=deviation > 0)
 
 
-def distances_are_informative(rows: Floats, known: Constraints, weight: Floats, seed: int) -> bool:
+def distances_are_informative(
+    rows: Floats, answers: Constraints, weight: Floats, seed: int
+) -> bool:
     """Test whether must-linked rows are mostly nearer to each other than cannot-linked rows.
 
     Distances are divided by the local scales of both rows. True as well without answers of both
@@ -469,10 +471,10 @@ def distances_are_informative(rows: Floats, known: Constraints, weight: Floats, 
     chosen = np.flatnonzero(weight > 0)
     if len(chosen) > MAX_ANSWERS:
         chosen = np.random.RandomState(seed).choice(chosen, MAX_ANSWERS, replace=False)
-    is_same = known.is_must_link[chosen]
+    is_same = answers.is_must_link[chosen]
     if is_same.all() or not is_same.any():
         return True
-    asked, place = np.unique(known.pairs[chosen], return_inverse=True)
+    asked, place = np.unique(answers.pairs[chosen], return_inverse=True)
     scaled = Units.around_median(rows).scale(rows)
     scale = LocalScales(scaled).of(scaled[asked])
     i, j = place.reshape(-1, 2).T

@@ -253,15 +253,17 @@ class OrdinalEmbedding(LearnedSpace):
             )
         else:  # anything but a Constraints is refused next
             n_samples = getattr(constraints, "n_samples", 0)
-        known = answers_for(self, constraints, n_samples)
+        answers = answers_for(self, constraints, n_samples)
         seed_of_features, *seeds = derived_seeds(self.random_state, 3)
         self._feature_map, features = None, None
         if rows is not None and self.features is not None:
             self._feature_map = RankKernelFeatures(N_FEATURES, seed_of_features).fit(rows)
             features = self._feature_map.transform(rows)
-        self._model, self.cv_scores_ = self._best_model(definite(known), features, seeds, callback)
+        self._model, self.cv_scores_ = self._best_model(
+            definite(answers), features, seeds, callback
+        )
         self.embedding_, self.n_components_ = self._model.embedding, self._model.embedding.shape[1]
-        self.annotators_, self.annotator_slopes_ = known.annotators, self._model.slopes
+        self.annotators_, self.annotator_slopes_ = answers.annotators, self._model.slopes
         self.response_ = self._model.response.form
         self.n_iter_ = self._model.n_iter
         self._n_features_out = self.n_components_
@@ -269,7 +271,7 @@ class OrdinalEmbedding(LearnedSpace):
 
     def _best_model(
         self,
-        known: Constraints,
+        answers: Constraints,
         features: Floats | None,
         seeds: list[int],
         callback: Progress | None,
@@ -283,7 +285,7 @@ class OrdinalEmbedding(LearnedSpace):
         numbers = COMPONENTS if isinstance(self.n_components, str) else (int(self.n_components),)
         candidates = [Candidate(form, number) for form in forms for number in numbers]
         fold_seed, start_seed = seeds
-        n_answers = sum(len(table) for table in known.tables)
+        n_answers = sum(len(table) for table in answers.tables)
         if n_answers < MIN_ANSWERS:
             candidates = candidates[:1]
         n_used = 1 if n_answers > MANY_ANSWERS else N_FOLDS
@@ -295,7 +297,7 @@ class OrdinalEmbedding(LearnedSpace):
         totals, weight = dict.fromkeys(candidates, 0.0), 0.0
         n_folds = N_FOLDS_OF_MANY if n_used == 1 else N_FOLDS
         # All answers to one question share a fold.
-        for train, test in islice(held_out_folds(known, n_folds, fold_seed), n_used):
+        for train, test in islice(held_out_folds(answers, n_folds, fold_seed), n_used):
             for candidate in candidates:
                 model = self._fitted(train, features, candidate, start_seed)
                 log_likelihood, test_weight = model.log_likelihood(test, model.slopes)
@@ -304,12 +306,12 @@ class OrdinalEmbedding(LearnedSpace):
             weight += test_weight
         scores = {candidate: total / (weight or 1.0) for candidate, total in totals.items()}
         best = max(scores, key=scores.__getitem__)
-        model = self._fitted(known, features, best, start_seed)
+        model = self._fitted(answers, features, best, start_seed)
         report(next(done))
         return model, scores if n_used else {}
 
     def _fitted(
-        self, known: Constraints, features: Floats | None, candidate: Candidate, seed: int
+        self, answers: Constraints, features: Floats | None, candidate: Candidate, seed: int
     ) -> OrdinalModel:
         form, n_components = candidate
         settings = Settings(
@@ -320,7 +322,7 @@ class OrdinalEmbedding(LearnedSpace):
             MAX_ANSWERS_AT_ONCE,
             seed,
         )
-        return OrdinalModel.fit(known, features, settings, by_annotator=bool(self.annotators))
+        return OrdinalModel.fit(answers, features, settings, by_annotator=bool(self.annotators))
 
     def _embed(self, X: Floats) -> Floats:
         if self._feature_map is None:  # `features` was changed after the fit
@@ -509,14 +511,14 @@ def _refusal(given: object) -> InvalidArgumentError:
     )
 
 
-def _validated_rows(kind: str, rows: ArrayLike, n_samples: int) -> tuple[Kind, Integers]:
+def _validated_rows(name: str, rows: ArrayLike, n_samples: int) -> tuple[Kind, Integers]:
     """Check the rows of questions of one kind."""
-    known, array = as_kind(kind), np.asarray(rows)
+    kind, array = as_kind(name), np.asarray(rows)
     if array.size == 0:
-        return known, np.zeros((0, N_ROWS[known]), np.int64)
-    if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != N_ROWS[known]:
+        return kind, np.zeros((0, N_ROWS[kind]), np.int64)
+    if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != N_ROWS[kind]:
         raise InvalidConstraintsError(
-            f"{known} questions must be integers of shape (n, {N_ROWS[known]}); got "
+            f"{kind} questions must be integers of shape (n, {N_ROWS[kind]}); got "
             f"{array.dtype} of shape {array.shape}"
         )
     outside = (array < 0) | (array >= n_samples)
@@ -524,7 +526,7 @@ def _validated_rows(kind: str, rows: ArrayLike, n_samples: int) -> tuple[Kind, I
         raise InvalidConstraintsError(
             f"row {array[outside][0]} is out of range; the model was fitted to {n_samples} rows"
         )
-    return known, array.astype(np.int64)
+    return kind, array.astype(np.int64)
 
 
 class RankKernelFeatures:

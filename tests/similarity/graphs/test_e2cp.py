@@ -20,7 +20,8 @@ from clew.metrics import adjusted_rand_score
 from clew.similarity import COPRF, E2CP, AdaptiveKNN, ClustRF
 from clew.similarity.graphs import Propagation
 from clew.similarity.graphs import e2cp as module
-from clew.similarity.graphs.e2cp import NetAnswers, inverse, upper_of_product_sum
+from clew.similarity.graphs._base import NetAnswers
+from clew.similarity.graphs.e2cp import inverse, upper_of_product_sum
 
 X, y = load_iris(return_X_y=True)
 N = len(X)

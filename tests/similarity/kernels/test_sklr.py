@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.preprocessing import FunctionTransformer
-from tests.similarity.hidden_groups import GROUP, KNOWN, X, odd_ones
 
 from clew import Constraints
+from clew.constraints._meanings import TRUTH
 from clew.exceptions import (
     InconsistentConstraintsError,
     InvalidDataError,
@@ -24,6 +24,24 @@ from clew.similarity import SKLR
 from clew.similarity._log_det import PairBounds, limits_of_answers
 from clew.similarity.kernels.sklr import conflicts_of, refuse_conflicts
 
+RNG = np.random.default_rng(0)
+#: Only the last feature separates the two groups; the others are noise.
+GROUP = RNG.integers(2, size=80)
+X = np.column_stack([RNG.normal(size=(80, 4)) * 1.5, GROUP * 2.0 + RNG.normal(size=80) * 0.5])
+
+
+def odd_ones(n, *, error=0.0, seed=0):
+    """Questions that the groups determine, some answered wrongly."""
+    random = np.random.RandomState(seed)
+    rows = np.array([random.permutation(80)[:3] for _ in range(20 * n)])
+    answers = TRUTH["odd_one_out"](GROUP, rows)
+    answered = np.flatnonzero(answers >= 0)[:n]
+    wrong = random.rand(n) < error
+    given = np.where(wrong, (answers[answered] + 1) % 3, answers[answered])
+    return Constraints.from_odd_one_out(rows[answered], given, n_samples=80)
+
+
+KNOWN = odd_ones(60)
 NOTHING = Constraints(80)
 
 

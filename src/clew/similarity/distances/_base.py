@@ -107,9 +107,9 @@ class LearnedDistances(ConstrainedTransformer):
             checked = check_distances(X, estimator=self, accept_sparse=True)
             self._given, self._is_graph = given_distances(checked), issparse(checked)
         n = self._given.n_samples
-        known = answers_for(self, constraints, n)
-        self.conflicts_ = of_some_weight(known).conflicts()
-        keys, distance = self._learn(self._given, links_of(known), known, callback)
+        answers = answers_for(self, constraints, n)
+        self.conflicts_ = of_some_weight(answers).conflicts()
+        keys, distance = self._learn(self._given, links_of(answers), answers, callback)
         i, j = np.divmod(keys, n)
         before, _ = self._given.of_pairs(i, j)
         self.n_changed_ = int((np.abs(distance - before) > LEAST_CHANGE).sum())
@@ -121,7 +121,7 @@ class LearnedDistances(ConstrainedTransformer):
         return self
 
     def _learn(
-        self, given: GivenDistances, links: Links, known: Constraints, callback: Progress | None
+        self, given: GivenDistances, links: Links, answers: Constraints, callback: Progress | None
     ) -> Learned:
         """Return the learned distances, and set the further fitted attributes."""
         raise NotImplementedError
@@ -264,15 +264,15 @@ class Links(NamedTuple):
     cannot: Floats  # total weight of the cannot-links of each pair
 
 
-def links_of(known: Constraints) -> Links:
+def links_of(answers: Constraints) -> Links:
     """Add up the answers to each pair; don't-knows and answers of weight 0 are left out."""
-    weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+    weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
     is_used = weight > 0
-    row = known.pairs[is_used].min(axis=1, initial=known.n_samples)
-    other = known.pairs[is_used].max(axis=1, initial=0)
-    keys, at = np.unique(row * known.n_samples + other, return_inverse=True)
-    must = np.where(known.is_must_link, weight, 0.0)[is_used]
-    cannot = np.where(known.is_cannot_link, weight, 0.0)[is_used]
+    row = answers.pairs[is_used].min(axis=1, initial=answers.n_samples)
+    other = answers.pairs[is_used].max(axis=1, initial=0)
+    keys, at = np.unique(row * answers.n_samples + other, return_inverse=True)
+    must = np.where(answers.is_must_link, weight, 0.0)[is_used]
+    cannot = np.where(answers.is_cannot_link, weight, 0.0)[is_used]
     return Links(
         keys.astype(np.int64),
         np.bincount(at, must, len(keys)).astype(np.float64),

@@ -243,7 +243,7 @@ class DistLQP(LearnedDistances):
         )
 
     def _learn(
-        self, given: GivenDistances, links: Links, known: Constraints, callback: Progress | None
+        self, given: GivenDistances, links: Links, answers: Constraints, callback: Progress | None
     ) -> Learned:
         settings = self._settings(given.n_samples)
         problem, sampled = build(given, links, settings)
@@ -270,22 +270,22 @@ class DistLQP(LearnedDistances):
         self._links = np.column_stack(np.divmod(answered, given.n_samples))
         self._of_links = found.x[: sampled.n_links]
         learned = Learned(sampled.keys, found.x)
-        self.slack_ = self._slack(given, known, learned, settings)
+        self.slack_ = self._slack(given, answers, learned, settings)
         return learned
 
     def _slack(
-        self, given: GivenDistances, known: Constraints, learned: Learned, settings: Settings
+        self, given: GivenDistances, answers: Constraints, learned: Learned, settings: Settings
     ) -> Floats:
         """Return by how much each answer's bound is missed."""
-        keys = known.pairs.min(axis=1) * known.n_samples + known.pairs.max(axis=1)
-        distance, _ = given.of_pairs(*known.pairs.T)
+        keys = answers.pairs.min(axis=1) * answers.n_samples + answers.pairs.max(axis=1)
+        distance, _ = given.of_pairs(*answers.pairs.T)
         order = np.argsort(learned.keys)
         at = np.searchsorted(learned.keys, keys, sorter=order)
         at = order[np.minimum(at, len(order) - 1)] if len(order) else at
         is_learned = learned.keys[at] == keys if len(order) else np.zeros(len(keys), np.bool_)
         distance[is_learned] = learned.distance[at[is_learned]]
-        slack = np.where(known.is_must_link, distance - settings.upper, settings.lower - distance)
-        is_used = ~known.is_dont_know & (known.pair_weights > 0)
+        slack = np.where(answers.is_must_link, distance - settings.upper, settings.lower - distance)
+        is_used = ~answers.is_dont_know & (answers.pair_weights > 0)
         return np.where(is_used, np.maximum(slack, 0.0), 0.0) * given.unit
 
     def _embed(self, distances: Floats) -> Floats:

@@ -112,10 +112,10 @@ class ShortestPaths(LearnedDistances):
         self.metric = metric
 
     def _learn(
-        self, given: GivenDistances, links: Links, known: Constraints, callback: Progress | None
+        self, given: GivenDistances, links: Links, answers: Constraints, callback: Progress | None
     ) -> Learned:
         check_dense_size(given.n_samples)
-        self._component = binding_answers(known).closure().component
+        self._component = binding_answers(answers).closure().component
         before = given.dense() / given.unit
         learned = before.copy()
         indptr, members = _joined(self._component)

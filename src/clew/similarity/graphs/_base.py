@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,16 +114,16 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         n = checked.shape[0]
         may_be_sparse = issparse(checked) if is_given else getattr(self.similarity, "is_graph", 0)
         self._check_size(n, is_sparse=bool(may_be_sparse))
-        known = answers_for(self, constraints, n)
+        answers = answers_for(self, constraints, n)
         (seed,) = derived_seeds(self.random_state, 1)
         if is_given:
             base: Any = Precomputed(checked)
         else:
             given = AdaptiveKNN() if self.similarity is None else self.similarity
             part = seeded_part(given, seed, is_seeded=self.random_state is not None)
-            base = fit_part(part, checked, known, callback)
+            base = fit_part(part, checked, answers, callback)
         self.similarity_ = base
-        self._solve(base, known, callback)
+        self._solve(base, answers, callback)
         return self
 
     def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
@@ -133,7 +133,9 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         sparse.
         """
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
         """Set `affinity_matrix_` and the other fitted attributes."""
         raise NotImplementedError
 
@@ -178,17 +180,41 @@ def selected(graph: csr_array, is_kept: NDArray[np.bool_]) -> csr_array:
     return csr_array(kept.maximum(kept.T))
 
 
-def net_links(known: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def net_links(answers: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Add up the answers to each pair: distinct pairs, (m, 2), and their net answers in [-1, 1].
 
     A net answer is the weight of the must-links minus that of the cannot-links. Pairs are in row
     order; those of net answer 0 are left out.
     """
-    sign = known.is_must_link.astype(np.float64) - known.is_cannot_link
-    rows, place = np.unique(known.pairs, axis=0, return_inverse=True)
-    total = np.bincount(place.ravel(), sign * known.pair_weights, len(rows))
+    sign = answers.is_must_link.astype(np.float64) - answers.is_cannot_link
+    rows, place = np.unique(answers.pairs, axis=0, return_inverse=True)
+    total = np.bincount(place.ravel(), sign * answers.pair_weights, len(rows))
     is_left = total != 0
     return rows[is_left], np.clip(total[is_left], -1.0, 1.0)
+
+
+class NetAnswers(NamedTuple):
+    """Net answers, one entry per pair, stored at the endpoint with more answers (its head).
+
+    About half of the rows with answers are heads, so about half as many systems are solved.
+    """
+
+    rows: NDArray[np.int64]  # rows with answers, (r,)
+    heads: NDArray[np.int64]  # positions of the heads in `rows`, (h,)
+    strength: csr_array  # net answer to each pair of a head and a row, in [-1, 1], (h, r)
+
+    @classmethod
+    def of(cls, answers: Constraints) -> Self:
+        """Collect the pair answers."""
+        pairs, strength = net_links(answers)
+        rows, place, n_answers = np.unique(pairs, return_inverse=True, return_counts=True)
+        place = place.reshape(-1, 2)
+        at_second = n_answers[place[:, 0]] < n_answers[place[:, 1]]
+        head = place[np.arange(len(place)), at_second.astype(int)]
+        other = place.sum(axis=1) - head
+        heads, at = np.unique(head, return_inverse=True)
+        shape = (len(heads), len(rows))
+        return cls(rows, heads, coo_array((strength, (at.ravel(), other)), shape=shape).tocsr())
 
 
 def entries_at(
@@ -201,13 +227,13 @@ def entries_at(
     return np.asarray(matrix[i, j], dtype=np.float64).ravel()
 
 
-def with_links(affinity: Any, known: Constraints, low: float, high: float) -> Any:
+def with_links(affinity: Any, answers: Constraints, low: float, high: float) -> Any:
     """Move affinities of must-linked pairs to `high`, and those of cannot-linked ones to `low`.
 
     A pair of net weight w moves by the share w of the way. Returns a changed copy of symmetric
     affinities, dense or sparse; a sparse array does not store entries that became 0.
     """
-    rows, strength = net_links(known)
+    rows, strength = net_links(answers)
     i, j = rows.T
     now = entries_at(affinity, i, j)
     target = np.where(strength > 0, high, low)

@@ -108,8 +108,10 @@ class ConsensusKNN(BuiltOnSimilarity):
         self.threshold = threshold
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        graph, lists, k = nearest_rows(base, known.n_samples, self.n_neighbors)
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        graph, lists, k = nearest_rows(base, answers.n_samples, self.n_neighbors)
         is_kept = _votes(graph, lists) >= self.threshold * (k + 1)
         row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
         n_kept = np.bincount(row, is_kept, minlength=graph.shape[0])

@@ -127,8 +127,10 @@ class DominantNeighbors(BuiltOnSimilarity):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        graph, lists, _ = nearest_rows(base, known.n_samples, self.n_neighbors)
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        graph, lists, _ = nearest_rows(base, answers.n_samples, self.n_neighbors)
         is_member = np.zeros(lists.nnz, dtype=np.bool_)
         if lists.nnz:
             places = (graph.indptr, graph.indices, lists.indptr, lists.indices)

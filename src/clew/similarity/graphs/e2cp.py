@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numba.extending import get_cython_function_address
@@ -32,7 +32,7 @@ from clew.graphs import check_dense_size, largest_stored, nearest_graph, resolve
 from clew.kernels.adjusted_affinity import adjust, collect
 from clew.kernels.propagation import add_symmetric_products, diffuse
 from clew.kernels.symmetric import mirror_lower
-from clew.similarity.graphs._base import BuiltOnSimilarity, entries_at, net_links
+from clew.similarity.graphs._base import BuiltOnSimilarity, NetAnswers, entries_at, net_links
 
 __all__ = ["E2CP", "Propagation"]
 
@@ -175,8 +175,10 @@ class E2CP(BuiltOnSimilarity):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        answers, n = reweighted(known, base), known.n_samples
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        weighted, n = reweighted(answers, base), answers.n_samples
         is_sparse = has_sparse_affinity(base)
         self._check_size(n, is_sparse=is_sparse)
         if self.n_neighbors is None:
@@ -185,12 +187,12 @@ class E2CP(BuiltOnSimilarity):
             graph = graph_of(base, n, resolved_n_neighbors(self.n_neighbors, n))
         propagation = Propagation(graph, self.alpha)
         if self._is_dense(n, is_sparse=is_sparse):
-            self.affinity_matrix_ = propagation.dense_affinity(answers)
+            self.affinity_matrix_ = propagation.dense_affinity(weighted)
         else:
             self.affinity_matrix_ = propagation.sparse_affinity(
-                answers, n_jobs=self.n_jobs, callback=callback
+                weighted, n_jobs=self.n_jobs, callback=callback
             )
-        self.constraint_weight_ = answers.pair_weights
+        self.constraint_weight_ = weighted.pair_weights
 
     def _check_size(self, n_samples: int, *, is_sparse: bool) -> None:
         if self.form == "sparse" and self.n_neighbors is None and not is_sparse:
@@ -413,30 +415,6 @@ class Propagation:
         return system
 
 
-class NetAnswers(NamedTuple):
-    """Net answers, one entry per pair, stored at the endpoint with more answers (its head).
-
-    About half of the rows with answers are heads, so about half as many systems are solved.
-    """
-
-    rows: NDArray[np.int64]  # rows with answers, (r,)
-    heads: NDArray[np.int64]  # positions of the heads in `rows`, (h,)
-    strength: csr_array  # net answer to each pair of a head and a row, in [-1, 1], (h, r)
-
-    @classmethod
-    def of(cls, known: Constraints) -> Self:
-        """Collect the pair answers."""
-        pairs, strength = net_links(known)
-        rows, place, n_answers = np.unique(pairs, return_inverse=True, return_counts=True)
-        place = place.reshape(-1, 2)
-        at_second = n_answers[place[:, 0]] < n_answers[place[:, 1]]
-        head = place[np.arange(len(place)), at_second.astype(int)]
-        other = place.sum(axis=1) - head
-        heads, at = np.unique(head, return_inverse=True)
-        shape = (len(heads), len(rows))
-        return cls(rows, heads, coo_array((strength, (at.ravel(), other)), shape=shape).tocsr())
-
-
 def _adjusted(affinity: Floats, found: Floats) -> Floats:
     """Raise affinities with positive propagated answers, and lower those with negative ones."""
     most = max(float(found.max(initial=0.0)), -float(found.min(initial=0.0)))
@@ -485,7 +463,7 @@ def _routine(module: str, name: str) -> Any:
     return ctypes.CFUNCTYPE(None)(get_cython_function_address(f"scipy.linalg.{module}", name))
 
 
-def _pairs_to_adjust(graph: csr_array, known: Constraints) -> csr_array:
+def _pairs_to_adjust(graph: csr_array, answers: Constraints) -> csr_array:
     """Mark the pairs of the graph, the answered pairs, and those near must-links, (n, n).
 
     For a must-link these are the pairs of a row near one end and a row near the other. They add at
@@ -493,7 +471,7 @@ def _pairs_to_adjust(graph: csr_array, known: Constraints) -> csr_array:
     as near. The diagonal is empty.
     """
     n = graph.shape[0]
-    pairs, strength = net_links(known)
+    pairs, strength = net_links(answers)
     answered = coo_array((np.ones(len(pairs), bool), tuple(pairs.T)), shape=(n, n))
     must = tuple(pairs[strength > 0].T)
     joined = coo_array((np.ones(sum(strength > 0)), must), shape=(n, n))

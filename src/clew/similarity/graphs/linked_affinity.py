@@ -109,16 +109,15 @@ class LinkedAffinity(BuiltOnSimilarity):
         self.similarity = similarity
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        self._answers = reweighted(known, base)
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        self._answers = reweighted(answers, base)
         self.constraint_weight_ = self._answers.pair_weights
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:
-        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at the first access.
-        """
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples); computed when read."""
         check_is_fitted(self, "similarity_")
         affinity = self.similarity_.affinity_matrix_
         if not isinstance(affinity, np.ndarray):

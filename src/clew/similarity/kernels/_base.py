@@ -69,12 +69,12 @@ class KernelSpace(LearnedSpace):
         return tags
 
     def _learn(
-        self, features: Floats, known: Constraints, seeds: Seeds, callback: Progress | None
+        self, features: Floats, answers: Constraints, seeds: Seeds, callback: Progress | None
     ) -> Floats:
         """Learn A, (rank, rank), and set all other fitted attributes."""
         raise NotImplementedError
 
-    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
+    def _solve(self, X: Floats, answers: Constraints, callback: Progress | None) -> None:
         seeds = Seeds(*derived_seeds(self.random_state, len(Seeds._fields)))
         self._map = self._feature_map(seeds.features).fit(X)
         features = self._features(X)
@@ -85,7 +85,7 @@ class KernelSpace(LearnedSpace):
                 f"must be between {SMALLEST:g} and {LARGEST:g}, got {largest:.3g}. Rescale the "
                 "data or the kernel"
             )
-        self._set_learned(features, self._learn(features, known, seeds, callback))
+        self._set_learned(features, self._learn(features, answers, seeds, callback))
 
     def _feature_map(self, seed: int) -> FeatureMap:
         rank = None if self.rank == "auto" else int(self.rank)
@@ -141,10 +141,7 @@ class KernelSpace(LearnedSpace):
 
     @property
     def kernel_(self) -> Floats:
-        """The learned kernel of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at each access.
-        """
+        """The learned kernel of fitted rows, (n_samples, n_samples); computed at each access."""
         check_is_fitted(self, "embedding_")
         check_dense_size(len(self.embedding_))
         return self.embedding_ @ self.embedding_.T

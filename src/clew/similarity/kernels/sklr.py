@@ -216,7 +216,7 @@ class SKLR(KernelSpace):
     conflicts_: list[ComparisonConflict]
     duality_gap_: float
     n_iter_: int
-    _known: Constraints
+    _answers: Constraints
     _problem: tuple[object, ...]
     _seeds: Seeds
 
@@ -300,8 +300,8 @@ class SKLR(KernelSpace):
                 "SKLR.partial_fit takes the fitted rows, in the same order, but X holds other "
                 "rows; call fit for new rows"
             )
-        known = self._known + answers_for(self, constraints, len(rows))
-        A = self._learn(features, known, self._seeds, callback, is_partial=True)
+        answers = self._answers + answers_for(self, constraints, len(rows))
+        A = self._learn(features, answers, self._seeds, callback, is_partial=True)
         self._set_learned(features, A)
         self.__dict__.pop("_nearness", None)
         return self
@@ -309,7 +309,7 @@ class SKLR(KernelSpace):
     def _learn(
         self,
         features: Floats,
-        known: Constraints,
+        answers: Constraints,
         seeds: Seeds,
         callback: Progress | None,
         *,
@@ -317,27 +317,27 @@ class SKLR(KernelSpace):
     ) -> Floats:
         self._check_slack()
         pair_bounds = PairBounds(1.0, 1.0)
-        if not known.is_dont_know.all():
+        if not answers.is_dont_know.all():
             pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
 
-        def to_limits(answers: Constraints) -> tuple[AnswerLimits, list[Skipped]]:
+        def to_limits(part: Constraints) -> tuple[AnswerLimits, list[Skipped]]:
             limits = limits_of_answers(
-                answers,
+                part,
                 gamma=self.gamma,
                 pair_bounds=pair_bounds,
                 equal_if_unknown=self.dont_know == "equal",
             )
             return without_impossible(limits, features)
 
-        possible, self.skipped_ = to_limits(known)
+        possible, self.skipped_ = to_limits(answers)
         self.conflicts_ = conflicts_of(possible)
         if self.slack == "none":
-            binding_answers(known)
+            binding_answers(answers)
             refuse_conflicts(self.conflicts_)
         unit = mean_squared_distance(features)
         if not is_partial and self.slack == "l1" and isinstance(self.C, str):
             self.C_ = _chosen_penalty(
-                features, known, lambda train: to_limits(train)[0], unit, seeds.folds
+                features, answers, lambda train: to_limits(train)[0], unit, seeds.folds
             )
         elif not is_partial:
             self.C_ = np.inf if self.slack == "none" else float(self.C)
@@ -363,7 +363,7 @@ class SKLR(KernelSpace):
             )
         self.multipliers_, self.duality_gap_ = solution.multiplier, solution.gap
         self.n_iter_ = max(solution.n_iter, 1)
-        self._known, self._seeds = known, seeds
+        self._answers, self._seeds = answers, seeds
         self._problem = tuple(getattr(self, name) for name in PROBLEM)
         return solution.A
 
@@ -382,9 +382,9 @@ class SKLR(KernelSpace):
     def _earlier_multipliers(self, limits: AnswerLimits) -> Floats:
         """Return the multipliers of the earlier fit, with 0 for new answers."""
         counts = {
-            "pair": len(self._known.pairs),
-            "triplet": len(self._known.triplets),
-            "odd_one_out": len(self._known.odd_one_out),
+            "pair": len(self._answers.pairs),
+            "triplet": len(self._answers.triplets),
+            "odd_one_out": len(self._answers.odd_one_out),
         }
         is_old = limits.answer < np.array([counts[kind] for kind in limits.kind.tolist()], int)
         multiplier = np.zeros(len(is_old))
@@ -451,7 +451,7 @@ def refuse_conflicts(conflicts: list[ComparisonConflict]) -> None:
 
 def _chosen_penalty(
     features: Floats,
-    known: Constraints,
+    answers: Constraints,
     to_limits: Callable[[Constraints], AnswerLimits],
     unit: float,
     seed: int,
@@ -464,13 +464,13 @@ def _chosen_penalty(
     for the last penalty.
     """
     random = np.random.RandomState(seed)
-    comparisons = inequalities_of(known)
-    if len(comparisons.weight) + int((known.pair_answers >= 0).sum()) < FEWEST_ANSWERS:
+    comparisons = inequalities_of(answers)
+    if len(comparisons.weight) + int((answers.pair_answers >= 0).sum()) < FEWEST_ANSWERS:
         return DEFAULT_PENALTY
-    total = comparisons.weight.sum() + known.pair_weights[~known.is_dont_know].sum()
+    total = comparisons.weight.sum() + answers.pair_weights[~answers.is_dont_know].sum()
     folds = [
         _Fold(features, to_limits(train), test)
-        for train, test in held_out_folds(known, N_FOLDS, seed)
+        for train, test in held_out_folds(answers, N_FOLDS, seed)
     ]
     score = np.full(len(PENALTIES), -np.inf)
 

@@ -148,8 +148,8 @@ class SKMS(KernelSpace):
         self.random_state = random_state
 
     def _learn(
-        self, features: Floats, known: Constraints, seeds: Seeds, callback: Progress | None
+        self, features: Floats, answers: Constraints, seeds: Seeds, callback: Progress | None
     ) -> Floats:
         pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
         self.bounds_ = (pair_bounds.upper, pair_bounds.lower)
-        return learn_from_pairs(self, features, known, pair_bounds, seeds.order, callback)
+        return learn_from_pairs(self, features, answers, pair_bounds, seeds.order, callback)

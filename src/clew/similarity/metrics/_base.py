@@ -38,7 +38,7 @@ class LinearMetric(LearnedSpace):
     _outside: float
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
         """Learn the metric of centered rows, divided by the root mean variance, `unit`.
 
@@ -51,14 +51,14 @@ class LinearMetric(LearnedSpace):
         """Whether the method learns the same metric in any orthonormal basis."""
         return True
 
-    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
+    def _solve(self, X: Floats, answers: Constraints, callback: Progress | None) -> None:
         units = Units.of_mean_variance(X)
         scaled = units.scale(X)
         self._basis = None
         if X.shape[1] > len(X) and self._is_rotation_invariant:
             self._basis, triangle = np.linalg.qr(scaled.T)
             scaled = np.ascontiguousarray(triangle.T)
-        self._metric, self._outside = self._learn(scaled, float(units.unit), known, callback)
+        self._metric, self._outside = self._learn(scaled, float(units.unit), answers, callback)
         self._root = root_of(self._metric)
         self.embedding_ = self._embed(X)
 

@@ -156,7 +156,7 @@ class ITML(LinearMetric):
         self.random_state = random_state
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
         self._check_two("percentiles", self.percentiles, 100.0)
         sample, order = derived_seeds(self.random_state, 2)
@@ -177,7 +177,7 @@ class ITML(LinearMetric):
                     f"ITML(bounds={self.bounds!r}): bounds must be between {SMALLEST:g} and "
                     f"{LARGEST:g} times {square:.3g}, the mean variance of the features"
                 )
-        A = learn_from_pairs(self, features, known, pair_bounds, order, callback)
+        A = learn_from_pairs(self, features, answers, pair_bounds, order, callback)
         self.bounds_ = (float(pair_bounds.upper * square), float(pair_bounds.lower * square))
         if is_euclidean:
             return Learned(A)

@@ -107,16 +107,16 @@ class KISSME(LinearMetric):
         self.shrinkage = shrinkage
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
-        weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+        weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
         if not weight.any() or not X.any():
             return Learned(np.eye(X.shape[1]))
         strength = SHRINKAGE_PER_FEATURE * min(X.shape)
         if self.shrinkage != "auto":
             strength = float(self.shrinkage)
-        of_pairs = differences(X, known.pairs)
-        must, cannot = weight * known.is_must_link, weight * known.is_cannot_link
+        of_pairs = differences(X, answers.pairs)
+        must, cannot = weight * answers.is_must_link, weight * answers.is_cannot_link
         of_must = _precision(of_pairs, must, strength)
         value, vector = np.linalg.eigh(of_must - _precision(of_pairs, cannot, strength))
         value[value <= ROUNDING * np.linalg.norm(of_must)] = 0.0

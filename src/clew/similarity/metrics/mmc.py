@@ -117,21 +117,21 @@ class MMC(LinearMetric):
         return not self.diagonal
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
         n_features = X.shape[1]
-        weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+        weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
         variance = X.var(axis=0)
         if not weight.any() or not variance.any():
             self.duality_gap_, self.n_iter_ = 0.0, 1
             return Learned(np.eye(n_features))
-        between = differences(X, known.pairs)
-        cannot = np.where(known.is_cannot_link, weight, 0.0)
+        between = differences(X, answers.pairs)
+        cannot = np.where(answers.is_cannot_link, weight, 0.0)
         counts = (cannot > 0) & between.any(axis=1)
         apart, share = X, np.full(len(X), 1.0 / len(X))
         if counts.any():
             apart, share = between[counts], cannot[counts] / cannot[counts].sum()
-        must = np.where(known.is_must_link, weight, 0.0)
+        must = np.where(answers.is_must_link, weight, 0.0)
         white = _whitening(between, must, self.ridge, is_diagonal=self.diagonal)
         root, self.duality_gap_, self.n_iter_ = _maximize_distances(
             apart @ white, share, self.max_iter, is_diagonal=self.diagonal

@@ -123,9 +123,9 @@ class SparseLP(LinearMetric):
         return False
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
-        comparisons = inequalities_or_refusal(self, known)
+        comparisons = inequalities_or_refusal(self, answers)
         n_features = X.shape[1]
         if not len(comparisons.weight):
             self.objective_, self.n_iter_ = 0.0, 1
