@@ -26,8 +26,8 @@ MAX_ITER, TOLERANCE = 60, 1e-5
 def inner_products(squared: Floats) -> Floats:
     """Return the inner products of centered rows from squared distances, (n, n), by Torgerson."""
     mean = squared.mean(axis=0)
-    found: Floats = -0.5 * (squared - mean - mean[:, None] + mean.mean())
-    return found
+    products: Floats = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+    return products
 
 
 class DistanceSpace(NamedTuple):

@@ -67,9 +67,9 @@ def check_distances(
     return square if is_exact else _symmetrized(square)
 
 
-def check_distances_to_fitted(estimator: BaseEstimator, D: ArrayLike) -> Any:
+def check_distances_to_fitted(estimator: BaseEstimator, D: ArrayLike) -> NDArray[np.float64]:
     """Validate the distances of rows, new or fitted, to all fitted rows, (n_rows, n_samples)."""
-    checked = check_data(estimator, D, reset=False, dtype=np.float64)
+    checked: NDArray[np.float64] = check_data(estimator, D, reset=False, dtype=np.float64)
     _check_not_negative(checked)
     return checked
 
@@ -226,10 +226,10 @@ def _checked_graph(D: Any, estimator: BaseEstimator | None) -> csr_array:
         "ensure_all_finite": False,
     }
     if estimator is None:
-        given = check_matrix(D, **options)
+        checked = check_matrix(D, **options)
     else:
-        given = check_data(estimator, D, ensure_min_samples=2, **options)
-    graph = coo_array(given)
+        checked = check_data(estimator, D, ensure_min_samples=2, **options)
+    graph = coo_array(checked)
     n, n_columns = graph.shape
     if n != n_columns:
         raise InvalidDataError(

@@ -84,9 +84,9 @@ def local_scales(
     taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
     near = np.where(taken > 0, distance, 0.0)
     total = taken.sum(axis=1)
-    found = (taken * near).sum(axis=1) if uses_mean else near.max(axis=1)
+    size = (taken * near).sum(axis=1) if uses_mean else near.max(axis=1)
     scale = np.ones(len(near))
-    np.divide(found, total if uses_mean else 1, out=scale, where=total > 0)
+    np.divide(size, total if uses_mean else 1, out=scale, where=total > 0)
     return scale
 
 

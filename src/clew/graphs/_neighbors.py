@@ -127,8 +127,8 @@ class NeighborSearch:
         distance = np.empty((rows.shape[0], n_neighbors))
         index = np.empty((rows.shape[0], n_neighbors), np.int64)
         for start, stop in blocks(rows.shape[0], ROWS_PER_SEARCH):
-            found = self._of_block(rows[start:stop], n_neighbors)
-            distance[start:stop], index[start:stop] = found
+            block = slice(start, stop)
+            distance[block], index[block] = self._of_block(rows[block], n_neighbors)
         return distance, index
 
     def nearest_others(self, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:

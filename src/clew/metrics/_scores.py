@@ -167,8 +167,8 @@ def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
     names, classes = np.unique(labels, return_inverse=True)
     size, shown = rows.shape[1], np.zeros(len(names), np.int64)
     for subcluster in classes[rows]:
-        held, count = np.unique(subcluster, return_counts=True)
-        np.maximum.at(shown, held, count)
+        present, count = np.unique(subcluster, return_counts=True)
+        np.maximum.at(shown, present, count)
     is_shown = 2 * shown > size
     share = shown * (shown - 1) / (size * (size - 1)) if size > 1 else shown
     return float(np.where(is_shown, share, 0).mean())

@@ -96,7 +96,7 @@ def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, Flo
             f"labels must have shape ({constraints.n_samples},), one for each row of the "
             f"constraints; got {group.shape}"
         )
-    classes, found = as_classes(group), {}
+    classes, tables = as_classes(group), {}
     for table in constraints.tables:
         truth, words = TRUTH[table.kind](classes, table.rows), ANSWER_WORDS[table.kind]
         codes = [code for code in words.values() if table.kind != "pair" or code != DONT_KNOW]
@@ -105,8 +105,8 @@ def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, Flo
             for column, given in enumerate(codes):
                 is_both = (truth == true) & (table.answers == given)
                 counts[row, column] = table.weights[is_both].sum()
-        found[table.kind] = symmetrized_counts(table.kind, counts)
-    return found
+        tables[table.kind] = symmetrized_counts(table.kind, counts)
+    return tables
 
 
 def symmetrized_counts(kind: Kind, counts: Floats) -> Floats:
@@ -144,14 +144,14 @@ def log_likelihood_of_each(labels: ArrayLike, constraints: Constraints, counts: 
     possible answer is estimated from `counts`.
     """
     classes = as_classes(labels)
-    found = []
+    parts = []
     for table in constraints.tables:
         log_probability = _log_probabilities(table.kind, counts[table.kind])
         if table.kind == "pair":
             log_probability = np.pad(log_probability, ((0, 0), (0, 1)))  # don't-knows
         truth = replace(table, answers=TRUTH[table.kind](classes, table.rows)).answer_index
-        found.append(table.weights * log_probability[truth, table.answer_index])
-    return np.concatenate(found)
+        parts.append(table.weights * log_probability[truth, table.answer_index])
+    return np.concatenate(parts)
 
 
 def _log_probabilities(kind: Kind, table: Floats) -> Floats:

@@ -126,13 +126,13 @@ def limits_of_answers(
     return AnswerLimits(limits, weight, kind, answer).select(weight > 0)
 
 
-def without_impossible(found: AnswerLimits, X: Floats) -> tuple[AnswerLimits, list[Skipped]]:
+def without_impossible(answers: AnswerLimits, X: Floats) -> tuple[AnswerLimits, list[Skipped]]:
     """Remove constraints that cannot hold for any metric, and list their answers.
 
     If rows coincide, their distance is always 0. If three rows are on one line, their distances
     always have the same ratio.
     """
-    limits = found.limits
+    limits = answers.limits
     i, j, g, h = limits.rows.T
     first, second = X[i] - X[j], X[g] - X[h]
     near, far = np.square(first).sum(axis=1), np.square(second).sum(axis=1)
@@ -148,14 +148,14 @@ def without_impossible(found: AnswerLimits, X: Floats) -> tuple[AnswerLimits, li
     over = np.where(is_equality, np.abs(over), over)
     on_line = compares & ~has_copies & (sine <= COLLINEAR * near * far) & (over > COLLINEAR * far)
     skipped = {
-        Skipped(str(found.kind[at]), int(found.answer[at]), reason)
+        Skipped(str(answers.kind[at]), int(answers.answer[at]), reason)
         for which, reason in (
             (has_copies, "rows that should differ coincide"),
             (on_line, "its rows are on one line, which fixes the ratio of their distances"),
         )
         for at in np.flatnonzero(which)
     }
-    return found.select(~(has_copies | on_line)), sorted(skipped)
+    return answers.select(~(has_copies | on_line)), sorted(skipped)
 
 
 class LearnsFromPairs(Protocol):
@@ -181,8 +181,8 @@ def learn_from_pairs(
     """
     if np.isinf(method.gamma):
         answers = binding_answers(answers)
-    given = limits_of_answers(answers, gamma=1.0, pair_bounds=pair_bounds, equal_if_unknown=False)
-    possible, skipped = without_impossible(given, X)
+    wanted = limits_of_answers(answers, gamma=1.0, pair_bounds=pair_bounds, equal_if_unknown=False)
+    possible, skipped = without_impossible(wanted, X)
     limits = possible.with_penalty(np.inf)._replace(slack=1 / (method.gamma * possible.weight))
     solution = Problem(X, limits).solve(
         tol=method.tol, max_iter=method.max_iter, random=np.random.RandomState(seed),
@@ -301,12 +301,12 @@ class Problem:
         rise, or holds with a larger margin and its λ could still fall. Only if not `corrected`, λ
         cannot fall again (see `sweep`), and the solution depends on the `random` order.
         """
-        given = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier
-        found = np.clip(given, self._limits.low, self._limits.high)
-        state, n_iter = self._state(found), 0
-        max_rows, room = min(max(len(state.A), SMALL_BLOCK), LARGE_BLOCK), len(found)
+        start = np.zeros(len(self._limits.rows)) if multiplier is None else multiplier
+        multipliers = np.clip(start, self._limits.low, self._limits.high)
+        state, n_iter = self._state(multipliers), 0
+        max_rows, room = min(max(len(state.A), SMALL_BLOCK), LARGE_BLOCK), len(multipliers)
         while True:
-            off = self._off(found, state, corrected)
+            off = self._off(multipliers, state, corrected)
             n_off = int((off > tol).sum())
             if n_off == 0 or n_iter == max_iter:
                 break
@@ -314,15 +314,15 @@ class Problem:
             # In random order, with constraints that share a row next to each other.
             rank = random.permutation(len(self._X))[self._ends[:, which]].min(axis=0)
             turn = which[np.argsort(rank, kind="stable")][:room]
-            found, state, has_failed = self._after_sweep(
-                found, state, turn, max_rows, tol, corrected
+            multipliers, state, has_failed = self._after_sweep(
+                multipliers, state, turn, max_rows, tol, corrected
             )
             if not has_failed:
                 room *= 4
             else:
                 # Distances differ very much in size, so rounding errors are large. Smaller blocks
                 # reduce them, and then fewer projections between exact solutions.
-                room = len(found) if max_rows > LEAST_BLOCK else max(len(turn) // 16, 1)
+                room = len(multipliers) if max_rows > LEAST_BLOCK else max(len(turn) // 16, 1)
                 max_rows = max(max_rows // 4, LEAST_BLOCK)
             n_iter += 1
             if callback is not None:
@@ -330,7 +330,7 @@ class Problem:
         A = state.A
         if self._axes is not None:
             A = np.eye(self._n_features) + self._axes @ (A - np.eye(len(A))) @ self._axes.T
-        return Solution(A, found, state.excess, state.gap, n_iter, n_off)
+        return Solution(A, multipliers, state.excess, state.gap, n_iter, n_off)
 
     def _state(self, multiplier: Floats) -> State:
         """Compute A and distances from the multipliers, so that rounding errors do not add up."""
@@ -398,7 +398,7 @@ class Problem:
         return np.maximum(np.maximum(above, below), 0.0)
 
     def _after_sweep(
-        self, found: Floats, state: State, turn: NDArray[np.int64], max_rows: int, tol: float,
+        self, multipliers: Floats, state: State, turn: NDArray[np.int64], max_rows: int, tol: float,
         corrected: bool,
     ) -> tuple[Floats, State, bool]:  # fmt: skip
         """Project on the given constraints; return multipliers, state, and whether this failed.
@@ -406,7 +406,7 @@ class Problem:
         Rounding errors may lead to a matrix that is not positive definite. Then the step is halved
         until it is.
         """
-        after, moved = found.copy(), found[turn]
+        after, moved = multipliers.copy(), multipliers[turn]
         part = take(self._limits, turn)
         try:
             sweep(part, self._X, max_rows, ROUNDS_PER_BLOCK, tol, corrected, moved, state.A.copy())
@@ -415,9 +415,9 @@ class Problem:
         except np.linalg.LinAlgError:
             after[turn] = moved
         for _ in range(STEPS_BACK):
-            after = (after + found) / 2
+            after = (after + multipliers) / 2
             try:
                 return after, self._state(after), True
             except np.linalg.LinAlgError:
                 continue
-        return found, state, True
+        return multipliers, state, True

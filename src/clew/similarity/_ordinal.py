@@ -452,10 +452,10 @@ def _at_once(
         return loss + penalty / 2 * float((w**2).sum()), whole.ravel()
 
     max_iter = settings.max_iter if is_first else max(1, settings.max_iter // 2)
-    found = minimize(
+    solution = minimize(
         objective, weights.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
     )
-    return np.asarray(found.x.reshape(weights.shape)), max(int(found.nit), 1)
+    return np.asarray(solution.x.reshape(weights.shape)), max(int(solution.nit), 1)
 
 
 def _by_blocks(

@@ -389,10 +389,10 @@ def _weigh_answers(
         weight[by_score[max(1, round(KEPT_SHARE * len(answered))) :]] = 0.0
         return AnswerWeights(weight, unknown, None)
     evidence = answer_evidence(X, answers, random_state=seed, n_jobs=n_jobs)
-    found = posterior(evidence, answers)
-    if trust == "posterior" or found.error_rate >= NOISE_FLOOR:
-        weight = weight * found.weight
-    return AnswerWeights(weight, found.p_wrong, found.error_rate)
+    estimate = posterior(evidence, answers)
+    if trust == "posterior" or estimate.error_rate >= NOISE_FLOOR:
+        weight = weight * estimate.weight
+    return AnswerWeights(weight, estimate.p_wrong, estimate.error_rate)
 
 
 def _likely_right(answers: Constraints, weights: AnswerWeights) -> Constraints:

@@ -411,8 +411,8 @@ class OrdinalEmbedding(LearnedSpace):
             slope = float(self.annotator_slopes_[self.annotators_.index(annotator)])
         n = len(self.embedding_)
         if isinstance(questions, Mapping):
-            given = [_validated_rows(kind, rows, n) for kind, rows in questions.items()]
-            return {kind: self._model.probabilities(kind, rows, slope) for kind, rows in given}
+            checked = [_validated_rows(kind, rows, n) for kind, rows in questions.items()]
+            return {kind: self._model.probabilities(kind, rows, slope) for kind, rows in checked}
         by_kind = _rows_by_kind(questions)
         result = np.zeros((len(questions), 3 if "odd_one_out" in by_kind else 2))
         for kind, (places, rows) in by_kind.items():

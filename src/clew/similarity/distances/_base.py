@@ -145,9 +145,9 @@ class LearnedDistances(ConstrainedTransformer):
             For a graph or features, above 20,000 rows.
         """
         check_is_fitted(self, "distances_")
-        found, learned = self._given.dense(), self.distances_.tocoo()
-        found[learned.coords] = learned.data
-        return found
+        matrix, learned = self._given.dense(), self.distances_.tocoo()
+        matrix[learned.coords] = learned.data
+        return matrix
 
     def transform(self, X: ArrayLike) -> Floats:
         """Compute the distances of rows to the fitted rows, as the learned distances change them.
@@ -320,8 +320,8 @@ class MatrixDistances:
         self.n_samples, self.unit = len(matrix), float(matrix.max()) or 1.0
 
     def of_pairs(self, rows: Ints, others: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-        found = self._matrix[rows, others] / self.unit
-        return found, np.ones(len(found), np.bool_)
+        distance = self._matrix[rows, others] / self.unit
+        return distance, np.ones(len(distance), np.bool_)
 
     def nearest(self, n_neighbors: int) -> Neighbors:
         search = NeighborSearch(self._matrix, is_distance=True)
@@ -347,14 +347,14 @@ class GraphDistances:
         self._distance = graph.data / self.unit
 
     def of_pairs(self, rows: Ints, others: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-        found = np.ones(len(rows))
+        distance = np.ones(len(rows))
         if not len(self._keys):
-            return found, np.zeros(len(rows), np.bool_)
+            return distance, np.zeros(len(rows), np.bool_)
         keys = rows * self.n_samples + others
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         is_known = self._keys[at] == keys
-        found[is_known] = self._distance[at[is_known]]
-        return found, is_known
+        distance[is_known] = self._distance[at[is_known]]
+        return distance, is_known
 
     def nearest(self, n_neighbors: int) -> Neighbors:
         row, column = np.divmod(self._keys, self.n_samples)
@@ -366,11 +366,11 @@ class GraphDistances:
 
     def dense(self) -> Floats:
         check_dense_size(self.n_samples)
-        found = np.full((self.n_samples, self.n_samples), self.unit)
+        matrix = np.full((self.n_samples, self.n_samples), self.unit)
         i, j = np.divmod(self._keys, self.n_samples)
-        found[i, j] = self._distance * self.unit
-        np.fill_diagonal(found, 0.0)
-        return found
+        matrix[i, j] = self._distance * self.unit
+        np.fill_diagonal(matrix, 0.0)
+        return matrix
 
     def to_fitted(self, rows: Floats) -> Floats:
         return rows / self.unit
@@ -393,11 +393,11 @@ class FeatureDistances:
             self.unit = float(self._largest * units.unit)
 
     def of_pairs(self, rows: Ints, others: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-        found = np.empty(len(rows))
+        distance = np.empty(len(rows))
         for start, stop in blocks(len(rows), ROWS_PER_BLOCK * 64):
             apart = self._rows[rows[start:stop]] - self._rows[others[start:stop]]
-            found[start:stop] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-        return found, np.ones(len(found), np.bool_)
+            distance[start:stop] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        return distance, np.ones(len(distance), np.bool_)
 
     def nearest(self, n_neighbors: int) -> Neighbors:
         distance, index = self._search.nearest_others(n_neighbors)
@@ -414,8 +414,8 @@ class FeatureDistances:
 
 def _euclidean(rows: Floats, others: Floats) -> Floats:
     with one_blas_thread():
-        found: Floats = euclidean_distances(rows, others)
-    return found
+        distance: Floats = euclidean_distances(rows, others)
+    return distance
 
 
 def _neighbors(distance: Floats, index: Ints) -> Neighbors:

@@ -256,20 +256,20 @@ class DistLQP(LearnedDistances):
                 self.n_violated_triangles_,
                 self.n_triangles_,
             )
-        found = solve(problem, self.tol, self.max_iter, callback)
-        self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
-        if not found.is_converged:
+        solution = solve(problem, self.tol, self.max_iter, callback)
+        self.objective_, self.gap_, self.n_iter_ = solution.objective, solution.gap, solution.n_iter
+        if not solution.is_converged:
             warn(
                 f"DistLQP(max_iter={self.max_iter}) did not converge: the duality gap is "
-                f"{found.gap:.2g}, {found.gap / found.objective:.1%} of the objective; increase "
-                "max_iter or tol",
+                f"{solution.gap:.2g}, {solution.gap / solution.objective:.1%} of the objective; "
+                "increase max_iter or tol",
                 ConvergenceWarning,
             )
         # `transform` reads the learned distances of answered pairs.
         answered = sampled.keys[: sampled.n_links]
         self._links = np.column_stack(np.divmod(answered, given.n_samples))
-        self._of_links = found.x[: sampled.n_links]
-        learned = Learned(sampled.keys, found.x)
+        self._of_links = solution.x[: sampled.n_links]
+        learned = Learned(sampled.keys, solution.x)
         self.slack_ = self._slack(given, answers, learned, settings)
         return learned
 
@@ -306,8 +306,8 @@ class DistLQP(LearnedDistances):
             sides = np.column_stack([link, len(links) + at.reshape(-1, 2)]).astype(np.int32)
             target = np.concatenate([self._of_links, block.ravel()[keys]])
             step = np.concatenate([np.zeros(len(links)), np.full(len(keys), 0.5)])
-            found = _projected(sides, target, step, self.tol / 10, self.max_iter)
-            block.reshape(-1)[keys] = np.maximum(found[len(links) :], 0.0)
+            changed = _projected(sides, target, step, self.tol / 10, self.max_iter)
+            block.reshape(-1)[keys] = np.maximum(changed[len(links) :], 0.0)
         return distances
 
 
@@ -484,12 +484,12 @@ class _State:
         return largest
 
     def _visit(self, which: NDArray[np.int32], n_which: int) -> tuple[int, float]:
-        given = self.problem
-        sweep_bounds(given.bounds, self.step, self.x, self.over, self.under)
-        found: tuple[int, float] = sweep_triangles(
-            given.sides, self.step, which, n_which, self.x, self.multipliers, self.active
+        problem = self.problem
+        sweep_bounds(problem.bounds, self.step, self.x, self.over, self.under)
+        visited: tuple[int, float] = sweep_triangles(
+            problem.sides, self.step, which, n_which, self.x, self.multipliers, self.active
         )
-        return found
+        return visited
 
     def feasible(self) -> Floats:
         """Return distances near x for which all triangle inequalities hold."""
@@ -499,9 +499,9 @@ class _State:
 
     def dual_objective(self) -> float:
         """Return a lower bound on the objective of all feasible distances."""
-        given, bounds = self.problem, self.problem.bounds
+        problem, bounds = self.problem, self.problem.bounds
         fixed = ~self.is_free
-        value = float((given.weight * (given.target**2 - self.x**2))[fixed].sum())
+        value = float((problem.weight * (problem.target**2 - self.x**2))[fixed].sum())
         is_fixed = fixed[: len(bounds.over)]
         value -= float(bounds.upper * self.over[is_fixed].sum())
         value += float(bounds.lower * self.under[is_fixed].sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,7 @@ from clew.graphs import (
 )
 from clew.similarity.adaptive_knn import AdaptiveKNN
 
+Affinity = TypeVar("Affinity", NDArray[np.floating], csr_array)
 N_NEIGHBORS_ALLOWED: dict[str, AllowedValues] = {
     "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1)
 }
@@ -72,8 +73,8 @@ class BuiltOnSimilarity(ConstrainedEstimator):
             tags.input_tags.positive_only = not self._takes_negative
             tags.input_tags.sparse = True
         else:
-            given = AdaptiveKNN() if self.similarity is None else self.similarity
-            tags.input_tags = input_tags_of(given)
+            part = AdaptiveKNN() if self.similarity is None else self.similarity
+            tags.input_tags = input_tags_of(part)
         return tags
 
     @guarded_fit
@@ -117,11 +118,11 @@ class BuiltOnSimilarity(ConstrainedEstimator):
         answers = answers_for(self, constraints, n)
         (seed,) = derived_seeds(self.random_state, 1)
         if is_given:
-            base: Any = Precomputed(checked)
+            base: FittedSimilarity = Precomputed(checked)
         else:
-            given = AdaptiveKNN() if self.similarity is None else self.similarity
-            part = seeded_part(given, seed, is_seeded=self.random_state is not None)
-            base = fit_part(part, checked, answers, callback)
+            part = AdaptiveKNN() if self.similarity is None else self.similarity
+            seeded = seeded_part(part, seed, is_seeded=self.random_state is not None)
+            base = fit_part(seeded, checked, answers, callback)
         self.similarity_ = base
         self._solve(base, answers, callback)
         return self
@@ -174,10 +175,10 @@ def nearest_rows(
 
 def selected(graph: csr_array, is_kept: NDArray[np.bool_]) -> csr_array:
     """Keep the marked ones of the stored edges; an edge is kept if either of its rows keeps it."""
-    kept = graph.copy()
-    kept.data[~is_kept] = 0.0
-    kept.eliminate_zeros()
-    return csr_array(kept.maximum(kept.T))
+    edges = graph.copy()
+    edges.data[~is_kept] = 0.0
+    edges.eliminate_zeros()
+    return csr_array(edges.maximum(edges.T))
 
 
 def net_links(answers: Constraints) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -227,7 +228,7 @@ def entries_at(
     return np.asarray(matrix[i, j], dtype=np.float64).ravel()
 
 
-def with_links(affinity: Any, answers: Constraints, low: float, high: float) -> Any:
+def with_links(affinity: Affinity, answers: Constraints, low: float, high: float) -> Affinity:
     """Move affinities of must-linked pairs to `high`, and those of cannot-linked ones to `low`.
 
     A pair of net weight w moves by the share w of the way. Returns a changed copy of symmetric

@@ -308,9 +308,9 @@ class Propagation:
         """
         answers = NetAnswers.of(constraints)
         inverse = self._rows_of_inverse(answers.rows)
-        found = (answers.strength @ inverse).T @ inverse[answers.heads]
-        np.fill_diagonal(found, 0.0)
-        return _adjusted(self.graph.toarray(), found + found.T)
+        strength = (answers.strength @ inverse).T @ inverse[answers.heads]
+        np.fill_diagonal(strength, 0.0)
+        return _adjusted(self.graph.toarray(), strength + strength.T)
 
     def fast_affinity(self, constraints: Constraints, *, n_jobs: int | None = None) -> csr_array:
         """Adjust the affinities by the propagated answers in single precision.
@@ -336,14 +336,14 @@ class Propagation:
         from_heads = np.ascontiguousarray(rows[answers.heads])
         from_answers = answers.strength.astype(np.float32) @ rows
         del rows  # as large as the result
-        found = upper_of_product_sum(from_answers, from_heads)
+        matrix = upper_of_product_sum(from_answers, from_heads)
         del from_answers, from_heads
         weight, count = np.empty(n, np.float32), np.empty(n, np.int64)
         graph = (self.graph.indptr, self.graph.indices, self.graph.data)
-        adjust(found, *graph, LEAST_AFFINITY, weight, count)
+        adjust(matrix, *graph, LEAST_AFFINITY, weight, count)
         start = np.concatenate([[0], count.cumsum()])
         indices, data = np.empty(start[-1], np.int32), np.empty(start[-1])
-        collect(found, LEAST_AFFINITY, start[:-1].copy(), indices, data)
+        collect(matrix, LEAST_AFFINITY, start[:-1].copy(), indices, data)
         return csr_array((data, indices, start.astype(np.int32)), shape=(n, n))
 
     def sparse_affinity(
@@ -374,10 +374,10 @@ class Propagation:
         """
         answers = NetAnswers.of(constraints)
         pattern = _pairs_to_adjust(self.graph, constraints)
-        found = _propagated(self._normalized, self.alpha, answers, pattern, n_jobs, callback)
+        propagated = _propagated(self._normalized, self.alpha, answers, pattern, n_jobs, callback)
         row = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
         at = (row, pattern.indices)
-        affinity, strength = (entries_at(matrix, *at) for matrix in (self.graph, found))
+        affinity, strength = (entries_at(matrix, *at) for matrix in (self.graph, propagated))
         adjusted = csr_array((_adjusted(affinity, strength), at), shape=pattern.shape)
         adjusted.eliminate_zeros()
         return adjusted
@@ -415,10 +415,10 @@ class Propagation:
         return system
 
 
-def _adjusted(affinity: Floats, found: Floats) -> Floats:
+def _adjusted(affinity: Floats, evidence: Floats) -> Floats:
     """Raise affinities with positive propagated answers, and lower those with negative ones."""
-    most = max(float(found.max(initial=0.0)), -float(found.min(initial=0.0)))
-    strength = found / most if most > 0 else found
+    most = max(float(evidence.max(initial=0.0)), -float(evidence.min(initial=0.0)))
+    strength = evidence / most if most > 0 else evidence
     # The paper's 1 - (1 - f)(1 - w) is equal to w + f(1 - w).
     return np.asarray(affinity + strength * np.where(strength >= 0, 1 - affinity, affinity))
 
@@ -443,14 +443,14 @@ def inverse(matrix: Singles) -> Singles:
 def upper_of_product_sum(a: Singles, b: Singles) -> Singles:
     """Compute the upper triangle of ``aᵀb + bᵀa``, (n, n), for contiguous factors, (k, n)."""
     k, n = a.shape
-    found = np.zeros((n, n), np.float32)
+    total = np.zeros((n, n), np.float32)
     one, columns = ctypes.byref(ctypes.c_float(1.0)), _integer(n)
     # BLAS reads transposes; the lower triangle of its result is the upper one here.
     _routine("cython_blas", "ssyr2k")(
         b"L", b"N", columns, _integer(k), one, a.ctypes, columns, b.ctypes, columns,
-        ctypes.byref(ctypes.c_float(0.0)), found.ctypes, columns,
+        ctypes.byref(ctypes.c_float(0.0)), total.ctypes, columns,
     )  # fmt: skip
-    return found
+    return total
 
 
 def _integer(value: int) -> Any:

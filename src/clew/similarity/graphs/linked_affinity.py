@@ -128,8 +128,7 @@ class LinkedAffinity(BuiltOnSimilarity):
             rows = np.arange(stop - start)
             block[rows, start + rows] = affinity[0, 1]
             low, high = min(low, float(block.min())), max(high, float(block.max()))
-        linked: NDArray[np.floating] = with_links(affinity, self._answers, low, high)
-        return linked
+        return with_links(affinity, self._answers, low, high)
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Find the most similar rows of each fitted row, and add its must-linked rows.
@@ -160,7 +159,7 @@ class LinkedAffinity(BuiltOnSimilarity):
         """Make a graph symmetric, and change its affinities of answered pairs."""
         both = csr_array(graph.maximum(graph.T))
         highest = max(0.0, float(both.max())) if both.nnz else 1.0
-        return csr_array(with_links(both, self._answers, 0.0, highest))
+        return with_links(both, self._answers, 0.0, highest)
 
     @available_if(_can_transform)  # type: ignore[untyped-decorator]
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:

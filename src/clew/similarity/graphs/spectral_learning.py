@@ -117,7 +117,7 @@ class SpectralLearning(BuiltOnSimilarity):
         weighted, n = reweighted(answers, base), answers.n_samples
         graph = graph_of(base, n, resolved_n_neighbors(self.n_neighbors, n))
         highest = max(1.0, float(graph.max())) if graph.nnz else 1.0
-        linked = csr_array(with_links(graph, weighted, 0.0, highest))
+        linked = with_links(graph, weighted, 0.0, highest)
         self.affinity_matrix_ = _as_random_walk(linked) if self.normalization else linked
         self.constraint_weight_ = weighted.pair_weights
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class KernelSpace(LearnedSpace):
     }
 
     kernel: Any
-    rank: Any
+    rank: int | Literal["auto"]
     random_state: RandomState
     A_: Floats
     rank_: int
@@ -108,10 +108,10 @@ class KernelSpace(LearnedSpace):
 
     def _features(self, X: Floats) -> Floats:
         """Return the features of rows, as an array that may be changed."""
-        given: Any = self._map.transform(X)
+        transformed: Any = self._map.transform(X)
         is_foreign = hasattr(self.kernel, "transform")  # a transformer may return its own data
         features = np.array(
-            given.toarray() if hasattr(given, "toarray") else given,
+            transformed.toarray() if hasattr(transformed, "toarray") else transformed,
             dtype=np.float64, order="C", copy=True if is_foreign else None,
         )  # fmt: skip
         if features.ndim != 2 or features.shape[1] == 0 or not np.isfinite(features).all():

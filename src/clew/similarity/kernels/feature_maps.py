@@ -171,14 +171,14 @@ class CallableKernel(PivotedKernel):
 
 def computed_kernel(kernel: KernelFunction, rows: Floats, others: Floats) -> Floats:
     """Call a kernel function, and refuse a result of another shape, or that is not finite."""
-    found = np.asarray(kernel(rows, others), dtype=np.float64)
-    if found.shape != (len(rows), len(others)) or not np.isfinite(found).all():
+    values = np.asarray(kernel(rows, others), dtype=np.float64)
+    if values.shape != (len(rows), len(others)) or not np.isfinite(values).all():
         raise InvalidDataError(
             f"kernel, given {len(rows)} and {len(others)} rows, must return finite numbers of "
-            f"shape {(len(rows), len(others))}; it returned shape {found.shape}"
-            f"{'' if np.isfinite(found).all() else ', not all finite'}"
+            f"shape {(len(rows), len(others))}; it returned shape {values.shape}"
+            f"{'' if np.isfinite(values).all() else ', not all finite'}"
         )
-    return found
+    return values
 
 
 class PrecomputedKernel(PivotedKernel):

@@ -392,14 +392,14 @@ class SKLR(KernelSpace):
         return multiplier
 
 
-def conflicts_of(found: AnswerLimits) -> list[ComparisonConflict]:
+def conflicts_of(answers: AnswerLimits) -> list[ComparisonConflict]:
     """Find the shortest cycle of each strongly connected set of comparisons with a strict one.
 
     Nodes are pairs of rows, and comparisons of their distances are directed edges; equal distances
     have two edges. An additional last node is a distance above all must-links and below all
     cannot-links. Takes linear time, and linear time more for each conflict.
     """
-    limits = found.limits
+    limits = answers.limits
     ends = np.sort(limits.rows.reshape(-1, 2), axis=1)
     pairs, node = np.unique(ends, axis=0, return_inverse=True)
     first, second = node.reshape(-1, 2).T
@@ -503,14 +503,14 @@ class _Fold:
         the area under the ROC curve of their distances is the share of the weight that counts.
         """
         self._problem.set_penalties(self._limits.with_penalty(penalty))
-        found = self._problem.solve(
+        solution = self._problem.solve(
             tol=ROUGH_TOL, max_iter=FEW_SWEEPS, random=random, multiplier=self._multiplier
         )
-        self._multiplier = found.multiplier
+        self._multiplier = solution.multiplier
 
         def squared(rows: NDArray[np.int64]) -> Floats:
             difference = features[rows[:, 0]] - features[rows[:, 1]]
-            return np.asarray(((difference @ found.A) * difference).sum(axis=1))
+            return np.asarray(((difference @ solution.A) * difference).sum(axis=1))
 
         test = self._test
         more = inequalities_of(test)

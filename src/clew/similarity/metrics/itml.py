@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +184,7 @@ class ITML(LinearMetric):
         # The inverse covariance ignores directions in which all rows coincide.
         return Learned(white @ A @ white.T / unit / unit, outside=0.0)
 
-    def _check_two(self, name: str, given: Any, most: float) -> None:
+    def _check_two(self, name: str, given: object, most: float) -> None:
         """Check that a parameter is two numbers in ascending order."""
         numbers = np.asarray(given)
         if (

@@ -147,20 +147,20 @@ class LSML(LinearMetric):
             differences(X, comparisons.far),
             comparisons.weight * (mean_weight / total),
         )
-        found = minimize(
+        solution = minimize(
             problem.value, np.eye(n_features).ravel(), jac=True, method="L-BFGS-B",
             options={
                 "maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "gtol": self.tol, "ftol": 0.0
             },
         )  # fmt: skip
-        if found.status == 1:
+        if solution.status == 1:
             warn(
                 f"LSML did not converge to tol={self.tol:g} in max_iter={self.max_iter} steps; "
                 "raise max_iter or tol",
                 ConvergenceWarning,
             )
-        self.objective_, self.n_iter_ = float(found.fun), max(int(found.nit), 1)
-        root = found.x.reshape(n_features, n_features)
+        self.objective_, self.n_iter_ = float(solution.fun), max(int(solution.nit), 1)
+        root = solution.x.reshape(n_features, n_features)
         if callback is not None:
             callback(1, 1)
         return Learned(root @ root.T)

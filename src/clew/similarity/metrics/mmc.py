@@ -176,15 +176,15 @@ def _maximize_distances(
         return float(0.5 * np.log(square) - np.log(total)), flat / square - gradient / total
 
     start = np.ones(n) if is_diagonal else np.eye(n).ravel()
-    found = minimize(
+    solution = minimize(
         objective, start / np.sqrt(n), jac=True, method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-9, "ftol": 1e-15},
     )  # fmt: skip
-    best = found.x / np.linalg.norm(found.x)
+    best = solution.x / np.linalg.norm(solution.x)
     length, _ = lengths(best)
     gradient = (apart * (0.5 * share / length)[:, None]).T @ apart
     top = gradient.diagonal().max() if is_diagonal else np.linalg.eigvalsh(gradient)[-1]
     # The sum is concave in L Lᵀ, which has trace 1, so its linearization bounds the maximum.
     gap = float(top / (share @ length) - 0.5)
     root = np.diag(best) if is_diagonal else best.reshape(n, n)
-    return root, gap, max(int(found.nit), 1)
+    return root, gap, max(int(solution.nit), 1)

@@ -151,19 +151,22 @@ class SparseLP(LinearMetric):
         n_features = near.shape[1]
         first, second = np.triu_indices(0 if self.diagonal else n_features, 1)
         costs, rows, limits = _program(near, far, weight, self.sparsity, (first, second))
-        found = linprog(  # type: ignore[call-overload]  # the stubs allow no sparse matrix
+        solution = linprog(  # type: ignore[call-overload]  # the stubs allow no sparse matrix
             costs, A_ub=rows, b_ub=limits, method="highs", options={"maxiter": self.max_iter}
         )
-        if found.status:
+        if solution.status:
             raise InvalidDataError(
-                f"SparseLP: the linear program was not solved: {found.message} "
+                f"SparseLP: the linear program was not solved: {solution.message} "
                 "If max_iter was reached, raise it; otherwise use fewer features, or LSML"
             )
         n_pairs = len(first)
-        plus, minus = found.x[n_features:][:n_pairs], found.x[n_features + n_pairs :][:n_pairs]
-        metric = np.diag(found.x[:n_features])
+        plus, minus = (
+            solution.x[n_features:][:n_pairs],
+            solution.x[n_features + n_pairs :][:n_pairs],
+        )
+        metric = np.diag(solution.x[:n_features])
         metric[first, second] = metric[second, first] = plus - minus
-        self.objective_, self.n_iter_ = float(found.fun), max(int(found.nit), 1)
+        self.objective_, self.n_iter_ = float(solution.fun), max(int(solution.nit), 1)
         return metric
 
 
