@@ -469,12 +469,12 @@ class _State:
         self.step = 0.5 / self.weight
         self.multipliers = np.zeros(problem.sides.shape)
         self.over, self.under = (np.zeros(len(problem.bounds.over)) for _ in range(2))
-        self.every = np.arange(len(problem.sides), dtype=np.int32)
-        self.active = np.empty_like(self.every)
+        self.triangles = np.arange(len(problem.sides), dtype=np.int32)
+        self.active = np.empty_like(self.triangles)
 
     def sweep(self) -> float:
         """Visit all triangles, then active ones; return the largest change by the first visit."""
-        n_active, largest = self._visit(self.every, len(self.every))
+        n_active, largest = self._visit(self.triangles, len(self.triangles))
         for _ in range(SWEEPS_OF_ACTIVE):
             n_active, _ = self._visit(self.active, n_active)
         if self.is_free.any():
@@ -548,11 +548,13 @@ def _projected(
     changes by more than `tol`.
     """
     x, multipliers = target.copy(), np.zeros(sides.shape)
-    every = np.arange(len(sides), dtype=np.int32)
-    active = np.empty_like(every)
+    triangles = np.arange(len(sides), dtype=np.int32)
+    active = np.empty_like(triangles)
     for _ in range(max_iter):
         stop_if_abandoned()
-        n_active, largest = sweep_triangles(sides, step, every, len(every), x, multipliers, active)
+        n_active, largest = sweep_triangles(
+            sides, step, triangles, len(triangles), x, multipliers, active
+        )
         if largest <= tol:
             break
         for _ in range(SWEEPS_OF_ACTIVE):

@@ -423,7 +423,7 @@ def conflicts_of(answers: AnswerLimits) -> list[ComparisonConflict]:
 
 
 def _shortest_cycle(edges: csr_array, start: int, goal: int) -> list[int]:
-    """Find the shortest walk from `start` to `goal`, and put the goal first: an edge leads on."""
+    """Find the shortest cycle through the edge from `goal` to `start`, from the goal on."""
     before = {start: start}
     queue = deque([start])
     while goal not in before:
