@@ -34,7 +34,7 @@ SLOW_LEARNERS = [
 
 @pytest.mark.parametrize(("method", "known"), SLOW_LEARNERS)
 def test_warnings_name_the_line_that_called_fit(method, known, monkeypatch):
-    monkeypatch.setattr("clew.similarity.graphs._sparse_propagation.MAX_ITER", 1)
+    monkeypatch.setattr("clew.similarity.graphs.e2cp.MAX_ITER", 1)
     answers = {} if known is None else {"constraints": known}
     with pytest.warns(ConvergenceWarning) as caught:
         method.fit(X, **answers)

@@ -14,10 +14,9 @@ from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from benchmarks.study.problems import Floats
 from clew.similarity import DistLQP, ShortestPaths
-from clew.similarity.distances._dual import Problem as Program
-from clew.similarity.distances._given import given_distances
-from clew.similarity.distances._links import links_of
-from clew.similarity.distances._network import build
+from clew.similarity.distances._base import given_distances, links_of
+from clew.similarity.distances.dist_lqp import Problem as Program
+from clew.similarity.distances.dist_lqp import build
 
 #: Goals at the sizes of the thesis: CPU seconds, and MiB of the whole process.
 GOALS = {1_000: {"ours.cpu_s": 2.5}, 10_000: {"ours.cpu_s": 60.0, "ours.peak_mib": 4096.0}}

@@ -23,9 +23,15 @@ from clew import Constraints
 from clew.constraints._folds import fold_numbers
 from clew.kernels.ordinal import comparison_loss
 from clew.similarity import OrdinalEmbedding
-from clew.similarity.ordinal._answers import OrdinalAnswers, definite
-from clew.similarity.ordinal._model import PAIR_OF_ANSWER
-from clew.similarity.ordinal._response import SLOPES, SMOOTHING, Response, squared_distances
+from clew.similarity._ordinal import (
+    PAIR_OF_ANSWER,
+    SLOPES,
+    SMOOTHING,
+    OrdinalAnswers,
+    Response,
+    definite,
+    squared_distances,
+)
 
 #: The dissimilarity of each method, from squared distances and the number of components.
 FORMS: dict[str, Callable[[Floats, int], Floats]] = {

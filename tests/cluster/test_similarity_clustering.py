@@ -24,7 +24,7 @@ from clew.exceptions import InvalidParameterError
 from clew.metrics import answer_log_likelihood, n_violated
 from clew.similarity import COPRF, ClustRF
 from clew.similarity._embedding import LearnedSpace
-from clew.similarity.forests._base import ForestSimilarity
+from clew.similarity.clustrf import ForestSimilarity
 
 X, y = load_iris(return_X_y=True)
 ANSWERS = Constraints.from_labels(y, 80, random_state=0)

@@ -32,8 +32,8 @@ from clew.similarity import (
     SpectralLearning,
 )
 from clew.similarity._embedding import LearnedSpace
+from clew.similarity.clustrf import ForestSimilarity
 from clew.similarity.distances._base import LearnedDistances
-from clew.similarity.forests._base import ForestSimilarity
 
 #: Similarities that compute affinities of all pairs on request.
 DENSE = (AdaptiveKNN, ForestSimilarity, LearnedDistances, LearnedSpace, LinkedAffinity)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from clew.graphs import LocalScales, coincide, local_gaussian, local_scale_graph, local_scales
 from clew.similarity import SKLR
-from clew.similarity.forests._affinity import LocalGaussian
+from clew.similarity.coprf import LocalGaussian
 from clew.similarity.kernels.feature_maps import AdaptiveGaussian
 
 FAR = [1e6, 1e8]

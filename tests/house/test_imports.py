@@ -74,8 +74,7 @@ SHARED_HELPERS = {
         "clew.cluster",
     ),
     "clew.constraints._folds": (
-        "clew.similarity.log_det",
-        "clew.similarity.ordinal",
+        "clew.similarity",
         "clew.cluster",
     ),
     "clew.constraints._layout": ("clew.cli",),
@@ -87,8 +86,7 @@ SHARED_HELPERS = {
         "clew.questions",
     ),
     "clew.constraints._tables": (
-        "clew.metrics",
-        "clew.similarity.ordinal",
+        "clew.similarity",
         "clew.cluster.guided",
     ),
     "clew.constraints._conflicts": ("clew.cluster.kmeans",),
@@ -96,13 +94,6 @@ SHARED_HELPERS = {
     "clew.questions._log": ("clew.session",),
     "clew.questions.guided._readings": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans",),
-    "clew.similarity.log_det._choose_slack": ("clew.similarity.kernels",),
-    "clew.similarity.log_det._distance_constraints": (
-        "clew.similarity.kernels",
-        "clew.similarity.metrics",
-    ),
-    "clew.similarity.log_det._pair_bounds": ("clew.similarity.kernels", "clew.similarity.metrics"),
-    "clew.similarity.log_det._problem": ("clew.similarity.kernels",),
     "clew.questions._strategy": ("clew.session",),
     "clew.tables._columns": ("clew.cli",),
     "clew.tables._delimited": ("clew.cli",),

@@ -10,6 +10,7 @@ from clew.graphs._distance_space import DistanceSpace, inner_products
 from clew.graphs._distances import (
     check_distances,
     check_distances_to_fitted,
+    check_triangles,
     n_rows_of_condensed,
 )
 from clew.graphs._local_scale import (
@@ -22,20 +23,18 @@ from clew.graphs._local_scale import (
     scaled_squares,
 )
 from clew.graphs._neighbors import (
+    NeighborSearch,
     largest_entries,
     largest_stored,
     nearest_graph,
     resolved_n_neighbors,
 )
-from clew.graphs._search import NeighborSearch
-from clew.graphs._triangles import TriangleCheck, check_triangles
 
 __all__ = [
     "COINCIDENT",
     "DistanceSpace",
     "LocalScales",
     "NeighborSearch",
-    "TriangleCheck",
     "check_affinity",
     "check_dense_size",
     "check_distances",

@@ -11,34 +11,15 @@ from clew._parallel import blocks
 from clew._validation import SYMMETRY_TOLERANCE, Allowed
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 
-__all__ = [
-    "check_affinity",
-    "check_dense_size",
-    "check_n_neighbors",
-    "check_square",
-]
-
 ROWS_PER_BLOCK = 1024
 
 
 def check_affinity(
     affinity: NDArray[np.floating] | csr_array, *, allow_negative: bool = False
 ) -> None:
-    """Check precomputed affinities.
+    """Refuse affinities that are not square, dense and not symmetric, or negative.
 
-    Parameters
-    ----------
-    affinity : ndarray or csr_array
-        Affinities.
-    allow_negative : bool, default=False
-        Whether dense affinities may be negative, for example negated distances. Sparse affinities
-        may not: entries that are not stored count as 0, which is more than a negative affinity.
-
-    Raises
-    ------
-    InvalidDataError
-        If the matrix is not square, is dense and not symmetric, or has negative entries that are
-        not allowed.
+    Sparse affinities may never be negative: entries that are not stored count as 0, which is more.
     """
     check_square(affinity, "affinity")
     entries = affinity.data if issparse(affinity) else affinity
@@ -52,20 +33,7 @@ def check_affinity(
 
 
 def check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
-    """Check that a matrix is square and, if dense, symmetric.
-
-    Parameters
-    ----------
-    matrix : ndarray or csr_array
-        Any matrix. A sparse neighbor graph may be asymmetric; it is made symmetric later.
-    what : str
-        Name of the matrix in messages.
-
-    Raises
-    ------
-    InvalidDataError
-        If it is not square, or dense and not symmetric.
-    """
+    """Refuse a matrix, named `what`, that is not square, or is dense and not symmetric."""
     rows, columns = matrix.shape
     if rows != columns:
         raise InvalidDataError(
@@ -86,13 +54,7 @@ def check_square(matrix: NDArray[np.floating] | csr_array, what: str) -> None:
 
 
 def check_dense_size(n_samples: int) -> None:
-    """Check that a dense affinity of this number of rows is small enough.
-
-    Raises
-    ------
-    TooLargeError
-        Above 20,000 rows.
-    """
+    """Refuse a dense affinity of more than 20,000 rows."""
     if n_samples > MAX_DENSE_ROWS:
         raise TooLargeError(
             f"a dense affinity of {n_samples} rows would take {4 * n_samples**2 / 2**30:.0f} GiB; "
@@ -101,13 +63,7 @@ def check_dense_size(n_samples: int) -> None:
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
-    """Check that a number of neighbors is between 1 and ``n_samples - 1``.
-
-    Raises
-    ------
-    InvalidParameterError
-        If it is not.
-    """
+    """Refuse a number of neighbors that is not between 1 and ``n_samples - 1``."""
     if not Allowed(kind=int, low=1, high=n_samples - 1).holds(n_neighbors):
         raise InvalidParameterError(
             f"n_neighbors must be an integer in [1, {n_samples - 1}] for {n_samples} rows, "

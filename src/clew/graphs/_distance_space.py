@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from clew._parallel import blocks
 
-__all__ = ["DistanceSpace", "inner_products"]
-
 Floats = NDArray[np.float64]
 
 #: Number of landmarks: the axes are computed from the distances among these rows.
@@ -26,60 +24,31 @@ MAX_ITER, TOLERANCE = 60, 1e-5
 
 
 def inner_products(squared: Floats) -> Floats:
-    """Return the inner products of centered rows from their squared distances, by Torgerson.
-
-    Parameters
-    ----------
-    squared : ndarray of shape (n_rows, n_rows)
-        Squared distances.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_rows)
-    """
+    """Return the inner products of centered rows from squared distances, (n, n), by Torgerson."""
     mean = squared.mean(axis=0)
-    found: Floats = -0.5 * (squared - mean - mean[:, None] + mean.mean())
-    return found
+    products: Floats = -0.5 * (squared - mean - mean[:, None] + mean.mean())
+    return products
 
 
 class DistanceSpace(NamedTuple):
     """Map distances to the fitted rows to coordinates; fitted by `fit`, applied by `transform`."""
 
     landmarks: NDArray[np.int64]
-    mean_squares: Floats
-    """Mean squared distance of each landmark to all landmarks."""
-    axes: Floats
-    """(n_landmarks, n_components)"""
-    n_above_noise: int
-    """Number of leading axes with an eigenvalue above the magnitude of the least one."""
+    mean_squares: Floats  # mean squared distance of each landmark to all landmarks
+    axes: Floats  # (n_landmarks, n_components)
+    n_above_noise: int  # leading axes with an eigenvalue above the magnitude of the least one
 
     @classmethod
     def fit(cls, distances: NDArray[np.floating], seed: int = 0) -> Self:
-        """Find coordinates whose distances are near the given ones.
+        """Find coordinates whose distances are near the given ones, (n_samples, n_samples).
 
-        Parameters
-        ----------
-        distances : ndarray of shape (n_samples, n_samples)
-            Distances. They need not be Euclidean: directions of negative eigenvalues are left out.
-        seed : int, default=0
-            Seed of the choice of landmarks.
-
-        Returns
-        -------
-        DistanceSpace
-
-        Notes
-        -----
-        Time O(L³) and memory O(L²) for L landmarks, 2,000 at most.
-
-        References
-        ----------
+        These need not be Euclidean: directions of negative eigenvalues are left out. `seed` is that
+        of the choice of landmarks. Time O(L³) and memory O(L²) for L landmarks, 2,000 at most. From
         W. S. Torgerson, "Multidimensional scaling: I. Theory and method", Psychometrika 1952; V. de
         Silva and J. B. Tenenbaum, "Sparse multidimensional scaling using landmark points", 2004.
         """
         n = len(distances)
-        n_landmarks = min(n, N_LANDMARKS)
-        chosen = np.random.RandomState(seed).choice(n, n_landmarks, replace=False)
+        chosen = np.random.RandomState(seed).choice(n, min(n, N_LANDMARKS), replace=False)
         landmarks = np.sort(chosen).astype(np.int64)
         scale = float(distances.max()) or 1.0  # squares of very large distances would overflow
         near = distances[np.ix_(landmarks, landmarks)].astype(np.float64)
@@ -88,24 +57,14 @@ class DistanceSpace(NamedTuple):
         value, vectors = np.linalg.eigh(inner_products(squared))
         n_kept = int((value > LEAST_SHARE * value[-1]).sum()) if value[-1] > 0 else 0
         n_kept = max(1, min(n_kept, N_COMPONENTS))
-        kept = value[::-1][:n_kept], vectors[:, ::-1][:, :n_kept]
-        axes = kept[1] / np.sqrt(np.maximum(kept[0], np.finfo(float).tiny)) / scale
+        top, vectors = value[::-1][:n_kept], vectors[:, ::-1][:, :n_kept]
+        axes = vectors / np.sqrt(np.maximum(top, np.finfo(float).tiny)) / scale
         axes = axes if value[-1] > 0 else np.zeros_like(axes)
-        n_above_noise = int((kept[0] > -value[0]).sum())
+        n_above_noise = int((top > -value[0]).sum())
         return cls(landmarks, mean * scale**2, axes, max(1, n_above_noise))
 
     def transform(self, distances: NDArray[np.floating]) -> Floats:
-        """Map rows to coordinates.
-
-        Parameters
-        ----------
-        distances : ndarray of shape (n_rows, n_samples)
-            Distances to all fitted rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components)
-        """
+        """Map distances to all fitted rows to coordinates, (n_rows, n_components)."""
         scale = float(np.sqrt(self.mean_squares.max())) or 1.0
         axes = self.axes * scale**2
         positions = np.empty((len(distances), axes.shape[1]))
@@ -116,35 +75,17 @@ class DistanceSpace(NamedTuple):
         return positions
 
     def with_rotations(self, positions: Floats, seed: int = 0) -> Floats:
-        """Return columns for trees, which split on one column at a time.
+        """Return columns for trees, which split on one column at a time, (n_rows, n_columns).
 
         Coordinates are uncorrelated, and most of them are noise if the distances are not Euclidean.
         A clustering forest looks for columns that depend on each other and finds none. So trees
-        get the coordinates above the noise, and their varimax rotation, whose columns are often
-        large for one group only; with more than 2,000 rows, it is fitted to a part of them. If
-        distances are not Euclidean, or there are fewer than ten coordinates, trees also get a
-        random rotation of all coordinates; its columns mix them, so that coordinates of larger
-        variance count more.
-
-        Parameters
-        ----------
-        positions : ndarray of shape (n_rows, n_components)
-            Coordinates from `transform`.
-        seed : int, default=0
-            Seed of the random rotation.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-            The coordinates above the noise; as many columns by varimax; `n_components` columns by
-            the random rotation, if there are any.
-
-        References
-        ----------
-        R. Sibson, "Studies in the robustness of multidimensional scaling: perturbational analysis
-        of classical scaling", JRSS B 1979: eigenvalues above the magnitude of the least one.
-        K. Rohe and M. Zeng, "Vintage factor analysis with varimax performs statistical inference",
-        JRSS B 2023.
+        get the coordinates above the noise (R. Sibson, "Studies in the robustness of
+        multidimensional scaling", JRSS B 1979), and their varimax rotation, whose columns are often
+        large for one group only (K. Rohe and M. Zeng, "Vintage factor analysis with varimax
+        performs statistical inference", JRSS B 2023); with more than 2,000 rows, it is fitted to a
+        part of them. If distances are not Euclidean, or there are fewer than ten coordinates, trees
+        also get a random rotation of all coordinates; its columns mix them, so that coordinates of
+        larger variance count more.
         """
         n_components = positions.shape[1]
         above = positions[:, : self.n_above_noise]

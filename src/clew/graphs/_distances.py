@@ -1,13 +1,14 @@
-"""Checks of distances between all pairs of rows, for everything that takes them."""
+"""Checks of distances, for everything that takes them: between all pairs of rows, or near rows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import coo_array, csr_array, issparse
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator
 
@@ -15,11 +16,11 @@ from clew._limits import ALL_PAIRS_ROWS
 from clew._parallel import blocks
 from clew._validation import DIAGONAL_TOLERANCE, SYMMETRY_TOLERANCE, check_data, check_matrix
 from clew.exceptions import InvalidDataError
-from clew.graphs._distance_graphs import checked_graph
-
-__all__ = ["check_distances", "check_distances_to_fitted", "n_rows_of_condensed"]
 
 ROWS_PER_BLOCK = 1024
+#: Number of rows whose triangles are checked, and the relative rounding error that is allowed.
+TRIANGLE_ROWS, TRIANGLE_TOLERANCE = 120, 1e-6
+Matrix = NDArray[np.floating]
 
 
 def check_distances(
@@ -29,42 +30,22 @@ def check_distances(
     accept_sparse: bool = False,
     keep_single: bool = False,
 ) -> Any:
-    """Validate distances between all pairs of rows.
+    """Validate distances between all pairs of rows: square, condensed, or a neighbor graph.
 
-    Parameters
-    ----------
-    D : array-like of shape (n, n) or (n * (n - 1) / 2,), or sparse array of shape (n, n)
-        Distances: square, or condensed in the order of SciPy's ``pdist``. May be memory-mapped. A
-        sparse array is a neighbor graph: entries that are not stored are unknown, not 0.
-    estimator : estimator, default=None
-        The estimator whose `fit` got them; its `n_features_in_` is set.
-    accept_sparse : bool, default=False
-        Whether neighbor graphs are allowed.
-    keep_single : bool, default=False
-        Whether distances between more than 5,000 rows stay in single precision if they are given
-        so; this halves the memory.
+    `D` is (n, n), or condensed in the order of SciPy's ``pdist``, and may be memory-mapped. In a
+    sparse neighbor graph, entries that are not stored are unknown, not 0. `estimator` is the one
+    whose `fit` got them; its `n_features_in_` is set. With `keep_single`, distances between more
+    than 5,000 rows stay in single precision if they are given so; this halves the memory.
 
-    Returns
-    -------
-    ndarray of shape (n, n), or csr_array of shape (n, n)
-        Exactly symmetric, with zeros on the diagonal: rounding errors are averaged in a copy. `D`
-        itself if nothing had to be changed. A pair of a neighbor graph that is stored in one
-        direction is stored in both, and stored distances of 0 are kept.
-
-    Raises
-    ------
-    InvalidDataError
-        If they are not square, finite, symmetric within rounding, 0 or more, and 0 on the diagonal.
-        The message names the first entry that is wrong.
-
-    Notes
-    -----
-    Every entry is read once, in blocks. Distances may break the triangle inequality; see
-    `check_triangles`.
+    The result is exactly symmetric, with zeros on the diagonal: rounding errors are averaged in a
+    copy; `D` itself if nothing had to be changed. A pair of a graph that is stored in one direction
+    is stored in both, and stored distances of 0 are kept. Messages name the first entry that is
+    wrong. Every entry is read once, in blocks. Triangle inequalities may be broken.
     """
     if issparse(D) and accept_sparse:
-        return checked_graph(D, estimator)
-    if _is_condensed(D):
+        return _checked_graph(D, estimator)
+    first = D[0] if isinstance(D, list | tuple) and D else None
+    if np.isscalar(first) or getattr(D, "ndim", 2) == 1:
         D = _square(np.asarray(D), keep_single=keep_single)
     options: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
     if estimator is None:
@@ -86,40 +67,15 @@ def check_distances(
     return square if is_exact else _symmetrized(square)
 
 
-def check_distances_to_fitted(estimator: BaseEstimator, D: ArrayLike) -> Any:
-    """Validate the distances of rows, new or fitted, to all fitted rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The fitted estimator.
-    D : array-like of shape (n_rows, n_samples)
-        Distances.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_samples), float64
-
-    Raises
-    ------
-    InvalidDataError
-        If a distance is negative.
-    ValueError
-        If one is not finite, or there is not one column for each fitted row.
-    """
-    checked = check_data(estimator, D, reset=False, dtype=np.float64)
+def check_distances_to_fitted(estimator: BaseEstimator, D: ArrayLike) -> NDArray[np.float64]:
+    """Validate the distances of rows, new or fitted, to all fitted rows, (n_rows, n_samples)."""
+    checked: NDArray[np.float64] = check_data(estimator, D, reset=False, dtype=np.float64)
     _check_not_negative(checked)
     return checked
 
 
 def n_rows_of_condensed(length: int) -> int:
-    """Return the number of rows n of ``n * (n - 1) / 2`` condensed distances.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is no such n.
-    """
+    """Return the n of ``n * (n - 1) / 2`` condensed distances; refuse a length that has none."""
     n = (1 + math.isqrt(1 + 8 * length)) // 2
     if n * (n - 1) // 2 != length or n < 2:
         raise InvalidDataError(
@@ -130,20 +86,27 @@ def n_rows_of_condensed(length: int) -> int:
     return n
 
 
+def _square(condensed: NDArray[Any], *, keep_single: bool) -> Matrix:
+    n = n_rows_of_condensed(len(condensed))
+    if condensed.dtype.kind not in "buif":
+        raise InvalidDataError(f"distances must be numbers, got {condensed.dtype}")
+    is_single = keep_single and n > ALL_PAIRS_ROWS
+    values: Matrix = condensed.astype(np.float32 if is_single else np.float64, copy=False)
+    return np.asarray(squareform(values, checks=False))
+
+
 class _Scan(NamedTuple):
     """Extreme values of a square matrix, found in one pass."""
 
     largest: float
     least: float
-    gap: float
-    """Largest difference of two entries (i, j) and (j, i)."""
+    gap: float  # largest difference of two entries (i, j) and (j, i)
     on_diagonal: float
-    above: float
-    """Largest absolute entry above the diagonal."""
+    above: float  # largest absolute entry above the diagonal
     below: float
 
 
-def _scanned(D: NDArray[np.floating]) -> _Scan:
+def _scanned(D: Matrix) -> _Scan:
     diagonal = np.diagonal(D)
     on_diagonal = float(np.abs(diagonal).max())
     largest = least = gap = above = below = 0.0
@@ -165,7 +128,7 @@ def _scanned(D: NDArray[np.floating]) -> _Scan:
     return _Scan(largest, least, gap, on_diagonal, above, below)
 
 
-def _check_entries(D: NDArray[np.floating], scan: _Scan) -> None:
+def _check_entries(D: Matrix, scan: _Scan) -> None:
     """Check what a scan found; messages name the first wrong entry."""
     if scan.least < 0:
         _check_not_negative(D)
@@ -177,39 +140,33 @@ def _check_entries(D: NDArray[np.floating], scan: _Scan) -> None:
                 f"distances must be symmetric, but only the {half} triangle is filled; give "
                 "D + D.T, or condensed distances"
             )
-        row, column = _place(D, lambda block, start: _differs(D, block, start, size))
+
+        def differs(block: Matrix, start: int) -> NDArray[np.bool_]:
+            mirror = D[:, start : start + len(block)].T
+            return np.asarray(np.abs(block - mirror) > SYMMETRY_TOLERANCE * size)
+
+        row, column = _place(D, differs)
         raise InvalidDataError(
             f"distances must be symmetric, but the entry of row {row}, column {column} is "
             f"{D[row, column]:g}, and that of row {column}, column {row} {D[column, row]:g}; "
             "if either may be wrong, use their mean, (D + D.T) / 2"
         )
-    if scan.on_diagonal > DIAGONAL_TOLERANCE * max(scan.above, scan.below):
-        _raise_of_diagonal(D, scan)
+    off_diagonal = max(scan.above, scan.below)
+    if scan.on_diagonal > DIAGONAL_TOLERANCE * off_diagonal:
+        diagonal = np.abs(np.diagonal(D))
+        row = int(np.argmax(diagonal))
+        do = (
+            "is this an affinity (similarity) matrix? Subtract it from its largest entry, or use "
+            "an estimator that takes affinities: SpectralClustering, E2CP('precomputed')"
+            if float(diagonal.min()) >= off_diagonal
+            else "if all else is right, set it to 0: numpy.fill_diagonal(D, 0)"
+        )
+        raise InvalidDataError(
+            f"the diagonal of distances must be 0, but that of row {row} is {D[row, row]:g}; {do}"
+        )
 
 
-def _raise_of_diagonal(D: NDArray[np.floating], scan: _Scan) -> None:
-    diagonal = np.abs(np.diagonal(D))
-    row = int(np.argmax(diagonal))
-    is_affinity = float(diagonal.min()) >= max(scan.above, scan.below)
-    do = (
-        "is this an affinity (similarity) matrix? Subtract it from its largest entry, or use an "
-        "estimator that takes affinities: SpectralClustering, E2CP('precomputed')"
-        if is_affinity
-        else "if all else is right, set it to 0: numpy.fill_diagonal(D, 0)"
-    )
-    raise InvalidDataError(
-        f"the diagonal of distances must be 0, but that of row {row} is {D[row, row]:g}; {do}"
-    )
-
-
-def _differs(
-    D: NDArray[np.floating], block: NDArray[Any], start: int, size: float
-) -> NDArray[np.bool_]:
-    mirror = D[:, start : start + len(block)].T
-    return np.asarray(np.abs(block - mirror) > SYMMETRY_TOLERANCE * size)
-
-
-def _place(D: NDArray[np.floating], is_wrong: Any) -> tuple[int, int]:
+def _place(D: Matrix, is_wrong: Callable[[Matrix, int], NDArray[np.bool_]]) -> tuple[int, int]:
     """Return row and column of the first wrong entry."""
     for start, stop in blocks(len(D), ROWS_PER_BLOCK):
         wrong = np.argwhere(is_wrong(D[start:stop], start))
@@ -218,7 +175,7 @@ def _place(D: NDArray[np.floating], is_wrong: Any) -> tuple[int, int]:
     return 0, 0
 
 
-def _check_finite(D: NDArray[np.floating]) -> None:
+def _check_finite(D: Matrix) -> None:
     n_wrong = sum(
         int((~np.isfinite(D[start:stop])).sum()) for start, stop in blocks(len(D), ROWS_PER_BLOCK)
     )
@@ -238,7 +195,7 @@ def _check_finite(D: NDArray[np.floating]) -> None:
     )
 
 
-def _check_not_negative(D: NDArray[np.floating]) -> None:
+def _check_not_negative(D: Matrix) -> None:
     for start, stop in blocks(len(D), ROWS_PER_BLOCK):
         if float(D[start:stop].min()) < 0:
             row, column = np.argwhere(D[start:stop] < 0)[0]
@@ -249,7 +206,7 @@ def _check_not_negative(D: NDArray[np.floating]) -> None:
             )
 
 
-def _symmetrized(D: NDArray[np.floating]) -> NDArray[np.floating]:
+def _symmetrized(D: Matrix) -> Matrix:
     """Return a copy with the means of both entries of each pair, and zeros on the diagonal."""
     mean = np.empty(D.shape, D.dtype)
     for start, stop in blocks(len(D), ROWS_PER_BLOCK):
@@ -261,19 +218,88 @@ def _symmetrized(D: NDArray[np.floating]) -> NDArray[np.floating]:
     return mean
 
 
-def _is_condensed(D: Any) -> bool:
-    """Whether distances have one dimension, as arrays or as nested sequences."""
-    if isinstance(D, list | tuple):
-        return len(D) > 0 and np.isscalar(D[0])
-    return getattr(D, "ndim", 2) == 1
+def _checked_graph(D: Any, estimator: BaseEstimator | None) -> csr_array:
+    """Validate a neighbor graph, and store every pair twice, zeros too; see `check_distances`."""
+    options: dict[str, Any] = {
+        "dtype": np.float64,
+        "accept_sparse": "csr",
+        "ensure_all_finite": False,
+    }
+    if estimator is None:
+        checked = check_matrix(D, **options)
+    else:
+        checked = check_data(estimator, D, ensure_min_samples=2, **options)
+    graph = coo_array(checked)
+    n, n_columns = graph.shape
+    if n != n_columns:
+        raise InvalidDataError(
+            f"a neighbor graph of distances must be square, got shape ({n}, {n_columns})"
+        )
+    row, column = (axis.astype(np.int64) for axis in graph.coords)
+    wrong = np.flatnonzero(~np.isfinite(graph.data) | (graph.data < 0))
+    if len(wrong):
+        raise InvalidDataError(
+            f"distances must be finite and 0 or more, but row {row[wrong[0]]}, column "
+            f"{column[wrong[0]]} is {graph.data[wrong[0]]:g}"
+        )
+    is_pair = row != column
+    if (graph.data[~is_pair] > 0).any():
+        raise InvalidDataError("the diagonal of distances must be 0; is this an affinity graph?")
+    low, high = np.minimum(row, column)[is_pair], np.maximum(row, column)[is_pair]
+    value = graph.data[is_pair]
+    order = np.lexsort([value, high, low])
+    low, high, value = low[order], high[order], value[order]
+    first = np.flatnonzero(np.r_[True, (np.diff(low) != 0) | (np.diff(high) != 0)][: len(low)])
+    last = np.r_[first[1:], len(low)] - 1
+    tolerance = SYMMETRY_TOLERANCE * float(value.max(initial=0.0))
+    if len(first) and (value[last] - value[first]).max() > tolerance:
+        at = int(np.argmax(value[last] - value[first]))
+        raise InvalidDataError(
+            f"distances must be symmetric, but rows {low[first[at]]} and {high[first[at]]} have "
+            f"the distances {value[first[at]]:g} and {value[last[at]]:g}"
+        )
+    low, high, value = low[first], high[first], (value[first] + value[last]) / 2
+    row, column = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.lexsort([column, row])
+    indptr = np.r_[0, np.cumsum(np.bincount(row, minlength=n))]
+    return csr_array((np.tile(value, 2)[order], column[order], indptr), shape=(n, n))
 
 
-def _square(condensed: NDArray[Any], *, keep_single: bool) -> NDArray[np.floating]:
-    n = n_rows_of_condensed(len(condensed))
-    if condensed.dtype.kind not in "buif":
-        raise InvalidDataError(f"distances must be numbers, got {condensed.dtype}")
-    is_single = keep_single and n > ALL_PAIRS_ROWS
-    values: NDArray[np.floating] = condensed.astype(
-        np.float32 if is_single else np.float64, copy=False
+class TriangleCheck(NamedTuple):
+    """How many sampled distances are longer than the path over a third row."""
+
+    n_violated: int
+    n_checked: int
+
+    @property
+    def share(self) -> float:
+        """Share of the checked inequalities that do not hold, in [0, 1]."""
+        return self.n_violated / self.n_checked if self.n_checked else 0.0
+
+    def __str__(self) -> str:
+        if self.n_violated == 0:
+            return "the triangle inequality holds"
+        share = f"{self.share:.1%}" if self.share >= 0.001 else "less than 0.1%"
+        return (
+            f"{share} of {self.n_checked:,} checked triples break the triangle inequality, which "
+            "is allowed"
+        )
+
+
+def check_triangles(D: Matrix, seed: int = 0) -> TriangleCheck:
+    """Count violations of the triangle inequality, up to rounding, among 120 rows at most.
+
+    Checked are, for each pair i, j of the rows and each third row k, ``d(i, j) <= d(i, k) +
+    d(k, j)``: 842,520 inequalities for 120 rows.
+    """
+    n = len(D)
+    rows = np.arange(n)
+    if n > TRIANGLE_ROWS:
+        rows = np.sort(np.random.RandomState(seed).choice(n, TRIANGLE_ROWS, replace=False))
+    near = np.asarray(D[rows][:, rows], dtype=np.float64)
+    m = len(near)
+    slack = TRIANGLE_TOLERANCE * float(near.max(initial=0.0))
+    n_violated = sum(
+        int((near > near[:, third, None] + near[third] + slack).sum()) for third in range(m)
     )
-    return np.asarray(squareform(values, checks=False))
+    return TriangleCheck(n_violated // 2, m * (m - 1) * max(m - 2, 0) // 2)

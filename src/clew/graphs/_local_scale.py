@@ -1,4 +1,7 @@
-"""Gaussian affinities with local scales, which adapt to the density around each row."""
+"""Gaussian affinities with local scales, which adapt to the density around each row.
+
+L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 2004.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.extmath import row_norms
 
 from clew._units import Units
-from clew.graphs._search import NeighborSearch
-
-__all__ = [
-    "LocalScales",
-    "coincide",
-    "local_gaussian",
-    "local_scale_graph",
-    "local_scales",
-    "scaled_squares",
-]
+from clew.graphs._neighbors import NeighborSearch
 
 Floats = NDArray[np.float64]
 #: Two rows coincide if their squared distance, over the sum of their squared lengths, is at most
@@ -33,15 +27,9 @@ N_NEIGHBORS = 7
 class LocalScales:
     """Local scale of each row: the distance to its n-th nearest fitted row, copies left out.
 
-    Parameters
-    ----------
-    fitted : ndarray or csr_array of shape (n_samples, n_features)
-        Fitted rows, centered near the origin (`Units.around_median`), because rounding errors of
-        distances grow with the lengths of the rows.
-    n_neighbors : int, default=7
-        n, the number of nearest rows.
-    uses_mean : bool, default=False
-        Whether the scale is the mean distance to these rows; otherwise it is the largest.
+    With `uses_mean`, it is the mean distance to the n nearest. Fitted rows are dense or sparse, and
+    centered near the origin (`Units.around_median`), because rounding errors of distances grow with
+    the lengths of the rows.
     """
 
     def __init__(
@@ -88,30 +76,17 @@ def local_scales(
     *,
     uses_mean: bool = False,
 ) -> Floats:
-    """Compute local scales from sorted distances.
+    """Compute local scales from distances to other rows, ascending, and their numbers of copies.
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n_rows, n_others)
-        Distances to other rows, ascending in each row.
-    count : ndarray of shape (n_rows, n_others)
-        Number of copies of each of these other rows; 0 leaves the row out.
-    n_neighbors : int, default=7
-        Number of nearest rows, where each copy counts as one; all of them if there are fewer.
-    uses_mean : bool, default=False
-        Whether the scale is the mean distance to these rows; otherwise it is the largest.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        The scales; 1 for a row without any others.
+    Both are (n_rows, n_others). Each copy counts as one row; a count of 0 leaves the row out. The
+    scale is 1 for a row without any others.
     """
     taken = np.clip(n_neighbors - (count.cumsum(axis=1) - count), 0, count)
     near = np.where(taken > 0, distance, 0.0)
     total = taken.sum(axis=1)
-    found = (taken * near).sum(axis=1) if uses_mean else near.max(axis=1)
+    size = (taken * near).sum(axis=1) if uses_mean else near.max(axis=1)
     scale = np.ones(len(near))
-    np.divide(found, total if uses_mean else 1, out=scale, where=total > 0)
+    np.divide(size, total if uses_mean else 1, out=scale, where=total > 0)
     return scale
 
 
@@ -122,36 +97,16 @@ def scaled_squares(distance: Floats, scale: Floats, other: Floats) -> Floats:
 
 
 def local_gaussian(distance: Floats, scale: Floats, other: Floats) -> Floats:
-    """Return ``exp(-d² / (s·t))`` for distances d and scales s and t, which are broadcast.
-
-    References
-    ----------
-    L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 2004.
-    """
+    """Return ``exp(-d² / (s·t))`` for distances d and scales s and t, which are broadcast."""
     return np.asarray(np.exp(-scaled_squares(distance, scale, other)))
 
 
 def local_scale_graph(X: Floats, n_neighbors: int, *, is_distance: bool = False) -> csr_array:
-    """Compute the Gaussian affinities of each row to its nearest rows.
+    """Link each row to its nearest rows by Gaussian affinities, (n, n), symmetric.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features.
-    n_neighbors : int
-        Number of nearest rows.
-    is_distance : bool, default=False
-        Whether `X` are distances between all pairs of rows.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples), float64
-        Symmetric: an affinity is stored if either row is among the nearest of the other.
-
-    Notes
-    -----
-    The scale of a row is the distance to its 7th neighbor. If there are c copies of each row on
-    average, it is the distance to its (7·c)th, so that repeating all rows changes no scale.
+    `X` are features, or distances between all pairs. The scale of a row is the distance to its 7th
+    neighbor. If there are c copies of each row on average, it is the distance to its (7·c)th, so
+    that repeating all rows changes no scale.
     """
     n = len(X)
     if is_distance:

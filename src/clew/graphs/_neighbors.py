@@ -1,35 +1,30 @@
-"""Neighbor graphs: the largest affinities of each row."""
+"""Neighbor graphs: the largest affinities of each row, and the search for nearest rows."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
+from sklearn.neighbors import KDTree, NearestNeighbors
 
-from clew.kernels.nearest import largest_of_rows
+from clew._parallel import blocks, one_blas_thread
+from clew.kernels.nearest import largest_of_rows, smallest_of_rows
 
-__all__ = ["largest_entries", "largest_stored", "nearest_graph", "resolved_n_neighbors"]
-
-ROWS_PER_BLOCK = 1024
+Floats = NDArray[np.float64]
 AUTO_NEIGHBORS = 20
+#: Rows whose stored affinities are compared at a time, and rows that are searched at a time.
+ROWS_PER_BLOCK, ROWS_PER_SEARCH = 1024, 2048
+#: With more features, a tree visits nearly all rows.
+TREE_FEATURES = 15
+LEAF_SIZE = 30
 
 
 def resolved_n_neighbors(n_neighbors: int | Literal["auto", "paper"], n_samples: int) -> int:
-    """Convert a choice of neighbors to a number.
+    """Return a number of neighbors, at most ``n_samples - 1``.
 
-    Parameters
-    ----------
-    n_neighbors : int, "auto" or "paper"
-        "paper" is a tenth of the rows; "auto" is the same, limited to between 5 and 20.
-    n_samples : int
-        Number of rows.
-
-    Returns
-    -------
-    int
-        The number of neighbors, at most ``n_samples - 1``.
+    "paper" is a tenth of the rows; "auto" is the same, limited to between 5 and 20.
     """
     tenth = max(1, round(n_samples / 10))
     if n_neighbors == "paper":
@@ -58,28 +53,20 @@ def nearest_graph(affinity: NDArray[np.floating] | csr_array, n_neighbors: int) 
         empty.
     """
     if isinstance(affinity, np.ndarray):
-        graph = _largest_entries(affinity, n_neighbors)
+        n = len(affinity)
+        k = min(n_neighbors, n - 1)
+        columns, values = np.empty((n, k), np.int64), np.empty((n, k))
+        largest_of_rows(np.ascontiguousarray(affinity), columns, values)
+        indptr = np.arange(0, n * k + 1, k)
+        graph = csr_array((values.ravel(), columns.ravel(), indptr), (n, n))
+        graph.eliminate_zeros()
     else:
         graph = largest_stored(affinity, n_neighbors)
     return csr_array(graph.maximum(graph.T))
 
 
-def _largest_entries(affinity: NDArray[np.floating], k: int) -> csr_array:
-    n = len(affinity)
-    k = min(k, n - 1)
-    columns, values = np.empty((n, k), np.int64), np.empty((n, k))
-    largest_of_rows(np.ascontiguousarray(affinity), columns, values)
-    indptr = np.arange(0, n * k + 1, k)
-    graph = csr_array((values.ravel(), columns.ravel(), indptr), (n, n))
-    graph.eliminate_zeros()
-    return graph
-
-
 def largest_entries(table: NDArray[np.floating], k: int) -> NDArray[np.bool_]:
-    """Mark the `k` largest entries of each row of a table, in a tie the first.
-
-    Takes O(n) time for each row of n entries.
-    """
+    """Mark the `k` largest entries of each row of a table, in a tie the first; in linear time."""
     width = table.shape[1]
     if width <= k:
         return np.ones(table.shape, dtype=np.bool_)
@@ -94,20 +81,7 @@ def largest_entries(table: NDArray[np.floating], k: int) -> NDArray[np.bool_]:
 
 
 def largest_stored(affinity: csr_array, k: int) -> csr_array:
-    """Keep the largest stored affinities of each row, without the diagonal.
-
-    Parameters
-    ----------
-    affinity : csr_array of shape (n, n)
-        Affinities.
-    k : int
-        Number of affinities to keep in each row; in a tie, the first ones.
-
-    Returns
-    -------
-    csr_array of shape (n, n), float64
-        In general not symmetric.
-    """
+    """Keep the `k` largest stored affinities of each row, in a tie the first; not the diagonal."""
     graph = csr_array(affinity).astype(np.float64, copy=True)
     graph.sort_indices()
     graph.data[graph.indices == np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))] = 0.0
@@ -121,8 +95,63 @@ def largest_stored(affinity: csr_array, k: int) -> csr_array:
         table = np.full(is_filled.shape, -np.inf)
         table[is_filled] = graph.data[here]
         is_kept[here] = largest_entries(table, k)[is_filled]
-    if is_kept.all():
-        return graph
     graph.data[~is_kept] = 0.0
     graph.eliminate_zeros()
     return graph
+
+
+class NeighborSearch:
+    """Exact search for nearest rows, safe in threads and interruptible.
+
+    It finds the rows that scikit-learn's `NearestNeighbors` finds. `NearestNeighbors` changes the
+    warning filters and the number of BLAS threads of the whole process while it runs, and
+    cannot be interrupted. A tree is used for up to 15 features, all distances otherwise.
+
+    The searched rows are features, dense or sparse, or (`is_distance`) the distances of all pairs.
+    """
+
+    def __init__(self, rows: Floats | csr_array, *, is_distance: bool = False) -> None:
+        self._rows: Any = rows
+        self._is_distance = is_distance
+        self._tree: KDTree | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # scikit-learn's tree counts its searches, and a search would change the pickled estimator.
+        return {**self.__dict__, "_tree": None}
+
+    def nearest(self, rows: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Find the nearest searched rows: distances, ascending, and numbers, (n_rows, n_neighbors).
+
+        The given rows are features, or distances to the searched rows.
+        """
+        distance = np.empty((rows.shape[0], n_neighbors))
+        index = np.empty((rows.shape[0], n_neighbors), np.int64)
+        for start, stop in blocks(rows.shape[0], ROWS_PER_SEARCH):
+            block = slice(start, stop)
+            distance[block], index[block] = self._of_block(rows[block], n_neighbors)
+        return distance, index
+
+    def nearest_others(self, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Find the nearest other rows of each searched row, as `nearest` returns them."""
+        n = self._rows.shape[0]
+        distance, index = self.nearest(self._rows, n_neighbors + 1)
+        is_other = index != np.arange(n)[:, None]
+        # If a row has many copies, it may not be among its own nearest rows: drop a copy instead.
+        is_other[is_other.all(axis=1), 0] = False
+        return distance[is_other].reshape(n, -1), index[is_other].reshape(n, -1)
+
+    def _of_block(self, block: Any, n_neighbors: int) -> tuple[Floats, NDArray[np.int64]]:
+        if self._is_distance:
+            distance = np.empty((len(block), n_neighbors))
+            index = np.empty(distance.shape, np.int64)
+            smallest_of_rows(np.ascontiguousarray(block), -np.inf, index, distance)
+            return distance, index
+        n, n_features = self._rows.shape
+        if not issparse(self._rows) and n_features <= TREE_FEATURES and n_neighbors < n // 2:
+            self._tree = self._tree or KDTree(self._rows, leaf_size=LEAF_SIZE)
+            distance, index = self._tree.query(block, n_neighbors)
+            return distance, index
+        search = NearestNeighbors(algorithm="brute")
+        with one_blas_thread():
+            distance, index = search.fit(self._rows).kneighbors(block, n_neighbors)
+        return distance, index

@@ -2,9 +2,12 @@
 
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from clew.metrics._curves import area_under_curve
-from clew.metrics._pairs import jaccard_score_pairs, pairwise_f_score
-from clew.metrics._subclusters import subclustering_jaccard
+from clew.metrics._scores import (
+    area_under_curve,
+    jaccard_score_pairs,
+    pairwise_f_score,
+    subclustering_jaccard,
+)
 from clew.metrics._violations import n_violated
 from clew.metrics.likelihood import answer_log_likelihood
 

@@ -12,8 +12,6 @@ from clew.constraints._meanings import TRUTH
 from clew.constraints._support import refuse_another_order
 from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
-__all__ = ["n_violated", "violations"]
-
 
 def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
     """Count the answers that a partition violates, whatever their weights.
@@ -54,32 +52,28 @@ def n_violated(labels: ArrayLike, constraints: Constraints) -> int:
     1
     """
     refuse_another_order(labels, constraints)
-    groups = _with_noise_apart(labels)
+    groups = check_rectangular(labels, "labels")
+    if groups.ndim != 1 or (groups.dtype.kind not in "iu" and groups.size):
+        raise InvalidDataError(
+            "labels must be a one-dimensional array of integers, got "
+            f"shape {groups.shape} and dtype {groups.dtype}"
+        )
     if groups.size != constraints.n_samples:
         raise InvalidConstraintsError(
             f"the constraints are about {constraints.n_samples} rows, but there are "
             f"{groups.size} labels"
         )
+    groups = groups.astype(np.int64)
+    # Each row of noise is a group of its own.
+    noise = np.flatnonzero(groups == -1)
+    groups[noise] = min(int(groups.min(initial=0)), -1) - 1 - np.arange(noise.size)
     return sum(int(which.sum()) for which in violations(groups, constraints))
 
 
 def violations(
     groups: NDArray[np.int64], constraints: Constraints
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Find the violated pairs, triplets and odd-one-out answers.
-
-    Parameters
-    ----------
-    groups : ndarray of shape (n_samples,), int64
-        Group of each row.
-    constraints : Constraints
-        Answers of all kinds.
-
-    Returns
-    -------
-    three ndarray of bool
-        Masks of the violated answers; see `n_violated`.
-    """
+    """Mark the violated pairs, triplets and odd-one-out answers, see `n_violated`."""
     pairs = TRUTH["pair"](groups, constraints.pairs)
     triplets = TRUTH["triplet"](groups, constraints.triplets)
     odd = TRUTH["odd_one_out"](groups, constraints.odd_one_out)
@@ -94,17 +88,3 @@ def violations(
 
 def _differ(true: NDArray[np.int64], given: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray((true != given) & (true != DONT_KNOW) & (given != DONT_KNOW))
-
-
-def _with_noise_apart(labels: ArrayLike) -> NDArray[np.int64]:
-    groups = check_rectangular(labels, "labels")
-    if groups.ndim != 1 or (groups.dtype.kind not in "iu" and groups.size):
-        raise InvalidDataError(
-            "labels must be a one-dimensional array of integers, got "
-            f"shape {groups.shape} and dtype {groups.dtype}"
-        )
-    groups = groups.astype(np.int64)
-    noise = np.flatnonzero(groups == -1)
-    lowest = min(int(groups.min(initial=0)), -1)
-    groups[noise] = lowest - 1 - np.arange(noise.size)
-    return groups

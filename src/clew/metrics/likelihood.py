@@ -14,7 +14,6 @@ from clew._validation import check_rectangular
 from clew.answers import ANSWER_WORDS, DONT_KNOW, Kind
 from clew.constraints import Constraints
 from clew.constraints._meanings import TRUTH, as_classes
-from clew.constraints._tables import AnswerTable
 from clew.exceptions import InvalidDataError
 
 __all__ = [
@@ -36,6 +35,7 @@ N_POSITIONS: Final[Mapping[Kind, int]] = MappingProxyType(
 )
 
 Floats = NDArray[np.float64]
+#: For each kind, sums of weights by true and given answer, see `answer_counts`.
 Counts = Mapping[Kind, Floats]
 
 
@@ -85,26 +85,10 @@ def answer_log_likelihood(labels: ArrayLike, constraints: Constraints) -> float:
 
 
 def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, Floats]:
-    """Contingency tables of true answers (by the partition) and given answers.
+    """Sum weights by true answer (row, by the partition) and given answer (column) of each kind.
 
-    Parameters
-    ----------
-    labels : array-like of shape (n_samples,)
-        Group of each row.
-    constraints : Constraints
-        The answers.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_answers, n_answers)
-        For each kind the sum of weights by true (row) and given answer (column), averaged over the
-        orders in which the rows could be named. Don't-know is the last row and column; tables of
-        pairs leave it out.
-
-    Raises
-    ------
-    InvalidDataError
-        If `labels` does not hold one label for each row of the constraints.
+    They are averaged over the orders in which the rows could be named. Don't-know is the last row
+    and column; tables of pairs leave it out.
     """
     group = check_rectangular(labels, "labels")
     if group.shape != (constraints.n_samples,):
@@ -112,35 +96,24 @@ def answer_counts(labels: ArrayLike, constraints: Constraints) -> dict[Kind, Flo
             f"labels must have shape ({constraints.n_samples},), one for each row of the "
             f"constraints; got {group.shape}"
         )
-    classes = as_classes(group)
-    return {table.kind: _counted(table, classes) for table in constraints.tables}
-
-
-def _counted(table: AnswerTable, classes: NDArray[np.int64]) -> Floats:
-    truth, words = TRUTH[table.kind](classes, table.rows), ANSWER_WORDS[table.kind]
-    codes = [code for code in words.values() if table.kind != "pair" or code != DONT_KNOW]
-    counts = np.zeros((len(codes), len(codes)))
-    for row, true in enumerate(codes):
-        for column, given in enumerate(codes):
-            counts[row, column] = table.weights[(truth == true) & (table.answers == given)].sum()
-    return symmetrized_counts(table.kind, counts)
+    classes, tables = as_classes(group), {}
+    for table in constraints.tables:
+        truth, words = TRUTH[table.kind](classes, table.rows), ANSWER_WORDS[table.kind]
+        codes = [code for code in words.values() if table.kind != "pair" or code != DONT_KNOW]
+        counts = np.zeros((len(codes), len(codes)))
+        for row, true in enumerate(codes):
+            for column, given in enumerate(codes):
+                is_both = (truth == true) & (table.answers == given)
+                counts[row, column] = table.weights[is_both].sum()
+        tables[table.kind] = symmetrized_counts(table.kind, counts)
+    return tables
 
 
 def symmetrized_counts(kind: Kind, counts: Floats) -> Floats:
-    """Average counts over all orders in which a question could name its rows.
+    """Average counts, (..., n_outcomes, n_answers), over all orders of the rows of a question.
 
-    Parameters
-    ----------
-    kind : {"pair", "triplet", "odd_one_out"}
-        Kind of the answers.
-    counts : ndarray of shape (..., n_outcomes, n_answers)
-        By true outcome and given answer. The first outcomes and answers are the positions of a
-        row: two for triplets (the more similar one), three for odd-one-out.
-
-    Returns
-    -------
-    ndarray of shape (..., n_outcomes, n_answers)
-        They do not depend on the order in which questions name their rows.
+    The first outcomes and answers are the positions of a row: two for triplets (the more similar
+    one), three for odd-one-out.
     """
     n = N_POSITIONS[kind]
     if n == 0:
@@ -158,50 +131,27 @@ def symmetrized_counts(kind: Kind, counts: Floats) -> Floats:
 
 
 def log_likelihood_of_counts(counts: Counts) -> float:
-    """Log-likelihood of counted answers, see `answer_log_likelihood`.
-
-    Parameters
-    ----------
-    counts : dict of str to ndarray of shape (n_answers, n_answers)
-        See `answer_counts`; tables of several partitions may have been summed.
-
-    Returns
-    -------
-    float
-    """
-    return sum(_log_likelihood(kind, table) for kind, table in counts.items())
+    """Return the log-likelihood of counted answers; counts of several partitions may be summed."""
+    return sum(
+        float((table * _log_probabilities(kind, table)).sum()) for kind, table in counts.items()
+    )
 
 
 def log_likelihood_of_each(labels: ArrayLike, constraints: Constraints, counts: Counts) -> Floats:
-    """Log-likelihood of each answer, given a partition.
+    """Return the log-likelihood of each answer, times its weight, given a partition.
 
-    Parameters
-    ----------
-    labels : array-like of shape (n_samples,)
-        Group of each row.
-    constraints : Constraints
-        The answers.
-    counts : dict of str to ndarray of shape (n_answers, n_answers)
-        See `answer_counts`: from these, the probability of every possible answer is estimated.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Pairs, triplets, odd-one-out answers, each times its weight; 0 for don't-knows about pairs.
+    Pairs, triplets, odd-one-out answers; 0 for don't-knows about pairs. The probability of every
+    possible answer is estimated from `counts`.
     """
     classes = as_classes(labels)
-    found = []
+    parts = []
     for table in constraints.tables:
         log_probability = _log_probabilities(table.kind, counts[table.kind])
         if table.kind == "pair":
             log_probability = np.pad(log_probability, ((0, 0), (0, 1)))  # don't-knows
         truth = replace(table, answers=TRUTH[table.kind](classes, table.rows)).answer_index
-        found.append(table.weights * log_probability[truth, table.answer_index])
-    return np.concatenate(found)
-
-
-def _log_likelihood(kind: Kind, table: Floats) -> float:
-    return float((table * _log_probabilities(kind, table)).sum())
+        parts.append(table.weights * log_probability[truth, table.answer_index])
+    return np.concatenate(parts)
 
 
 def _log_probabilities(kind: Kind, table: Floats) -> Floats:

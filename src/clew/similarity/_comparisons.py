@@ -13,8 +13,6 @@ from clew.answers import ALL_ALIKE, DONT_KNOW, FIRST, SECOND, THIRD, Kind
 from clew.constraints import Constraints
 from clew.exceptions import UnsupportedConstraintError
 
-__all__ = ["Relations", "equalities_of", "inequalities_of", "inequalities_or_refusal"]
-
 #: For each kind and answer, positions (i, j, k, l) of rows in the answer: d(i, j) < d(k, l), or
 #: d(i, j) = d(k, l) for equalities.
 Comparisons = Mapping[Kind, Mapping[int, tuple[tuple[int, int, int, int], ...]]]
@@ -38,46 +36,27 @@ EQUALITIES_OF_DONT_KNOW: Final[Comparisons] = MappingProxyType({
 class Relations(NamedTuple):
     """Comparisons of the distances of two pairs of rows; an answer may imply several."""
 
-    near: NDArray[np.int64]
-    """The pair of rows with the smaller distance, or one of two equally distant pairs, (m, 2)."""
-    far: NDArray[np.int64]
-    """The pair of rows with the larger distance, or the other equally distant pair, (m, 2)."""
-    weight: NDArray[np.float64]
-    """Weight of the answer, (m,)."""
-    kind: NDArray[np.str_]
-    """Kind of the answer, "triplet" or "odd_one_out", (m,)."""
-    answer: NDArray[np.int64]
-    """Position of the answer among those of its kind, (m,)."""
+    near: NDArray[np.int64]  # the pair with the smaller distance, or one of two equal ones, (m, 2)
+    far: NDArray[np.int64]  # the pair with the larger distance, or the other equal one, (m, 2)
+    weight: NDArray[np.float64]  # of the answer, (m,)
+    kind: NDArray[np.str_]  # of the answer, "triplet" or "odd_one_out", (m,)
+    answer: NDArray[np.int64]  # position of the answer among those of its kind, (m,)
 
     def select(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Self:
-        """Return the chosen comparisons."""
-        return type(self)(
-            self.near[which],
-            self.far[which],
-            self.weight[which],
-            self.kind[which],
-            self.answer[which],
-        )
+        return type(self)._make(column[which] for column in self)
 
 
-def inequalities_of(known: Constraints) -> Relations:
-    """Return the comparisons that triplets and odd-one-out answers imply, in their order.
+def inequalities_of(answers: Constraints) -> Relations:
+    """Return the comparisons that answers imply, in their order: a triplet one, an odd row two.
 
-    A triplet implies one. An odd-one-out answer implies two: the distances from the odd row to each
-    of the others are larger than that between the others.
+    The distances from the odd row to each of the others are larger than that between the others.
     """
-    return _relations(known, INEQUALITIES)
+    return _relations(answers, INEQUALITIES)
 
 
-def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
-    """Return the comparisons of answers of positive weight, for a method without equalities.
-
-    Raises
-    ------
-    UnsupportedConstraintError
-        If there are odd-one-out answers "all alike", which imply equal distances.
-    """
-    has_none = (known.odd_one_out_answers == ALL_ALIKE) & (known.odd_one_out_weights > 0)
+def inequalities_or_refusal(estimator: object, answers: Constraints) -> Relations:
+    """Return the comparisons of answers of positive weight; refuse "all alike", an equality."""
+    has_none = (answers.odd_one_out_answers == ALL_ALIKE) & (answers.odd_one_out_weights > 0)
     if has_none.any():
         raise UnsupportedConstraintError(
             f"{type(estimator).__name__} honors answers that compare distances, but "
@@ -85,28 +64,19 @@ def inequalities_or_refusal(estimator: object, known: Constraints) -> Relations:
             "Constraints.select, or turn them into must-links with Constraints.as_pairs and use a "
             "method that honors pairs"
         )
-    comparisons = inequalities_of(known)
+    comparisons = inequalities_of(answers)
     return comparisons.select(comparisons.weight > 0)
 
 
-def equalities_of(known: Constraints, *, with_dont_know: bool) -> Relations:
-    """Return the equal distances that answers about three rows imply.
-
-    Parameters
-    ----------
-    known : Constraints
-        The answers. An odd-one-out answer "all alike" implies that all three distances are
-        equal.
-    with_dont_know : bool
-        Whether don't-knows about three rows imply equal distances as well.
-    """
+def equalities_of(answers: Constraints, *, with_dont_know: bool) -> Relations:
+    """Return the equal distances that "all alike" implies, and don't-knows too if wanted."""
     comparisons = [EQUALITIES, EQUALITIES_OF_DONT_KNOW] if with_dont_know else [EQUALITIES]
-    return _relations(known, *comparisons)
+    return _relations(answers, *comparisons)
 
 
-def _relations(known: Constraints, *comparisons: Comparisons) -> Relations:
+def _relations(answers: Constraints, *comparisons: Comparisons) -> Relations:
     # In row order, so that the order in which a question names its rows does not matter.
-    tables = [table.in_row_order() for table in known.tables if table.kind != "pair"]
+    tables = [table.in_row_order() for table in answers.tables if table.kind != "pair"]
     parts = []
     for table in tables:
         implied = [

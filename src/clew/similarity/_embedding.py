@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +18,6 @@ from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 from clew.similarity.adaptive_knn import AdaptiveKNN
 
-__all__ = ["LearnedSpace"]
-
 
 class LearnedSpace(ConstrainedTransformer):
     """Learn features whose Euclidean distances fit the answers.
@@ -28,7 +26,6 @@ class LearnedSpace(ConstrainedTransformer):
     store their parameters, declare `_allowed` and `supports`, and implement `_solve` and `_embed`.
     """
 
-    _allowed: ClassVar[dict[str, Any]]
     supports: ClassVar[Support]
     #: Clusterers that need features are fitted on `embedding_`.
     learns_features: ClassVar[bool] = True
@@ -72,7 +69,9 @@ class LearnedSpace(ConstrainedTransformer):
         self._n_features_out = self.embedding_.shape[1]
         return self
 
-    def _solve(self, X: NDArray[np.float64], known: Constraints, callback: Progress | None) -> None:
+    def _solve(
+        self, X: NDArray[np.float64], answers: Constraints, callback: Progress | None
+    ) -> None:
         """Set `embedding_`, (n_samples, n_components), and the other fitted attributes."""
         raise NotImplementedError
 
@@ -103,10 +102,7 @@ class LearnedSpace(ConstrainedTransformer):
 
     @property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at the first access.
-        """
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples); computed when read."""
         return self._nearness.affinity_matrix_
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:

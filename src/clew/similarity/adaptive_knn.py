@@ -16,7 +16,7 @@ from clew._estimators import Transformer, guarded_fit
 from clew._once import unlocked_property
 from clew._parallel import Progress, blocks
 from clew._units import Units
-from clew._validation import Allowed, check_data, check_parameters, warn_of_distances
+from clew._validation import Allowed, AllowedValues, check_data, check_parameters, warn_of_distances
 from clew.graphs import (
     LocalScales,
     NeighborSearch,
@@ -100,7 +100,7 @@ class AdaptiveKNN(Transformer):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "scale_neighbors": Allowed(kind=int, low=1),
         "metric": Allowed(names=("euclidean", "cosine", "precomputed")),
     }
@@ -170,10 +170,7 @@ class AdaptiveKNN(Transformer):
 
     @unlocked_property
     def affinity_matrix_(self) -> NDArray[np.float32]:
-        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at the first access.
-        """
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples); computed when read."""
         check_is_fitted(self, "scale_")
         check_dense_size(self._rows.shape[0])
         return self._affinity(self._rows, self._scale)
@@ -268,10 +265,10 @@ class AdaptiveKNN(Transformer):
         for start, stop in blocks(rows.shape[0], ROWS_PER_BLOCK):
             block = rows[start:stop]
             if self.metric == "precomputed":
-                block = self._units.scale(block)
+                distance = self._units.scale(block)
             else:
-                block = euclidean_distances(block, self._rows)
-            affinity[start:stop] = _affinity(block, scale[start:stop, None], self._scale)
+                distance = euclidean_distances(block, self._rows)
+            affinity[start:stop] = _affinity(distance, scale[start:stop, None], self._scale)
         return affinity
 
     def _scales(self, rows: Any) -> Floats:

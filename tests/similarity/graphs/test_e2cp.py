@@ -1,9 +1,11 @@
-"""E2CP: the paper's formula, the sparse form compared with the dense one, effects of answers."""
+"""E2CP: closed forms, propagation with and without a dense matrix, and single precision."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg.blas import ssyr2k
+from scipy.linalg.lapack import spotrf, spotri
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_blobs
@@ -16,8 +18,10 @@ from clew.cluster import SimilarityClustering, SpectralClustering
 from clew.exceptions import InvalidDataError, InvalidParameterError, TooLargeError
 from clew.metrics import adjusted_rand_score
 from clew.similarity import COPRF, E2CP, AdaptiveKNN, ClustRF
-from clew.similarity.graphs import Propagation, _propagation, _sparse_propagation
-from clew.similarity.graphs._propagation import NetAnswers
+from clew.similarity.graphs import Propagation
+from clew.similarity.graphs import e2cp as module
+from clew.similarity.graphs._base import NetAnswers
+from clew.similarity.graphs.e2cp import inverse, upper_of_product_sum
 
 X, y = load_iris(return_X_y=True)
 N = len(X)
@@ -90,13 +94,13 @@ def test_a_prepared_propagation_equals_e2cp_bit_for_bit(n_pairs, n_rows):
 
 @pytest.mark.parametrize(("n_pairs", "name"), [(10, "cho_factor"), (300, "dpotrf")])
 def test_a_prepared_propagation_is_factorized_once(monkeypatch, n_pairs, name):
-    calls, factorize = [], getattr(_propagation, name)
+    calls, factorize = [], getattr(module, name)
 
     def counted(*args, **kwargs):
         calls.append(name)
         return factorize(*args, **kwargs)
 
-    monkeypatch.setattr(_propagation, name, counted)
+    monkeypatch.setattr(module, name, counted)
     prepared = Propagation(graph_of(AdaptiveKNN().fit(X), N, 10))
     for seed in range(4):
         prepared.affinity(Constraints.from_labels(y, n_pairs, random_state=seed))
@@ -109,7 +113,7 @@ def test_the_fast_affinity_is_the_dense_one_without_small_entries(n_pairs):
     prepared = Propagation(graph_of(AdaptiveKNN().fit(points), 150, 10), alpha=0.9)
     known = Constraints.from_labels(truth, n_pairs, error=0.2, random_state=0)
     expected = prepared.dense_affinity(known)
-    is_small = expected < _propagation.LEAST_AFFINITY
+    is_small = expected < module.LEAST_AFFINITY
     found = prepared.fast_affinity(known)
     assert found.nnz == pytest.approx((~is_small).sum(), abs=10)  # some are at the limit
     np.testing.assert_allclose(found.toarray(), np.where(is_small, 0.0, expected), atol=1.1e-3)
@@ -146,7 +150,7 @@ def test_sparse_form_holds_the_pairs_near_answers():
 
 def test_blocks_that_are_not_stored_are_recomputed(monkeypatch):
     model = E2CP(form="sparse").fit(X, constraints=ANSWERS)
-    monkeypatch.setattr(_sparse_propagation, "MAX_STORED", 10)
+    monkeypatch.setattr(module, "MAX_STORED", 10)
     again = E2CP(form="sparse").fit(X, constraints=ANSWERS)
     np.testing.assert_allclose(
         again.affinity_matrix_.toarray(), model.affinity_matrix_.toarray(), atol=5e-3
@@ -155,7 +159,7 @@ def test_blocks_that_are_not_stored_are_recomputed(monkeypatch):
 
 def test_number_of_pairs_near_must_links_is_limited(monkeypatch):
     everything = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
-    monkeypatch.setattr(_sparse_propagation, "MAX_ADDED_PER_ROW", 2)
+    monkeypatch.setattr(module, "MAX_ADDED_PER_ROW", 2)
     less = E2CP(form="sparse").fit(X, constraints=ANSWERS).affinity_matrix_
     assert less.nnz < everything.nnz
     must = ANSWERS.pairs[ANSWERS.is_must_link]
@@ -263,7 +267,7 @@ def test_a_refit_that_fails_or_is_interrupted_changes_nothing(monkeypatch):
     def stop(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_sparse_propagation, "diffuse", stop)
+    monkeypatch.setattr(module, "diffuse", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, constraints=Constraints.from_labels(y, 9, random_state=0))
     assert vars(model) == before
@@ -353,6 +357,34 @@ def test_dense_form_has_a_limit(monkeypatch):
 
 
 def test_propagation_that_does_not_converge_warns(monkeypatch):
-    monkeypatch.setattr(_sparse_propagation, "MAX_ITER", 1)
+    monkeypatch.setattr(module, "MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="alpha"):
         E2CP(alpha=0.99, form="sparse").fit(X, constraints=ANSWERS)
+
+
+def definite(n, seed=0):
+    a = np.random.default_rng(seed).normal(size=(n, n + 5))
+    return (a @ a.T / n + np.eye(n)).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 150])
+def test_inverse(n):
+    matrix = definite(n)
+    expected, _ = spotri(spotrf(matrix.T)[0])
+    found = inverse(matrix.copy())
+    np.testing.assert_array_equal(np.tril(found), np.triu(expected).T)
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found.astype(float) @ matrix, np.eye(n), atol=1e-4)
+
+
+def test_a_matrix_that_is_not_definite_is_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="spotrf"):
+        inverse(-definite(5))
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 1), (3, 7), (40, 100)])
+def test_product_sum(k, n):
+    a, b = np.random.default_rng(1).normal(size=(2, k, n)).astype(np.float32)
+    found = upper_of_product_sum(a, b)
+    np.testing.assert_array_equal(found, ssyr2k(1.0, a.T, b.T, lower=True).T)
+    np.testing.assert_allclose(found, np.triu(a.T @ b + b.T @ a), atol=1e-4)

@@ -24,7 +24,7 @@ from clew.similarity import (
     LinkedAffinity,
     SpectralLearning,
 )
-from clew.similarity.graphs._links import net_links, with_links
+from clew.similarity.graphs._base import net_links, with_links
 
 X, y = load_iris(return_X_y=True)
 N = len(X)

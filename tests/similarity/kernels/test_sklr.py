@@ -1,4 +1,4 @@
-"""SKLR: comparisons of distances hold, or use slack at a penalty."""
+"""SKLR: comparisons of distances hold, use slack, contradict each other, or are refused."""
 
 from __future__ import annotations
 
@@ -11,15 +11,37 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.preprocessing import FunctionTransformer
-from tests.similarity.hidden_groups import GROUP, KNOWN, X, odd_ones
 
 from clew import Constraints
+from clew.constraints._meanings import TRUTH
 from clew.exceptions import (
     InconsistentConstraintsError,
     InvalidDataError,
+    InvalidParameterError,
+    TooLargeError,
 )
 from clew.similarity import SKLR
+from clew.similarity._log_det import PairBounds, limits_of_answers
+from clew.similarity.kernels.sklr import conflicts_of, refuse_conflicts
 
+RNG = np.random.default_rng(0)
+#: Only the last feature separates the two groups; the others are noise.
+GROUP = RNG.integers(2, size=80)
+X = np.column_stack([RNG.normal(size=(80, 4)) * 1.5, GROUP * 2.0 + RNG.normal(size=80) * 0.5])
+
+
+def odd_ones(n, *, error=0.0, seed=0):
+    """Questions that the groups determine, some answered wrongly."""
+    random = np.random.RandomState(seed)
+    rows = np.array([random.permutation(80)[:3] for _ in range(20 * n)])
+    answers = TRUTH["odd_one_out"](GROUP, rows)
+    answered = np.flatnonzero(answers >= 0)[:n]
+    wrong = random.rand(n) < error
+    given = np.where(wrong, (answers[answered] + 1) % 3, answers[answered])
+    return Constraints.from_odd_one_out(rows[answered], given, n_samples=80)
+
+
+KNOWN = odd_ones(60)
 NOTHING = Constraints(80)
 
 
@@ -306,3 +328,172 @@ def test_warnings_name_the_calling_line() -> None:
         with pytest.warns(ConvergenceWarning) as caught:
             call(X, constraints=KNOWN)
         assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"gamma": 0.5}, "gamma"),
+        ({"C": 0.0}, "C must"),
+        ({"slack": "l2"}, "slack"),
+        ({"kernel": "rbf"}, "kernel must be one of 'adaptive'"),
+        ({"kernel": 3}, "kernel must"),
+        ({"kernel": PCA(2), "rank": 2}, "set by the transformer"),
+        ({"rank": 0}, "rank"),
+        ({"algorithm": "paper"}, "has no slack"),
+        ({"C": 0.1, "slack": "none"}, "no effect without slack"),
+        ({"dont_know": "same"}, "dont_know"),
+    ],
+)
+def test_parameters_outside_their_range_are_refused(wrong, match) -> None:
+    with pytest.raises(InvalidParameterError, match=match):
+        SKLR(**wrong).fit(X, constraints=KNOWN)
+
+
+def test_kernels_without_positive_entries_are_refused() -> None:
+    with pytest.raises(InvalidDataError, match="must be finite and somewhere positive"):
+        SKLR(kernel="precomputed").fit(np.zeros((5, 5)))
+
+
+def test_dense_kernels_of_many_rows_are_refused() -> None:
+    many = np.random.default_rng(0).normal(size=(20_001, 2))
+    model = SKLR(rank=3, kernel="fourier", random_state=0).fit(many)
+    assert model.embedding_.shape == (20_001, 3)
+    with pytest.raises(TooLargeError):
+        model.kernel_  # noqa: B018
+
+
+def test_a_refused_refit_leaves_the_model_as_it_was() -> None:
+    model = SKLR(C=0.2, random_state=0).fit(X, constraints=KNOWN)
+    before = model.embedding_.copy()
+
+    def stop(done, n):
+        raise KeyboardInterrupt
+
+    for refit in (model.fit, model.partial_fit):
+        with pytest.raises(KeyboardInterrupt):
+            refit(X, constraints=odd_ones(50, error=0.5, seed=9), callback=stop)
+        np.testing.assert_array_equal(model.embedding_, before)
+        np.testing.assert_allclose(model.transform(X), before, atol=1e-8)
+
+
+def test_partial_fit_refuses_another_problem_than_was_fitted() -> None:
+    model = SKLR(C=0.2, random_state=0).fit(X, constraints=KNOWN)
+    before = model.A_.copy()
+    for name, value in (
+        ("gamma", 3.0), ("C", 0.1), ("rank", 5), ("kernel", "fourier"), ("dont_know", "equal"),
+        ("slack", "none"), ("algorithm", "paper"), ("random_state", 1),
+    ):  # fmt: skip
+        old = getattr(model, name)
+        model.set_params(**{name: value})
+        with pytest.raises(InvalidParameterError, match=rf"{name}=.*partial_fit continues a fit"):
+            model.partial_fit(X, constraints=odd_ones(5, seed=2))
+        model.set_params(**{name: old})
+        np.testing.assert_array_equal(model.A_, before)
+    model.set_params(tol=0.1, max_iter=5).partial_fit(X, constraints=odd_ones(5, seed=2))
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_kernels_too_large_or_small_to_compute_with_are_refused(factor) -> None:
+    kernel = linear_kernel(X) * factor
+    with pytest.raises(InvalidDataError, match="Rescale the data"):
+        SKLR(kernel="precomputed").fit(kernel, constraints=KNOWN)
+    assert SKLR(kernel="precomputed", C=0.2).fit(kernel / factor, constraints=KNOWN).rank_ == 5
+
+
+@pytest.mark.parametrize(
+    ("kernel", "match"),
+    [
+        (lambda A, B: np.ones(3), r"shape \(80, 80\)"),
+        (lambda A, B: 1.0, r"returned shape \(\)"),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), "not all finite"),
+        (lambda A, B: np.zeros((len(A), len(B))), "must be finite and somewhere positive"),
+        (lambda A, B: -rbf_kernel(A, B), "must be finite and somewhere positive"),
+    ],
+)
+def test_functions_that_are_not_kernels_are_refused(kernel, match) -> None:
+    with pytest.raises(InvalidDataError, match=match):
+        SKLR(kernel=kernel).fit(X, constraints=KNOWN)
+
+
+def conflicts(known, *, equal_if_unknown=False):
+    return conflicts_of(
+        limits_of_answers(
+            known, gamma=2.0, pair_bounds=PairBounds(0.1, 1.9), equal_if_unknown=equal_if_unknown
+        )
+    )
+
+
+def triplets(*rows, **more):
+    return Constraints(9, triplets=[(*three, 0) for three in rows], **more)
+
+
+def test_answers_that_can_all_hold_have_no_conflict() -> None:
+    assert conflicts(Constraints(9)) == []
+    assert conflicts(triplets((0, 1, 2), (0, 2, 3), (1, 0, 3), (0, 1, 3))) == []
+    assert conflicts(triplets((0, 1, 2), (0, 1, 2))) == []
+
+
+def test_opposite_triplets_are_a_conflict() -> None:
+    (conflict,) = conflicts(triplets((3, 4, 5), (0, 1, 2), (0, 2, 1)))
+    assert conflict.chain == ((0, 1), (0, 2), (0, 1))
+    assert str(conflict) == "the answers imply d(0, 1) < d(0, 2) < d(0, 1)"
+
+
+def test_two_different_odd_ones_are_a_conflict() -> None:
+    known = Constraints.from_odd_one_out([(0, 1, 2), (2, 0, 1)], [2, 2], n_samples=9)
+    # The odd one is row 2 in the first answer and row 1 in the second.
+    (conflict,) = conflicts(known)
+    assert conflict.chain == ((0, 1), (0, 2), (0, 1))
+
+
+def test_the_chain_is_the_shortest() -> None:
+    around = [(0, 1, 2), (2, 0, 3), (3, 2, 4), (4, 3, 5), (5, 4, 0), (0, 5, 1)]
+    (conflict,) = conflicts(triplets(*around))
+    assert conflict.chain == ((0, 1), (0, 2), (2, 3), (3, 4), (4, 5), (0, 5), (0, 1))
+    (shorter,) = conflicts(triplets(*around, (0, 2, 1)))
+    assert shorter.chain == ((0, 1), (0, 2), (0, 1))
+
+
+def test_separate_cycles_are_separate_conflicts() -> None:
+    found = conflicts(triplets((0, 1, 2), (0, 2, 1), (3, 4, 5), (3, 5, 4)))
+    assert [conflict.chain[0] for conflict in found] == [(0, 1), (3, 4)]
+
+
+def test_where_all_alike_no_distance_is_smaller() -> None:
+    same = {"odd_one_out": [(0, 1, 2, -1)]}
+    assert conflicts(Constraints(9, **same)) == []
+    (conflict,) = conflicts(triplets((0, 1, 2), **same))
+    assert conflict.chain == ((0, 1), (0, 2), (0, 1))
+
+
+def test_dont_know_contradicts_only_on_request() -> None:
+    known = triplets((0, 1, 2), odd_one_out=[(0, 1, 2, -2)])
+    assert conflicts(known) == []
+    assert len(conflicts(known, equal_if_unknown=True)) == 1
+
+
+def test_a_must_link_is_nearer_than_a_cannot_link() -> None:
+    pairs = {"pairs": [(0, 1, 1), (0, 2, 0)]}
+    assert conflicts(triplets((0, 1, 2), **pairs)) == []
+    (conflict,) = conflicts(triplets((0, 2, 1), **pairs))
+    assert set(conflict.chain) == {(0, 1), (0, 2)}
+    assert conflict.chain[0] == conflict.chain[-1]
+
+
+def test_a_pair_with_both_answers_is_a_conflict() -> None:
+    (conflict,) = conflicts(Constraints(9, pairs=[(0, 1, 1), (0, 1, 0)]))
+    assert conflict.chain == ((0, 1), (0, 1))
+
+
+def test_answers_of_weight_0_contradict_nothing() -> None:
+    known = triplets((0, 1, 2), (0, 2, 1), triplet_weights=[1, 0])
+    assert conflicts(known) == []
+
+
+def test_refusal_names_the_chain() -> None:
+    refuse_conflicts([])
+    found = conflicts(triplets((0, 1, 2), (0, 2, 1), (3, 4, 5), (3, 5, 4)))
+    with pytest.raises(InconsistentConstraintsError, match=r"d\(0, 1\) < d\(0, 2\).* 1 more") as e:
+        refuse_conflicts(found)
+    assert e.value.chain == (0, 1, 0, 2, 0, 1)

@@ -1,22 +1,26 @@
-"""Base class of the similarities that learn distances from distances."""
+"""Base class of the similarities that learn distances from distances, and what they are given."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedTransformer, guarded_fit
-from clew._parallel import Progress
+from clew._parallel import Progress, blocks, one_blas_thread
+from clew._units import Units
 from clew._validation import Allowed, check_features, check_parameters
 from clew.constraints import Conflict, Constraints, Support
 from clew.constraints._support import answers_for, of_some_weight
 from clew.graphs import (
+    NeighborSearch,
+    check_dense_size,
     check_distances,
     check_distances_to_fitted,
     check_n_neighbors,
@@ -24,10 +28,6 @@ from clew.graphs import (
     local_gaussian,
 )
 from clew.similarity.adaptive_knn import AdaptiveKNN
-from clew.similarity.distances._given import GivenDistances, distances_of, given_distances
-from clew.similarity.distances._links import Links, links_of
-
-__all__ = ["METRICS", "Learned", "LearnedDistances", "Metric"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,13 +37,13 @@ METRICS = Allowed(names=("precomputed", "euclidean"))
 LEAST_CHANGE = 1e-6
 #: Number of neighbors in local scales; the other two numbers are those of `AdaptiveKNN`.
 SCALE_NEIGHBORS, CANDIDATES_PER_NEIGHBOR, FEWEST_CANDIDATES = 20, 3, 50
+ROWS_PER_BLOCK = 1024
 
 
 class Learned(NamedTuple):
     """Distances that were learned, in units of the largest given one."""
 
-    keys: Ints
-    """``i·n + j`` of each pair, where i < j."""
+    keys: Ints  # ``i·n + j`` of each pair, where i < j
     distance: Floats
 
 
@@ -55,7 +55,6 @@ class LearnedDistances(ConstrainedTransformer):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]]
 
     metric: Metric
     distances_: csr_array
@@ -102,21 +101,27 @@ class LearnedDistances(ConstrainedTransformer):
         self
         """
         check_parameters(self, self._allowed)
-        self._given = self._read(X)
+        if self.metric == "euclidean":
+            self._given, self._is_graph = FeatureDistances(check_features(self, X)), False
+        else:
+            checked = check_distances(X, estimator=self, accept_sparse=True)
+            self._given, self._is_graph = given_distances(checked), issparse(checked)
         n = self._given.n_samples
-        known = answers_for(self, constraints, n)
-        self.conflicts_ = of_some_weight(known).conflicts()
-        learned = self._learn(self._given, links_of(known), known, callback)
-        before, _ = self._given.of_pairs(*np.divmod(learned.keys, n))
-        self.n_changed_ = int((np.abs(learned.distance - before) > LEAST_CHANGE).sum())
-        self.distances_ = _symmetric(learned.keys, learned.distance * self._given.unit, n)
+        answers = answers_for(self, constraints, n)
+        self.conflicts_ = of_some_weight(answers).conflicts()
+        keys, distance = self._learn(self._given, links_of(answers), answers, callback)
+        i, j = np.divmod(keys, n)
+        before, _ = self._given.of_pairs(i, j)
+        self.n_changed_ = int((np.abs(distance - before) > LEAST_CHANGE).sum())
+        both = (np.concatenate([i, j]), np.concatenate([j, i]))
+        self.distances_ = csr_array((np.tile(distance * self._given.unit, 2), both), shape=(n, n))
         self._n_features_out = n
         if self._is_graph:
             self.__dict__["affinity_matrix_"] = self._graph_of_affinities(None)
         return self
 
     def _learn(
-        self, given: GivenDistances, links: Links, known: Constraints, callback: Progress | None
+        self, given: GivenDistances, links: Links, answers: Constraints, callback: Progress | None
     ) -> Learned:
         """Return the learned distances, and set the further fitted attributes."""
         raise NotImplementedError
@@ -124,14 +129,6 @@ class LearnedDistances(ConstrainedTransformer):
     def _embed(self, distances: Floats) -> Floats:
         """Change distances of new rows to fitted rows, in units of the largest given distance."""
         raise NotImplementedError
-
-    def _read(self, X: Any) -> GivenDistances:
-        self._is_graph = False
-        if self.metric == "euclidean":
-            return distances_of(check_features(self, X))
-        checked = check_distances(X, estimator=self, accept_sparse=True)
-        self._is_graph = issparse(checked)
-        return given_distances(checked)
 
     def dense_distances(self) -> Floats:
         """Return the learned distances of all pairs of fitted rows.
@@ -148,9 +145,9 @@ class LearnedDistances(ConstrainedTransformer):
             For a graph or features, above 20,000 rows.
         """
         check_is_fitted(self, "distances_")
-        found, learned = self._given.dense(), self.distances_.tocoo()
-        found[learned.coords] = learned.data
-        return found
+        matrix, learned = self._given.dense(), self.distances_.tocoo()
+        matrix[learned.coords] = learned.data
+        return matrix
 
     def transform(self, X: ArrayLike) -> Floats:
         """Compute the distances of rows to the fitted rows, as the learned distances change them.
@@ -238,21 +235,13 @@ class LearnedDistances(ConstrainedTransformer):
         row = np.repeat(np.arange(n), np.diff(nearest.indptr))
         keys = np.concatenate([learned.row * n + learned.col, row * n + nearest.indices])
         distance = np.concatenate([learned.data / self._given.unit, nearest.distance])
-        keys, first = np.unique(
-            keys, return_index=True
-        )  # keeps learned distances, which come first
+        # Keeps learned distances, which come first.
+        keys, first = np.unique(keys, return_index=True)
         row, column = np.divmod(keys, n)
         distance = distance[first]
         scale = _local_scales(row, distance, n)
         width = (scale[row] + scale[column]) / 2
         return csr_array((local_gaussian(distance, width, width), (row, column)), shape=(n, n))
-
-
-def _symmetric(keys: Ints, distance: Floats, n_samples: int) -> csr_array:
-    i, j = np.divmod(keys, n_samples)
-    row, column = np.concatenate([i, j]), np.concatenate([j, i])
-    both = np.concatenate([distance, distance])
-    return csr_array((both, (row, column)), shape=(n_samples, n_samples))
 
 
 def _local_scales(row: Ints, distance: Floats, n_samples: int) -> Floats:
@@ -265,3 +254,170 @@ def _local_scales(row: Ints, distance: Floats, n_samples: int) -> Floats:
     count = np.bincount(row[near], minlength=n_samples)
     total = np.bincount(row[near], distance[near], minlength=n_samples)
     return np.divide(total, count, out=np.ones(n_samples), where=count > 0)
+
+
+class Links(NamedTuple):
+    """Answered pairs of positive weight, in ascending order."""
+
+    keys: Ints  # ``i·n + j`` of each pair, where i < j
+    must: Floats  # total weight of the must-links of each pair
+    cannot: Floats  # total weight of the cannot-links of each pair
+
+
+def links_of(answers: Constraints) -> Links:
+    """Add up the answers to each pair; don't-knows and answers of weight 0 are left out."""
+    weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
+    is_used = weight > 0
+    row = answers.pairs[is_used].min(axis=1, initial=answers.n_samples)
+    other = answers.pairs[is_used].max(axis=1, initial=0)
+    keys, at = np.unique(row * answers.n_samples + other, return_inverse=True)
+    must = np.where(answers.is_must_link, weight, 0.0)[is_used]
+    cannot = np.where(answers.is_cannot_link, weight, 0.0)[is_used]
+    return Links(
+        keys.astype(np.int64),
+        np.bincount(at, must, len(keys)).astype(np.float64),
+        np.bincount(at, cannot, len(keys)).astype(np.float64),
+    )
+
+
+class Neighbors(NamedTuple):
+    """The nearest rows of each row, as in a CSR matrix, ascending by distance."""
+
+    indptr: Ints
+    indices: Ints
+    distance: Floats
+
+
+class GivenDistances(Protocol):
+    """Interface to given distances, in units of the largest one."""
+
+    n_samples: int
+    unit: float  # the largest distance; 1 if all are 0
+
+    def of_pairs(self, rows: Ints, others: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the distances of pairs of rows, and which of them are known."""
+
+    def nearest(self, n_neighbors: int) -> Neighbors:
+        """Find the nearest rows of each row; fewer where fewer distances are known."""
+
+    def dense(self) -> Floats:
+        """Return a new matrix of all distances, (n_samples, n_samples), as given."""
+
+    def to_fitted(self, rows: Floats) -> Floats:
+        """Return the distances of rows to all fitted rows."""
+
+
+def given_distances(distances: Floats | csr_array) -> GivenDistances:
+    """Wrap distances as `check_distances` returns them."""
+    return GraphDistances(distances) if issparse(distances) else MatrixDistances(distances)
+
+
+class MatrixDistances:
+    """A matrix of distances."""
+
+    def __init__(self, matrix: Floats) -> None:
+        self._matrix = matrix
+        self.n_samples, self.unit = len(matrix), float(matrix.max()) or 1.0
+
+    def of_pairs(self, rows: Ints, others: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        distance = self._matrix[rows, others] / self.unit
+        return distance, np.ones(len(distance), np.bool_)
+
+    def nearest(self, n_neighbors: int) -> Neighbors:
+        search = NeighborSearch(self._matrix, is_distance=True)
+        distance, index = search.nearest_others(n_neighbors)
+        return _neighbors(distance / self.unit, index)
+
+    def dense(self) -> Floats:
+        return self._matrix.copy()
+
+    def to_fitted(self, rows: Floats) -> Floats:
+        return rows / self.unit
+
+
+class GraphDistances:
+    """A sparse graph of distances; pairs that are not stored are unknown: the largest distance."""
+
+    def __init__(self, graph: csr_array) -> None:
+        n = self.n_samples = int(graph.shape[0])
+        self._indptr = graph.indptr.astype(np.int64)
+        row = np.repeat(np.arange(n), np.diff(self._indptr))
+        self._keys = row * n + graph.indices
+        self.unit = float(graph.data.max(initial=0.0)) or 1.0
+        self._distance = graph.data / self.unit
+
+    def of_pairs(self, rows: Ints, others: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        distance = np.ones(len(rows))
+        if not len(self._keys):
+            return distance, np.zeros(len(rows), np.bool_)
+        keys = rows * self.n_samples + others
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        is_known = self._keys[at] == keys
+        distance[is_known] = self._distance[at[is_known]]
+        return distance, is_known
+
+    def nearest(self, n_neighbors: int) -> Neighbors:
+        row, column = np.divmod(self._keys, self.n_samples)
+        order = np.lexsort((column, self._distance, row))
+        is_kept = np.arange(len(row)) - self._indptr[row] < n_neighbors
+        count = np.minimum(np.diff(self._indptr), n_neighbors)
+        indptr = np.concatenate([[0], np.cumsum(count)])
+        return Neighbors(indptr, column[order][is_kept], self._distance[order][is_kept])
+
+    def dense(self) -> Floats:
+        check_dense_size(self.n_samples)
+        matrix = np.full((self.n_samples, self.n_samples), self.unit)
+        i, j = np.divmod(self._keys, self.n_samples)
+        matrix[i, j] = self._distance * self.unit
+        np.fill_diagonal(matrix, 0.0)
+        return matrix
+
+    def to_fitted(self, rows: Floats) -> Floats:
+        return rows / self.unit
+
+
+class FeatureDistances:
+    """Euclidean distances of features, computed where they are read; `to_fitted` takes features."""
+
+    def __init__(self, X: Floats) -> None:
+        self.n_samples = len(X)
+        units = Units.around_median(X)
+        rows = units.scale(X)
+        largest = max(
+            float(_euclidean(rows[start:stop], rows).max())
+            for start, stop in blocks(len(rows), ROWS_PER_BLOCK)
+        )
+        self._rows, self._search = rows / (largest or 1.0), NeighborSearch(rows)
+        self._units, self._largest = units, largest or 1.0
+        with np.errstate(over="ignore"):
+            self.unit = float(self._largest * units.unit)
+
+    def of_pairs(self, rows: Ints, others: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        distance = np.empty(len(rows))
+        for start, stop in blocks(len(rows), ROWS_PER_BLOCK * 64):
+            apart = self._rows[rows[start:stop]] - self._rows[others[start:stop]]
+            distance[start:stop] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        return distance, np.ones(len(distance), np.bool_)
+
+    def nearest(self, n_neighbors: int) -> Neighbors:
+        distance, index = self._search.nearest_others(n_neighbors)
+        return _neighbors(distance / self._largest, index)
+
+    def dense(self) -> Floats:
+        check_dense_size(self.n_samples)
+        with np.errstate(over="ignore"):
+            return _euclidean(self._rows, self._rows) * self.unit
+
+    def to_fitted(self, rows: Floats) -> Floats:
+        return _euclidean(self._units.scale(rows) / self._largest, self._rows)
+
+
+def _euclidean(rows: Floats, others: Floats) -> Floats:
+    with one_blas_thread():
+        distance: Floats = euclidean_distances(rows, others)
+    return distance
+
+
+def _neighbors(distance: Floats, index: Ints) -> Neighbors:
+    indptr = np.arange(0, index.size + 1, max(index.shape[1], 1))
+    return Neighbors(indptr, index.ravel(), distance.ravel())

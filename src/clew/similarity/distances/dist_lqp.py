@@ -1,30 +1,59 @@
-"""DistLQP: distances changed as little as answers and triangle inequalities require."""
+"""DistLQP: distances changed as little as answers and triangle inequalities require.
+
+`DistLQP._learn` reads as the method: `build` samples the triangles and sets up the quadratic
+program, and `solve` is dual coordinate ascent over its constraints.
+"""
 
 from __future__ import annotations
 
 import logging
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from clew._parallel import Progress
-from clew._validation import Allowed
+from clew._parallel import Progress, stop_if_abandoned
+from clew._validation import Allowed, AllowedValues
 from clew._warnings import warn
 from clew.constraints import Constraints
-from clew.similarity.distances._base import METRICS, Learned, LearnedDistances, Metric
-from clew.similarity.distances._dual import Problem, solve
-from clew.similarity.distances._given import GivenDistances
-from clew.similarity.distances._links import Links
-from clew.similarity.distances._network import Settings, build, extended
-from clew.similarity.distances._triangles import Sampled
+from clew.exceptions import TooLargeError
+from clew.kernels.dist_lqp import Bounds, close_triangles, sweep_bounds, sweep_triangles
+from clew.similarity.distances._base import (
+    METRICS,
+    GivenDistances,
+    Learned,
+    LearnedDistances,
+    Links,
+    Metric,
+)
 
 __all__ = ["DistLQP"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 #: Violations of a triangle inequality by less than this share of a distance are rounding errors.
 ROUNDING = 1e-9
+#: Weight of an unknown distance, whose target is the largest distance; small, so that known
+#: distances determine it.
+UNKNOWN_WEIGHT = 0.1
+#: Relative changes are divided by the distance, or by this share of the largest one if that is
+#: larger.
+LEAST_DISTANCE = 0.02
+#: New rows whose distances are changed at a time.
+ROWS_PER_BLOCK = 256
+#: Up to this, the three rows of a triangle fit in one integer of 64 bits.
+MAX_ROWS = 2_000_000
+#: Sweeps over the triangles that have positive multipliers, for each sweep over all.
+SWEEPS_OF_ACTIVE = 10
+#: Weight of the squared steps of distances of weight 0. The solution does not depend on it; with 1
+#: in place of 8, 1,000 leaves take four times as many sweeps.
+FREE_WEIGHT = 8.0
+#: Full sweeps between two computations of the duality gap.
+SWEEPS_PER_CHECK = 3
+#: Lower limit of the objective to which the gap is relative, as a share of ``Σ w d²``.
+LEAST_SHARE = 1e-9
 
 
 class DistLQP(LearnedDistances):
@@ -152,7 +181,7 @@ class DistLQP(LearnedDistances):
     (150,)
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "n_neighbors": Allowed(kind=int, low=1),
         "metric": METRICS,
         "upper": Allowed(kind=float, low=0, high=1),
@@ -172,7 +201,7 @@ class DistLQP(LearnedDistances):
     n_triangles_: int
     n_violated_triangles_: int
     n_iter_: int
-    _links: NDArray[np.int64]
+    _links: Ints
     _of_links: Floats
 
     def __init__(
@@ -202,25 +231,6 @@ class DistLQP(LearnedDistances):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _learn(
-        self, given: GivenDistances, links: Links, known: Constraints, callback: Progress | None
-    ) -> Learned:
-        settings = self._settings(given.n_samples)
-        problem, sampled = build(given, links, settings)
-        self._count_triangles(problem)
-        found = solve(problem, self.tol, self.max_iter, callback)
-        self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
-        if not found.is_converged:
-            warn(
-                f"DistLQP(max_iter={self.max_iter}) did not converge: the duality gap is "
-                f"{found.gap:.2g}, {found.gap / found.objective:.1%} of the objective; increase "
-                "max_iter or tol",
-                ConvergenceWarning,
-            )
-        self._keep_links(sampled, found.x)
-        self.slack_ = self._slack(given, known, Learned(sampled.keys, found.x), settings)
-        return Learned(sampled.keys, found.x)
-
     def _settings(self, n_samples: int) -> Settings:
         return Settings(
             min(self.n_neighbors, n_samples - 1),
@@ -232,42 +242,321 @@ class DistLQP(LearnedDistances):
             self.link_weight,
         )
 
-    def _count_triangles(self, problem: Problem) -> None:
-        """Count the triangles, and the violated inequalities among the given distances."""
-        given = problem.target[problem.sides]
-        excess = 2 * given.max(axis=1, initial=0.0) - (1 + ROUNDING) * given.sum(axis=1)
-        self.n_triangles_ = len(problem.sides)
-        self.n_violated_triangles_ = int((excess > 0).sum())
+    def _learn(
+        self, given: GivenDistances, links: Links, answers: Constraints, callback: Progress | None
+    ) -> Learned:
+        settings = self._settings(given.n_samples)
+        problem, sampled = build(given, links, settings)
+        sides = problem.target[problem.sides]
+        excess = 2 * sides.max(axis=1, initial=0.0) - (1 + ROUNDING) * sides.sum(axis=1)
+        self.n_triangles_, self.n_violated_triangles_ = len(sides), int((excess > 0).sum())
         if self.n_violated_triangles_:
             logging.getLogger("clew").info(
                 "DistLQP: the given distances violate %d of %d triangle inequalities",
                 self.n_violated_triangles_,
                 self.n_triangles_,
             )
-
-    def _keep_links(self, sampled: Sampled, x: Floats) -> None:
-        """Keep the learned distances of answered pairs, for `transform`."""
-        keys = sampled.keys[: sampled.n_links]
-        self._links = np.column_stack(np.divmod(keys, self._given.n_samples))
-        self._of_links = x[: sampled.n_links]
+        solution = solve(problem, self.tol, self.max_iter, callback)
+        self.objective_, self.gap_, self.n_iter_ = solution.objective, solution.gap, solution.n_iter
+        if not solution.is_converged:
+            warn(
+                f"DistLQP(max_iter={self.max_iter}) did not converge: the duality gap is "
+                f"{solution.gap:.2g}, {solution.gap / solution.objective:.1%} of the objective; "
+                "increase max_iter or tol",
+                ConvergenceWarning,
+            )
+        # `transform` reads the learned distances of answered pairs.
+        answered = sampled.keys[: sampled.n_links]
+        self._links = np.column_stack(np.divmod(answered, given.n_samples))
+        self._of_links = solution.x[: sampled.n_links]
+        learned = Learned(sampled.keys, solution.x)
+        self.slack_ = self._slack(given, answers, learned, settings)
+        return learned
 
     def _slack(
-        self, given: GivenDistances, known: Constraints, learned: Learned, settings: Settings
+        self, given: GivenDistances, answers: Constraints, learned: Learned, settings: Settings
     ) -> Floats:
         """Return by how much each answer's bound is missed."""
-        keys = known.pairs.min(axis=1) * known.n_samples + known.pairs.max(axis=1)
-        distance, _ = given.of_pairs(*known.pairs.T)
+        keys = answers.pairs.min(axis=1) * answers.n_samples + answers.pairs.max(axis=1)
+        distance, _ = given.of_pairs(*answers.pairs.T)
         order = np.argsort(learned.keys)
         at = np.searchsorted(learned.keys, keys, sorter=order)
         at = order[np.minimum(at, len(order) - 1)] if len(order) else at
         is_learned = learned.keys[at] == keys if len(order) else np.zeros(len(keys), np.bool_)
         distance[is_learned] = learned.distance[at[is_learned]]
-        slack = np.where(known.is_must_link, distance - settings.upper, settings.lower - distance)
-        is_used = ~known.is_dont_know & (known.pair_weights > 0)
+        slack = np.where(answers.is_must_link, distance - settings.upper, settings.lower - distance)
+        is_used = ~answers.is_dont_know & (answers.pair_weights > 0)
         return np.where(is_used, np.maximum(slack, 0.0), 0.0) * given.unit
 
     def _embed(self, distances: Floats) -> Floats:
-        n_neighbors = min(self.n_neighbors, distances.shape[1])
-        return extended(
-            distances, self._links, self._of_links, n_neighbors, self.tol / 10, self.max_iter
+        """Minimize the sum of squared changes of each new row under its triangle inequalities.
+
+        These are its triangles with each answered pair of which either row is among its nearest.
+        """
+        n, links = distances.shape[1], self._links
+        n_neighbors = min(self.n_neighbors, n)
+        for start in range(0, len(distances), ROWS_PER_BLOCK):
+            block = distances[start : start + ROWS_PER_BLOCK]
+            nearest = np.argpartition(block, n_neighbors - 1, axis=1)[:, :n_neighbors]
+            is_near = np.zeros(block.shape, np.bool_)
+            np.put_along_axis(is_near, nearest, True, axis=1)
+            row, link = np.nonzero(is_near[:, links[:, 0]] | is_near[:, links[:, 1]])
+            ends = row[:, None] * n + links[link]
+            keys, at = np.unique(ends, return_inverse=True)
+            sides = np.column_stack([link, len(links) + at.reshape(-1, 2)]).astype(np.int32)
+            target = np.concatenate([self._of_links, block.ravel()[keys]])
+            step = np.concatenate([np.zeros(len(links)), np.full(len(keys), 0.5)])
+            changed = _projected(sides, target, step, self.tol / 10, self.max_iter)
+            block.reshape(-1)[keys] = np.maximum(changed[len(links) :], 0.0)
+        return distances
+
+
+class Settings(NamedTuple):
+    """Parameters of the program; distances are in units of the largest one."""
+
+    n_neighbors: int
+    upper: float
+    lower: float
+    lambda_must: float
+    lambda_cannot: float
+    is_relative: bool
+    link_weight: float
+
+
+class Problem(NamedTuple):
+    """Distances x that minimize ``Σ weight·(x - target)²`` plus penalties for missed bounds.
+
+    All triangle inequalities of `sides`, (n_triangles, 3), hold. The bounds are on the first
+    distances; those of weight 0 must be among them.
+    """
+
+    sides: NDArray[np.int32]
+    target: Floats
+    weight: Floats
+    bounds: Bounds
+
+
+class Sampled(NamedTuple):
+    """Distances that may change, and the triangles among them."""
+
+    keys: Ints  # ``i·n + j`` of each distance, where i < j: first those of answered pairs
+    n_links: int  # number of answered pairs
+    sides: NDArray[np.int32]  # positions in `keys` of the sides of each triangle, (n_triangles, 3)
+
+
+def build(given: GivenDistances, links: Links, settings: Settings) -> tuple[Problem, Sampled]:
+    """Sample triangles, and set up the program.
+
+    Answered pairs whose bound holds are used only if they are sides of a sampled triangle.
+    """
+    n = given.n_samples
+    distance, _ = given.of_pairs(*np.divmod(links.keys, n))
+    is_changed = (links.must > 0) & (distance > settings.upper)
+    is_changed |= (links.cannot > 0) & (distance < settings.lower)
+    nearest = given.nearest(settings.n_neighbors)
+    ones = np.ones(len(nearest.indices), np.int8)
+    graph = csr_array((ones, nearest.indices, nearest.indptr), (n, n))
+    sampled = sampled_triangles(links.keys[is_changed], links.keys, csr_array(graph + graph.T))
+    target, is_known = given.of_pairs(*np.divmod(sampled.keys, n))
+    weight = np.where(is_known, 1.0, UNKNOWN_WEIGHT)
+    if settings.is_relative and len(target):
+        weight *= (np.median(target) / np.maximum(target, LEAST_DISTANCE)) ** 2
+    weight[: sampled.n_links] *= settings.link_weight
+    at = np.searchsorted(links.keys, sampled.keys[: sampled.n_links])
+    bounds = Bounds(
+        settings.lambda_must * links.must[at],
+        settings.lambda_cannot * links.cannot[at],
+        settings.upper,
+        settings.lower,
+    )
+    return Problem(sampled.sides, target, weight, bounds), sampled
+
+
+def sampled_triangles(links: Ints, answered: Ints, neighbors: csr_array) -> Sampled:
+    """List the triangles of an answered pair and a neighbor of either of its rows, each once.
+
+    `links` are the answered pairs whose bound does not hold, as ``i·n + j``; `answered` are all
+    answered pairs, ascending; `neighbors` is symmetric.
+    """
+    n = neighbors.shape[0]
+    if n > MAX_ROWS:
+        raise TooLargeError(f"there are {n} rows, but at most {MAX_ROWS} are possible")
+    i, j = np.divmod(links, n)
+    corners = np.concatenate([_with_neighbors(i, j, neighbors), _with_neighbors(j, i, neighbors)])
+    a, b, c = np.sort(corners, axis=1).T
+    triangle = np.unique((a * n + b) * n + c)
+    pair, c = np.divmod(triangle, n)
+    a, b = np.divmod(pair, n)
+    sides = np.stack([pair, a * n + c, b * n + c], axis=1)
+    keys, at = np.unique(np.concatenate([sides.ravel(), links]), return_inverse=True)
+    is_link = np.isin(keys, answered, assume_unique=True)
+    place = np.empty(len(keys), np.int32)
+    order = np.argsort(~is_link, kind="stable")
+    place[order] = np.arange(len(keys))
+    numbered = np.sort(place[at[: sides.size]].reshape(-1, 3), axis=1)
+    # Triangles of one answered pair follow each other, so that its distance stays in the cache.
+    return Sampled(
+        keys[order], int(is_link.sum()), numbered[np.argsort(numbered[:, 0], kind="stable")]
+    )
+
+
+def _with_neighbors(row: Ints, other: Ints, neighbors: csr_array) -> Ints:
+    """Combine each pair with each neighbor of its first row, except the second row."""
+    start = neighbors.indptr[row].astype(np.int64)
+    count = neighbors.indptr[row + 1] - start
+    pair = np.repeat(np.arange(len(row)), count)
+    within = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
+    third = neighbors.indices[start[pair] + within].astype(np.int64)
+    is_other = third != other[pair]
+    corners: Ints = np.stack([row[pair], other[pair], third], axis=1)[is_other]
+    return corners
+
+
+class Solution(NamedTuple):
+    """The best distances found, for which all triangle inequalities hold."""
+
+    x: Floats
+    objective: float
+    dual_objective: float  # a lower bound of the minimum of the objective
+    n_iter: int
+    is_converged: bool
+
+    @property
+    def gap(self) -> float:
+        """Largest possible distance of the objective from its minimum."""
+        return max(self.objective - self.dual_objective, 0.0)
+
+
+def solve(
+    problem: Problem, tol: float, max_iter: int, callback: Progress | None = None
+) -> Solution:
+    """Minimize the objective until the duality gap is at most the share `tol` of it.
+
+    Returns the distances of the lowest objective among those at which the gap was computed. Time
+    O(n_triangles) for each of at most `max_iter` sweeps over all constraints.
+    """
+    state, least = _State(problem), LEAST_SHARE * float(problem.weight @ problem.target**2)
+    best = Solution(problem.target, np.inf, -np.inf, 0, False)
+    for n_iter in range(1, max_iter + 1):
+        stop_if_abandoned()
+        largest = state.sweep()
+        if n_iter % SWEEPS_PER_CHECK and n_iter < max_iter and largest > 0:
+            continue
+        x, dual = state.feasible(), max(best.dual_objective, state.dual_objective())
+        objective = primal_objective(problem, x)
+        x, objective = (x, objective) if objective < best.objective else best[:2]
+        is_converged = objective - dual <= tol * max(objective, least) or largest == 0
+        best = Solution(x, objective, dual, n_iter, is_converged)
+        if callback is not None:
+            callback(n_iter, max_iter)
+        if is_converged:
+            break
+    return best
+
+
+class _State:
+    """Distances and multipliers, and the objectives at them.
+
+    Distances of weight 0 have weight 1 here, around a center that moves (the proximal point
+    method): a dual coordinate step needs a positive weight.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.is_free = problem.weight == 0
+        self.weight = np.where(self.is_free, FREE_WEIGHT, problem.weight)
+        self.center, self.x = problem.target.copy(), problem.target.copy()
+        self.step = 0.5 / self.weight
+        self.multipliers = np.zeros(problem.sides.shape)
+        self.over, self.under = (np.zeros(len(problem.bounds.over)) for _ in range(2))
+        self.triangles = np.arange(len(problem.sides), dtype=np.int32)
+        self.active = np.empty_like(self.triangles)
+
+    def sweep(self) -> float:
+        """Visit all triangles, then active ones; return the largest change by the first visit."""
+        n_active, largest = self._visit(self.triangles, len(self.triangles))
+        for _ in range(SWEEPS_OF_ACTIVE):
+            n_active, _ = self._visit(self.active, n_active)
+        if self.is_free.any():
+            at = self.x[self.is_free]
+            self.x[self.is_free] = 2 * at - self.center[self.is_free]
+            self.center[self.is_free] = at
+        return largest
+
+    def _visit(self, which: NDArray[np.int32], n_which: int) -> tuple[int, float]:
+        problem = self.problem
+        sweep_bounds(problem.bounds, self.step, self.x, self.over, self.under)
+        visited: tuple[int, float] = sweep_triangles(
+            problem.sides, self.step, which, n_which, self.x, self.multipliers, self.active
         )
+        return visited
+
+    def feasible(self) -> Floats:
+        """Return distances near x for which all triangle inequalities hold."""
+        x = np.maximum(np.where(self.is_free, self.center, self.x), 0.0)
+        close_triangles(self.problem.sides, x)
+        return x
+
+    def dual_objective(self) -> float:
+        """Return a lower bound on the objective of all feasible distances."""
+        problem, bounds = self.problem, self.problem.bounds
+        fixed = ~self.is_free
+        value = float((problem.weight * (problem.target**2 - self.x**2))[fixed].sum())
+        is_fixed = fixed[: len(bounds.over)]
+        value -= float(bounds.upper * self.over[is_fixed].sum())
+        value += float(bounds.lower * self.under[is_fixed].sum())
+        return value + self._least_of_free()
+
+    def _least_of_free(self) -> float:
+        """Minimize the part of the Lagrangian with distances of weight 0.
+
+        It is linear between the bounds. Distances above all targets and bounds can be ignored:
+        shortening them to the largest of these keeps the triangle inequalities, and does not raise
+        the objective.
+        """
+        bounds = self.problem.bounds
+        at = np.flatnonzero(self.is_free)
+        if not len(at):
+            return 0.0
+        slope = 2 * self.weight[at] * (self.center[at] - self.x[at])
+        slope += self.under[at] - self.over[at]
+        most = max(float(self.problem.target.max()), bounds.lower, bounds.upper)
+        costs = [
+            slope * x
+            + bounds.over[at] * max(x - bounds.upper, 0.0)
+            + bounds.under[at] * max(bounds.lower - x, 0.0)
+            for x in (0.0, bounds.upper, bounds.lower, most)
+        ]
+        return float(np.min(costs, axis=0).sum())
+
+
+def primal_objective(problem: Problem, x: Floats) -> float:
+    """Return the sum of squared changes and penalties."""
+    bounds = problem.bounds
+    bounded = x[: len(bounds.over)]
+    over = bounds.over @ np.maximum(bounded - bounds.upper, 0.0)
+    under = bounds.under @ np.maximum(bounds.lower - bounded, 0.0)
+    return float(problem.weight @ (x - problem.target) ** 2 + over + under)
+
+
+def _projected(
+    sides: NDArray[np.int32], target: Floats, step: Floats, tol: float, max_iter: int
+) -> Floats:
+    """Find the nearest distances for which all triangle inequalities hold.
+
+    `step` is half the inverse weight of each distance, 0 for a fixed one. Stops if no multiplier
+    changes by more than `tol`.
+    """
+    x, multipliers = target.copy(), np.zeros(sides.shape)
+    triangles = np.arange(len(sides), dtype=np.int32)
+    active = np.empty_like(triangles)
+    for _ in range(max_iter):
+        stop_if_abandoned()
+        n_active, largest = sweep_triangles(
+            sides, step, triangles, len(triangles), x, multipliers, active
+        )
+        if largest <= tol:
+            break
+        for _ in range(SWEEPS_OF_ACTIVE):
+            n_active, _ = sweep_triangles(sides, step, active, n_active, x, multipliers, active)
+    return x

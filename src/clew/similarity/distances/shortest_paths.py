@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
+from clew._validation import AllowedValues
 from clew.constraints import Constraints
 from clew.constraints._support import binding_answers
 from clew.graphs import check_dense_size
 from clew.kernels.must_link_paths import shorten_through
-from clew.similarity.distances._base import METRICS, Learned, LearnedDistances, Metric
-from clew.similarity.distances._given import GivenDistances
-from clew.similarity.distances._links import Links
+from clew.similarity.distances._base import (
+    METRICS,
+    GivenDistances,
+    Learned,
+    LearnedDistances,
+    Links,
+    Metric,
+)
 
 __all__ = ["ShortestPaths"]
 
@@ -97,7 +103,7 @@ class ShortestPaths(LearnedDistances):
            [2., 1., 1., 0.]])
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {"metric": METRICS}
+    _allowed: ClassVar[dict[str, AllowedValues]] = {"metric": METRICS}
 
     _component: Ints
     _learned: Floats
@@ -106,10 +112,10 @@ class ShortestPaths(LearnedDistances):
         self.metric = metric
 
     def _learn(
-        self, given: GivenDistances, links: Links, known: Constraints, callback: Progress | None
+        self, given: GivenDistances, links: Links, answers: Constraints, callback: Progress | None
     ) -> Learned:
         check_dense_size(given.n_samples)
-        self._component = binding_answers(known).closure().component
+        self._component = binding_answers(answers).closure().component
         before = given.dense() / given.unit
         learned = before.copy()
         indptr, members = _joined(self._component)

@@ -1,5 +1,5 @@
 """Similarities on neighbor graphs: selection of edges, and propagation of answers."""
 
-from clew.similarity.graphs._propagation import Propagation
+from clew.similarity.graphs.e2cp import Propagation
 
 __all__ = ["Propagation"]

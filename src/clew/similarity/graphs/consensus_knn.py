@@ -11,14 +11,13 @@ from scipy.sparse import csr_array, eye_array, vstack
 from clew._composition import FittedSimilarity
 from clew._parallel import Progress, blocks
 from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints
-from clew.similarity.graphs._base import BuiltOnSimilarity
-from clew.similarity.graphs._edge_selection import (
+from clew.similarity.graphs._base import (
     N_NEIGHBORS_ALLOWED,
-    entries_where,
+    BuiltOnSimilarity,
     nearest_rows,
-    symmetric,
+    selected,
 )
 
 __all__ = ["ConsensusKNN"]
@@ -90,7 +89,7 @@ class ConsensusKNN(BuiltOnSimilarity):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = N_NEIGHBORS_ALLOWED | {
+    _allowed: ClassVar[dict[str, AllowedValues]] = N_NEIGHBORS_ALLOWED | {
         "threshold": Allowed(kind=float, low=0, high=1),
     }
 
@@ -109,8 +108,10 @@ class ConsensusKNN(BuiltOnSimilarity):
         self.threshold = threshold
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        graph, lists, k = nearest_rows(base, known.n_samples, self.n_neighbors)
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        graph, lists, k = nearest_rows(base, answers.n_samples, self.n_neighbors)
         is_kept = _votes(graph, lists) >= self.threshold * (k + 1)
         row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
         n_kept = np.bincount(row, is_kept, minlength=graph.shape[0])
@@ -118,7 +119,7 @@ class ConsensusKNN(BuiltOnSimilarity):
         is_strongest = np.diff(row, prepend=-1) > 0  # the first entry of each row
         strongest = by_strength[is_strongest]
         is_kept[strongest[n_kept[row[strongest]] == 0]] = True
-        self.affinity_matrix_ = symmetric(entries_where(graph, is_kept))
+        self.affinity_matrix_ = selected(graph, is_kept)
 
 
 def _votes(graph: csr_array, lists: csr_array) -> NDArray[np.int64]:

@@ -5,23 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._composition import FittedSimilarity
 from clew._parallel import Progress
 from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew._warnings import warn
 from clew.constraints import Constraints
 from clew.kernels.dominant_sets import dominant_members
-from clew.similarity.graphs._base import BuiltOnSimilarity
-from clew.similarity.graphs._edge_selection import (
+from clew.similarity.graphs._base import (
     N_NEIGHBORS_ALLOWED,
-    entries_where,
+    BuiltOnSimilarity,
     nearest_rows,
-    symmetric,
+    selected,
 )
 
 __all__ = ["DominantNeighbors"]
@@ -107,7 +105,7 @@ class DominantNeighbors(BuiltOnSimilarity):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = N_NEIGHBORS_ALLOWED | {
+    _allowed: ClassVar[dict[str, AllowedValues]] = N_NEIGHBORS_ALLOWED | {
         "tol": Allowed(kind=float, low=0, low_open=True, high=0.1),
         "max_iter": Allowed(kind=int, low=1),
     }
@@ -129,36 +127,25 @@ class DominantNeighbors(BuiltOnSimilarity):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        graph, lists, _ = nearest_rows(base, known.n_samples, self.n_neighbors)
-        self.affinity_matrix_ = symmetric(self._dominant(graph, lists))
-
-    def _dominant(self, graph: csr_array, lists: csr_array) -> csr_array:
-        """Keep the nearest rows of each row that are in its dominant set."""
-        if not lists.nnz:
-            return lists
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        graph, lists, _ = nearest_rows(base, answers.n_samples, self.n_neighbors)
         is_member = np.zeros(lists.nnz, dtype=np.bool_)
-        n_unfinished = dominant_members(
-            _int64(graph.indptr),
-            _int64(graph.indices),
+        if lists.nnz:
+            places = (graph.indptr, graph.indices, lists.indptr, lists.indices)
+            indptr, indices, starts, members = (np.ascontiguousarray(x, np.int64) for x in places)
             # Sets do not depend on the scale of the affinities, and sums must not overflow.
-            graph.data / graph.data.max(),
-            _int64(lists.indptr),
-            _int64(lists.indices),
-            MARGIN,
-            float(self.tol),
-            int(self.max_iter),
-            is_member,
-        )
-        if n_unfinished:
-            warn(
-                f"{type(self).__name__}: the search did not converge in max_iter={self.max_iter} "
-                f"steps for {n_unfinished} of {graph.shape[0]} rows, whose sets may be too large; "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-            )
-        return entries_where(lists, is_member)
-
-
-def _int64(values: NDArray[np.integer]) -> NDArray[np.int64]:
-    return np.ascontiguousarray(values, dtype=np.int64)
+            affinity = graph.data / graph.data.max()
+            n_unfinished = dominant_members(
+                indptr, indices, affinity, starts, members,
+                MARGIN, float(self.tol), int(self.max_iter), is_member,
+            )  # fmt: skip
+            if n_unfinished:
+                warn(
+                    f"{type(self).__name__}: the search did not converge in "
+                    f"max_iter={self.max_iter} steps for {n_unfinished} of {graph.shape[0]} rows, "
+                    "whose sets may be too large; raise max_iter or tol",
+                    ConvergenceWarning,
+                )
+        self.affinity_matrix_ = selected(lists, is_member)

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from clew._composition import FittedSimilarity, Precomputed, reweighted
 from clew._parallel import Progress, blocks
 from clew._random import RandomState
+from clew._validation import AllowedValues
 from clew.constraints import Constraints, Support
 from clew.graphs import check_affinity
-from clew.similarity.graphs._base import BuiltOnSimilarity
-from clew.similarity.graphs._links import with_links
+from clew.similarity.graphs._base import BuiltOnSimilarity, with_links
 
 __all__ = ["LinkedAffinity"]
 
@@ -93,7 +93,7 @@ class LinkedAffinity(BuiltOnSimilarity):
     (True, True)
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {}
+    _allowed: ClassVar[dict[str, AllowedValues]] = {}
     _takes_negative: ClassVar[bool] = True
     supports = Support(pairs=True, dont_know=True)
 
@@ -109,23 +109,26 @@ class LinkedAffinity(BuiltOnSimilarity):
         self.similarity = similarity
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        self._answers = reweighted(known, base)
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        self._answers = reweighted(answers, base)
         self.constraint_weight_ = self._answers.pair_weights
 
     @cached_property
     def affinity_matrix_(self) -> NDArray[np.floating] | csr_array:
-        """Affinities of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at the first access.
-        """
+        """Affinities of all pairs of fitted rows, (n_samples, n_samples); computed when read."""
         check_is_fitted(self, "similarity_")
         affinity = self.similarity_.affinity_matrix_
         if not isinstance(affinity, np.ndarray):
             return self._linked_graph(affinity)
-        linked: NDArray[np.floating]
-        linked = with_links(affinity, self._answers, *_range_off_diagonal(affinity))
-        return linked
+        low, high = np.inf, -np.inf  # of two different rows
+        for start, stop in blocks(len(affinity), ROWS_PER_BLOCK):
+            block = affinity[start:stop].copy()
+            rows = np.arange(stop - start)
+            block[rows, start + rows] = affinity[0, 1]
+            low, high = min(low, float(block.min())), max(high, float(block.max()))
+        return with_links(affinity, self._answers, low, high)
 
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Find the most similar rows of each fitted row, and add its must-linked rows.
@@ -156,7 +159,7 @@ class LinkedAffinity(BuiltOnSimilarity):
         """Make a graph symmetric, and change its affinities of answered pairs."""
         both = csr_array(graph.maximum(graph.T))
         highest = max(0.0, float(both.max())) if both.nnz else 1.0
-        return csr_array(with_links(both, self._answers, 0.0, highest))
+        return with_links(both, self._answers, 0.0, highest)
 
     @available_if(_can_transform)  # type: ignore[untyped-decorator]
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
@@ -175,14 +178,3 @@ class LinkedAffinity(BuiltOnSimilarity):
         check_is_fitted(self, "similarity_")
         affinity: NDArray[np.float32] = self.similarity_.transform(X)
         return affinity
-
-
-def _range_off_diagonal(affinity: NDArray[np.floating]) -> tuple[float, float]:
-    """Return the smallest and the largest affinity of two different rows."""
-    low, high = np.inf, -np.inf
-    for start, stop in blocks(len(affinity), ROWS_PER_BLOCK):
-        block = affinity[start:stop].copy()
-        rows = np.arange(stop - start)
-        block[rows, start + rows] = affinity[0, 1]
-        low, high = min(low, float(block.min())), max(high, float(block.max()))
-    return low, high

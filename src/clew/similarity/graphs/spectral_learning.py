@@ -11,11 +11,10 @@ from scipy.sparse import csr_array, diags_array
 from clew._composition import FittedSimilarity, graph_of, reweighted
 from clew._parallel import Progress
 from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.graphs import resolved_n_neighbors
-from clew.similarity.graphs._base import BuiltOnSimilarity
-from clew.similarity.graphs._links import with_links
+from clew.similarity.graphs._base import BuiltOnSimilarity, with_links
 
 __all__ = ["SpectralLearning"]
 
@@ -90,7 +89,7 @@ class SpectralLearning(BuiltOnSimilarity):
     True
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "n_neighbors": Allowed(names=("auto", "paper"), kind=int, low=1),
         "normalization": Allowed(names=("additive",), none=True),
     }
@@ -112,13 +111,15 @@ class SpectralLearning(BuiltOnSimilarity):
         self.normalization = normalization
         self.random_state = random_state
 
-    def _solve(self, base: FittedSimilarity, known: Constraints, callback: Progress | None) -> None:
-        answers, n = reweighted(known, base), known.n_samples
+    def _solve(
+        self, base: FittedSimilarity, answers: Constraints, callback: Progress | None
+    ) -> None:
+        weighted, n = reweighted(answers, base), answers.n_samples
         graph = graph_of(base, n, resolved_n_neighbors(self.n_neighbors, n))
         highest = max(1.0, float(graph.max())) if graph.nnz else 1.0
-        linked = csr_array(with_links(graph, answers, 0.0, highest))
+        linked = with_links(graph, weighted, 0.0, highest)
         self.affinity_matrix_ = _as_random_walk(linked) if self.normalization else linked
-        self.constraint_weight_ = answers.pair_weights
+        self.constraint_weight_ = weighted.pair_weights
 
 
 def _as_random_walk(graph: csr_array) -> csr_array:

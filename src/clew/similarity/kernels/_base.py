@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clew._parallel import Progress, blocks
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import check_dense_size
@@ -25,9 +25,7 @@ from clew.similarity.kernels.feature_maps import (
     PrecomputedKernel,
 )
 
-__all__ = ["KernelSpace", "Seeds", "square_root"]
-
-NAMED: dict[str, Any] = {
+NAMED: dict[str, type[AdaptiveGaussian | FourierFeatures | PrecomputedKernel]] = {
     "adaptive": AdaptiveGaussian,
     "fourier": FourierFeatures,
     "precomputed": PrecomputedKernel,
@@ -53,12 +51,12 @@ class KernelSpace(LearnedSpace):
     Subclasses store `kernel`, `rank` and `random_state`, and implement `_learn`.
     """
 
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "rank": Allowed(names=("auto",), kind=int, low=1),
     }
 
     kernel: Any
-    rank: Any
+    rank: int | Literal["auto"]
     random_state: RandomState
     A_: Floats
     rank_: int
@@ -71,36 +69,15 @@ class KernelSpace(LearnedSpace):
         return tags
 
     def _learn(
-        self, features: Floats, known: Constraints, seeds: Seeds, callback: Progress | None
+        self, features: Floats, answers: Constraints, seeds: Seeds, callback: Progress | None
     ) -> Floats:
         """Learn A, (rank, rank), and set all other fitted attributes."""
         raise NotImplementedError
 
-    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
+    def _solve(self, X: Floats, answers: Constraints, callback: Progress | None) -> None:
         seeds = Seeds(*derived_seeds(self.random_state, len(Seeds._fields)))
         self._map = self._feature_map(seeds.features).fit(X)
-        features = self._features(self._map, X)
-        self._check_range(features)
-        self._set_learned(features, self._learn(features, known, seeds, callback))
-
-    def _features(self, feature_map: FeatureMap, X: Floats) -> Floats:
-        """Return the features of rows, as an array that may be changed."""
-        given: Any = feature_map.transform(X)
-        is_foreign = hasattr(self.kernel, "transform")  # a transformer may return its own data
-        features = np.array(
-            given.toarray() if hasattr(given, "toarray") else given,
-            dtype=np.float64, order="C", copy=True if is_foreign else None,
-        )  # fmt: skip
-        if features.ndim != 2 or features.shape[1] == 0 or not np.isfinite(features).all():
-            raise InvalidDataError(
-                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel of rows with "
-                "themselves must be finite and somewhere positive; scale the features or use "
-                "another kernel"
-            )
-        return features
-
-    def _check_range(self, features: Floats) -> None:
-        """Check that features are not so large or small that distances overflow or underflow."""
+        features = self._features(X)
         largest = max(float(features.max()), -float(features.min()))
         if largest and not SMALLEST < largest < LARGEST:
             raise InvalidDataError(
@@ -108,12 +85,12 @@ class KernelSpace(LearnedSpace):
                 f"must be between {SMALLEST:g} and {LARGEST:g}, got {largest:.3g}. Rescale the "
                 "data or the kernel"
             )
+        self._set_learned(features, self._learn(features, answers, seeds, callback))
 
     def _feature_map(self, seed: int) -> FeatureMap:
-        """Make the feature map of the given kernel."""
         rank = None if self.rank == "auto" else int(self.rank)
         if isinstance(self.kernel, str) and self.kernel in NAMED:
-            return NAMED[self.kernel](rank, seed)  # type: ignore[no-any-return]
+            return NAMED[self.kernel](rank, seed)
         if hasattr(self.kernel, "transform") and not isinstance(self.kernel, type):
             if rank is not None:
                 raise InvalidParameterError(
@@ -129,6 +106,22 @@ class KernelSpace(LearnedSpace):
             f"{', '.join(map(repr, NAMED))}, a function of two sets of rows, or a transformer"
         )
 
+    def _features(self, X: Floats) -> Floats:
+        """Return the features of rows, as an array that may be changed."""
+        transformed: Any = self._map.transform(X)
+        is_foreign = hasattr(self.kernel, "transform")  # a transformer may return its own data
+        features = np.array(
+            transformed.toarray() if hasattr(transformed, "toarray") else transformed,
+            dtype=np.float64, order="C", copy=True if is_foreign else None,
+        )  # fmt: skip
+        if features.ndim != 2 or features.shape[1] == 0 or not np.isfinite(features).all():
+            raise InvalidDataError(
+                f"{type(self).__name__}(kernel={self.kernel!r}): the kernel of rows with "
+                "themselves must be finite and somewhere positive; scale the features or use "
+                "another kernel"
+            )
+        return features
+
     def _diameter(self) -> float | None:
         """Return the largest possible squared distance, or None if it is not known."""
         is_gaussian = isinstance(self.kernel, str) and self.kernel != "precomputed"
@@ -136,7 +129,9 @@ class KernelSpace(LearnedSpace):
 
     def _set_learned(self, features: Floats, A: Floats) -> None:
         """Turn features into learned features, in place, as two such arrays may not fit."""
-        self.A_, self.rank_, self._root = A, len(A), square_root(A)
+        value, vector = np.linalg.eigh((A + A.T) / 2)
+        root = np.asarray((vector * np.sqrt(np.maximum(value, 0.0))) @ vector.T)
+        self.A_, self.rank_, self._root = A, len(A), root
         for start, stop in blocks(len(features), ROWS_PER_BLOCK):
             features[start:stop] = features[start:stop] @ self._root
         self.embedding_ = features
@@ -146,16 +141,7 @@ class KernelSpace(LearnedSpace):
 
     @property
     def kernel_(self) -> Floats:
-        """The learned kernel of all pairs of fitted rows, (n_samples, n_samples).
-
-        Computed at each access.
-        """
+        """The learned kernel of fitted rows, (n_samples, n_samples); computed at each access."""
         check_is_fitted(self, "embedding_")
         check_dense_size(len(self.embedding_))
         return self.embedding_ @ self.embedding_.T
-
-
-def square_root(A: Floats) -> Floats:
-    """Compute the symmetric square root of a symmetric positive semidefinite matrix."""
-    value, vector = np.linalg.eigh((A + A.T) / 2)
-    return np.asarray((vector * np.sqrt(np.maximum(value, 0.0))) @ vector.T)

@@ -16,16 +16,7 @@ from clew._units import Units
 from clew.exceptions import InvalidDataError
 from clew.graphs import LocalScales, check_square, local_gaussian
 
-__all__ = [
-    "AdaptiveGaussian",
-    "CallableKernel",
-    "FeatureMap",
-    "FourierFeatures",
-    "KernelFunction",
-    "PrecomputedKernel",
-    "computed_kernel",
-    "pivoted_cholesky",
-]
+__all__ = ["AdaptiveGaussian", "KernelFunction", "computed_kernel"]
 
 #: If there are more rows, pivots and scales are computed from a random sample of this size.
 SAMPLE_ROWS = 3000
@@ -53,83 +44,13 @@ class FeatureMap(Protocol):
         """Return the features of rows, fitted or new."""
 
 
-def computed_kernel(kernel: KernelFunction, rows: Floats, others: Floats) -> Floats:
-    """Call a kernel function, and check its result.
-
-    Raises
-    ------
-    InvalidDataError
-        If the result is not a matrix of finite numbers, (len(rows), len(others)).
-    """
-    found = np.asarray(kernel(rows, others), dtype=np.float64)
-    if found.shape != (len(rows), len(others)) or not np.isfinite(found).all():
-        raise InvalidDataError(
-            f"kernel, given {len(rows)} and {len(others)} rows, must return finite numbers of "
-            f"shape {(len(rows), len(others))}; it returned shape {found.shape}"
-            f"{'' if np.isfinite(found).all() else ', not all finite'}"
-        )
-    return found
-
-
-def pivoted_cholesky(
-    diagonal: Floats, column: Callable[[int], Floats], max_rank: int, residual_share: float
-) -> tuple[NDArray[np.int64], Floats]:
-    """Choose pivots of a kernel by Cholesky decomposition: rows from which it can be approximated.
-
-    Parameters
-    ----------
-    diagonal : ndarray of shape (n_rows,)
-        Kernel of each row with itself.
-    column : callable
-        Returns the kernel of all rows with the row of a given number, (n_rows,).
-    max_rank : int
-        Largest number of pivots.
-    residual_share : float
-        Pivots are added until the residual is at most this share of the trace.
-
-    Returns
-    -------
-    pivots : ndarray of shape (rank,), int64
-        Numbers of the rows chosen.
-    root : ndarray of shape (rank, rank)
-        Lower triangular L, where ``L L'`` is the kernel of the pivots.
-
-    Notes
-    -----
-    Negative residuals of a kernel that is not positive semidefinite are set to 0. Time O(n·rank²)
-    and memory O(n·rank).
-    """
-    left = diagonal.astype(np.float64)
-    trace = float(left.sum())
-    root = np.empty((len(left), min(max_rank, len(left))))
-    pivots: list[int] = []
-    while len(pivots) < root.shape[1] and left.sum() > residual_share * trace:
-        at, pivot = len(pivots), int(np.argmax(left))
-        if left[pivot] <= LEAST_RESIDUAL * diagonal.max():
-            break
-        rest = column(pivot) - root[:, :at] @ root[pivot, :at]
-        root[:, at] = rest / np.sqrt(left[pivot])
-        root[pivot, at] = np.sqrt(left[pivot])
-        left = np.maximum(left - root[:, at] ** 2, 0.0)
-        left[pivot] = 0.0
-        pivots.append(pivot)
-    chosen = np.array(pivots, np.int64)
-    return chosen, np.tril(root[chosen, : len(chosen)])
-
-
 class PivotedKernel:
     """Nyström features of a kernel, computed from its values with some rows, the pivots.
 
     Inner products of features equal the kernel of a row and a pivot, and approximate the kernel of
-    two other rows. Subclasses implement `fit`, which calls `_choose`, and `_with_pivots`.
-
-    Parameters
-    ----------
-    rank : int or None
-        Largest number of pivots. None adds pivots until they explain 99 % of the trace, at most
-        300.
-    seed : int
-        Seed of the sample from which pivots are chosen if there are more than 3,000 rows.
+    two other rows. `rank` is the largest number of pivots; None adds pivots until they explain 99 %
+    of the trace, at most 300. `seed` is that of the sample from which pivots are chosen if there
+    are more than 3,000 rows. Subclasses implement `fit`, which calls `_choose`, and `_with_pivots`.
     """
 
     def __init__(self, rank: int | None = None, seed: int = 0) -> None:
@@ -164,6 +85,34 @@ class PivotedKernel:
         return features
 
 
+def pivoted_cholesky(
+    diagonal: Floats, column: Callable[[int], Floats], max_rank: int, residual_share: float
+) -> tuple[NDArray[np.int64], Floats]:
+    """Choose rows from which a kernel can be approximated, the pivots, by Cholesky decomposition.
+
+    `column` returns the kernel of all rows with one row. Pivots are added until the residual is at
+    most a share of the trace; negative residuals of a kernel that is not positive semidefinite are
+    set to 0. Returns the pivots, and the lower triangular L where ``L L'`` is their kernel. Time
+    O(n·rank²).
+    """
+    left = diagonal.astype(np.float64)
+    trace = float(left.sum())
+    root = np.empty((len(left), min(max_rank, len(left))))
+    pivots: list[int] = []
+    while len(pivots) < root.shape[1] and left.sum() > residual_share * trace:
+        at, pivot = len(pivots), int(np.argmax(left))
+        if left[pivot] <= LEAST_RESIDUAL * diagonal.max():
+            break
+        rest = column(pivot) - root[:, :at] @ root[pivot, :at]
+        root[:, at] = rest / np.sqrt(left[pivot])
+        root[pivot, at] = np.sqrt(left[pivot])
+        left = np.maximum(left - root[:, at] ** 2, 0.0)
+        left[pivot] = 0.0
+        pivots.append(pivot)
+    chosen = np.array(pivots, np.int64)
+    return chosen, np.tril(root[chosen, : len(chosen)])
+
+
 class AdaptiveGaussian(PivotedKernel):
     """Gaussian kernel with local scales: ``exp(-d² / (s·t))`` for scales s and t.
 
@@ -195,17 +144,7 @@ class AdaptiveGaussian(PivotedKernel):
 
 
 class CallableKernel(PivotedKernel):
-    """A kernel given as a function of two sets of rows, such as those of scikit-learn.
-
-    Parameters
-    ----------
-    kernel : callable
-        ``kernel(X, Y)`` returns the kernel of the rows of X with those of Y, (len(X), len(Y)).
-    rank : int or None
-        As for `PivotedKernel`.
-    seed : int
-        As for `PivotedKernel`.
-    """
+    """A kernel given as a function of two sets of rows, such as those of scikit-learn."""
 
     def __init__(self, kernel: KernelFunction, rank: int | None = None, seed: int = 0) -> None:
         super().__init__(rank, seed)
@@ -230,6 +169,18 @@ class CallableKernel(PivotedKernel):
         return self._of(X, self._pivots)
 
 
+def computed_kernel(kernel: KernelFunction, rows: Floats, others: Floats) -> Floats:
+    """Call a kernel function, and refuse a result of another shape, or that is not finite."""
+    values = np.asarray(kernel(rows, others), dtype=np.float64)
+    if values.shape != (len(rows), len(others)) or not np.isfinite(values).all():
+        raise InvalidDataError(
+            f"kernel, given {len(rows)} and {len(others)} rows, must return finite numbers of "
+            f"shape {(len(rows), len(others))}; it returned shape {values.shape}"
+            f"{'' if np.isfinite(values).all() else ', not all finite'}"
+        )
+    return values
+
+
 class PrecomputedKernel(PivotedKernel):
     """A precomputed kernel: each row of X holds the kernel of a row with all fitted rows."""
 
@@ -246,12 +197,7 @@ class PrecomputedKernel(PivotedKernel):
 class FourierFeatures:
     """Random Fourier features of a Gaussian kernel with the median distance as its scale.
 
-    Parameters
-    ----------
-    rank : int or None
-        Number of features; None is 300.
-    seed : int
-        Seed of the features and of the sample of distances.
+    `rank` is the number of features; None is 300.
     """
 
     def __init__(self, rank: int | None = None, seed: int = 0) -> None:

@@ -2,44 +2,71 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._estimators import guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState
-from clew._validation import Allowed, check_features, check_parameters
+from clew._ranking import weighted_auc
+from clew._validation import Allowed, AllowedValues, check_features, check_parameters
 from clew._warnings import warn
+from clew.answers import SAME
 from clew.constraints import Constraints, Support
+from clew.constraints._folds import held_out_folds
 from clew.constraints._support import answers_for, binding_answers
-from clew.exceptions import InvalidDataError, InvalidParameterError
-from clew.similarity.kernels._base import KernelSpace, Seeds
-from clew.similarity.kernels._comparison_cycles import (
-    ComparisonConflict,
-    conflicts_of,
-    refuse_conflicts,
-)
-from clew.similarity.log_det._choose_slack import choose_penalty
-from clew.similarity.log_det._distance_constraints import (
+from clew.exceptions import InconsistentConstraintsError, InvalidDataError, InvalidParameterError
+from clew.similarity._comparisons import inequalities_of
+from clew.similarity._log_det import (
     AnswerLimits,
     PairBounds,
+    Problem,
     Skipped,
     bounds_of_pairs,
     limits_of_answers,
     mean_squared_distance,
     without_impossible,
 )
-from clew.similarity.log_det._problem import Problem, Solution
+from clew.similarity.kernels._base import KernelSpace, Seeds
 
 __all__ = ["SKLR"]
 
 Floats = NDArray[np.float64]
 #: Parameters that must not change between `fit` and `partial_fit`.
 PROBLEM = ("gamma", "slack", "C", "rank", "kernel", "algorithm", "dont_know", "random_state")
+#: Slack penalties that C="auto" compares, per mean squared distance of two rows.
+PENALTIES = np.array([0.05, 0.1, 0.2, 0.5, 1.0, 2.0])
+DEFAULT_PENALTY = 0.5
+#: Penalties count as equally good if their scores differ by less than this many standard errors.
+TIE = 0.5
+FEWEST_ANSWERS, N_FOLDS = 30, 3
+#: Tolerance and number of sweeps: rough solutions suffice to compare penalties.
+ROUGH_TOL, FEW_SWEEPS = 0.05, 20
+
+
+class ComparisonConflict(NamedTuple):
+    """Comparisons of distances that cannot all hold.
+
+    Parameters
+    ----------
+    chain : tuple of pairs of int
+        Pairs of rows in a cycle: by the answers, the distance of each is less than that of the
+        next, or equal to it. The last pair is the first. The distance of a must-link is less than
+        that of any cannot-link.
+    """
+
+    chain: tuple[tuple[int, int], ...]
+
+    def __str__(self) -> str:
+        cycle = " < ".join(f"d({i}, {j})" for i, j in self.chain)
+        return f"the answers imply {cycle}"
 
 
 class SKLR(KernelSpace):
@@ -173,7 +200,7 @@ class SKLR(KernelSpace):
     supports: ClassVar[Support] = Support(
         pairs=True, triplets=True, odd_one_out=True, dont_know=True
     )
-    _allowed: ClassVar[dict[str, Any]] = KernelSpace._allowed | {
+    _allowed: ClassVar[dict[str, AllowedValues]] = KernelSpace._allowed | {
         "gamma": Allowed(kind=float, low=1, high_open=True),
         "slack": Allowed(names=("l1", "none")),
         "C": Allowed(names=("auto",), kind=float, low=0, low_open=True, high_open=True),
@@ -189,8 +216,8 @@ class SKLR(KernelSpace):
     conflicts_: list[ComparisonConflict]
     duality_gap_: float
     n_iter_: int
-    _known: Constraints
-    _problem: tuple[Any, ...]
+    _answers: Constraints
+    _problem: tuple[object, ...]
     _seeds: Seeds
 
     def __init__(
@@ -257,18 +284,6 @@ class SKLR(KernelSpace):
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, constraints=constraints, callback=callback)
         check_parameters(self, self._allowed)
-        self._check_unchanged()
-        rows = check_features(self, X, reset=False)
-        features = self._features(self._map, rows)
-        self._check_same(features)
-        known = self._known + answers_for(self, constraints, len(rows))
-        A = self._learn(features, known, self._seeds, callback, is_partial=True)
-        self._set_learned(features, A)
-        self.__dict__.pop("_nearness", None)
-        return self
-
-    def _check_unchanged(self) -> None:
-        """Check that parameters are those of `fit`."""
         for name, fitted in zip(PROBLEM, self._problem, strict=True):
             now = getattr(self, name)
             if now is not fitted and now != fitted:
@@ -276,9 +291,8 @@ class SKLR(KernelSpace):
                     f"SKLR({name}={now!r}): partial_fit continues a fit with {name}={fitted!r}. "
                     f"Set it back, or call fit with all answers"
                 )
-
-    def _check_same(self, features: Floats) -> None:
-        """Check that rows are the fitted rows."""
+        rows = check_features(self, X, reset=False)
+        features = self._features(rows)
         if len(features) != len(self.embedding_) or not np.allclose(
             features @ self._root, self.embedding_
         ):
@@ -286,28 +300,48 @@ class SKLR(KernelSpace):
                 "SKLR.partial_fit takes the fitted rows, in the same order, but X holds other "
                 "rows; call fit for new rows"
             )
+        answers = self._answers + answers_for(self, constraints, len(rows))
+        A = self._learn(features, answers, self._seeds, callback, is_partial=True)
+        self._set_learned(features, A)
+        self.__dict__.pop("_nearness", None)
+        return self
 
     def _learn(
         self,
         features: Floats,
-        known: Constraints,
+        answers: Constraints,
         seeds: Seeds,
         callback: Progress | None,
         *,
         is_partial: bool = False,
     ) -> Floats:
         self._check_slack()
-        to_limits = self._converter(features, known, seeds)
-        possible, self.skipped_ = to_limits(known)
+        pair_bounds = PairBounds(1.0, 1.0)
+        if not answers.is_dont_know.all():
+            pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
+
+        def to_limits(part: Constraints) -> tuple[AnswerLimits, list[Skipped]]:
+            limits = limits_of_answers(
+                part,
+                gamma=self.gamma,
+                pair_bounds=pair_bounds,
+                equal_if_unknown=self.dont_know == "equal",
+            )
+            return without_impossible(limits, features)
+
+        possible, self.skipped_ = to_limits(answers)
         self.conflicts_ = conflicts_of(possible)
         if self.slack == "none":
-            binding_answers(known)
+            binding_answers(answers)
             refuse_conflicts(self.conflicts_)
         unit = mean_squared_distance(features)
-        if not is_partial:
-            self.C_ = self._penalty(features, known, to_limits, unit, seeds)
-        problem = Problem(features, possible.with_penalty(self.C_ / unit))
-        solution = problem.solve(
+        if not is_partial and self.slack == "l1" and isinstance(self.C, str):
+            self.C_ = _chosen_penalty(
+                features, answers, lambda train: to_limits(train)[0], unit, seeds.folds
+            )
+        elif not is_partial:
+            self.C_ = np.inf if self.slack == "none" else float(self.C)
+        solution = Problem(features, possible.with_penalty(self.C_ / unit)).solve(
             tol=self.tol,
             max_iter=self.max_iter,
             random=np.random.RandomState(seeds.order),
@@ -315,10 +349,21 @@ class SKLR(KernelSpace):
             corrected=self.algorithm == "dual",
             callback=callback,
         )
-        self._warn_if_not_converged(solution)
+        if solution.n_off:
+            without_slack = (
+                ", or use slack='l1', since there may be no kernel for which all answers hold"
+                if self.slack == "none"
+                else ""
+            )
+            warn(
+                f"SKLR did not converge: after {solution.n_iter} sweeps, {solution.n_off} of "
+                f"{len(solution.multiplier)} comparisons are off by more than tol={self.tol:g}; "
+                f"raise max_iter or tol{without_slack}",
+                ConvergenceWarning,
+            )
         self.multipliers_, self.duality_gap_ = solution.multiplier, solution.gap
         self.n_iter_ = max(solution.n_iter, 1)
-        self._known, self._seeds = known, seeds
+        self._answers, self._seeds = answers, seeds
         self._problem = tuple(getattr(self, name) for name in PROBLEM)
         return solution.A
 
@@ -334,57 +379,145 @@ class SKLR(KernelSpace):
                 "slack; use slack='none', or algorithm='dual'"
             )
 
-    def _converter(
-        self, features: Floats, known: Constraints, seeds: Seeds
-    ) -> Callable[[Constraints], tuple[AnswerLimits, list[Skipped]]]:
-        """Make a function from answers to constraints on distances and the skipped answers."""
-        pair_bounds = PairBounds(1.0, 1.0)
-        if not known.is_dont_know.all():
-            pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
-
-        def to_limits(answers: Constraints) -> tuple[AnswerLimits, list[Skipped]]:
-            limits = limits_of_answers(
-                answers,
-                gamma=self.gamma,
-                pair_bounds=pair_bounds,
-                equal_if_unknown=self.dont_know == "equal",
-            )
-            return without_impossible(limits, features)
-
-        return to_limits
-
-    def _penalty(
-        self, features: Floats, known: Constraints, to_limits: Any, unit: float, seeds: Seeds
-    ) -> float:
-        """Return the slack penalty, per mean squared distance of two rows."""
-        if self.slack == "none":
-            return np.inf
-        if self.C != "auto":
-            return float(self.C)
-        return choose_penalty(features, known, lambda kept: to_limits(kept)[0], unit, seeds.folds)
-
     def _earlier_multipliers(self, limits: AnswerLimits) -> Floats:
         """Return the multipliers of the earlier fit, with 0 for new answers."""
         counts = {
-            "pair": len(self._known.pairs),
-            "triplet": len(self._known.triplets),
-            "odd_one_out": len(self._known.odd_one_out),
+            "pair": len(self._answers.pairs),
+            "triplet": len(self._answers.triplets),
+            "odd_one_out": len(self._answers.odd_one_out),
         }
         is_old = limits.answer < np.array([counts[kind] for kind in limits.kind.tolist()], int)
         multiplier = np.zeros(len(is_old))
         multiplier[is_old] = self.multipliers_
         return multiplier
 
-    def _warn_if_not_converged(self, solution: Solution) -> None:
-        if not solution.is_done:
-            without_slack = (
-                ", or use slack='l1', since there may be no kernel for which all answers hold"
-                if self.slack == "none"
-                else ""
-            )
-            warn(
-                f"SKLR did not converge: after {solution.n_iter} sweeps, {solution.n_off} of "
-                f"{len(solution.multiplier)} comparisons are off by more than tol={self.tol:g}; "
-                f"raise max_iter or tol{without_slack}",
-                ConvergenceWarning,
-            )
+
+def conflicts_of(answers: AnswerLimits) -> list[ComparisonConflict]:
+    """Find the shortest cycle of each strongly connected set of comparisons with a strict one.
+
+    Nodes are pairs of rows, and comparisons of their distances are directed edges; equal distances
+    have two edges. An additional last node is a distance above all must-links and below all
+    cannot-links. Takes linear time, and linear time more for each conflict.
+    """
+    limits = answers.limits
+    ends = np.sort(limits.rows.reshape(-1, 2), axis=1)
+    pairs, node = np.unique(ends, axis=0, return_inverse=True)
+    first, second = node.reshape(-1, 2).T
+    compares, is_equality = limits.inverse_bound == 0, limits.low < 0
+    middle = len(pairs)
+    is_must, is_cannot = ~compares & (limits.factor > 0), ~compares & (limits.factor < 0)
+    nearer = np.where(is_cannot, middle, first)
+    farther = np.where(compares, second, np.where(is_must, middle, first))
+    nearer, farther = np.r_[nearer, farther[is_equality]], np.r_[farther, nearer[is_equality]]
+    is_strict = np.r_[~is_equality, np.zeros(int(is_equality.sum()), np.bool_)]
+    edges = csr_array((np.ones(len(nearer)), (nearer, farther)), (middle + 1, middle + 1))
+    part = connected_components(edges, connection="strong")[1]
+    cyclic = np.flatnonzero(is_strict & (part[nearer] == part[farther]))
+    _, first_of_part = np.unique(part[nearer[cyclic]], return_index=True)
+    conflicts = []
+    for edge in cyclic[np.sort(first_of_part)]:
+        cycle = _shortest_cycle(edges, int(farther[edge]), int(nearer[edge]))
+        named = [tuple(pairs[node].tolist()) for node in cycle if node != middle]
+        conflicts.append(ComparisonConflict((*named, named[0])))
+    return conflicts
+
+
+def _shortest_cycle(edges: csr_array, start: int, goal: int) -> list[int]:
+    """Find the shortest cycle through the edge from `goal` to `start`, from the goal on."""
+    before = {start: start}
+    queue = deque([start])
+    while goal not in before:
+        node = queue.popleft()
+        for after in edges.indices[edges.indptr[node] : edges.indptr[node + 1]].tolist():
+            if after not in before:
+                before[after] = node
+                queue.append(after)
+    walk = [goal]
+    while walk[-1] != start:
+        walk.append(before[walk[-1]])
+    return [goal, *walk[:0:-1]]
+
+
+def refuse_conflicts(conflicts: list[ComparisonConflict]) -> None:
+    """Refuse answers that contradict each other; the message has the first chain."""
+    if conflicts:
+        more = f", and {len(conflicts) - 1} more conflicts" if len(conflicts) > 1 else ""
+        raise InconsistentConstraintsError(
+            f"answers contradict each other: {conflicts[0]}{more}. Correct the answers, or use "
+            "slack='l1', which allows violations",
+            tuple(row for pair in conflicts[0].chain for row in pair),
+        )
+
+
+def _chosen_penalty(
+    features: Floats,
+    answers: Constraints,
+    to_limits: Callable[[Constraints], AnswerLimits],
+    unit: float,
+    seed: int,
+) -> float:
+    """Choose a slack penalty by how many held-out answers hold; 0.5 if there are few answers.
+
+    Among the penalties whose score is within half a standard error of the best, the closest to 0.5
+    is chosen, because small differences are random. `unit` is the mean squared distance of two
+    rows. Solves the problem for three folds and up to six penalties, each time from the solution
+    for the last penalty.
+    """
+    random = np.random.RandomState(seed)
+    comparisons = inequalities_of(answers)
+    if len(comparisons.weight) + int((answers.pair_answers >= 0).sum()) < FEWEST_ANSWERS:
+        return DEFAULT_PENALTY
+    total = comparisons.weight.sum() + answers.pair_weights[~answers.is_dont_know].sum()
+    folds = [
+        _Fold(features, to_limits(train), test)
+        for train, test in held_out_folds(answers, N_FOLDS, seed)
+    ]
+    score = np.full(len(PENALTIES), -np.inf)
+
+    def standard_error() -> float:
+        """Return that of the best score, which counts correct answers."""
+        best = score.max()
+        return float(np.sqrt(max(best * (1 - best / max(total, 1e-9)), 0.0)))
+
+    for at, penalty in enumerate(PENALTIES.tolist()):
+        score[at] = sum(fold.score(features, penalty / unit, random) for fold in folds)
+        if score[at] < score.max() - standard_error():
+            break  # larger penalties take longer and score lower
+    good = score >= score.max() - TIE * standard_error()
+    distance = np.where(good, np.abs(np.log(PENALTIES / DEFAULT_PENALTY)), np.inf)
+    return float(PENALTIES[np.argmin(distance)])
+
+
+class _Fold:
+    """Training and test answers; each fit starts from the multipliers of the last."""
+
+    def __init__(self, features: Floats, limits: AnswerLimits, test: Constraints) -> None:
+        self._limits, self._test = limits, test
+        self._problem = Problem(features, limits.limits)
+        self._multiplier: Floats | None = None
+
+    def score(self, features: Floats, penalty: float, random: np.random.RandomState) -> float:
+        """Fit with a penalty, and return the total weight of the test answers that hold.
+
+        A comparison holds if the distances are in its order, whatever their difference. For pairs,
+        the area under the ROC curve of their distances is the share of the weight that counts.
+        """
+        self._problem.set_penalties(self._limits.with_penalty(penalty))
+        solution = self._problem.solve(
+            tol=ROUGH_TOL, max_iter=FEW_SWEEPS, random=random, multiplier=self._multiplier
+        )
+        self._multiplier = solution.multiplier
+
+        def squared(rows: NDArray[np.int64]) -> Floats:
+            difference = features[rows[:, 0]] - features[rows[:, 1]]
+            return np.asarray(((difference @ solution.A) * difference).sum(axis=1))
+
+        test = self._test
+        more = inequalities_of(test)
+        total = float(more.weight @ (squared(more.near) < squared(more.far)))
+        counts = ~test.is_dont_know & (test.pair_weights > 0)
+        weight, is_cannot = test.pair_weights[counts], test.pair_answers[counts] != SAME
+        if is_cannot.any() and not is_cannot.all():
+            distance = squared(test.pairs[counts])
+            total += float(weight.sum() * weighted_auc(is_cannot, distance, weight))
+        return total

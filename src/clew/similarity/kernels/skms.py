@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from clew._parallel import Progress
 from clew._random import RandomState
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
+from clew.similarity._log_det import Skipped, bounds_of_pairs, learn_from_pairs
 from clew.similarity.kernels._base import KernelSpace, Seeds
-from clew.similarity.log_det._distance_constraints import Skipped, bounds_of_pairs
-from clew.similarity.log_det._pair_bounds import learn_from_pairs
 
 __all__ = ["SKMS"]
 
@@ -119,7 +118,7 @@ class SKMS(KernelSpace):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = KernelSpace._allowed | {
+    _allowed: ClassVar[dict[str, AllowedValues]] = KernelSpace._allowed | {
         "gamma": Allowed(kind=float, low=0, low_open=True),
         "tol": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
         "max_iter": Allowed(kind=int, low=1),
@@ -149,8 +148,8 @@ class SKMS(KernelSpace):
         self.random_state = random_state
 
     def _learn(
-        self, features: Floats, known: Constraints, seeds: Seeds, callback: Progress | None
+        self, features: Floats, answers: Constraints, seeds: Seeds, callback: Progress | None
     ) -> Floats:
         pair_bounds = bounds_of_pairs(features, self._diameter(), seeds.distances)
         self.bounds_ = (pair_bounds.upper, pair_bounds.lower)
-        return learn_from_pairs(self, features, known, pair_bounds, seeds.order, callback)
+        return learn_from_pairs(self, features, answers, pair_bounds, seeds.order, callback)

@@ -13,18 +13,14 @@ from clew._units import Units
 from clew.constraints import Constraints
 from clew.similarity._embedding import LearnedSpace
 
-__all__ = ["Learned", "LinearMetric", "differences"]
-
 Floats = NDArray[np.float64]
 
 
 class Learned(NamedTuple):
     """A learned metric, in the units of the computations."""
 
-    metric: Floats
-    """Symmetric positive semidefinite, (n_columns, n_columns)."""
-    outside: float = 1.0
-    """Factor of squared distances in directions in which all fitted rows coincide."""
+    metric: Floats  # symmetric positive semidefinite, (n_columns, n_columns)
+    outside: float = 1.0  # factor of squared distances in directions in which all rows coincide
 
 
 class LinearMetric(LearnedSpace):
@@ -42,24 +38,11 @@ class LinearMetric(LearnedSpace):
     _outside: float
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
-        """Learn the metric, and set all other fitted attributes.
+        """Learn the metric of centered rows, divided by the root mean variance, `unit`.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_columns)
-            Centered rows, divided by `unit`: their features, or their coordinates in a basis.
-        unit : float
-            Root of the mean variance of the features.
-        known : Constraints
-            Answers.
-        callback : callable or None
-            As for `fit`.
-
-        Returns
-        -------
-        Learned
+        Sets all other fitted attributes. `X` is (n_samples, n_columns).
         """
         raise NotImplementedError
 
@@ -68,14 +51,14 @@ class LinearMetric(LearnedSpace):
         """Whether the method learns the same metric in any orthonormal basis."""
         return True
 
-    def _solve(self, X: Floats, known: Constraints, callback: Progress | None) -> None:
+    def _solve(self, X: Floats, answers: Constraints, callback: Progress | None) -> None:
         units = Units.of_mean_variance(X)
         scaled = units.scale(X)
         self._basis = None
         if X.shape[1] > len(X) and self._is_rotation_invariant:
             self._basis, triangle = np.linalg.qr(scaled.T)
             scaled = np.ascontiguousarray(triangle.T)
-        self._metric, self._outside = self._learn(scaled, float(units.unit), known, callback)
+        self._metric, self._outside = self._learn(scaled, float(units.unit), answers, callback)
         self._root = root_of(self._metric)
         self.embedding_ = self._embed(X)
 
@@ -114,10 +97,7 @@ class LinearMetric(LearnedSpace):
 
 
 def root_of(metric: Floats) -> Floats:
-    """Compute a square matrix L with ``LᵀL = M`` for a symmetric positive semidefinite M.
-
-    Eigenvalues that are negative because of rounding errors become 0.
-    """
+    """Compute a square matrix L with ``LᵀL = M``; negative eigenvalues are rounding errors."""
     diagonal = metric.diagonal()
     if np.count_nonzero(metric) == np.count_nonzero(diagonal):
         return np.diag(np.sqrt(np.maximum(diagonal, 0.0)))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
-from clew.similarity.log_det._distance_constraints import PairBounds, Skipped, percentile_bounds
-from clew.similarity.log_det._pair_bounds import learn_from_pairs
+from clew.similarity._log_det import PairBounds, Skipped, learn_from_pairs, percentile_bounds
 from clew.similarity.metrics._base import Learned, LinearMetric
 
 __all__ = ["ITML"]
@@ -124,7 +123,7 @@ class ITML(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "gamma": Allowed(kind=float, low=0, low_open=True),
         "prior": Allowed(names=("identity", "covariance")),
         "tol": Allowed(kind=float, low=0, high=1, low_open=True, high_open=True),
@@ -157,7 +156,7 @@ class ITML(LinearMetric):
         self.random_state = random_state
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
         self._check_two("percentiles", self.percentiles, 100.0)
         sample, order = derived_seeds(self.random_state, 2)
@@ -178,14 +177,14 @@ class ITML(LinearMetric):
                     f"ITML(bounds={self.bounds!r}): bounds must be between {SMALLEST:g} and "
                     f"{LARGEST:g} times {square:.3g}, the mean variance of the features"
                 )
-        A = learn_from_pairs(self, features, known, pair_bounds, order, callback)
+        A = learn_from_pairs(self, features, answers, pair_bounds, order, callback)
         self.bounds_ = (float(pair_bounds.upper * square), float(pair_bounds.lower * square))
         if is_euclidean:
             return Learned(A)
         # The inverse covariance ignores directions in which all rows coincide.
         return Learned(white @ A @ white.T / unit / unit, outside=0.0)
 
-    def _check_two(self, name: str, given: Any, most: float) -> None:
+    def _check_two(self, name: str, given: object, most: float) -> None:
         """Check that a parameter is two numbers in ascending order."""
         numbers = np.asarray(given)
         if (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from clew._parallel import Progress
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.similarity.metrics._base import Learned, LinearMetric, differences
@@ -99,7 +99,7 @@ class KISSME(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "shrinkage": Allowed(names=("auto",), kind=float, low=0, high_open=True),
     }
 
@@ -107,16 +107,16 @@ class KISSME(LinearMetric):
         self.shrinkage = shrinkage
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
-        weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+        weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
         if not weight.any() or not X.any():
             return Learned(np.eye(X.shape[1]))
         strength = SHRINKAGE_PER_FEATURE * min(X.shape)
         if self.shrinkage != "auto":
             strength = float(self.shrinkage)
-        of_pairs = differences(X, known.pairs)
-        must, cannot = weight * known.is_must_link, weight * known.is_cannot_link
+        of_pairs = differences(X, answers.pairs)
+        must, cannot = weight * answers.is_must_link, weight * answers.is_cannot_link
         of_must = _precision(of_pairs, must, strength)
         value, vector = np.linalg.eigh(of_must - _precision(of_pairs, cannot, strength))
         value[value <= ROUNDING * np.linalg.norm(of_must)] = 0.0
@@ -133,21 +133,7 @@ class KISSME(LinearMetric):
 
 
 def _precision(of_pairs: Floats, weight: Floats, strength: float) -> Floats:
-    """Return the inverse of the shrunken covariance of some differences of rows.
-
-    Parameters
-    ----------
-    of_pairs : ndarray of shape (n_pairs, n_columns)
-        Differences of rows whose mean variance is 1.
-    weight : ndarray of shape (n_pairs,)
-        Weight of each difference; 0 leaves it out.
-    strength : float
-        Weight of the prior.
-
-    Returns
-    -------
-    ndarray of shape (n_columns, n_columns)
-    """
+    """Return the inverse covariance of differences, shrunk by a prior of weight `strength`."""
     unit = np.eye(of_pairs.shape[1])
     total = float(weight.sum())
     if total == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from clew._parallel import Progress
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew._warnings import warn
 from clew.constraints import Constraints, Support
 from clew.similarity._comparisons import inequalities_or_refusal
@@ -24,33 +24,6 @@ Floats = NDArray[np.float64]
 AUTO_WEIGHT = 10.0
 #: Added to squared distances, as the square root has no derivative at 0.
 TINY = 1e-300
-
-
-class Problem(NamedTuple):
-    """The objective: squared residuals of comparisons, and the divergence from the identity."""
-
-    near: Floats
-    """Differences of the pairs of rows that should be nearer, (m, n_features)."""
-    far: Floats
-    """Differences of the pairs of rows that should be farther apart, (m, n_features)."""
-    weight: Floats
-    """Weight of each squared residual, (m,)."""
-
-    def value(self, flat: Floats) -> tuple[float, Floats]:
-        """Return the objective at ``M = L Lᵀ``, and its gradient by the entries of L."""
-        n = self.near.shape[1]
-        root = flat.reshape(n, n)
-        sign, log_det = np.linalg.slogdet(root)
-        if sign == 0:
-            return np.inf, np.zeros_like(flat)
-        near, far = self.near @ root, self.far @ root
-        d_near, d_far = (np.sqrt((d * d).sum(axis=1) + TINY) for d in (near, far))
-        residual = np.maximum(d_near - d_far, 0.0)
-        pull = (self.weight * residual / d_near)[:, None] * near
-        push = (self.weight * residual / d_far)[:, None] * far
-        value = self.weight @ residual**2 + (root * root).sum() - 2.0 * log_det - n
-        half_gradient = self.near.T @ pull - self.far.T @ push + root - np.linalg.inv(root).T
-        return float(value), 2.0 * half_gradient.ravel()
 
 
 class LSML(LinearMetric):
@@ -139,7 +112,7 @@ class LSML(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(triplets=True, odd_one_out=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "weight": Allowed(names=("auto",), kind=float, low=0, high_open=True),
         "max_iter": Allowed(kind=int, low=1),
         "tol": Allowed(kind=float, low=0, low_open=True),
@@ -160,9 +133,9 @@ class LSML(LinearMetric):
         self.tol = tol
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
-        comparisons = inequalities_or_refusal(self, known)
+        comparisons = inequalities_or_refusal(self, answers)
         n_features = X.shape[1]
         if not len(comparisons.weight):
             self.objective_, self.n_iter_ = 0.0, 1
@@ -174,25 +147,44 @@ class LSML(LinearMetric):
             differences(X, comparisons.far),
             comparisons.weight * (mean_weight / total),
         )
-        metric = self._minimum(problem, n_features)
-        if callback is not None:
-            callback(1, 1)
-        return Learned(metric)
-
-    def _minimum(self, problem: Problem, n_features: int) -> Floats:
-        """Minimize the objective, starting from the Euclidean metric."""
-        found = minimize(
+        solution = minimize(
             problem.value, np.eye(n_features).ravel(), jac=True, method="L-BFGS-B",
             options={
                 "maxiter": self.max_iter, "maxfun": 2 * self.max_iter, "gtol": self.tol, "ftol": 0.0
             },
         )  # fmt: skip
-        if found.status == 1:
+        if solution.status == 1:
             warn(
                 f"LSML did not converge to tol={self.tol:g} in max_iter={self.max_iter} steps; "
                 "raise max_iter or tol",
                 ConvergenceWarning,
             )
-        root = found.x.reshape(n_features, n_features)
-        self.objective_, self.n_iter_ = float(found.fun), max(int(found.nit), 1)
-        return np.asarray(root @ root.T)
+        self.objective_, self.n_iter_ = float(solution.fun), max(int(solution.nit), 1)
+        root = solution.x.reshape(n_features, n_features)
+        if callback is not None:
+            callback(1, 1)
+        return Learned(root @ root.T)
+
+
+class Problem(NamedTuple):
+    """The objective: squared residuals of comparisons, and the divergence from the identity."""
+
+    near: Floats  # differences of the pairs of rows that should be nearer, (m, n_features)
+    far: Floats  # and of those that should be farther apart, (m, n_features)
+    weight: Floats  # of each squared residual, (m,)
+
+    def value(self, flat: Floats) -> tuple[float, Floats]:
+        """Return the objective at ``M = L Lᵀ``, and its gradient by the entries of L."""
+        n = self.near.shape[1]
+        root = flat.reshape(n, n)
+        sign, log_det = np.linalg.slogdet(root)
+        if sign == 0:
+            return np.inf, np.zeros_like(flat)
+        near, far = self.near @ root, self.far @ root
+        d_near, d_far = (np.sqrt((d * d).sum(axis=1) + TINY) for d in (near, far))
+        residual = np.maximum(d_near - d_far, 0.0)
+        pull = (self.weight * residual / d_near)[:, None] * near
+        push = (self.weight * residual / d_far)[:, None] * far
+        value = self.weight @ residual**2 + (root * root).sum() - 2.0 * log_det - n
+        half_gradient = self.near.T @ pull - self.far.T @ push + root - np.linalg.inv(root).T
+        return float(value), 2.0 * half_gradient.ravel()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from clew._parallel import Progress
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.similarity.metrics._base import Learned, LinearMetric, differences
 
@@ -98,7 +98,7 @@ class MMC(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "diagonal": Allowed(kind=bool),
         "ridge": Allowed(kind=float, low=0, low_open=True, high_open=True),
         "max_iter": Allowed(kind=int, low=1),
@@ -117,17 +117,21 @@ class MMC(LinearMetric):
         return not self.diagonal
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
         n_features = X.shape[1]
-        weight = np.where(known.is_dont_know, 0.0, known.pair_weights)
+        weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
         variance = X.var(axis=0)
         if not weight.any() or not variance.any():
             self.duality_gap_, self.n_iter_ = 0.0, 1
             return Learned(np.eye(n_features))
-        between = differences(X, known.pairs)
-        must = np.where(known.is_must_link, weight, 0.0)
-        apart, share = _to_enlarge(X, between, np.where(known.is_cannot_link, weight, 0.0))
+        between = differences(X, answers.pairs)
+        cannot = np.where(answers.is_cannot_link, weight, 0.0)
+        counts = (cannot > 0) & between.any(axis=1)
+        apart, share = X, np.full(len(X), 1.0 / len(X))
+        if counts.any():
+            apart, share = between[counts], cannot[counts] / cannot[counts].sum()
+        must = np.where(answers.is_must_link, weight, 0.0)
         white = _whitening(between, must, self.ridge, is_diagonal=self.diagonal)
         root, self.duality_gap_, self.n_iter_ = _maximize_distances(
             apart @ white, share, self.max_iter, is_diagonal=self.diagonal
@@ -138,14 +142,6 @@ class MMC(LinearMetric):
         if callback is not None:
             callback(1, 1)
         return Learned(metric, outside=0.0)
-
-
-def _to_enlarge(X: Floats, between: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the differences whose lengths are maximized, and their weights, which sum to 1."""
-    counts = (weight > 0) & between.any(axis=1)
-    if counts.any():
-        return between[counts], weight[counts] / weight[counts].sum()
-    return X, np.full(len(X), 1.0 / len(X))
 
 
 def _whitening(between: Floats, must: Floats, ridge: float, *, is_diagonal: bool) -> Floats:
@@ -162,17 +158,7 @@ def _whitening(between: Floats, must: Floats, ridge: float, *, is_diagonal: bool
 def _maximize_distances(
     apart: Floats, share: Floats, max_iter: int, *, is_diagonal: bool
 ) -> tuple[Floats, float, int]:
-    """Find the L of Frobenius norm 1 that maximizes ``Σ share · ‖Lᵀ row‖`` over the rows.
-
-    Returns
-    -------
-    L : ndarray of shape (n_features, n_features)
-        Diagonal if `is_diagonal`.
-    gap : float
-        Bound on the distance of the sum from its maximum, relative to the sum.
-    n_iter : int
-        Number of steps.
-    """
+    """Find the L of norm 1 that maximizes ``Σ share · ‖Lᵀ row‖``, its relative gap, and n_iter."""
     n = apart.shape[1]
 
     def lengths(flat: Floats) -> tuple[Floats, Floats]:
@@ -190,15 +176,15 @@ def _maximize_distances(
         return float(0.5 * np.log(square) - np.log(total)), flat / square - gradient / total
 
     start = np.ones(n) if is_diagonal else np.eye(n).ravel()
-    found = minimize(
+    solution = minimize(
         objective, start / np.sqrt(n), jac=True, method="L-BFGS-B",
         options={"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": 1e-9, "ftol": 1e-15},
     )  # fmt: skip
-    best = found.x / np.linalg.norm(found.x)
+    best = solution.x / np.linalg.norm(solution.x)
     length, _ = lengths(best)
     gradient = (apart * (0.5 * share / length)[:, None]).T @ apart
     top = gradient.diagonal().max() if is_diagonal else np.linalg.eigvalsh(gradient)[-1]
     # The sum is concave in L Lᵀ, which has trace 1, so its linearization bounds the maximum.
     gap = float(top / (share @ length) - 0.5)
     root = np.diag(best) if is_diagonal else best.reshape(n, n)
-    return root, gap, max(int(found.nit), 1)
+    return root, gap, max(int(solution.nit), 1)

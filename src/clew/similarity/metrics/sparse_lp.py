@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, vstack
 
 from clew._parallel import Progress
-from clew._validation import Allowed
+from clew._validation import Allowed, AllowedValues
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidDataError, TooLargeError
 from clew.similarity._comparisons import inequalities_or_refusal
@@ -102,7 +102,7 @@ class SparseLP(LinearMetric):
     """
 
     supports: ClassVar[Support] = Support(triplets=True, odd_one_out=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = {
+    _allowed: ClassVar[dict[str, AllowedValues]] = {
         "sparsity": Allowed(kind=float, low=0, high_open=True),
         "diagonal": Allowed(kind=bool),
         "max_iter": Allowed(kind=int, low=1),
@@ -123,9 +123,9 @@ class SparseLP(LinearMetric):
         return False
 
     def _learn(
-        self, X: Floats, unit: float, known: Constraints, callback: Progress | None
+        self, X: Floats, unit: float, answers: Constraints, callback: Progress | None
     ) -> Learned:
-        comparisons = inequalities_or_refusal(self, known)
+        comparisons = inequalities_or_refusal(self, answers)
         n_features = X.shape[1]
         if not len(comparisons.weight):
             self.objective_, self.n_iter_ = 0.0, 1
@@ -151,19 +151,22 @@ class SparseLP(LinearMetric):
         n_features = near.shape[1]
         first, second = np.triu_indices(0 if self.diagonal else n_features, 1)
         costs, rows, limits = _program(near, far, weight, self.sparsity, (first, second))
-        found = linprog(  # type: ignore[call-overload]  # the stubs allow no sparse matrix
+        solution = linprog(  # type: ignore[call-overload]  # the stubs allow no sparse matrix
             costs, A_ub=rows, b_ub=limits, method="highs", options={"maxiter": self.max_iter}
         )
-        if found.status:
+        if solution.status:
             raise InvalidDataError(
-                f"SparseLP: the linear program was not solved: {found.message} "
+                f"SparseLP: the linear program was not solved: {solution.message} "
                 "If max_iter was reached, raise it; otherwise use fewer features, or LSML"
             )
         n_pairs = len(first)
-        plus, minus = found.x[n_features:][:n_pairs], found.x[n_features + n_pairs :][:n_pairs]
-        metric = np.diag(found.x[:n_features])
+        plus, minus = (
+            solution.x[n_features:][:n_pairs],
+            solution.x[n_features + n_pairs :][:n_pairs],
+        )
+        metric = np.diag(solution.x[:n_features])
         metric[first, second] = metric[second, first] = plus - minus
-        self.objective_, self.n_iter_ = float(found.fun), max(int(found.nit), 1)
+        self.objective_, self.n_iter_ = float(solution.fun), max(int(solution.nit), 1)
         return metric
 
 
@@ -177,16 +180,8 @@ def _program(
     """Set up the linear program: minimize ``costs @ v`` for ``rows @ v <= limits``, ``v >= 0``.
 
     The variables are the diagonal entries, the positive parts of the entries above the diagonal,
-    their negative parts, and the violation of each comparison.
-
-    Returns
-    -------
-    costs : ndarray of shape (n_variables,)
-        Cost of each variable.
-    rows : csr_array of shape (m + n_features, n_variables)
-        Coefficients of the comparisons, and of the dominance of each diagonal entry.
-    limits : ndarray of shape (m + n_features,)
-        Upper bounds.
+    their negative parts, and the violation of each comparison. The rows are the comparisons, and
+    the dominance of each diagonal entry.
     """
     (m, n_features), (first, second) = near.shape, entries
     on_diagonal = far**2 - near**2

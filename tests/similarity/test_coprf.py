@@ -1,4 +1,4 @@
-"""COPRF: which answers hold, how violations are counted, and which results stay the same."""
+"""COPRF: which answers hold, its components, its distances, and which results stay the same."""
 
 from __future__ import annotations
 
@@ -9,12 +9,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.exceptions import InconsistentConstraintsError, InvalidParameterError
 from clew.similarity import COPRF, ClustRF
+from clew.similarity import coprf as module
+from clew.similarity.coprf import (
+    MAX_ENTAILED,
+    AnswerWeights,
+    LocalGaussian,
+    Space,
+    distances_are_informative,
+    hard_links,
+    remixed_graph,
+)
 
 X, y = load_iris(return_X_y=True)
 ANSWERS = Constraints.from_labels(y, 60, random_state=0)
@@ -273,8 +286,6 @@ def test_affinities_are_symmetric_and_those_of_transform(parameters):
 
 
 def test_more_entailed_answers_than_are_taken(monkeypatch):
-    import clew.similarity.forests._answer_links as module
-
     monkeypatch.setattr(module, "MAX_ENTAILED", 20)
     model = coprf(mode="hard", share=1.0, trust=None).fit(X, constraints=ANSWERS)
     i, j = ANSWERS.must_link.T
@@ -297,3 +308,225 @@ def test_parameters_out_of_range_are_named(wrong):
     ((name, value),) = wrong.items()
     with pytest.raises(InvalidParameterError, match=rf"COPRF\({name}={value!r}\): {name} must"):
         COPRF(**wrong).fit(X)
+
+
+SIGNS = np.array([1.0, -1.0])
+
+
+def test_components_are_those_of_standardized_features() -> None:
+    space = Space.fit(X, 20, "auto", 0)
+    widened = space.widened(X)
+    assert widened.shape == (150, 8)
+    np.testing.assert_array_equal(widened[:, :4], X)
+    scores = PCA(4).fit_transform(StandardScaler().fit_transform(X))
+    np.testing.assert_allclose(np.abs(widened[:, 4:]), np.abs(scores), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("components", "auto", "width"), [(None, 20, 4), ("auto", 0, 4), (2, 0, 6)]
+)
+def test_number_of_components(components: int | str | None, auto: int, width: int) -> None:
+    assert Space.fit(X, auto, components, 0).widened(X).shape[1] == width
+
+
+def test_one_feature_and_constant_features_have_no_components() -> None:
+    assert Space.fit(X[:, :1], 20, "auto", 0).widened(X[:, :1]).shape[1] == 1
+    constant = np.ones((10, 3))
+    assert Space.fit(constant, 20, "auto", 0).widened(constant).shape[1] == 3
+
+
+def test_units_of_features_do_not_matter() -> None:
+    answers = Constraints.from_labels(y, 60, error=0.1, random_state=0)
+    # Powers of two: the bins, and all that is computed from the ranges, stay the same to the bit.
+    rescaled = X * np.array([2.0**20, 2.0**-9, 1.0, 8.0])
+    fits = [
+        COPRF(n_trees=40, random_state=0).fit(data, constraints=answers) for data in (X, rescaled)
+    ]
+    np.testing.assert_array_equal(fits[0].doubt_, fits[1].doubt_)
+    np.testing.assert_array_equal(fits[0].affinity_matrix_, fits[1].affinity_matrix_)
+
+
+@pytest.mark.parametrize("mix", [0.0, 0.3, 1.0])
+def test_mix_is_a_weighted_mean_of_forest_and_distances(mix: float) -> None:
+    answers = Constraints.from_labels(y, 40, random_state=0)
+    parts = [
+        COPRF(n_trees=30, euclidean=share, random_state=1).fit(X, constraints=answers)
+        for share in (0.0, 1.0, mix)
+    ]
+    forest, distances, mixed = (part.affinity_matrix_ for part in parts)
+    np.testing.assert_allclose(mixed, (1 - mix) * forest + mix * distances, atol=1e-6)
+    np.testing.assert_allclose(parts[2].transform(X), mixed, atol=1e-5)
+
+
+def test_graph_holds_entries_of_the_mix() -> None:
+    answers = Constraints.from_labels(y, 40, random_state=0)
+    model = COPRF(n_trees=60, euclidean=0.5, random_state=0).fit(X, constraints=answers)
+    graph = model.kneighbors_graph(10)
+    assert graph.shape == (150, 150)
+    assert np.diff(graph.indptr).max() <= 10
+    assert not graph.diagonal().any()
+    rows = np.repeat(np.arange(150), np.diff(graph.indptr))
+    assert (y[rows] == y[graph.indices]).mean() > 0.9
+    forest = COPRF(n_trees=60, euclidean=0.0, random_state=0).fit(X, constraints=answers)
+    at = rows, graph.indices
+    assert (graph.data >= 0.5 * forest.kneighbors_graph(30).toarray()[at] - 1e-6).all()
+
+
+def test_hard_mode_leaves_out_what_is_not_in_the_paper() -> None:
+    answers = Constraints.from_labels(y, 40, random_state=0)
+    auto = COPRF(n_trees=30, mode="hard", trust="inconsistency", random_state=0)
+    plain = COPRF(
+        n_trees=30, mode="hard", trust="inconsistency", random_state=0,
+        components=None, euclidean=0.0, affinity="leaf", share=0.5,
+    )  # fmt: skip
+    matrices = [model.fit(X, constraints=answers).affinity_matrix_ for model in (auto, plain)]
+    np.testing.assert_array_equal(*matrices)
+
+
+def test_hard_trees_leave_out_answers_that_are_probably_wrong() -> None:
+    answers = Constraints.from_labels(y, 120, error=0.1, random_state=0)
+    model = COPRF(n_trees=60, mode="hard", trust="posterior", share=1.0, random_state=0)
+    model.fit(X, constraints=answers)
+    kept = answers.select(pairs=model.doubt_ < 0.5)
+    assert len(kept.pairs) < len(answers.pairs)
+    leaf = model.forest_.leaf
+    i, j = kept.must_link.T
+    assert (leaf[:, i] == leaf[:, j]).all()
+    doubted = answers.select(pairs=answers.is_must_link & (model.doubt_ > 0.5)).must_link
+    assert len(doubted)
+    assert (leaf[:, doubted[:, 0]] != leaf[:, doubted[:, 1]]).any()
+
+
+GENERATOR = np.random.RandomState(0)
+#: The first feature separates the groups of the answers, the other eight separate other groups.
+TRUTH, OTHERS = GENERATOR.randint(0, 2, (2, 120))
+SPLIT = np.hstack([
+    GENERATOR.normal(size=(120, 1)) + 2 * TRUTH[:, None],
+    0.3 * GENERATOR.normal(size=(120, 8)) + 4 * OTHERS[:, None],
+])  # fmt: skip
+MEANT = Constraints.from_labels(TRUTH, 150, random_state=0)
+APART = Constraints.from_labels(OTHERS, 150, random_state=0)
+
+
+def test_alternative_is_the_same_forest_without_distances():
+    model = COPRF(40, random_state=0).fit(SPLIT, constraints=MEANT)
+    (alternative,) = model.alternatives()
+    alone = COPRF(40, euclidean=0.0, random_state=0).fit(SPLIT, constraints=MEANT)
+    np.testing.assert_array_equal(alternative.affinity_matrix_, alone.affinity_matrix_)
+    np.testing.assert_array_equal(alternative.transform(SPLIT[:5]), alone.transform(SPLIT[:5]))
+    assert (model.euclidean_, alternative.euclidean_) == (0.5, 0.0)
+    assert abs(model.affinity_matrix_ - alone.affinity_matrix_).max() > 0.1
+
+
+@pytest.mark.parametrize("parameters", [{"euclidean": 0.5}, {"euclidean": 0.0}, {"mode": "hard"}])
+def test_a_given_share_of_distances_has_no_alternative(parameters):
+    model = COPRF(10, random_state=0, **parameters)
+    assert model.fit(SPLIT, constraints=MEANT).alternatives() == []
+
+
+def test_no_alternative_if_distances_are_informative_or_all_answers_are_must_links():
+    one_kind = Constraints.from_pairs(must_link=[(0, 1), (2, 3)], dont_know=[(4, 5)], n_samples=120)
+    for known in (APART, one_kind, None):
+        assert COPRF(10, random_state=0).fit(SPLIT, constraints=known).alternatives() == []
+
+
+def test_distances_are_those_of_the_gaussian_affinities():
+    # The area under the curve is that of the affinities that would be mixed in.
+    from sklearn.metrics import roc_auc_score
+
+    for known in (MEANT, APART):
+        A = LocalGaussian(SPLIT).affinity(SPLIT)[tuple(known.pairs.T)]
+        area = roc_auc_score(known.is_must_link, A, sample_weight=known.pair_weights)
+        assert distances_are_informative(SPLIT, known, known.pair_weights, 0) == (
+            area >= module.INFORMATIVE_AUC
+        )
+    assert not distances_are_informative(SPLIT, MEANT, MEANT.pair_weights, 0)
+
+
+def test_answers_of_weight_0_do_not_count():
+    both = MEANT + APART
+    for weighted, is_informative in ((MEANT, False), (APART, True)):
+        first = np.arange(len(both)) < len(MEANT)
+        weight = np.where(first == (weighted is MEANT), 1.0, 0.0)
+        assert distances_are_informative(SPLIT, both, weight, 0) == is_informative
+
+
+def test_many_answers_are_sampled(monkeypatch):
+    monkeypatch.setattr(module, "MAX_ANSWERS", 60)
+    assert not distances_are_informative(SPLIT, MEANT, MEANT.pair_weights, 0)
+    assert distances_are_informative(SPLIT, APART, APART.pair_weights, 0)
+
+
+def expected_graph(proposed, rows, mix, n_neighbors):
+    """Mix row by row, and keep the largest entries; the first ones if some are equal."""
+    n = len(rows)
+    squared = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    scale = np.ones(n)
+    for i in range(n):
+        apart = sorted(d for d in squared[i, proposed[i] > 0] if d > 1e-10)
+        scale[i] = np.sqrt(apart[min(7, len(apart)) - 1]) if apart else 1.0
+    graph = np.zeros((n, n))
+    for i in range(n):
+        candidates = np.flatnonzero(proposed[i])
+        gaussian = np.exp(-squared[i, candidates] / (scale[i] * scale[candidates]))
+        value = np.float32((1 - mix) * proposed[i, candidates] + mix * gaussian)
+        kept = np.argsort(-value, kind="stable")[:n_neighbors]
+        graph[i, candidates[kept]] = value[kept]
+    return graph
+
+
+@pytest.mark.parametrize("mix", [0.3, 1.0])
+@pytest.mark.parametrize("n_entries", [50, 1 << 16])
+def test_graph_is_that_of_the_definition(monkeypatch, mix, n_entries):
+    monkeypatch.setattr(module, "ENTRIES_PER_BLOCK", n_entries)
+    random = np.random.default_rng(0)
+    rows = np.round(random.normal(size=(60, 2)), 1)
+    rows[10:14] = rows[9]
+    proposed = np.round(random.uniform(size=(60, 60)), 1).astype(np.float32)
+    proposed[random.uniform(size=(60, 60)) < 0.8] = 0
+    np.fill_diagonal(proposed, 0)
+    proposed[5] = 0  # a row without candidates
+    proposed[:, 6:8] = 0
+    graph = remixed_graph(csr_array(proposed), rows, mix, 4)
+    np.testing.assert_allclose(
+        graph.toarray(), expected_graph(proposed, rows, mix, 4), rtol=1e-5, atol=1e-7
+    )
+    assert graph.dtype == np.float32
+
+
+def test_rows_that_never_meet_have_an_empty_graph():
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    model = COPRF(
+        1, affinity="leaf", euclidean=0.5, components=None, max_samples=8, max_features=None,
+        random_state=0,
+    ).fit(X)  # fmt: skip
+    assert not np.triu(model.forest_.leaf[0][:, None] == model.forest_.leaf[0], 1).any()
+    graph = model.kneighbors_graph(2)
+    assert graph.shape == (4, 4)
+    assert graph.nnz == 0
+
+
+def bound(known: Constraints) -> tuple[set[tuple[int, ...]], int]:
+    weights = AnswerWeights(known.pair_weights.copy(), np.full(len(known.pairs), np.nan), None)
+    links = hard_links(known, weights, seed=0)
+    return {tuple(sorted(pair)) for pair in links.rows.tolist()}, len(links.rows)
+
+
+def test_a_sample_of_many_entailed_pairs_binds_no_given_pair_again() -> None:
+    # Two chains, of 400 and 50 rows, with a cannot-link between them: 101,025 entailed pairs.
+    chain = [(k, k + 1) for k in range(399)] + [(k, k + 1) for k in range(400, 449)]
+    # Answers may be repeated, in either order.
+    known = Constraints.from_pairs(
+        must_link=[*chain, (1, 0)], cannot_link=[(0, 449), (449, 0)], n_samples=450
+    )
+    assert sum(known.closure().n_entailed()) > MAX_ENTAILED
+    pairs, n_links = bound(known)
+    assert {*chain, (0, 449)} <= pairs
+    assert len(pairs) == n_links > MAX_ENTAILED - 500
+
+
+def test_few_entailed_pairs_are_all_bound_once() -> None:
+    known = Constraints.from_pairs(
+        must_link=[(0, 1), (1, 2), (2, 1)], cannot_link=[(2, 3)], n_samples=4
+    )
+    assert bound(known) == ({(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)}, 6)

@@ -3,40 +3,58 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from sklearn.decomposition import PCA
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import ConstrainedTransformer, guarded_fit
-from clew._parallel import Progress
+from clew._parallel import Progress, blocks
 from clew._random import RandomState, derived_seeds
-from clew._validation import Allowed
+from clew._ranking import weighted_auc
+from clew._units import Units
+from clew._validation import Allowed, AllowedValues
+from clew.answers import DIFFERENT, SAME
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, refuse_contradictions
-from clew.forest import AffinityKind
-from clew.graphs import check_n_neighbors
-from clew.similarity.forests._affinity import LocalGaussian, remixed_graph
-from clew.similarity.forests._answer_links import (
-    hard_links,
-    likely_right,
-    soft_links,
-    weigh_answers,
+from clew.forest import AffinityKind, links_of
+from clew.graphs import (
+    LocalScales,
+    check_n_neighbors,
+    coincide,
+    local_gaussian,
+    local_scales,
+    scaled_squares,
 )
-from clew.similarity.forests._base import ForestSimilarity
-from clew.similarity.forests._informative_distances import distances_are_informative
-from clew.similarity.forests._pca_features import Space
+from clew.kernels.forest.layout import Links
+from clew.similarity.clustrf import ForestSimilarity
+from clew.trust import answer_evidence, constraint_inconsistency, posterior
 
 __all__ = ["COPRF"]
 
 SOFT_SHARE, SOFT_REWARD = 0.7, 4.0
 SOFT_COMPONENTS, SOFT_EUCLIDEAN = 20, 0.5
-#: Neighbors taken from the forest for each one kept, if distances are mixed in.
-CANDIDATES_PER_NEIGHBOR = 3
 #: Gains are at most 1, so a reward of 2 ranks one more separated cannot-link above any gain.
 HARD_SHARE, HARD_REWARD = 0.5, 2.0
+#: Share of the answers that the paper's filter keeps (β).
+KEPT_SHARE = 0.5
+#: Estimated error rate from which trust="auto" weights answers by their posteriors.
+NOISE_FLOOR = 0.05
+MAX_ENTAILED = 50_000
+#: Area under the ROC curve from which distances count as informative. On 18 data sets it was .4 to
+#: .7 where mixing distances into a forest sometimes did harm, and above .8 where it always helped.
+INFORMATIVE_AUC = 0.7
+MAX_ANSWERS = 1_000
+#: Neighbors taken from the forest for each one kept, if distances are mixed in.
+CANDIDATES_PER_NEIGHBOR = 3
+ROWS_PER_BLOCK, ENTRIES_PER_BLOCK = 128, 1 << 16
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Trust = Literal["auto", "posterior", "inconsistency"]
 
 
 class COPRF(ConstrainedTransformer, ForestSimilarity):
@@ -148,7 +166,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     """
 
     supports: ClassVar[Support] = Support(pairs=True, dont_know=True)
-    _allowed: ClassVar[dict[str, Any]] = ForestSimilarity._allowed | {
+    _allowed: ClassVar[dict[str, AllowedValues]] = ForestSimilarity._allowed | {
         "components": Allowed(names=("auto",), kind=int, low=1, none=True),
         "euclidean": Allowed(names=("auto",), kind=float, low=0, high=1),
         "mode": Allowed(names=("soft", "hard")),
@@ -156,13 +174,13 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         "trust": Allowed(names=("auto", "posterior", "inconsistency"), none=True),
     }
 
-    constraint_weight_: NDArray[np.float64]
-    doubt_: NDArray[np.float64]
+    constraint_weight_: Floats
+    doubt_: Floats
     error_rate_: float | None
     n_violated_: NDArray[np.int64]
     euclidean_: float
     _space: Space
-    _rows: NDArray[np.float64]
+    _rows: Floats
     _are_distances_informative: bool
 
     def __init__(
@@ -177,7 +195,7 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         share: float | Literal["auto"] = "auto",
         components: int | Literal["auto"] | None = "auto",
         euclidean: float | Literal["auto"] = "auto",
-        trust: Literal["auto", "posterior", "inconsistency"] | None = "auto",
+        trust: Trust | None = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -223,29 +241,29 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         self
         """
         features = self._check(X)
-        known = answers_for(self, constraints, len(features))
+        answers = answers_for(self, constraints, len(features))
         seed, *seeds_of_forest = derived_seeds(self.random_state, 3)
-        weights = weigh_answers(features, known, self.trust, seed, self.n_jobs)
+        weights = _weigh_answers(features, answers, self.trust, seed, self.n_jobs)
         if self.mode == "hard" and self.trust != "inconsistency":
-            refuse_contradictions(likely_right(known, weights))
+            refuse_contradictions(_likely_right(answers, weights))
         is_soft = self.mode == "soft"
         space = Space.fit(features, SOFT_COMPONENTS if is_soft else 0, self.components, seed)
         self._grow(
             space.widened(features),
             seeds_of_forest,
-            links=soft_links(known, weights) if is_soft else hard_links(known, weights, seed),
+            links=_soft_links(answers, weights) if is_soft else hard_links(answers, weights, seed),
             share=_resolved(self.share, SOFT_SHARE if is_soft else HARD_SHARE),
             reward=SOFT_REWARD if is_soft else HARD_REWARD,
             is_relative=is_soft,
             callback=callback,
         )
-        self._space, self._rows = space, space.scaled(features)
+        self._space, self._rows = space, space.units.scale(features)
         self.euclidean_ = _resolved(self.euclidean, SOFT_EUCLIDEAN if is_soft else 0.0)
         self.constraint_weight_, self.doubt_, self.error_rate_ = weights
         self.n_violated_ = self.forest_.n_violated
         is_mixed_by_default = self.euclidean == "auto" and self.euclidean_ > 0
         self._are_distances_informative = not is_mixed_by_default or distances_are_informative(
-            self._rows, known, weights.weight, seed
+            self._rows, answers, weights.weight, seed
         )
         return self
 
@@ -329,15 +347,13 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
     def _cut_features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._space.widened(X)
 
-    def _affinity_of_fitted(self) -> NDArray[np.float32]:
+    def _affinity_of_fitted(self) -> Singles:
         return self._mixed(super()._affinity_of_fitted(), self._rows)
 
-    def _affinity_to_fitted(self, X: NDArray[np.float64]) -> NDArray[np.float32]:
-        return self._mixed(super()._affinity_to_fitted(X), self._space.scaled(X))
+    def _affinity_to_fitted(self, X: Floats) -> Singles:
+        return self._mixed(super()._affinity_to_fitted(X), self._space.units.scale(X))
 
-    def _mixed(
-        self, affinity: NDArray[np.float32], rows: NDArray[np.float64]
-    ) -> NDArray[np.float32]:
+    def _mixed(self, affinity: Singles, rows: Floats) -> Singles:
         """Mix the Gaussian affinities of scaled rows into those of the forest, in place."""
         if self.euclidean_ == 0:
             return affinity
@@ -348,3 +364,171 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
 
 def _resolved(value: float | Literal["auto"], auto: float) -> float:
     return auto if value == "auto" else value
+
+
+class AnswerWeights(NamedTuple):
+    """Weights of the pair answers, and the estimates that they come from."""
+
+    weight: Floats  # in [0, 1], 0 for a don't-know; (n_pairs,)
+    p_wrong: Floats  # probability that each answer is wrong, NaN if not estimated; (n_pairs,)
+    error_rate: float | None  # share of wrong answers, None if not estimated
+
+
+def _weigh_answers(
+    X: Floats, answers: Constraints, trust: Trust | None, seed: int, n_jobs: int | None
+) -> AnswerWeights:
+    """Weight answers by the probability that they are right, as `trust` says, see `COPRF`."""
+    weight = np.where(answers.is_dont_know, 0.0, answers.pair_weights)
+    unknown = np.full(len(weight), np.nan)
+    answered = np.flatnonzero(weight > 0)
+    if trust is None or len(answered) == 0:
+        return AnswerWeights(weight, unknown, None)
+    if trust == "inconsistency":
+        score = constraint_inconsistency(X, answers, random_state=seed, n_jobs=n_jobs)
+        by_score = answered[np.argsort(score[answered], kind="stable")]
+        weight[by_score[max(1, round(KEPT_SHARE * len(answered))) :]] = 0.0
+        return AnswerWeights(weight, unknown, None)
+    evidence = answer_evidence(X, answers, random_state=seed, n_jobs=n_jobs)
+    estimate = posterior(evidence, answers)
+    if trust == "posterior" or estimate.error_rate >= NOISE_FLOOR:
+        weight = weight * estimate.weight
+    return AnswerWeights(weight, estimate.p_wrong, estimate.error_rate)
+
+
+def _likely_right(answers: Constraints, weights: AnswerWeights) -> Constraints:
+    """Select the answers that kept more than half of their own weight."""
+    return answers.select(pairs=weights.weight > 0.5 * answers.pair_weights)
+
+
+def _soft_links(answers: Constraints, weights: AnswerWeights) -> Links:
+    # Links of weight 0 would change which links a tree draws.
+    counts = weights.weight > 0
+    must, cannot = answers.is_must_link & counts, answers.is_cannot_link & counts
+    weight = np.concatenate([weights.weight[must], weights.weight[cannot]])
+    return links_of(answers.pairs[must], answers.pairs[cannot], weight)
+
+
+def hard_links(answers: Constraints, weights: AnswerWeights, seed: int) -> Links:
+    """Make a hard link of each answer that is likely right, and of each pair that these entail.
+
+    If more than 50,000 pairs are entailed, a random sample of them is added to the given pairs.
+    """
+    right = _likely_right(answers, weights)
+    closure = right.closure()
+    rows, codes = closure.entailed_pairs(max_pairs=MAX_ENTAILED, random_state=seed)
+    must, cannot = rows[codes == SAME], rows[codes == DIFFERENT]
+    if sum(closure.n_entailed()) > MAX_ENTAILED:
+        must, cannot = (
+            np.unique(np.sort(np.concatenate(both), axis=1), axis=0)
+            for both in ((right.must_link, must), (right.cannot_link, cannot))
+        )
+    return links_of(must, cannot, is_hard=True)
+
+
+class Space(NamedTuple):
+    """Principal components as additional features, learned from the fitted rows."""
+
+    units: Units  # map the range of each feature to [-1, 1]
+    mean: Floats  # of the features in these units, (n_features,)
+    deviation: Floats  # their standard deviations, (n_features,)
+    axes: Floats  # principal axes of the standardized features, (n_features, n_components)
+
+    @classmethod
+    def fit(cls, X: Floats, auto: int, components: int | Literal["auto"] | None, seed: int) -> Self:
+        """Learn as many components as wanted, at most rows and features; "auto" is `auto`."""
+        units = Units.to_unit_range(X)
+        scaled = units.scale(X)
+        mean, deviation = scaled.mean(axis=0), scaled.std(axis=0)
+        wanted = (auto if components == "auto" else components) or 0
+        wanted = 0 if X.shape[1] < 2 else min(wanted, *X.shape)
+        axes = np.empty((X.shape[1], 0))
+        if wanted and deviation.any():
+            pca = PCA(wanted, random_state=seed).fit(_divided(scaled - mean, deviation))
+            axes = pca.components_.T
+        return cls(units, mean, deviation, axes)
+
+    def widened(self, X: Floats) -> Floats:
+        """Append the principal components to the features."""
+        if self.axes.shape[1] == 0:
+            return X
+        standardized = _divided(self.units.scale(X) - self.mean, self.deviation)
+        return np.hstack([X, standardized @ self.axes])
+
+
+def _divided(X: Floats, deviation: Floats) -> Floats:
+    """Divide features by their standard deviations; constant features become 0."""
+    return np.divide(X, deviation, out=np.zeros_like(X), where=deviation > 0)
+
+
+def distances_are_informative(
+    rows: Floats, answers: Constraints, weight: Floats, seed: int
+) -> bool:
+    """Test whether must-linked rows are mostly nearer to each other than cannot-linked rows.
+
+    Distances are divided by the local scales of both rows. True as well without answers of both
+    kinds, from which the area under the ROC curve cannot be computed.
+    """
+    chosen = np.flatnonzero(weight > 0)
+    if len(chosen) > MAX_ANSWERS:
+        chosen = np.random.RandomState(seed).choice(chosen, MAX_ANSWERS, replace=False)
+    is_same = answers.is_must_link[chosen]
+    if is_same.all() or not is_same.any():
+        return True
+    asked, place = np.unique(answers.pairs[chosen], return_inverse=True)
+    scaled = Units.around_median(rows).scale(rows)
+    scale = LocalScales(scaled).of(scaled[asked])
+    i, j = place.reshape(-1, 2).T
+    distance = np.linalg.norm(scaled[asked[i]] - scaled[asked[j]], axis=1)
+    nearness = -scaled_squares(distance, scale[i], scale[j])
+    return weighted_auc(is_same, nearness, weight[chosen]) >= INFORMATIVE_AUC
+
+
+def remixed_graph(proposed: csr_array, rows: Floats, mix: float, n_neighbors: int) -> csr_array:
+    """Mix Gaussian affinities into a neighbor graph, and keep the largest entries of each row.
+
+    `proposed` holds the candidates of each row, with their affinities in the forest; the scale of a
+    row comes from its candidates. `mix` is the share of the Gaussian affinities.
+    """
+    if proposed.nnz == 0:
+        return proposed
+    row = np.repeat(np.arange(len(rows)), np.diff(proposed.indptr))
+    centered = rows - np.median(rows, axis=0)
+    distance = np.concatenate([
+        np.linalg.norm(centered[row[start:stop]] - centered[proposed.indices[start:stop]], axis=1)
+        for start, stop in blocks(proposed.nnz, ENTRIES_PER_BLOCK)
+    ])  # fmt: skip
+    place = np.arange(proposed.nnz) - proposed.indptr[row]
+    length = (centered**2).sum(axis=1)
+    is_copy = coincide(distance**2, length[row], length[proposed.indices])
+    nearest = np.full((len(rows), int(np.diff(proposed.indptr).max())), np.inf)
+    nearest[row[~is_copy], place[~is_copy]] = distance[~is_copy]
+    nearest.sort(axis=1)
+    scale = local_scales(nearest, np.isfinite(nearest))
+    gaussian = local_gaussian(distance, scale[row], scale[proposed.indices])
+    value = ((1 - mix) * proposed.data + mix * gaussian).astype(np.float32)
+    by_row_and_value = np.lexsort((proposed.indices, -value, row))
+    best = np.sort(by_row_and_value[place < n_neighbors])
+    return csr_array((value[best], (row[best], proposed.indices[best])), shape=proposed.shape)
+
+
+class LocalGaussian:
+    """Gaussian affinities of rows, fitted or new, to fitted rows, with local scales.
+
+    The scale of any row is the distance to its 7th neighbor among the fitted rows.
+    """
+
+    def __init__(self, fitted: Floats) -> None:
+        self._units = Units.around_median(fitted)
+        self._fitted = self._units.scale(fitted)
+        self._scales = LocalScales(self._fitted)
+        self._scale = self._scales.of(self._fitted)
+
+    def affinity(self, rows: Floats) -> Singles:
+        """Compute the affinities of rows to all fitted rows, (n_rows, n_fitted)."""
+        rows = self._units.scale(rows)
+        scale = self._scales.of(rows)
+        affinity = np.empty((len(rows), len(self._fitted)), np.float32)
+        for start, stop in blocks(len(rows), ROWS_PER_BLOCK):
+            distance = euclidean_distances(rows[start:stop], self._fitted)
+            affinity[start:stop] = local_gaussian(distance, scale[start:stop, None], self._scale)
+        return affinity

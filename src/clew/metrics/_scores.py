@@ -1,0 +1,215 @@
+"""Agreement with a reference: pairs of rows, subclusters, and areas under curves of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics.cluster import pair_confusion_matrix
+
+from clew._validation import check_rectangular
+from clew.exceptions import InvalidDataError
+
+
+def jaccard_score_pairs(y_true: ArrayLike, labels: ArrayLike) -> float:
+    """Jaccard's coefficient (JCC) of the pairs that are together in two groupings.
+
+    It is the number of pairs that are together in both groupings, divided by the number of pairs
+    that are together in at least one.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        The reference.
+    labels : array-like of shape (n_samples,)
+        The groups to judge. Noise (-1) counts as one more group, as in scikit-learn's scores.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 for equal groupings, also where neither joins any rows. Symmetric.
+
+    Raises
+    ------
+    InvalidDataError
+        If the two differ in length or are not one-dimensional.
+
+    Notes
+    -----
+    SS / (SS + SD + DS), where S and D say whether a pair is in the same or in different groups
+    of either grouping. Linear in rows and in non-empty cells of the contingency table.
+
+    References
+    ----------
+    .. [1] A. Biswas, "Semi-supervised and active image clustering with pairwise constraints from
+       humans", PhD thesis, University of Maryland, 2014, eq. 2.4.
+
+    Examples
+    --------
+    >>> from clew.metrics import jaccard_score_pairs
+    >>> jaccard_score_pairs([0, 0, 0, 1], [0, 0, 1, 1])
+    0.25
+    """
+    both, one = _pairs_together(y_true, labels)
+    return both / (both + one) if both + one else 1.0
+
+
+def pairwise_f_score(y_true: ArrayLike, labels: ArrayLike) -> float:
+    """F score of the pairs that are together: harmonic mean of their precision and recall.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        The reference.
+    labels : array-like of shape (n_samples,)
+        The groups to judge. Noise (-1) counts as one more group, as in scikit-learn's scores.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 for equal groupings, also where neither joins any rows. Symmetric.
+
+    Raises
+    ------
+    InvalidDataError
+        If the two differ in length or are not one-dimensional.
+
+    Notes
+    -----
+    2 SS / (2 SS + SD + DS), in the words of `jaccard_score_pairs`, and of the same cost.
+
+    Examples
+    --------
+    >>> from clew.metrics import pairwise_f_score
+    >>> pairwise_f_score([0, 0, 0, 1], [0, 0, 1, 1])
+    0.4
+    """
+    both, one = _pairs_together(y_true, labels)
+    return 2 * both / (2 * both + one) if both + one else 1.0
+
+
+def _pairs_together(y_true: ArrayLike, labels: ArrayLike) -> tuple[int, int]:
+    """Count the pairs that both groupings put together, and those that just one does."""
+    reference, groups = check_rectangular(y_true, "y_true"), check_rectangular(labels, "labels")
+    if reference.ndim != 1 or reference.shape != groups.shape:
+        raise InvalidDataError(
+            "y_true and labels must be one-dimensional and of equal length, got shapes "
+            f"{reference.shape} and {groups.shape}"
+        )
+    if reference.size == 0:
+        return 0, 0
+    # Every pair is counted twice there, once in either order.
+    counts = pair_confusion_matrix(reference, groups) // 2
+    return int(counts[1, 1]), int(counts[0, 1]) + int(counts[1, 0])
+
+
+def subclustering_jaccard(y_true: ArrayLike, exemplars: ArrayLike) -> float:
+    """Subclustering Jaccard's coefficient (SJC): the share of classes shown, weighted by purity.
+
+    Each class is matched with the subcluster that holds most of its rows. If these are more than
+    half of the subcluster's rows, the class scores the share of the subcluster's pairs of rows in
+    which both are of this class; otherwise 0. The coefficient is the mean over classes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        The class of each row.
+    exemplars : array-like of shape (n_clusters, size), int
+        Row numbers of each subcluster.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 if every class has a subcluster with rows of this class only.
+
+    Raises
+    ------
+    InvalidDataError
+        If a row number is out of range, a subcluster holds a row twice, or the arrays have other
+        shapes.
+
+    Notes
+    -----
+    Two subclusters of one class count once. With a size of 1, a class scores 1 if a subcluster
+    shows it. The mean is over all classes in `y_true`, as in the thesis, whose numbers of classes
+    and of subclusters are equal.
+
+    References
+    ----------
+    A. Biswas, "Semi-supervised and active image clustering with pairwise constraints from humans",
+    PhD thesis, University of Maryland, 2014, eq. 4.4.
+
+    Examples
+    --------
+    Of four rows of the second subcluster, three are of class 1, and so are 3 of its 6 pairs.
+
+    >>> from clew.metrics import subclustering_jaccard
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> subclustering_jaccard(y, [[0, 1, 2, 3]])
+    0.5
+    >>> subclustering_jaccard(y, [[0, 1, 2, 3], [4, 5, 6, 0]])
+    0.75
+    """
+    labels = check_rectangular(y_true, "y_true")
+    rows = check_rectangular(exemplars, "exemplars")
+    if labels.ndim != 1 or rows.ndim != 2 or 0 in rows.shape or labels.size == 0:
+        raise InvalidDataError(
+            "y_true must have shape (n_samples,) and exemplars (n_clusters, size), got "
+            f"{labels.shape} and {rows.shape}"
+        )
+    if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(labels):
+        raise InvalidDataError(
+            f"exemplars must hold row numbers from 0 to {len(labels) - 1}, got "
+            f"{rows.dtype} from {rows.min()} to {rows.max()}"
+        )
+    ordered = np.sort(rows, axis=1)
+    if (ordered[:, 1:] == ordered[:, :-1]).any():
+        raise InvalidDataError("a subcluster must not hold a row twice")
+    names, classes = np.unique(labels, return_inverse=True)
+    size, shown = rows.shape[1], np.zeros(len(names), np.int64)
+    for subcluster in classes[rows]:
+        present, count = np.unique(subcluster, return_counts=True)
+        np.maximum.at(shown, present, count)
+    is_shown = 2 * shown > size
+    share = shown * (shown - 1) / (size * (size - 1)) if size > 1 else shown
+    return float(np.where(is_shown, share, 0).mean())
+
+
+def area_under_curve(values: ArrayLike) -> float:
+    """Area under a curve of scores by the trapezoid rule, for points one unit apart.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_points,)
+        The score at each step, such as the adjusted Rand index at each number of answers.
+
+    Returns
+    -------
+    float
+        At most n_points - 1 where scores are at most 1.
+
+    Raises
+    ------
+    InvalidDataError
+        If there are fewer than two points, or some are not finite.
+
+    References
+    ----------
+    .. [1] X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles", IEEE
+       Transactions on Neural Networks and Learning Systems, 2016, tables II to IV.
+
+    Examples
+    --------
+    >>> from clew.metrics import area_under_curve
+    >>> area_under_curve([0.5, 0.7, 0.9])
+    1.4
+    """
+    points = check_rectangular(values, "a curve")
+    if points.ndim != 1 or points.size < 2:
+        raise InvalidDataError(
+            f"a curve is a one-dimensional array of at least two points, got shape {points.shape}"
+        )
+    if points.dtype.kind not in "biuf":
+        raise InvalidDataError(f"a curve must hold numbers, got dtype {points.dtype}")
+    if not np.isfinite(points).all():
+        raise InvalidDataError(f"point {int(np.argmin(np.isfinite(points)))} is not finite")
+    return float(np.trapezoid(points))

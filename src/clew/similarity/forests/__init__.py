@@ -1,1 +1,0 @@
-"""Similarities from clustering forests."""

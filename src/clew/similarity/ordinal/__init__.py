@@ -1,1 +1,0 @@
-"""Embeddings of rows, learned from answers alone or with features."""
