@@ -301,17 +301,6 @@ class COPRF(ConstrainedTransformer, ForestSimilarity):
         other.euclidean_ = euclidean
         return other
 
-    def euclidean_affinity(self) -> NDArray[np.float32]:
-        """Compute the Gaussian affinities of the fitted rows, whose share is `euclidean`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_samples), float32
-            The same for any forest of the same rows, number of components and seed.
-        """
-        check_is_fitted(self, "forest_")
-        return LocalGaussian(self._rows).affinity(self._rows)
-
     def kneighbors_graph(self, n_neighbors: int = 20) -> csr_array:
         """Find the most similar rows of each fitted row, without a dense matrix.
 

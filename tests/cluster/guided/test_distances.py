@@ -63,40 +63,6 @@ def test_equal_rows_have_coordinates():
     assert not DistanceSpace.fit(np.zeros((5, 5))).transform(np.zeros((5, 5))).any()
 
 
-def test_rotations_keep_distances():
-    noise = np.random.RandomState(0).normal(scale=0.3, size=D.shape)
-    given = np.abs(D + noise + noise.T)
-    np.fill_diagonal(given, 0)
-    space = DistanceSpace.fit(given)
-    positions, n_above = space.transform(given), space.n_above_noise
-    columns = space.with_rotations(positions, seed=1)
-    above, by_varimax, random = np.split(columns, [n_above, 2 * n_above], axis=1)
-    assert n_above < positions.shape[1] == random.shape[1]
-    assert np.array_equal(above, positions[:, :n_above])
-    assert np.allclose(pairwise_distances(by_varimax), pairwise_distances(above))
-    assert np.allclose(pairwise_distances(random), pairwise_distances(positions))
-    assert (by_varimax**2).var(axis=0).sum() > (above**2).var(axis=0).sum()
-
-
-def test_varimax_of_many_rows_reads_a_part_of_them(monkeypatch):
-    monkeypatch.setattr("clew.graphs._distance_space.N_LANDMARKS", 20)
-    positions = np.random.RandomState(0).normal(size=(90, 4)) ** 3
-    space = DistanceSpace(np.arange(4), np.ones(4), np.eye(4), n_above_noise=4)
-    columns = space.with_rotations(positions)
-    of_part = space.with_rotations(positions[::5])
-    assert np.allclose(columns[::5], of_part)
-    assert np.allclose(pairwise_distances(columns[:, 4:8]), pairwise_distances(positions))
-
-
-def test_euclidean_distances_have_no_noise():
-    space = DistanceSpace.fit(D)
-    assert space.n_above_noise == 4
-    assert space.with_rotations(space.transform(D)).shape == (len(D), 12)  # few coordinates
-    many = pairwise_distances(np.random.RandomState(0).normal(size=(50, 20)))
-    space = DistanceSpace.fit(many)
-    assert space.with_rotations(space.transform(many)).shape == (50, 40)
-
-
 def test_without_answers_noisy_distances_are_grouped_better_than_by_ward():
     model, scores = GuidedClustering(metric="precomputed", random_state=0), []
     for seed in range(2):
