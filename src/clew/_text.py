@@ -140,7 +140,8 @@ def separator(sample: str, default: str = ",") -> str:
     """Return the separator that splits most of the first records into the same number of fields."""
     best, most = default, 0.0
     for sep in SEPARATORS:
-        records = first_records(sample, sep)
+        if not (records := first_records(sample, sep)):
+            return default
         widths = [len(fields) for fields in records]
         width = max(widths, key=widths.count)
         fields = [field for fields in records for field in fields]

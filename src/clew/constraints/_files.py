@@ -104,7 +104,7 @@ def read_frame(frame: pd.DataFrame, n_samples: int | None, ids: Iterable[object]
     """Read answers from a data frame; see `Constraints.from_frame`."""
     n, row_ids = rows_and_ids(n_samples, ids)
     reader = RecordReader(n, row_ids)
-    reader.set_columns(list(frame.columns), lambda _: "frame")
+    reader.set_columns(list(frame.columns), "frame")
     columns = [frame.iloc[:, at] for at in range(frame.shape[1])]
     # pandas has several markers of missing values: replace them by None.
     reader.add(
@@ -135,8 +135,7 @@ def _read(
     reader = RecordReader(n_samples, ids)
     try:
         for chunk in chunks:
-            header = f"{path}, line {chunk.header}"
-            reader.set_columns(chunk.names, lambda _, header=header: header)  # type: ignore[misc]
+            reader.set_columns(chunk.names, f"{path}, line {chunk.header}")
             reader.add(chunk.columns, chunk.where(path))
     except InvalidConstraintsError as error:
         raise FileFormatError(str(error)) from error
@@ -196,28 +195,27 @@ def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chu
     if text[:100].lstrip().startswith("{"):
         raise FileFormatError(f"{path} holds JSON lines, not CSV: use read_jsonl")
     text, sep = without_mark(text)
-    if not text.strip():
-        raise FileFormatError(f"{path} is empty: it should begin with the line {COLUMNS}")
     first = text.lstrip().partition("\n")[0]
     try:
         sep = sep or separator(first_lines(text), max(",;\t", key=first.count))
         lines = numbered_records(text, sep)
-        header, names = next(lines)
-        has_own = layout == Layout() and has_own_names(names)
-        while True:
-            chunk = list(itertools.islice(lines, _CHUNK if has_own else None))
-            columns = _split_columns(chunk, len(names))
-            if has_own:
+        header, names = next(lines, (0, []))
+        if not names:
+            raise FileFormatError(f"{path} is empty: it should begin with the line {COLUMNS}")
+        if layout == Layout() and has_own_names(names):
+            chunk = list(itertools.islice(lines, _CHUNK))
+            while True:  # once at least: a header without answers is checked too
+                columns = _split_columns(chunk, len(names))
                 yield _Chunk(header, names, [line for line, _ in chunk], columns)
-                if len(chunk) < _CHUNK:
+                if not (chunk := list(itertools.islice(lines, _CHUNK))):
                     return
-                continue
-            try:
-                new_names, columns = as_own_columns(names, columns, layout, by_id=by_id)
-            except InvalidConstraintsError as error:
-                raise FileFormatError(f"line {header}: {error}") from error
-            yield _Chunk(header, new_names, [line for line, _ in chunk], columns)
-            return
+        chunk = list(lines)
+        columns = _split_columns(chunk, len(names))
+        try:
+            names, columns = as_own_columns(names, columns, layout, by_id=by_id)
+        except InvalidConstraintsError as error:
+            raise FileFormatError(f"line {header}: {error}") from error
+        yield _Chunk(header, names, [line for line, _ in chunk], columns)
     except FileFormatError as error:
         raise FileFormatError(at_path(path, error)) from error
 

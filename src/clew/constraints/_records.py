@@ -159,12 +159,12 @@ class RecordReader:
             names = ", ".join(map(repr, self._ignored))
             warn(f"{place}: columns that are not read: {names}", IgnoredColumnsWarning)
 
-    def set_columns(self, columns: Iterable[object], where: Where) -> None:
+    def set_columns(self, columns: Iterable[object], place: str) -> None:
         """Set the names of the columns of the records that are added next."""
         try:
             self._header = read_header(columns, self._ids)
         except InvalidConstraintsError as error:
-            raise InvalidConstraintsError(f"{where(0)}: {error}") from error
+            raise InvalidConstraintsError(f"{place}: {error}") from error
         self._ignored.update(dict.fromkeys(self._header.ignored))
 
     def add(self, columns: Sequence[Sequence[object]], where: Where) -> None:

@@ -112,10 +112,10 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
     text = decoded(content, form.encoding)
     text, sep = without_mark(text)
     sample = first_lines(text)
-    if not sample.strip():
-        raise FileFormatError("the file is empty; it needs one line for each row")
     sep = form.sep or sep or separator(sample)
     records = first_records(sample, sep)
+    if not records:
+        raise FileFormatError("the file is empty; it needs one line for each row")
     decimal = form.decimal or _decimal(records, sep)
     notes = _notes(form, sep, decimal)
     has_header = form.header
