@@ -323,5 +323,5 @@ def test_fault_in_the_header_is_named_with_its_line(read):
 
 @pytest.mark.parametrize("text", ["", " \n\n", ",,\n", ";;\n;;\n"])
 def test_files_without_any_value_are_empty(read, text):
-    with pytest.raises(FileFormatError, match="is empty|no rows"):
+    with pytest.raises(FileFormatError, match=r"is empty|no rows"):
         read(text)
