@@ -141,7 +141,7 @@ def separator(sample: str, default: str = ",") -> str:
     best, most = default, 0.0
     for sep in SEPARATORS:
         if not (records := first_records(sample, sep)):
-            return default
+            return sep  # nothing but separators
         widths = [len(fields) for fields in records]
         width = max(widths, key=widths.count)
         fields = [field for fields in records for field in fields]
