@@ -17,22 +17,6 @@ from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.graphs import check_distances, check_n_neighbors, largest_stored, nearest_graph
 
-__all__ = [
-    "FittedSimilarity",
-    "Precomputed",
-    "affinity_to_fitted",
-    "check_part",
-    "check_rows",
-    "fit_part",
-    "graph_of",
-    "has_sparse_affinity",
-    "input_tags_of",
-    "reweighted",
-    "seeded_part",
-    "support_of",
-    "takes_distances",
-]
-
 
 class FittedSimilarity(Protocol):
     """What other estimators read from a fitted similarity."""
@@ -46,13 +30,7 @@ class FittedSimilarity(Protocol):
 
 
 class Precomputed:
-    """Given affinities, with the interface of a fitted similarity.
-
-    Parameters
-    ----------
-    affinity : ndarray or csr_array of shape (n_samples, n_samples)
-        The affinities.
-    """
+    """Given affinities, with the interface of a fitted similarity."""
 
     def __init__(self, affinity: NDArray[np.floating] | csr_array) -> None:
         self.affinity_matrix_ = affinity
@@ -66,24 +44,7 @@ class Precomputed:
 
 
 def check_part(owner: BaseEstimator, name: str, part: Any, names: tuple[str, ...] = ()) -> None:
-    """Check that a parameter is an estimator.
-
-    Parameters
-    ----------
-    owner : estimator
-        The estimator with the parameter.
-    name : str
-        Name of the parameter.
-    part : object
-        Its value: an estimator or None.
-    names : tuple of str, default=()
-        Names that are allowed too.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the value is anything else.
-    """
+    """Check that a parameter is an estimator."""
     is_name = isinstance(part, str) and part in names
     if part is None or is_name or (isinstance(part, BaseEstimator) and hasattr(part, "fit")):
         return
@@ -125,23 +86,7 @@ def reweighted(known: Constraints, similarity: Any) -> Constraints:
 
 
 def check_rows(owner: BaseEstimator, X: Any, part: Any, *, reset: bool = True) -> Any:
-    """Validate the input of a part: features, or a square matrix; sparse if the part allows it.
-
-    Parameters
-    ----------
-    owner : estimator
-        The estimator whose method got `X`.
-    X : array-like or sparse array
-        The input.
-    part : estimator or None
-        The part that will use it.
-    reset : bool, default=True
-        Whether the method is `fit`.
-
-    Returns
-    -------
-    ndarray or csr_array, float64
-    """
+    """Validate the input of a part: features, or a square matrix; sparse if the part allows it."""
     if takes_distances(part) and reset:
         return check_distances(X, estimator=owner)
     return check_data(
@@ -161,22 +106,7 @@ def support_of(part: Any) -> Support:
 
 
 def seeded_part(given: Any, seed: int, *, is_seeded: bool) -> Any:
-    """Clone a part, and set its seed if it has none and its owner has one.
-
-    Parameters
-    ----------
-    given : estimator
-        The part.
-    seed : int
-        The seed.
-    is_seeded : bool
-        Whether the owner has a seed.
-
-    Returns
-    -------
-    estimator
-        Not fitted.
-    """
+    """Clone a part, and set its seed if it has none and its owner has one."""
     part = clone(given)
     if is_seeded and part.get_params().get("random_state", 0) is None:
         part.set_params(random_state=seed)
@@ -184,24 +114,7 @@ def seeded_part(given: Any, seed: int, *, is_seeded: bool) -> Any:
 
 
 def fit_part(part: Any, X: NDArray[Any], known: Constraints, callback: Progress | None) -> Any:
-    """Fit a similarity, with the answers if it honors any.
-
-    Parameters
-    ----------
-    part : estimator
-        The similarity.
-    X : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
-        Its input.
-    known : Constraints
-        The answers.
-    callback : callable or None
-        As for its `fit`.
-
-    Returns
-    -------
-    estimator
-        `part`, fitted.
-    """
+    """Fit a similarity, with the answers if it honors any."""
     extra: dict[str, Any] = {"constraints": known} if any(support_of(part)) else {}
     if callback is not None:
         extra["callback"] = callback
@@ -222,22 +135,7 @@ def has_sparse_affinity(similarity: FittedSimilarity) -> bool:
 
 
 def graph_of(similarity: FittedSimilarity, n_samples: int, n_neighbors: int) -> csr_array:
-    """Link each row to its most similar rows, symmetrically.
-
-    Parameters
-    ----------
-    similarity : fitted similarity
-        Source of the affinities; with more than 5,000 rows its dense matrix is not read.
-    n_samples : int
-        Number of fitted rows.
-    n_neighbors : int
-        Number of neighbors of each row.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples), float64
-        The larger one if the affinities of both directions differ; the diagonal is empty.
-    """
+    """Link each row to its most similar rows, symmetrically."""
     if n_samples <= ALL_PAIRS_ROWS:
         return nearest_graph(similarity.affinity_matrix_, n_neighbors)
     graph = largest_stored(similarity.kneighbors_graph(n_neighbors), n_neighbors)

@@ -1,9 +1,8 @@
-"""Files: complete under their final name, and answers in plain text."""
+"""Files that are complete under their final name."""
 
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +10,6 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from clew.exceptions import FileFormatError
-
-__all__ = ["atomic_write", "check_plain_text", "check_regular", "sync_folder"]
-
-#: How the first character of JSON and of a header looks in UTF-16 without a mark.
-_UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|[^\0]\0[^\0]\0|\0[^\0]\0[^\0]")
-_GZIP = b"\x1f\x8b"
 
 
 @contextmanager
@@ -26,38 +19,6 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
     The data is written to a hidden file in the same folder. When the block ends, that file is
     flushed to disk and renamed. On any error, including Ctrl-C, it is removed, and an older file of
     that name is not changed.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Target. A link is followed. A device or a pipe, such as ``/dev/stdout``, is written to
-        directly.
-    mode : {"w", "wb"}, default="w"
-        Text, in UTF-8 and with line ends as given, or bytes.
-
-    Yields
-    ------
-    file object
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder does not exist.
-    IsADirectoryError
-        If the path is a folder.
-    OSError
-        If the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from clew._files import atomic_write
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_write(Path(folder) / "groups.csv") as file:
-    ...         _ = file.write("id,group\n")
-    ...     [each.name for each in Path(folder).iterdir()]
-    ['groups.csv']
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -82,14 +43,6 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
-
-
-def check_plain_text(path: object, content: bytes) -> None:
-    """Refuse text in UTF-16, or compressed by gzip; `content` is the file or its beginning."""
-    if content.startswith(_GZIP):
-        raise FileFormatError(f"{path} is compressed by gzip: unpack it first")
-    if _UTF16.match(content):
-        raise FileFormatError(f"{path} is text in UTF-16: save it as UTF-8")
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:

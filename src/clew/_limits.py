@@ -5,15 +5,6 @@ Limits of a single method stand in that method's file.
 
 from __future__ import annotations
 
-__all__ = [
-    "ALL_PAIRS_ROWS",
-    "ANCHOR_ROWS",
-    "DENSE_PROPAGATION_ROWS",
-    "EIGENVECTOR_ROWS",
-    "MANY_ROWS",
-    "MAX_DENSE_ROWS",
-]
-
 #: Largest dense matrix of all pairs of rows; in `float32` it takes 1.5 GiB.
 MAX_DENSE_ROWS = 20_000
 #: Up to this number of rows, neighbor graphs and kernels are computed from all pairs of rows;

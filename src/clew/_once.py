@@ -7,8 +7,6 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
-__all__ = ["Once", "unlocked_property"]
-
 T = TypeVar("T")
 
 

@@ -15,16 +15,6 @@ from typing import Any, TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = [
-    "Progress",
-    "ProgressReport",
-    "blocks",
-    "in_threads",
-    "one_blas_thread",
-    "one_library_thread",
-    "stop_if_abandoned",
-]
-
 T = TypeVar("T")
 R = TypeVar("R")
 #: Called with the number of finished steps and of all steps.
@@ -46,8 +36,8 @@ class _OneBlasThread:
     """Limits BLAS to one thread while any thread is inside.
 
     The number of BLAS threads belongs to the whole process: if every user saved and restored it,
-    users that overlap would restore each other's limit. So the first one in saves it, and the
-    last one out restores it.
+    users that overlap would restore each other's limit. So the first one in saves it, and the last
+    one out restores it.
     """
 
     def __init__(self) -> None:
@@ -79,11 +69,6 @@ def one_blas_thread() -> AbstractContextManager[None]:
     Parts of scikit-learn (k-means, brute-force neighbor search) limit BLAS too, and restore the
     limit that they found, which is wrong if two threads do so at once. Within this block the limit
     that they find is always 1.
-
-    Returns
-    -------
-    context manager
-        May be nested, and entered by several threads at once.
     """
     return _ONE_BLAS_THREAD
 
@@ -129,30 +114,10 @@ def in_threads(
 ) -> list[R]:
     """Call a function on every task, in threads; the results keep the order of the tasks.
 
-    Called within a task of another call, it takes only that task's share of the threads, so that
-    no more than `n_jobs` threads compute. Each thread has one thread of OpenMP.
-
-    On an error, or Ctrl-C, tasks that have not begun are canceled. Tasks that run end at their
-    next call of `stop_if_abandoned`, which this function makes before every task.
-
-    Parameters
-    ----------
-    function : callable
-        Called with one task. Threads save time where it releases the GIL.
-    tasks : sequence
-        Arguments for `function`.
-    n_jobs : int or None
-        Number of threads, as in joblib: None is 1 unless a ``parallel_config`` says otherwise.
-    verbose : int
-        0 logs nothing; 1 logs progress every few seconds; 2 logs each task.
-    what : str
-        Name of the tasks in the log.
-    callback : callable, default=None
-        Called in the calling thread after each task, with the number of finished tasks and of all.
-
-    Returns
-    -------
-    list
+    Called within a task of another call, it takes only that task's share of the threads, so that no
+    more than `n_jobs` threads compute. Each thread has one thread of OpenMP. On an error, or
+    Ctrl-C, tasks that have not begun are canceled. Tasks that run end at their next call of
+    `stop_if_abandoned`, which this function makes before every task.
     """
     n_beside = _n_beside.get()
     n_threads = min(effective_n_jobs(n_jobs) // n_beside, len(tasks))
@@ -210,19 +175,7 @@ def _reported(results: Iterable[R], report: ProgressReport) -> Iterator[R]:
 
 
 class ProgressReport:
-    """Report progress to the log and to a callback, and stop work that has been abandoned.
-
-    Parameters
-    ----------
-    n : int
-        Number of steps.
-    verbose : int
-        0 logs nothing; 1 logs progress every few seconds; 2 logs each step.
-    what : str
-        Name of the steps in the log.
-    callback : callable or None
-        Called with the number of finished steps and with `n`.
-    """
+    """Report progress to the log and to a callback, and stop work that has been abandoned."""
 
     def __init__(self, n: int, *, verbose: int, what: str, callback: Progress | None) -> None:
         self._n, self._verbose, self._what, self._callback = n, verbose, what, callback

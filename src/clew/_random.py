@@ -5,24 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["RandomState", "derived_seeds"]
-
 RandomState = int | np.random.RandomState | None
 
 
 def derived_seeds(random_state: RandomState, n: int) -> list[int]:
-    """Derive `n` seeds below 2³¹ from a `random_state`.
-
-    Parameters
-    ----------
-    random_state : int, RandomState or None
-        As in scikit-learn. A RandomState is advanced; None draws a new seed from the system.
-    n : int
-        Number of seeds.
-
-    Returns
-    -------
-    list of int
-    """
+    """Derive `n` seeds below 2³¹ from a `random_state`."""
     random = check_random_state(random_state)
     return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=n)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["weighted_auc"]
-
 
 def weighted_auc(
     is_positive: NDArray[np.bool_], score: NDArray[np.float64], weight: NDArray[np.float64]
@@ -15,20 +13,6 @@ def weighted_auc(
 
     scikit-learn's `roc_auc_score` is not used because it replaces the warning filters of the whole
     process while it runs.
-
-    Parameters
-    ----------
-    is_positive : ndarray of shape (n,), bool
-        The class of each item; both occur.
-    score : ndarray of shape (n,)
-        Higher for items that are more likely positive; ties count half.
-    weight : ndarray of shape (n,)
-        Weight of each item.
-
-    Returns
-    -------
-    float
-        In [0, 1]; NaN if a class has no weight.
     """
     _, place = np.unique(score, return_inverse=True)
     positive = np.bincount(place, weight * is_positive)

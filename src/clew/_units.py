@@ -10,8 +10,6 @@ from scipy.stats import rankdata
 
 from clew.exceptions import InvalidDataError
 
-__all__ = ["Units", "have_own_units"]
-
 Floats = NDArray[np.float64]
 #: Features may be in different units if their largest standard deviation exceeds the median by this
 #: factor.
@@ -90,11 +88,6 @@ class Units(NamedTuple):
 
         Dividing a nearly constant feature by its standard deviation would give its few other values
         a large weight; the range does not. Constant features become 0.
-
-        Raises
-        ------
-        InvalidDataError
-            If the square of a range, or its inverse, is not finite.
         """
         low = X.min(axis=0)
         with np.errstate(over="ignore"):
@@ -122,13 +115,7 @@ class Units(NamedTuple):
     def standardized(cls, X: Floats, standardize: bool | Literal["auto"]) -> Self:
         """Center on the mean; divide each feature by its standard deviation, or all by one number.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Features.
-        standardize : bool or "auto"
-            Whether each feature is divided by its own standard deviation. "auto": if the features
-            seem to be in different units, see `have_own_units`.
+        "auto" divides each by its own if they seem to be in different units; see `have_own_units`.
         """
         largest = np.abs(X).max(axis=0)
         largest[largest == 0] = 1.0
@@ -172,24 +159,7 @@ class Units(NamedTuple):
 
 
 def have_own_units(X: Floats, deviation: Floats) -> bool:
-    """Whether columns are in different units, as in a table, or share one, as in an embedding.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        Features, none of them constant.
-    deviation : ndarray of shape (n_columns,)
-        Their standard deviations.
-
-    Returns
-    -------
-    bool
-        True if the largest deviation exceeds the median by a factor of five, unless the values
-        show that the unit is the same all the same. Principal components, and coefficients of a
-        cosine transform, are uncorrelated and centered, and their deviations decay; columns of a
-        table are correlated, and in no order. Counts and intensities are mostly 0. Rows of one
-        length were divided by it, which has no meaning in different units.
-    """
+    """Whether columns are in different units, as in a table, or share one, as in an embedding."""
     if not len(deviation) or np.median(deviation / deviation.max()) * MAX_DEVIATION_RATIO >= 1:
         return False
     values = X / np.abs(X).max()

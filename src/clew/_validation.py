@@ -20,20 +20,6 @@ from clew.exceptions import (
     InvalidParameterError,
 )
 
-__all__ = [
-    "DIAGONAL_TOLERANCE",
-    "SYMMETRY_TOLERANCE",
-    "Allowed",
-    "AllowedValues",
-    "check_data",
-    "check_features",
-    "check_matrix",
-    "check_n_clusters",
-    "check_parameters",
-    "seems_distances",
-    "warn_of_distances",
-]
-
 ROWS_PER_BLOCK = 1024
 #: Largest difference of entries (i, j) and (j, i) of a symmetric matrix, as a share of its largest
 #: entry: rounding of single precision.
@@ -91,14 +77,7 @@ AllowedValues = Allowed | tuple[Allowed, ...]
 
 
 def check_parameters(estimator: BaseEstimator, allowed: Mapping[str, AllowedValues]) -> None:
-    """Check an estimator's parameters against the values that it declares as allowed.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a value is not allowed. The message names the class, the parameter, its value and what is
-        allowed.
-    """
+    """Check an estimator's parameters against the values that it declares as allowed."""
     for name, ranges in allowed.items():
         choices = (
             ranges if isinstance(ranges, tuple) and not isinstance(ranges, Allowed) else (ranges,)
@@ -112,13 +91,7 @@ def check_parameters(estimator: BaseEstimator, allowed: Mapping[str, AllowedValu
 
 
 def check_n_clusters(estimator: Any, n_samples: int) -> None:
-    """Check that there are at most as many groups as rows.
-
-    Raises
-    ------
-    InvalidParameterError
-        If there are more. The message names the class, `n_clusters` and the number of rows.
-    """
+    """Check that there are at most as many groups as rows."""
     if estimator.n_clusters > n_samples:
         raise InvalidParameterError(
             f"{type(estimator).__name__}(n_clusters={estimator.n_clusters}): there are only "
@@ -130,10 +103,6 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> N
     """Validate features as scikit-learn does: finite, two-dimensional, at least two rows.
 
     In `fit` it warns if an estimator of features is given what seem to be distances.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), float64
     """
     checked: NDArray[np.float64] = check_data(
         estimator, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
@@ -184,41 +153,19 @@ def check_data(estimator: BaseEstimator, X: Any, **checks: Any) -> Any:
 
     `validate_data` replaces the warning filters of the whole process while it converts arrays. A
     lock keeps two threads from doing so at once, which could leave the filters of one in place.
-
-    Returns
-    -------
-    ndarray or csr_array
     """
     with FILTERS:
         return validate_data(estimator, X, **checks)
 
 
 def check_matrix(X: Any, **checks: Any) -> Any:
-    """Validate the features given to a function: finite, two-dimensional, at least two rows.
-
-    Parameters
-    ----------
-    X : array-like
-        Features.
-    **checks
-        Other checks, as scikit-learn's `check_array` takes them.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), float64 unless `checks` say otherwise
-    """
+    """Validate the features given to a function: finite, two-dimensional, at least two rows."""
     with FILTERS:
         return check_array(X, **{"dtype": np.float64, "ensure_min_samples": 2} | checks)
 
 
 def check_rectangular(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Convert to an array.
-
-    Raises
-    ------
-    InvalidDataError
-        If the rows of nested sequences differ in length.
-    """
+    """Convert to an array."""
     try:
         return np.asarray(values)
     except ValueError as error:

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
-__all__ = ["FILTERS", "all_silenced", "silenced", "warn"]
-
 #: Packages whose frames are skipped. scikit-learn and joblib are among them because their
 #: pipelines and threads call our `fit`.
 INNER_PACKAGES = frozenset({"clew", "sklearn", "joblib"})
@@ -26,15 +24,7 @@ _is_silenced = ContextVar("clew_warnings_are_silenced", default=False)
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn, naming the innermost line outside of clew, scikit-learn and joblib.
-
-    Parameters
-    ----------
-    message : str
-        The problem, and what to do about it.
-    category : type
-        A subclass of `Warning`.
-    """
+    """Warn, naming the innermost line outside of clew, scikit-learn and joblib."""
     if _is_silenced.get():
         return
     level, frame = 1, sys._getframe()

@@ -19,10 +19,10 @@ If all three rows of an odd-one-out question differ from each other, the answer 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from clew.exceptions import InvalidConstraintsError
 
@@ -44,6 +44,8 @@ __all__ = [
 
 Kind = Literal["pair", "triplet", "odd_one_out"]
 Origin = Literal["imported", "random", "asked"]
+#: A row number, or the id of an item as text.
+Item = TypeVar("Item", int, str)
 
 #: The kinds of questions, in the order of `Constraints.tables`.
 KINDS: Final[tuple[Kind, ...]] = ("pair", "triplet", "odd_one_out")
@@ -93,22 +95,7 @@ ORIGINS: Final[tuple[Origin, ...]] = ("imported", "random", "asked")
 
 
 def as_kind(value: object) -> Kind:
-    """Check the name of a kind; case, hyphens and spaces do not matter.
-
-    Parameters
-    ----------
-    value : object
-        The name.
-
-    Returns
-    -------
-    {"pair", "triplet", "odd_one_out"}
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If the name is unknown.
-    """
+    """Check the name of a kind; case, hyphens and spaces do not matter."""
     word = _plain(value)
     for kind in N_ROWS:
         if word == kind:
@@ -122,24 +109,7 @@ def a_question(kind: Kind) -> str:
 
 
 def code_of_word(kind: Kind, value: object) -> int:
-    """Return the code of an answer given as a word.
-
-    Parameters
-    ----------
-    kind : {"pair", "triplet", "odd_one_out"}
-        Kind of the question.
-    value : object
-        A key of ``ANSWER_WORDS[kind]``; case, hyphens, spaces and apostrophes do not matter.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If the word is unknown.
-    """
+    """Return the code of an answer given as a word."""
     words = ANSWER_WORDS[kind]
     word = _plain(value)
     if word not in words:
@@ -151,24 +121,7 @@ def code_of_word(kind: Kind, value: object) -> int:
 
 
 def as_answer_code(kind: Kind, value: object) -> int:
-    """Return the code of an answer given as a code or as a word.
-
-    Parameters
-    ----------
-    kind : {"pair", "triplet", "odd_one_out"}
-        Kind of the question.
-    value : object
-        A key or a value of ``ANSWER_WORDS[kind]``.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If it is neither.
-    """
+    """Return the code of an answer given as a code or as a word."""
     words = ANSWER_WORDS[kind]
     if isinstance(value, str):
         return code_of_word(kind, value)
@@ -181,22 +134,7 @@ def as_answer_code(kind: Kind, value: object) -> int:
 
 
 def as_origin(value: object) -> Origin:
-    """Check how a question was chosen; case and outer spaces do not matter.
-
-    Parameters
-    ----------
-    value : object
-        The word.
-
-    Returns
-    -------
-    {"imported", "random", "asked"}
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If the word is unknown.
-    """
+    """Check how a question was chosen; case and outer spaces do not matter."""
     word = value.strip().casefold() if isinstance(value, str) else ""
     for origin in ORIGINS:
         if word == origin:
@@ -205,27 +143,21 @@ def as_origin(value: object) -> Origin:
 
 
 def as_weight(value: object) -> float:
-    """Check the weight of an answer.
-
-    Parameters
-    ----------
-    value : object
-        A number in [0, 1].
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If it is anything else.
-    """
+    """Check the weight of an answer."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     # Compared before the conversion, because a huge integer has no float. NaN fails too.
     if not is_number or not 0 <= value <= 1:  # type: ignore[operator]
         raise InvalidConstraintsError(f"weight must be a number in [0, 1], got {value!r}")
     return float(value)  # type: ignore[arg-type]
+
+
+def question_key(kind: Kind, items: Sequence[Item]) -> tuple[Kind, tuple[Item, ...]]:
+    """Return the kind and the items in an order that is the same for questions that ask the same.
+
+    The order in which a question names its rows does not matter, except the first of a triplet.
+    """
+    first, *others = items
+    return kind, (first, *sorted(others)) if kind == "triplet" else tuple(sorted(items))
 
 
 def _plain(value: object) -> str:

@@ -1,13 +1,29 @@
+"""Constraints: how answers are given and kept; degrees of likeness; origins of questions."""
+
 from __future__ import annotations
 
 import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from clew import Answer, Constraints, Question
-from clew.exceptions import InvalidConstraintsError
+from clew.answers import DONT_KNOW
+from clew.constraints._folds import fold_numbers
+from clew.exceptions import FileFormatError, InvalidConstraintsError
+from clew.oracles import SimulatedOracle
+
+PAIRS = [(0, 1, 1), (2, 3, 0), (1, 4, 1)]
+MIXED = Constraints(
+    5,
+    pairs=PAIRS,
+    triplets=[(0, 1, 2, 0)],
+    odd_one_out=[(0, 1, 2, 2)],
+    pair_origins=["random", "asked", "imported"],
+    triplet_origins="asked",
+)
 
 
 @pytest.fixture
@@ -316,3 +332,211 @@ def test_with_weights_changes_only_weights(mixed):
 
 def test_repr_counts(mixed):
     assert repr(mixed) == "Constraints(n_samples=8, pairs=4, triplets=2, odd_one_out=2)"
+
+
+def statements(constraints):
+    """Return (row, nearer row, farther row, weight, annotator) of each triplet, sorted."""
+    names = constraints.annotators
+    found = []
+    for (a, b, c), answer, weight, who in zip(
+        constraints.triplets.tolist(),
+        constraints.triplet_answers.tolist(),
+        constraints.triplet_weights.tolist(),
+        constraints.triplet_annotators.tolist(),
+        strict=True,
+    ):
+        near, far = (b, c) if answer == 0 else (c, b)
+        found.append((a, near, far, weight, names[who]))
+    return sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"), [((3, 1, 4), 0), ((1, 3, 4), "second"), ((4, 1, 3), "Third")]
+)
+def test_the_other_two_are_more_like_the_most_central_one(rows, answer):
+    c = Constraints.from_most_central([rows], [answer], n_samples=5, weights=0.5, annotators="ann")
+    assert statements(c) == [(1, 3, 4, 0.5, "ann"), (4, 3, 1, 0.5, "ann")]
+    assert (len(c), c.annotators) == (2, ("ann",))
+
+
+def test_distances_that_satisfy_the_triplets_are_those_that_satisfy_the_answer():
+    rng = np.random.default_rng(0)
+    space = rng.normal(size=(12, 2))
+    rows = np.array([rng.permutation(12)[:3] for _ in range(200)])
+    i, j, k = (space[column] for column in rows.T)
+    opposite = [np.linalg.norm(a - b, axis=1) for a, b in ((j, k), (i, k), (i, j))]
+    c = Constraints.from_most_central(rows, np.argmax(opposite, axis=0), n_samples=12)
+    for a, near, far, *_ in statements(c):
+        assert np.linalg.norm(space[a] - space[near]) < np.linalg.norm(space[a] - space[far])
+    assert len(c) == 400
+
+
+def test_a_dont_know_stays_a_dont_know_about_all_three_rows():
+    c = Constraints.from_most_central([(0, 1, 2), (2, 3, 4)], ["dont_know", 1], n_samples=5)
+    assert c.triplet_answers.tolist() == [DONT_KNOW] * 3 + [0, 1]
+    assert c.triplets[:3, 0].tolist() == [0, 1, 2]
+
+
+def test_triplets_of_one_answer_share_a_fold():
+    rows = np.array([np.random.RandomState(seed).permutation(30)[:3] for seed in range(50)])
+    c = Constraints.from_most_central(rows, np.arange(50) % 3, n_samples=30)
+    first, second = fold_numbers(c, 10, 0)["triplets"].reshape(50, 2).T
+    np.testing.assert_array_equal(first, second)
+
+
+def test_files_and_frames_have_the_kind_most_central(tmp_path):
+    ids = ["a", "b", "c", "d"]
+    expected = Constraints.from_triplets(
+        [("d", "a", "b")], ["second"], ids=ids, annotators="ann"
+    ) + Constraints.from_most_central([("a", "b", "c")], ["third"], ids=ids, annotators="ben")
+    lines = [
+        "kind,id_i,id_j,id_k,answer,annotator",
+        "triplet,d,a,b,second,ann",
+        "most-central,a,b,c,third,ben",
+    ]
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(lines))
+    read = Constraints.read_csv(path, ids=ids)
+    assert read == expected
+    assert Constraints.from_frame(pd.read_csv(path), ids=ids) == expected
+    read.to_jsonl(tmp_path / "answers.jsonl")
+    assert Constraints.read_jsonl(tmp_path / "answers.jsonl", ids=ids) == expected
+    path.write_text("\n".join([*lines, "most_central,a,b,c,all_alike,ben"]))
+    with pytest.raises(
+        FileFormatError, match=r"line 4: 'all_alike' is not an answer to a most_central"
+    ):
+        Constraints.read_csv(path, ids=ids)
+    path.write_text("\n".join([*lines, "central,a,b,c,first,ben"]))
+    with pytest.raises(FileFormatError, match=r"line 4: unknown kind 'central'.*most_central"):
+        Constraints.read_csv(path, ids=ids)
+
+
+def test_wrong_answers_about_the_most_central_are_refused():
+    for answer in ("all_alike", -1, 3, True, "fourth", None):
+        with pytest.raises(InvalidConstraintsError, match=r"answers\[0\].*0 \(first\)"):
+            Constraints.from_most_central([(0, 1, 2)], [answer], n_samples=3)
+    with pytest.raises(InvalidConstraintsError, match=r"shape \(1,\)"):
+        Constraints.from_most_central([(0, 1, 2)], [0, 1], n_samples=3)
+    assert len(Constraints.from_most_central([], [], n_samples=3)) == 0
+
+
+def test_ratings_are_shares_of_same_and_different():
+    rows = [(0, 1), (2, 1), (0, 2), (1, 2)]
+    c = Constraints.from_ratings(
+        rows, [1, 7, 4, 2.5], different=7, same=1, n_samples=3, annotators=["a", "b", "b", "a"]
+    )
+    is_same = c.pair_answers == 1
+    assert c.pairs[is_same].tolist() == [[0, 1], [0, 2], [1, 2]]
+    np.testing.assert_allclose(c.pair_weights[is_same], [1, 0.5, 0.75])
+    assert c.pairs[~is_same].tolist() == [[1, 2], [0, 2], [1, 2]]
+    np.testing.assert_allclose(c.pair_weights[~is_same], [1, 0.5, 0.25])
+    assert np.array(c.annotators)[c.pair_annotators].tolist() == ["a", "b", "a", "b", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "ends", "words"),
+    [
+        ([8], (1, 7), r"ratings\[0\] is 8"),
+        ([float("nan")], (1, 7), r"ratings\[0\] is nan"),
+        (["high"], (1, 7), "numbers"),
+        ([3, 4], (1, 7), r"shape \(1,\)"),
+        ([3], (7, 7), "two different numbers"),
+        ([3], (0, float("inf")), "two different numbers"),
+    ],
+)
+def test_wrong_ratings_are_refused(ratings, ends, words):
+    with pytest.raises(InvalidConstraintsError, match=words):
+        Constraints.from_ratings([(0, 1)], ratings, different=ends[0], same=ends[1], n_samples=2)
+
+
+def test_each_answer_has_an_origin():
+    assert MIXED.pair_origins.tolist() == ["random", "asked", "imported"]
+    assert MIXED.triplet_origins.tolist() == ["asked"]
+    assert MIXED.odd_one_out_origins.tolist() == ["imported"]
+    assert Constraints(5, pairs=PAIRS).pair_origins.tolist() == ["imported"] * 3
+    assert Constraints(5).pair_origins.tolist() == []
+    assert Constraints(5, pairs=PAIRS) + MIXED.select(pairs=[]) != MIXED
+
+
+@pytest.mark.parametrize("origin", ["asked", np.str_("asked"), " Asked ", ["asked", "asked"]])
+def test_constructors_of_one_kind_take_one_origin_or_one_for_each(origin):
+    rows = [(0, 1, 2), (1, 2, 3)]
+    pairs = Constraints.from_pairs(
+        must_link=[(0, 1)], cannot_link=[(1, 2)], n_samples=4, origin=origin
+    )
+    triplets = Constraints.from_triplets(rows, [0, 1], n_samples=4, origin=origin)
+    odd = Constraints.from_odd_one_out(rows, [0, 1], n_samples=4, origin=origin)
+    for found in (pairs.pair_origins, triplets.triplet_origins, odd.odd_one_out_origins):
+        assert found.tolist() == ["asked", "asked"]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        lambda c: c.select(pairs=[0, 1, 2]),
+        lambda c: c.subset(np.arange(5)),
+        lambda c: c.with_tables(c.tables),
+        lambda c: c.with_ids(list("abcde")).with_ids(None),
+        lambda c: c.with_weights(pair_weights=1.0),
+        lambda c: c + Constraints(5),
+        lambda c: Constraints(5) + c,
+        lambda c: Constraints.from_frame(c.to_frame(), n_samples=5),
+        copy.deepcopy,
+        lambda c: pickle.loads(pickle.dumps(c)),
+    ],
+)
+def test_answers_keep_their_origin(same):
+    assert same(MIXED) == MIXED
+
+
+def test_answers_keep_their_origin_in_another_order():
+    assert MIXED.select(pairs=[2, 0]).pair_origins.tolist() == ["imported", "random"]
+    assert MIXED.subset([3, 2]).pair_origins.tolist() == ["asked"]
+    # Two pairs follow from the triplet, three from the odd-one-out answer.
+    assert MIXED.as_pairs().pair_origins.tolist() == [
+        *("random", "asked", "imported"), *["asked"] * 2, *["imported"] * 3,
+    ]  # fmt: skip
+    joined = MIXED + MIXED.with_origin("random")
+    assert joined.pair_origins.tolist() == ["random", "asked", "imported", *["random"] * 3]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_files_hold_the_origin_if_one_is_known(tmp_path, form):
+    path = tmp_path / f"answers.{form}"
+    for c in (MIXED, MIXED.with_origin("imported")):
+        getattr(c, f"to_{form}")(path)
+        assert getattr(Constraints, f"read_{form}")(path, n_samples=5) == c
+        assert ("origin" in path.read_text()) == (c == MIXED)
+
+
+def test_answers_and_simulations():
+    asked = Answer(Question("pair", (3, 1)), 1, origin="asked")
+    c = Constraints.from_answers([asked, Answer(Question("pair", (0, 1)), 1)], n_samples=5)
+    assert c.pair_origins.tolist() == ["asked", "imported"]
+    y = np.arange(30) % 3
+    random = Constraints.from_labels(y, 5, n_triplets=4, n_odd_one_out=3, random_state=0)
+    for table in random.tables:
+        assert set(table.origins) == {1}
+    assert SimulatedOracle(y).answer(asked.question).origin == "random"
+    assert SimulatedOracle(y, origin="asked").answer(asked.question).origin == "asked"
+
+
+def test_unknown_origins_are_refused(tmp_path):
+    words = "'active'; use one of imported, random, asked"
+    with pytest.raises(InvalidConstraintsError, match=rf"pair_origins\[1\]: .*{words}"):
+        Constraints(5, pairs=PAIRS, pair_origins=["asked", "active", "random"])
+    with pytest.raises(InvalidConstraintsError, match=r"one for each answer, got \(2,\)"):
+        Constraints(5, pairs=PAIRS, pair_origins=["asked", "asked"])
+    with pytest.raises(InvalidConstraintsError, match=rf"origin: .*{words}"):
+        Constraints.from_pairs(must_link=[(0, 1)], n_samples=2, origin="active")
+    with pytest.raises(InvalidConstraintsError, match=words):
+        MIXED.with_origin("active")
+    with pytest.raises(InvalidConstraintsError, match="unknown origin 3"):
+        Answer(Question("pair", (0, 1)), 1, origin=3)
+    with pytest.raises(InvalidConstraintsError, match=words):
+        SimulatedOracle([0, 1], origin="active")
+    (tmp_path / "a.csv").write_text(
+        "kind,i,j,answer,origin\npair,0,1,same,\npair,0,2,same,active\n"
+    )
+    with pytest.raises(FileFormatError, match=rf"line 3: .*{words}"):
+        Constraints.read_csv(tmp_path / "a.csv", n_samples=5)

@@ -1,7 +1,10 @@
+"""Files and frames of answers: what is written is read back; files of people and experiments."""
+
 from __future__ import annotations
 
 import json
 import sys
+from gzip import compress
 
 import numpy as np
 import pytest
@@ -23,6 +26,14 @@ N_SAMPLES = 20
 rows = st.integers(0, N_SAMPLES - 1)
 weights = st.floats(0, 1)
 annotators = st.text(max_size=8) | st.sampled_from(["=SUM(A1)", "'=x", "''-1", "@", " ann ", "A"])
+
+TRIALS = """trial,participant,left,middle,right,response
+1,p1,wren,owl,robin,owl
+2,p1,owl,heron,wren,owl
+3,p2,robin,wren,heron,robin
+"""
+IDS = ("wren", "owl", "robin", "heron")
+ROWS = [[0, 1, 2], [1, 3, 0], [2, 0, 3]]
 
 
 def answers(n_rows, codes):
@@ -291,7 +302,7 @@ def test_bad_headers(tmp_path, header, message):
 
 def test_other_encodings_are_named_with_their_line(tmp_path):
     text = (HEADER + "pair,0,1,,same,ann,\npair,0,1,,same,Zoë,\n").encode("latin-1")
-    with pytest.raises(FileFormatError, match=r"line 3: not UTF-8 text \(byte 0xeb\)"):
+    with pytest.raises(FileFormatError, match=r"line 3: byte 0xeb is not valid utf-8; save"):
         Constraints.read_csv(write(tmp_path, text), n_samples=5)
 
 
@@ -343,12 +354,32 @@ def test_writing_replaces_the_file_as_a_whole(tmp_path, monkeypatch):
         yield "pair", 0, 1, None, "same", "", 1.0
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clew.constraints._exchange.records", interrupted)
+    monkeypatch.setattr("clew.constraints._files.records", interrupted)
     for write_to in (c.to_csv, c.to_jsonl):
         with pytest.raises(KeyboardInterrupt):
             write_to(path)
     assert path.read_text() == PLAIN
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda text: text.encode("utf-16"), lambda text: compress(text.encode())]
+)
+def test_packed_files_and_utf_16_are_read(tmp_path, spoil):
+    c = Constraints.from_pairs(must_link=[("zoë", "bob")], ids=["bob", "zoë"], annotators="é")
+    for write, read in ((c.to_csv, Constraints.read_csv), (c.to_jsonl, Constraints.read_jsonl)):
+        write(tmp_path / "plain")
+        (tmp_path / "c").write_bytes(spoil((tmp_path / "plain").read_text("utf-8")))
+        assert read(tmp_path / "c", ids=c.ids) == c
+
+
+def test_numbers_are_no_formulas(tmp_path):
+    ids = ["-3", "'-3", "=1+1", "'=1+1", "+"]
+    c = Constraints.from_pairs(must_link=[("-3", "'-3"), ("=1+1", "'=1+1"), ("+", "-3")], ids=ids)
+    c.to_csv(tmp_path / "c.csv")
+    assert "pair,-3,'-3," in (tmp_path / "c.csv").read_text()
+    assert Constraints.read_csv(tmp_path / "c.csv", ids=ids) == c
+    assert sorted(Constraints.read_csv(tmp_path / "c.csv").ids) == sorted(ids)
 
 
 def test_spreadsheets_see_no_formula(tmp_path):
@@ -389,3 +420,112 @@ def test_the_message_without_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match="pip install pandas"):
         Constraints(5).to_frame()
+
+
+def read(folder, text, **options):
+    with pytest.warns(IgnoredColumnsWarning, match="trial"):
+        return Constraints.read_csv(write(folder, text), **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"columns": ["left", "middle", "right"], "answer": "response", "annotator": "participant"},
+        {"columns": ("Left", "middle", "RIGHT ")},
+        {"kind": "odd-one-out"},
+        {"ids": IDS},
+    ],
+)
+def test_the_file_of_a_psychologist_is_read(tmp_path, options):
+    said = read(tmp_path, TRIALS, **options)
+    assert said.ids == IDS
+    assert said.odd_one_out.tolist() == ROWS
+    assert said.odd_one_out_answers.tolist() == [1, 0, 0]
+    assert [said.annotators[code] for code in said.odd_one_out_annotators] == ["p1", "p1", "p2"]
+
+
+def test_the_answer_may_be_the_column_of_the_item_or_a_word(tmp_path):
+    text = TRIALS.replace("robin,owl\n", "robin,Middle\n").replace("n,robin\n", "n,all alike\n")
+    said = read(tmp_path, text, columns=["left", "middle", "right"], kind="odd_one_out")
+    assert said.odd_one_out_answers.tolist() == [1, 0, -1]
+
+
+def test_other_names_of_columns_are_given(tmp_path):
+    text = TRIALS.replace("participant", "who").replace("response", "picked")
+    said = read(tmp_path, text, answer="picked", annotator="who")
+    assert said.odd_one_out.tolist() == ROWS
+    assert said.annotators == ("p1", "p2")
+
+
+def test_triplets_have_the_chosen_item_as_answer(tmp_path):
+    text = "trial,reference,a,b,choice\n1,wren,owl,robin,owl\n2,owl,wren,robin,robin\n"
+    said = read(tmp_path, text, kind="triplet")
+    assert said.triplets.tolist() == [[0, 1, 2], [1, 0, 2]]
+    assert said.triplet_answers.tolist() == [0, 1]
+    with pytest.raises(FileFormatError, match=r"the first item is never chosen.*say which"):
+        Constraints.read_csv(write(tmp_path, text))
+    with pytest.raises(FileFormatError, match=r"line 2: unknown answer 'wren' to a triplet"):
+        Constraints.read_csv(write(tmp_path, text.replace(",owl\n", ",wren\n")), kind="triplet")
+
+
+def test_pairs_have_words_as_answers(tmp_path):
+    text = "picture_1,picture_2,rater,response\nwren,owl,ann,Same\nowl,robin,ben,don't know\n"
+    said = Constraints.read_csv(write(tmp_path, text))
+    assert said.ids == ("wren", "owl", "robin")
+    assert said.pair_answers.tolist() == [1, -2]
+    assert said.annotators == ("ann", "ben")
+
+
+def test_items_may_be_row_numbers(tmp_path):
+    text = "left,right,answer\n3,1,same\n0,2,different\n"
+    assert Constraints.read_csv(write(tmp_path, text), n_samples=5).pairs.tolist() == [
+        [1, 3], [0, 2]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (TRIALS, {"answer": "answers"}, "line 1: there is no column 'answers'; the columns are"),
+        (TRIALS, {"columns": ["left"]}, "two or three items in different columns"),
+        (TRIALS, {"columns": ["left", "left", "right"]}, "in different columns"),
+        (TRIALS, {"kind": "pair"}, "pair is about 2 items"),
+        (TRIALS, {"kind": "edit"}, "unknown kind 'edit'"),
+        (TRIALS.replace("response", "it"), {}, "missing column 'kind'.*Columns of other names"),
+        (TRIALS.replace("trial", "subject"), {}, "missing column"),
+        (TRIALS.replace("wren,owl\n3", "wren,swan\n3"), {}, "line 3: unknown answer 'swan' to an"),
+        (TRIALS.replace("1,p1,wren", "1,p1,swan"), {"ids": IDS}, "line 2: id_i: .*'swan'"),
+        (TRIALS.replace("1,p1,wren", "1,p1,owl"), {}, "line 2: the rows of an answer"),
+    ],
+)
+def test_what_is_not_clear_is_refused(tmp_path, text, options, message):
+    with pytest.raises(FileFormatError, match=message):
+        Constraints.read_csv(write(tmp_path, text), **({"ids": IDS} | options))
+
+
+def test_columns_of_our_own_names_are_never_guessed(tmp_path):
+    text = "kind,id_i,id_j,said,who\npair,wren,owl,same,ann\n"
+    with pytest.raises(FileFormatError, match="missing column 'answer'"):
+        Constraints.read_csv(write(tmp_path, text))
+    said = Constraints.read_csv(write(tmp_path, text), answer="said", annotator="who")
+    assert (said.pair_answers.tolist(), said.annotators) == ([1], ("ann",))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_rows_that_are_not_given_are_those_that_answers_name(tmp_path, ending):
+    by_id = Constraints.from_pairs(must_link=[("owl", "wren")], ids=("wren", "owl"))
+    by_row = Constraints.from_pairs(must_link=[(4, 1)], n_samples=9)
+    path = tmp_path / f"answers.{ending}"
+    write, read = (
+        (Constraints.to_csv, Constraints.read_csv)
+        if ending == "csv"
+        else (Constraints.to_jsonl, Constraints.read_jsonl)
+    )
+    write(by_id, path)
+    again = read(path)
+    assert set(again.ids) == {"owl", "wren"}
+    assert len(again.pairs) == 1
+    write(by_row, path)
+    assert read(path).n_samples == 5
+    np.testing.assert_array_equal(read(path).pairs, by_row.pairs)

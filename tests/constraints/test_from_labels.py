@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew import Constraints
-from clew.constraints._sampling import distinct_integers, pair_from_rank
+from clew.constraints._from_labels import distinct_integers, pair_from_rank
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 Y = np.random.RandomState(0).randint(0, 5, 100)

@@ -20,7 +20,7 @@ from clew.cluster import (
     COPKMeans,
 )
 from clew.constraints import _columns
-from clew.constraints._columns import kinds_in
+from clew.constraints._tables import kinds_in
 from clew.exceptions import (
     ClewError,
     DeadEndWarning,

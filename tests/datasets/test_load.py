@@ -31,7 +31,7 @@ def no_network(monkeypatch):
     def unreachable(**_):
         raise urllib.error.URLError("no route to host")
 
-    monkeypatch.setattr("clew.datasets._openml.fetch_openml", unreachable)
+    monkeypatch.setattr("clew.datasets._load.fetch_openml", unreachable)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_openml_is_asked_for_what_is_meant(monkeypatch):
         asked.update(arguments)
         return Bunch(data=np.arange(len(target) * 16.0).reshape(-1, 16), target=target)
 
-    monkeypatch.setattr("clew.datasets._openml.fetch_openml", fetch)
+    monkeypatch.setattr("clew.datasets._load.fetch_openml", fetch)
     data = load("letters_ijlt")
     assert asked["data_id"] == 6
     assert (data.X.shape, data.class_names) == ((3059, 16), ("I", "J", "L", "T"))

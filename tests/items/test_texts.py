@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gzip import compress
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,13 @@ def test_encoding(tmp_path):
     assert read_texts(path, "latin-1").ids == LINES
     with pytest.raises(FileFormatError, match="there is no encoding"):
         read_texts(path, "latin-99")
+
+
+def test_packed_files_and_utf_16_are_read(tmp_path):
+    content = "\n".join(LINES)
+    for packed in (compress(content.encode()), content.encode("utf-16")):
+        (tmp_path / "t.txt").write_bytes(packed)
+        assert read_texts(tmp_path / "t.txt").ids == LINES
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from datetime import datetime
 import pytest
 
 from clew import Answer, Constraints, Question
-from clew.constraints._answer_log import parse_log
+from clew.constraints._log import parse_log
 from clew.exceptions import FileFormatError
 from clew.store import AnswerFile
 
@@ -179,10 +179,11 @@ def test_other_encodings_are_refused_before_anything_is_written(file, path, word
     file.append(pair(0, 1))
     before = spoil(path.read_text())
     path.write_bytes(before)
-    for read in (lambda: AnswerFile(path, IDS), lambda: Constraints.read_jsonl(path, ids=IDS)):
-        with pytest.raises(FileFormatError, match=words):
-            read()
+    with pytest.raises(FileFormatError, match=words):
+        AnswerFile(path, IDS)
     assert path.read_bytes() == before
+    # What is only read may have any of these forms.
+    assert len(Constraints.read_jsonl(path, ids=IDS)) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")

@@ -319,3 +319,9 @@ def test_named_index_in_parquet_holds_the_ids(tmp_path):
 def test_fault_in_the_header_is_named_with_its_line(read):
     with pytest.raises(FileFormatError, match="line 1: ',' expected after"):
         read('[{"x":1,"y":2},{"x":3,"y":4}]\n1,2,3,4\n')
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", ",,\n", ";;\n;;\n"])
+def test_files_without_any_value_are_empty(read, text):
+    with pytest.raises(FileFormatError, match=r"is empty|no rows"):
+        read(text)

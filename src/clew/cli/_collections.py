@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from clew._text import SEPARATORS, are_numbers_between_spaces
 from clew.cli._inputs import STDIN, Items
 from clew.cli._job import RowsJob
 from clew.cli._progress import Words, counted, printable
 from clew.exceptions import FileFormatError
 from clew.items import read_images, read_texts
-from clew.tables._delimited import SEPARATORS, Format, are_numbers_between_spaces
+from clew.tables._delimited import Format
 from clew.tables._read import Columns
 
 __all__ = ["cache_folder", "images_of", "seems_texts", "texts_of"]

@@ -13,13 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
+from clew._text import content_of, decoded
 from clew.cli._inputs import ARRAYS, NUMBERS, STDIN, Items, check_kind_of_array, kind_of, loaded
 from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
 from clew.tables import Table
-from clew.tables._delimited import Format, decoded
-from clew.tables._read import Columns, check_ids, content_of, id_text, table_of
+from clew.tables._delimited import Format
+from clew.tables._read import Columns, check_ids, id_text, table_of
 
 __all__ = ["read_distances", "read_ids"]
 

@@ -22,7 +22,7 @@ from clew.cli._saved import saved_bytes
 from clew.cli._summary import print_summary, summarize
 from clew.cli._tables import doubtful_csv, find_groups, groups_csv
 from clew.constraints import Constraints, Support, check_constraints
-from clew.constraints._answer_log import check_content_of_log, is_log, read_log
+from clew.constraints._log import check_content_of_log, is_log, read_log
 from clew.exceptions import (
     ClewWarning,
     DistancesAsFeaturesWarning,

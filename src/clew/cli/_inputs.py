@@ -16,13 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
+from clew._text import content_of
 from clew._validation import seems_distances
 from clew.cli._progress import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.tables import ColumnUse, Table, TableFeatures
 from clew.tables._columns import BadCellError, NoFeaturesError
 from clew.tables._delimited import Format
-from clew.tables._read import Columns, check_ids, content_of, id_text, table_of
+from clew.tables._read import Columns, check_ids, id_text, table_of
 
 __all__ = [
     "ARRAYS",

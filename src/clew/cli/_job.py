@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from clew.cli._features import Standardize
-from clew.constraints._layout import Layout
+from clew.constraints._files import Layout
 from clew.tables._delimited import Format
 from clew.tables._read import Columns
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from typing import IO, Any, Literal
 import click
 
 from clew._files import atomic_write
+from clew._text import quoted
 from clew.cli._errors import uninterrupted
 from clew.exceptions import InvalidParameterError
 
@@ -29,12 +29,9 @@ __all__ = [
     "write_with_table",
 ]
 
-#: A field that begins with one of these is a formula to a spreadsheet.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 STDOUT = "the standard output"
 #: Where results are kept if their file cannot be written; None is the system's temporary folder.
 FALLBACKS = (None, Path("~"), Path("/dev/shm"), Path())
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def check_writable(*paths: Path | None) -> None:
@@ -240,11 +237,7 @@ def _field(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.4f}"
-    text = str(value)
-    if text.startswith(FORMULA_STARTS) and not NUMBER.fullmatch(text):
-        text = f"'{text}"
-    # Not csv.writer, which leaves a lone carriage return unquoted before Python 3.13.
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in '",\r\n') else text
+    return quoted(value)
 
 
 def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:

@@ -13,8 +13,7 @@ from clew.cli._distances import read_distances, read_ids
 from clew.cli._inputs import STDIN, Items, read_items
 from clew.cli._job import RowsJob
 from clew.cli._progress import Words, counted
-from clew.constraints._layout import Layout
-from clew.constraints._named_rows import named_rows
+from clew.constraints._files import Layout, named_rows
 from clew.exceptions import InvalidDataError
 
 __all__ = ["read_rows"]

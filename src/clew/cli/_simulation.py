@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clew._text import content_of, decoded
 from clew.cli._features import features_for
 from clew.cli._inputs import ARRAYS, Items, kind_of, loaded
 from clew.cli._job import RowsJob
@@ -24,8 +25,7 @@ from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import Session
-from clew.tables._delimited import decoded
-from clew.tables._read import Columns, content_of, table_of
+from clew.tables._read import Columns, table_of
 
 __all__ = ["SimulationJob", "run", "table"]
 

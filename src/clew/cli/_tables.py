@@ -15,6 +15,7 @@ from clew.cluster.guided._result import largest_probabilities
 from clew.constraints import Constraints
 from clew.graphs import local_scale_graph, resolved_n_neighbors
 from clew.metrics._violations import violations
+from clew.questions._strategy import in_order_of_rows
 from clew.trust.groups.posterior import DOUBT
 
 __all__ = [
@@ -80,7 +81,7 @@ def find_groups(
     -------
     Groups
     """
-    label = _by_first_row(model.labels_)
+    label = in_order_of_rows(model.labels_)
     if isinstance(model, GuidedClustering):
         confidence = largest_probabilities(model.probabilities_)
     else:
@@ -157,13 +158,6 @@ def _doubts(model: Any) -> tuple[NDArray[np.float64], ...]:
         return tuple(model.answer_posterior_)
     similarity = getattr(model, "similarity_", None)
     return (getattr(similarity, "doubt_", np.empty(0)),)
-
-
-def _by_first_row(labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    _, first, label = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[label]
 
 
 def affinity_graph(model: Any, X: NDArray[np.float64], *, is_distances: bool = False) -> Any:

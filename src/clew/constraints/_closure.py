@@ -1,25 +1,29 @@
-"""The closure of must-links and cannot-links, stored as components instead of pairs."""
+"""The closure of must-links and cannot-links, and the cannot-links that contradict it."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, SAME
+from clew.constraints._from_labels import as_random, distinct_integers, pair_from_rank
 from clew.constraints._meanings import TRUTH
-from clew.constraints._sampling import as_random, distinct_integers, pair_from_rank
 from clew.constraints._validation import as_integers
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
 from clew.kernels.disjoint_sets import component_labels
+from clew.kernels.shortest_paths import shortest_path
 
 if TYPE_CHECKING:
-    from clew.constraints._constraints import Constraints
+    from clew.constraints.constraints import Constraints
 
-__all__ = ["Closure", "close", "implied_partition"]
+#: Number of rows at each end of a long chain that messages show.
+SHOWN_AT_EACH_END = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,11 +240,10 @@ def close(n_samples: int, must_link: NDArray[np.int64], cannot_link: NDArray[np.
 
 
 def implied_partition(known: Constraints) -> NDArray[np.int64] | None:
-    """Return the groups that the answers leave no choice about; None if they leave any.
+    """Return the only groups that the answers allow, (n_samples,); None if they leave a choice.
 
-    Every two rows have to be entailed to be the same or to differ by answers about pairs, and no
-    answer, of whatever kind, may contradict the groups. Answers of weight 0 and don't-knows are
-    ignored. Groups are numbered in the order of their first rows, shape (n_samples,).
+    Answers about pairs have to entail of every two rows that they are the same or differ, and no
+    answer, of whatever kind, may contradict that. Answers of weight 0 and don't-knows are ignored.
     """
     is_used = [(table.weights > 0) & (table.answers != DONT_KNOW) for table in known.tables]
     tables = [
@@ -259,3 +262,82 @@ def implied_partition(known: Constraints) -> NDArray[np.int64] | None:
         if kind == "odd_one_out" and ((truth == DONT_KNOW) & (answers == ALL_ALIKE)).any():
             return None
     return closure.component
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A cannot-link between two rows that a chain of must-links joins.
+
+    Parameters
+    ----------
+    pair : tuple of int
+        The cannot-linked rows, the smaller first.
+    index : int
+        Position of the cannot-link in `Constraints.pairs`.
+    chain : tuple of int
+        Rows from one end of the pair to the other, each must-linked to the next; a shortest such
+        chain. If the pair has a must-link as well, the chain is the pair.
+    names : tuple of hashable, default=()
+        The ids of the rows of the chain; empty if ids are not known.
+
+    Examples
+    --------
+    >>> from clew import Constraints
+    >>> c = Constraints.from_pairs(must_link=[(3, 5), (5, 9)], cannot_link=[(9, 3)], n_samples=10)
+    >>> (conflict,) = c.conflicts()
+    >>> print(conflict)
+    rows 3 and 9 have a cannot-link, but must-links join them: 3 = 5 = 9
+    """
+
+    pair: tuple[int, int]
+    index: int
+    chain: tuple[int, ...]
+    names: tuple[Hashable, ...] = ()
+
+    def __str__(self) -> str:
+        shown = list(map(repr, self.names or self.chain))
+        ends = f"{shown[0]} and {shown[-1]}"
+        if len(shown) > 2 * SHOWN_AT_EACH_END + 1:
+            n_hidden = len(shown) - 2 * SHOWN_AT_EACH_END
+            shown[SHOWN_AT_EACH_END:-SHOWN_AT_EACH_END] = [f"... {n_hidden} more ..."]
+        what = "" if self.names else "rows "
+        return f"{what}{ends} have a cannot-link, but must-links join them: {' = '.join(shown)}"
+
+
+def find_conflicts(
+    n_samples: int,
+    pairs: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    ids: tuple[Hashable, ...] | None = None,
+) -> list[Conflict]:
+    """Find the cannot-links within a must-link component, in order of arrival, and their chains."""
+    must_link = pairs[answers == SAME]
+    component = component_labels(n_samples, must_link)
+    joined = component[pairs[:, 0]] == component[pairs[:, 1]]
+    contradicted = np.flatnonzero(joined & (answers == DIFFERENT))
+    if contradicted.size == 0:
+        return []
+    indptr, indices = neighbor_lists(n_samples, must_link)
+    visits = np.full(n_samples, -1, dtype=np.int64)
+    before = np.empty(n_samples, dtype=np.int64)
+    queues = np.empty((2, n_samples), dtype=np.int64)
+    conflicts = []
+    for search, index in enumerate(contradicted.tolist()):
+        i, j = pairs[index].tolist()
+        chain = shortest_path(indptr, indices, i, j, visits, before, queues, 2 * search)
+        rows = tuple(chain.tolist())
+        names = () if ids is None else tuple(ids[row] for row in rows)
+        conflicts.append(Conflict((i, j), index, rows, names))
+    return conflicts
+
+
+def neighbor_lists(
+    n_nodes: int, edges: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Make CSR lists of the neighbors of each node, sorted, repeats merged."""
+    ends = np.concatenate([edges, edges[:, ::-1]])
+    graph = csr_array(
+        (np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n_nodes, n_nodes)
+    )
+    graph.sort_indices()
+    return graph.indptr.astype(np.int64), graph.indices.astype(np.int64)

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.answers import KINDS
-from clew.constraints._constraints import Constraints
 from clew.constraints._tables import PARAMETER
-
-__all__ = ["fold_numbers", "held_out_folds"]
+from clew.constraints.constraints import Constraints
 
 #: Constants of the hash function SplitMix64: the increment, two multipliers and three shifts.
 INCREMENT = np.uint64(0x9E3779B97F4A7C15)
@@ -26,22 +24,7 @@ def held_out_folds(
 
     The fold of a question is a hash of its rows, its kind and the seed. All answers to one question
     share a fold, so no held-out question was seen in training, and adding answers does not change
-    the folds of the others.
-
-    Parameters
-    ----------
-    known : Constraints
-        The answers.
-    n_folds : int
-        Number of folds. Each question is in each of them with equal probability.
-    seed : int
-        Seed of the hash.
-
-    Yields
-    ------
-    kept, held : Constraints
-        The training answers, and the held-out answers. Folds that hold no answer are left out, so
-        there may be fewer than `n_folds` where there are few questions.
+    the folds of the others. Folds that hold no answer are left out.
     """
     folds = fold_numbers(known, n_folds, seed)
     for number in np.unique(np.concatenate(list(folds.values()))):
@@ -52,22 +35,7 @@ def held_out_folds(
 
 
 def fold_numbers(known: Constraints, n_folds: int, seed: int) -> dict[str, NDArray[np.int64]]:
-    """Return the fold of each answer.
-
-    Parameters
-    ----------
-    known : Constraints
-        The answers.
-    n_folds : int
-        Number of folds.
-    seed : int
-        Seed of the hash.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_answers,), int64
-        For "pairs", "triplets" and "odd_one_out": numbers below `n_folds`.
-    """
+    """Return the fold of each answer."""
     return {
         PARAMETER[table.kind]: (
             _hash(np.sort(table.rows, axis=1), seed, KINDS.index(table.kind)) % np.uint64(n_folds)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.random import RandomState
@@ -11,79 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from clew.answers import ANSWER_WORDS, DONT_KNOW, N_ROWS, Kind
 from clew.constraints._meanings import TRUTH, as_classes, is_labeled
-from clew.constraints._sampling import as_random, distinct_integers, pair_from_rank
+from clew.constraints._tables import PARAMETER
 from clew.exceptions import InvalidParameterError
 
-if TYPE_CHECKING:
-    from clew.constraints._constraints import Constraints
 
-__all__ = ["from_labels"]
-
-
-def from_labels(
-    cls: type[Constraints],
+def draw_answers(
     y: ArrayLike,
-    n_pairs: int = 0,
-    *,
-    n_triplets: int = 0,
-    n_odd_one_out: int = 0,
-    error: float = 0.0,
-    dont_know: float = 0.0,
-    random_state: int | RandomState | None = None,
-    ids: Iterable[object] | None = None,
-) -> Constraints:
-    """Simulate answers from known labels, with a given share of errors.
-
-    Meant for experiments. Questions are drawn uniformly: pairs without replacement, triplets and
-    odd-one-out questions independently of each other.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        The class of each row. The number -1 marks a row without a label, which is never drawn.
-    n_pairs, n_triplets, n_odd_one_out : int, default=0
-        Number of answers of each kind.
-    error : float, default=0.0
-        Share of wrong answers: exactly ``round(error * n)`` of the n answers of each kind whose
-        true answer is not don't-know. A wrong odd-one-out answer is any of the three others with
-        equal probability.
-    dont_know : float, default=0.0
-        Share of those answers that become don't-know, rounded likewise; ``error + dont_know``
-        must not exceed 1.
-    random_state : int, RandomState or None, default=None
-        Seed of the questions and of the errors.
-    ids : sequence, array, pandas Index or Series of length n_samples, default=None
-        The id of each row, kept as `Constraints.ids`.
-
-    Returns
-    -------
-    Constraints
-        With the origin "random".
-
-    Raises
-    ------
-    InvalidParameterError
-        If there are fewer than `n_pairs` pairs of labeled rows, a number is negative, or a share
-        is outside [0, 1].
-    InvalidDataError
-        If `y` is not one-dimensional or holds NaN.
-
-    Notes
-    -----
-    The true answer is don't-know if the labels do not determine one: for a triplet if both or
-    neither of b and c are in the class of a, for an odd-one-out question about three classes.
-
-    Time and memory are linear in the numbers of rows and answers.
-
-    Examples
-    --------
-    >>> from clew import Constraints
-    >>> y = [0, 0, 0, 1, 1, 1]
-    >>> c = Constraints.from_labels(y, 10, error=0.2, random_state=0)
-    >>> same = [y[i] == y[j] for i, j in c.pairs]
-    >>> int((c.is_must_link != same).sum())
-    2
-    """
+    counts: Mapping[Kind, int],
+    error: float,
+    dont_know: float,
+    random_state: int | RandomState | None,
+) -> dict[str, NDArray[np.int64]]:
+    """Return the parameters pairs, triplets and odd_one_out of `Constraints`: rows and answers."""
     classes, labeled = as_classes(y), np.flatnonzero(is_labeled(y))
     for name, share in (("error", error), ("dont_know", dont_know)):
         if not 0 <= share <= 1:
@@ -93,19 +31,12 @@ def from_labels(
             f"error + dont_know must not exceed 1, got {error} + {dont_know}"
         )
     random = as_random(random_state)
-    drawn: dict[Kind, NDArray[np.int64]] = {}
-    counts: dict[Kind, int] = {"pair": n_pairs, "triplet": n_triplets, "odd_one_out": n_odd_one_out}
+    drawn = {}
     for kind, count in counts.items():
         rows = labeled[_random_questions(kind, count, labeled.size, random)]
         answers = _with_errors(TRUTH[kind](classes, rows), kind, error, dont_know, random)
-        drawn[kind] = np.column_stack([rows, answers])
-    return cls(
-        classes.size,
-        pairs=drawn["pair"],
-        triplets=drawn["triplet"],
-        odd_one_out=drawn["odd_one_out"],
-        **dict.fromkeys(("pair_origins", "triplet_origins", "odd_one_out_origins"), "random"),
-    ).with_ids(ids)
+        drawn[PARAMETER[kind]] = np.column_stack([rows, answers])
+    return drawn
 
 
 def _random_questions(
@@ -159,3 +90,34 @@ def _with_errors(
     answers[wrong] = codes[(position + step) % codes.size]
     answers[unknown] = DONT_KNOW
     return answers
+
+
+def as_random(random_state: int | RandomState | None) -> RandomState:
+    """Resolve a `random_state` as scikit-learn does."""
+    # Imported here because scikit-learn imports pandas, if installed, which is slow.
+    from sklearn.utils import check_random_state
+
+    random: RandomState = check_random_state(random_state)
+    return random
+
+
+def distinct_integers(total: int, size: int, random: RandomState) -> NDArray[np.int64]:
+    """Draw integers in [0, total) uniformly without replacement, in random order."""
+    if total <= 3 * size:
+        return random.permutation(total)[:size].astype(np.int64)
+    drawn = np.zeros(0, dtype=np.int64)
+    while drawn.size < size:
+        more = random.randint(0, total, size=size - drawn.size + 8, dtype=np.int64)
+        drawn = np.concatenate([drawn, more])
+        first = np.unique(drawn, return_index=True)[1]
+        drawn = drawn[np.sort(first)]
+    return drawn[:size]
+
+
+def pair_from_rank(ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs (low, high) at some ranks of the list (0,1), (0,2), (1,2), (0,3), ..."""
+    high = ((1 + np.sqrt(1.0 + 8.0 * ranks)) / 2).astype(np.int64)
+    # The square root may be off by one where ranks exceed 2**53.
+    high -= high * (high - 1) // 2 > ranks
+    high += high * (high + 1) // 2 <= ranks
+    return ranks - high * (high - 1) // 2, high

@@ -13,21 +13,14 @@ from numpy.typing import NDArray
 from clew.constraints._validation import Where
 from clew.exceptions import InvalidConstraintsError
 
-__all__ = ["RowIds", "rows_and_ids"]
-
 _WHOLE_FLOAT: Final = re.compile(r"([+-]?[0-9]+)\.0*")
 
 
 class RowIds:
     """The id of each row.
 
-    An id is looked up by its value first and by its text second, because files hold text: 17,
-    17.0, "17" and " 17 " all find the row with the id 17.
-
-    Parameters
-    ----------
-    names : tuple of hashable
-        The ids, in the order of the rows; `rows_and_ids` checks that they are distinct.
+    An id is looked up by its value first and by its text second, because files hold text: 17, 17.0,
+    "17" and " 17 " all find the row with the id 17.
     """
 
     __slots__ = ("_by_text", "_row_of", "names")
@@ -53,24 +46,7 @@ class RowIds:
         return RowIds(tuple(map(self.names.__getitem__, rows.tolist())))
 
     def rows_of(self, values: Sequence[object], where: Where) -> NDArray[np.int64]:
-        """Translate ids to row numbers.
-
-        Parameters
-        ----------
-        values : sequence of length n
-            Ids.
-        where : function of int
-            Describes the place of ``values[at]``.
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If a value is not the id of a row.
-        """
+        """Translate ids to row numbers."""
         if self._row_of is None:
             self._row_of = dict(zip(self.names, range(len(self)), strict=True))
         try:
@@ -115,22 +91,7 @@ class RowIds:
 
 
 def _as_row_ids(ids: object) -> RowIds:
-    """Check the ids of the rows.
-
-    Parameters
-    ----------
-    ids : sequence of hashable, array, pandas Index or Series
-        The id of each row, in the order of the rows.
-
-    Returns
-    -------
-    RowIds
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If `ids` is not a sequence, or an id is missing, repeated, or has the text of another.
-    """
+    """Check the ids of the rows."""
     names = _as_tuple(ids)
     try:
         row_of: dict[Any, int] = dict(zip(names, range(len(names)), strict=True))
@@ -189,25 +150,7 @@ def _refuse_repeats(keys: tuple[Hashable, ...], names: tuple[Hashable, ...]) -> 
 
 
 def rows_and_ids(n_samples: object, ids: object) -> tuple[int, RowIds | None]:
-    """Check `n_samples` and `ids` as given by a caller; one of them may be None.
-
-    Parameters
-    ----------
-    n_samples : object
-        The number of rows.
-    ids : object
-        The id of each row.
-
-    Returns
-    -------
-    n_samples : int
-    ids : RowIds or None
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If one is invalid, both are None, or the number of ids is not `n_samples`.
-    """
+    """Check `n_samples` and `ids` as given by a caller; one of them may be None."""
     named = ids if ids is None or isinstance(ids, RowIds) else _as_row_ids(ids)
     if n_samples is None and named is not None:
         return len(named), named

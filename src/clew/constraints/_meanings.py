@@ -1,4 +1,4 @@
-"""The pairs that answers imply, and the answers that given labels imply."""
+"""What answers mean: the pairs and triplets that they imply, and the answers that labels imply."""
 
 from __future__ import annotations
 
@@ -9,33 +9,38 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, FIRST, SAME, SECOND, THIRD, Kind
+from clew.answers import (
+    ALL_ALIKE,
+    ANSWER_WORDS,
+    DIFFERENT,
+    DONT_KNOW,
+    FIRST,
+    N_ROWS,
+    SAME,
+    SECOND,
+    THIRD,
+    Answer,
+    Kind,
+    as_kind,
+    code_of_word,
+)
 from clew.constraints._tables import AnswerTable
-from clew.exceptions import InvalidDataError
-
-__all__ = ["TRUTH", "as_classes", "implied_pairs", "is_labeled"]
+from clew.exceptions import InvalidConstraintsError, InvalidDataError
 
 IntArray = NDArray[np.int64]
 
+#: The kind of these answers in files and data frames. `Constraints` holds them as triplets.
+MOST_CENTRAL: Final = "most_central"
+#: The words of the answers, with their codes.
+WORDS: Final = {w: c for w, c in ANSWER_WORDS["odd_one_out"].items() if w != "all_alike"}
+
+#: The first rows of the triplets about three rows, and the other two rows of each.
+HEADS: Final = np.array([0, 1, 2])
+TAILS: Final = np.array([(1, 2), (0, 2), (0, 1)])
+
 
 def as_classes(y: ArrayLike) -> IntArray:
-    """Encode labels as classes 0, 1, ...
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int64
-        The class of each row.
-
-    Raises
-    ------
-    InvalidDataError
-        If `y` is not one-dimensional, holds NaN, or mixes types that cannot be sorted.
-    """
+    """Encode labels as classes 0, 1, ..."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise InvalidDataError(f"y must have shape (n_samples,), got {labels.shape}")
@@ -81,6 +86,7 @@ TRUTH: Final[Mapping[Kind, Callable[[IntArray, IntArray], IntArray]]] = MappingP
     {"pair": _pair, "triplet": _triplet, "odd_one_out": _odd_one_out}
 )
 
+
 #: For each kind and answer, the implied pairs: the positions of two of the three rows, and the
 #: answer about this pair.
 IMPLIED_PAIRS: Final[Mapping[Kind, Mapping[int, tuple[tuple[int, int, int], ...]]]] = (
@@ -99,19 +105,16 @@ IMPLIED_PAIRS: Final[Mapping[Kind, Mapping[int, tuple[tuple[int, int, int], ...]
 )  # fmt: skip
 
 
+def implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:
+    """Return two positions among the rows, and the implied answer, for each pair of one answer."""
+    kind = answer.question.kind
+    if kind == "pair":
+        return ((0, 1, answer.value),)
+    return IMPLIED_PAIRS[kind].get(answer.value, ())
+
+
 def implied_pairs(tables: tuple[AnswerTable, AnswerTable, AnswerTable]) -> AnswerTable:
-    """Turn all answers into pairs, as `Constraints.as_pairs` describes.
-
-    Parameters
-    ----------
-    tables : tuple of AnswerTable
-        Pairs, triplets and odd-one-out answers.
-
-    Returns
-    -------
-    AnswerTable
-        The pairs, then the pairs that each triplet implies, then those of odd-one-out answers.
-    """
+    """Turn all answers into pairs, as `Constraints.as_pairs` describes."""
     parts = [tables[0], *map(_implied_by, tables[1:])]
     return AnswerTable.stacked("pair", parts).with_sorted_pairs()
 
@@ -135,4 +138,53 @@ def _implied_by(table: AnswerTable) -> AnswerTable:
         table.weights[source],
         table.annotators[source],
         table.origins[source],
+    )
+
+
+def triplets_of_most_central(table: AnswerTable) -> AnswerTable:
+    """Convert answers to triplets: each of the other two rows is more like the central one."""
+    central = table.answers[:, None]
+    question, head = np.nonzero(central != HEADS)
+    rows = table.rows[question]
+    tails = np.take_along_axis(rows, TAILS[head], axis=1)
+    is_second = (central == TAILS[:, 1])[question, head]
+    unknown = table.answers[question] == DONT_KNOW
+    return AnswerTable(
+        "triplet",
+        np.column_stack([rows[np.arange(len(rows)), head], tails]),
+        np.where(unknown, DONT_KNOW, is_second).astype(np.int64),
+        table.weights[question],
+        table.annotators[question],
+        table.origins[question],
+    )
+
+
+def as_most_central(value: object) -> int:
+    """Return the position of the most central row, or the code of don't-know."""
+    code = value
+    if isinstance(value, str):
+        try:
+            code = code_of_word("odd_one_out", value)
+        except InvalidConstraintsError:
+            code = None
+    elif isinstance(value, float) and value.is_integer():
+        code = int(value)
+    if isinstance(code, bool) or not isinstance(code, int) or code not in WORDS.values():
+        allowed = ", ".join(f"{code} ({word})" for word, code in WORDS.items())
+        raise InvalidConstraintsError(
+            f"{value!r} is not an answer to a {MOST_CENTRAL} question; use one of {allowed}"
+        )
+    return code
+
+
+def as_record_kind(value: object) -> str:
+    """Check the kind of an answer in a file or data frame."""
+    try:
+        return as_kind(value)
+    except InvalidConstraintsError:
+        word = str(value).strip().casefold().replace("-", "_").replace(" ", "_")
+        if word == MOST_CENTRAL:
+            return MOST_CENTRAL
+    raise InvalidConstraintsError(
+        f"unknown kind {value!r}; use one of {', '.join((*N_ROWS, MOST_CENTRAL))}"
     )

@@ -1,26 +1,26 @@
-"""Answers as records of named fields: the form shared by CSV files, JSONL files and data frames."""
+"""Answers as records of named fields, which CSV files, JSONL files and data frames share."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew._warnings import warn
 from clew.answers import ANSWER_WORDS, N_ROWS, ORIGINS, Kind, code_of_word
-from clew.constraints._columns import AnswerColumns
-from clew.constraints._header import BY_ID, BY_ROW, KNOWN, OPTIONAL, WRITTEN, Header, read_header
 from clew.constraints._ids import RowIds
-from clew.constraints._most_central import (
+from clew.constraints._meanings import (
     MOST_CENTRAL,
     as_most_central,
     as_record_kind,
     triplets_of_most_central,
 )
-from clew.constraints._tables import AnswerTable, Tables, code_annotators
+from clew.constraints._tables import AnswerColumns, AnswerTable, Tables, code_annotators
 from clew.constraints._validation import (
     Where,
     as_rows,
@@ -34,7 +34,75 @@ from clew.constraints._validation import (
 )
 from clew.exceptions import IgnoredColumnsWarning, InvalidConstraintsError
 
-__all__ = ["RecordReader", "column_names", "records"]
+BY_ROW: Final = ("i", "j", "k")
+BY_ID: Final = ("id_i", "id_j", "id_k")
+WRITTEN: Final = ("annotator", "weight")
+OPTIONAL: Final = (*WRITTEN, "origin")
+KNOWN: Final = ("kind", *BY_ROW, *BY_ID, "answer", *OPTIONAL)
+COLUMNS: Final = ",".join(("kind", *BY_ROW, "answer", *WRITTEN))
+
+#: What pandas calls an index without a name.
+_INDEX: Final = re.compile(r"|index|unnamed: ?\d+|level_\d+")
+
+
+class Header(NamedTuple):
+    """The meaning of the columns of a table of answers."""
+
+    names: tuple[str, ...]
+    """The name of each column in lower case, without outer spaces."""
+    ignored: tuple[str, ...]
+    """Columns that are not read, apart from an index."""
+    has_ids: bool
+    """Whether rows are given by id."""
+    has_rows: bool
+    """Whether rows are given by number."""
+
+    @property
+    def row_columns(self) -> list[tuple[str, str, str]]:
+        """The columns that name rows: those of numbers, those of ids, or both."""
+        return [BY_ROW] * self.has_rows + [BY_ID] * self.has_ids
+
+
+def read_header(columns: Iterable[object], ids: RowIds | None) -> Header:
+    """Interpret the names of the columns of a table of answers."""
+    given = [str(column) for column in columns]
+    names = tuple(name.strip().casefold() for name in given)
+    has_ids, has_rows = ("id_i" in names or "id_j" in names), ("i" in names or "j" in names)
+    _check_names(given, names, BY_ID if has_ids and not has_rows else BY_ROW)
+    if has_ids and ids is None and not has_rows:
+        raise InvalidConstraintsError(
+            "rows are given by id (columns id_i, id_j): pass the id of each row of the data, in "
+            "the order of the rows, as ids="
+        )
+    unread = {name for name in names if name not in KNOWN and not _INDEX.fullmatch(name)}
+    if has_ids and ids is None:
+        unread |= set(BY_ID) & set(names)
+    ignored = tuple(
+        shown.strip() for shown, name in zip(given, names, strict=True) if name in unread
+    )
+    return Header(names, ignored, has_ids and ids is not None, has_rows)
+
+
+def _check_names(given: list[str], names: tuple[str, ...], items: tuple[str, ...]) -> None:
+    missing = [name for name in ("kind", *items[:2], "answer") if name not in names]
+    if missing:
+        raise InvalidConstraintsError(
+            f"missing column {', '.join(map(repr, missing))}; the required columns are kind "
+            f"({', '.join((*N_ROWS, MOST_CENTRAL))}), i and j, or id_i and id_j, and answer; "
+            f"the given columns are {', '.join(map(repr, given))}. Columns of other names are "
+            "taken if one says which hold the items, the answer and the annotator"
+        )
+    repeated = sorted({name for name in names if names.count(name) > 1 and name in KNOWN})
+    if repeated:
+        raise InvalidConstraintsError(f"repeated column {', '.join(map(repr, repeated))}")
+    absent = [name for name in (items[2], *OPTIONAL) if name not in names]
+    for shown, name in zip(given, names, strict=True):
+        close = difflib.get_close_matches(name, absent, 1, 0.75) if name not in KNOWN else []
+        if close:
+            # Ignoring a misspelled column would lose the weights or annotators of answers.
+            raise InvalidConstraintsError(
+                f"unknown column {shown!r}: rename it to {close[0]!r} or remove it"
+            )
 
 
 def column_names(constraints: AnswerColumns) -> tuple[str, ...]:
@@ -76,15 +144,7 @@ def _has_origins(constraints: AnswerColumns) -> bool:
 
 
 class RecordReader:
-    """Collect and check records, and make the tables of `Constraints` from them.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows of the data.
-    ids : RowIds or None
-        The ids of the rows, if known.
-    """
+    """Collect and check records, and make the tables of `Constraints` from them."""
 
     def __init__(self, n_samples: int, ids: RowIds | None) -> None:
         self._n_samples, self._ids = n_samples, ids
@@ -99,40 +159,16 @@ class RecordReader:
             names = ", ".join(map(repr, self._ignored))
             warn(f"{place}: columns that are not read: {names}", IgnoredColumnsWarning)
 
-    def set_columns(self, columns: Iterable[object], where: Where) -> None:
-        """Set the names of the columns of the records that are added next.
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If they are not the columns of a table of answers.
-        """
+    def set_columns(self, columns: Iterable[object], place: str) -> None:
+        """Set the names of the columns of the records that are added next."""
         try:
             self._header = read_header(columns, self._ids)
         except InvalidConstraintsError as error:
-            raise InvalidConstraintsError(f"{where(0)}: {error}") from error
+            raise InvalidConstraintsError(f"{place}: {error}") from error
         self._ignored.update(dict.fromkeys(self._header.ignored))
 
     def add(self, columns: Sequence[Sequence[object]], where: Where) -> None:
-        """Add records.
-
-        Parameters
-        ----------
-        columns : sequence of sequence of length n
-            The fields of n records, column by column: text or values, None if missing.
-        where : function of int
-            Describes the place of a record.
-
-        Raises
-        ------
-        InvalidConstraintsError
-            If a field is invalid.
-
-        Notes
-        -----
-        Columns are checked one after the other, so if several records are invalid, the message is
-        not always about the first.
-        """
+        """Add records."""
         named = dict(zip(self._header.names, columns, strict=True))
         fields = {name: named[name] for name in named if name in KNOWN}
         kinds = np.array(converted(fields["kind"], as_record_kind, where), dtype=object)

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from clew.constraints._constraints import Constraints
+from clew.constraints.constraints import Constraints
 from clew.exceptions import (
     InconsistentConstraintsError,
     InvalidArgumentError,
     InvalidConstraintsError,
     UnsupportedConstraintError,
 )
-
-__all__ = [
-    "Support",
-    "check_constraints",
-    "of_some_weight",
-    "refuse_another_order",
-    "refuse_contradictions",
-]
 
 
 class Support(NamedTuple):
@@ -99,20 +91,7 @@ def check_constraints(
 
 
 def refuse_another_order(X: Any, constraints: object) -> None:
-    """Check that the index of a data frame, or series, does not reorder the ids of the answers.
-
-    Parameters
-    ----------
-    X : array-like, data frame or series
-        Features or labels of the rows.
-    constraints : Constraints or object
-        The answers.
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If the index holds the ids of the answers in another order.
-    """
+    """Check that the index of a data frame, or series, does not reorder the ids of the answers."""
     ids = constraints.ids if isinstance(constraints, Constraints) else None
     if ids is None or not hasattr(X, "iloc"):
         return
@@ -128,26 +107,7 @@ def refuse_another_order(X: Any, constraints: object) -> None:
 
 
 def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int) -> Constraints:
-    """Check the constraints given to `fit`, and replace None by empty constraints.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An estimator with an attribute `supports`.
-    constraints : Constraints or None
-        The argument of `fit`.
-    n_samples : int
-        Number of rows of the data.
-
-    Returns
-    -------
-    Constraints
-
-    Raises
-    ------
-    InvalidArgumentError, InvalidConstraintsError, UnsupportedConstraintError
-        As for `check_constraints`.
-    """
+    """Check the constraints given to `fit`, and replace None by empty constraints."""
     if constraints is None:
         return Constraints(n_samples)
     check_constraints(estimator, constraints, n_samples, estimator.supports)
@@ -155,40 +115,14 @@ def answers_for(estimator: Any, constraints: Constraints | None, n_samples: int)
 
 
 def binding_answers(known: Constraints) -> Constraints:
-    """Select the answers of positive weight, all of which a hard method honors.
-
-    Parameters
-    ----------
-    known : Constraints
-        The answers.
-
-    Returns
-    -------
-    Constraints
-
-    Raises
-    ------
-    InconsistentConstraintsError
-        If they contradict each other; the message has the chain of the first contradiction.
-    """
+    """Select the answers of positive weight, all of which a hard method honors."""
     binding = known.select(pairs=known.pair_weights > 0)
     refuse_contradictions(binding)
     return binding
 
 
 def refuse_contradictions(known: Constraints) -> None:
-    """Refuse answers that contradict each other, whatever their weights.
-
-    Parameters
-    ----------
-    known : Constraints
-        The answers, all of which a method would honor as hard constraints.
-
-    Raises
-    ------
-    InconsistentConstraintsError
-        If there are conflicts; the message has the chain of the first.
-    """
+    """Refuse answers that contradict each other, whatever their weights."""
     conflicts = known.conflicts()
     if conflicts:
         more = f", and {len(conflicts) - 1} more conflicts" if len(conflicts) > 1 else ""

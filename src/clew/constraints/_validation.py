@@ -18,22 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from clew.answers import ORIGINS, Kind, as_answer_code, as_origin, as_weight
 from clew.exceptions import InvalidConstraintsError
 
-__all__ = [
-    "Where",
-    "as_annotators",
-    "as_array",
-    "as_codes",
-    "as_integers",
-    "as_rows",
-    "as_weights",
-    "check_id",
-    "check_missing",
-    "converted",
-    "parse_annotator",
-    "parse_rows",
-    "parse_weight",
-]
-
 T = TypeVar("T")
 Where = Callable[[int], str]
 
@@ -89,26 +73,7 @@ def _first_non_number(array: NDArray[Any]) -> object:
 
 
 def as_rows(rows: NDArray[np.int64], n_samples: int, where: Where) -> NDArray[np.int64]:
-    """Check that rows are in range, and distinct within each answer.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, 2) or (n, 3), int64
-        Rows of each answer.
-    n_samples : int
-        Number of rows of the data.
-    where : function of int
-        Describes the place of an answer.
-
-    Returns
-    -------
-    ndarray of the same shape, C-contiguous
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If a row is out of range or repeated.
-    """
+    """Check that rows are in range, and distinct within each answer."""
     outside = (rows < 0) | (rows >= n_samples)
     if outside.any():
         at, position = (int(axis[0]) for axis in np.nonzero(outside))
@@ -139,27 +104,7 @@ def as_codes(answers: NDArray[Any], kind: Kind, where: Where) -> NDArray[np.int6
 
 
 def converted(values: Sequence[object], parse: Callable[[object], T], where: Where) -> list[T]:
-    """Apply `parse` to values, once to each distinct value.
-
-    Parameters
-    ----------
-    values : sequence of length n
-        The values.
-    parse : function
-        Raises `InvalidConstraintsError` if a value is invalid. Bools and unhashable values have
-        to be invalid.
-    where : function of int
-        Describes the place of ``values[at]``.
-
-    Returns
-    -------
-    list of length n
-
-    Raises
-    ------
-    InvalidConstraintsError
-        If a value is invalid: the place, and the message of `parse`.
-    """
+    """Apply `parse` to values, once to each distinct value."""
     # Neither may go into the dictionary: True is equal to 1, and a list has no hash.
     barred = {t for t in set(map(type, values)) if t in (bool, np.bool_) or t.__hash__ is None}
     distinct = [v for v in values if type(v) in barred][:1] if barred else dict.fromkeys(values)

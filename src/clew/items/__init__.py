@@ -1,7 +1,6 @@
 """Items other than rows of numbers: folders of images and lines of text, with their features."""
 
-from clew.items._descriptors import image_features
-from clew.items._open import open_image
+from clew.items._descriptors import image_features, open_image
 from clew.items.images import Images, LeftOut, read_images
 from clew.items.texts import Texts, read_texts
 

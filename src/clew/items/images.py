@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew._files import atomic_write
 from clew._parallel import in_threads
 from clew.exceptions import ClewError, InvalidDataError
-from clew.items import _described
-from clew.items._described import Described
-from clew.items._descriptors import SIDE, describe, joined
-from clew.items._open import open_image, pillow
+from clew.items._descriptors import SIDE, Descriptor, describe, joined, open_image, pillow
 
-__all__ = ["Images", "LeftOut", "find_images", "read_images"]
+__all__ = ["Images", "LeftOut", "read_images"]
 
 #: Endings of names of images that can be read.
 READABLE = (
@@ -32,6 +33,9 @@ OTHERS = (
 )
 #: Images are decoded at twice the size at which they are described.
 DECODED = 2 * SIDE
+
+#: Changes whenever the same image would get another descriptor.
+VERSION = 1
 
 
 class LeftOut(NamedTuple):
@@ -135,8 +139,8 @@ def read_images(
     top = Path(folder)
     found, left_out, n_others = find_images(top)
     pillow()
-    path = None if cache is None else _described.file_for(top, Path(cache))
-    known = {} if path is None else _described.read(path)
+    path = None if cache is None else _described_file(top, Path(cache))
+    known = {} if path is None else _read_described(path)
 
     def described(name: str) -> Described | LeftOut:
         file = top / name
@@ -157,7 +161,7 @@ def read_images(
     kept = {name: each for name, each in pairs if isinstance(each, Described)}
     left_out = sorted([*left_out, *(each for each in results if isinstance(each, LeftOut))])
     if path is not None and any(known.get(name) is not each for name, each in kept.items()):
-        _described.write(path, kept)
+        _write_described(path, kept)
     if len(kept) < 2:
         raise InvalidDataError(_too_few(top, len(kept), left_out))
     X = joined([each.descriptor for each in kept.values()], n_components)
@@ -165,27 +169,7 @@ def read_images(
 
 
 def find_images(folder: Path) -> tuple[list[str], list[LeftOut], int]:
-    """Find the images of a folder by the endings of their names.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    ids : list of str
-        Relative paths of files that may be images, in ascending order.
-    left_out : list of LeftOut
-        Images of formats that are not read.
-    n_others : int
-        Number of other files.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be read.
-    """
+    """Find the images of a folder by the endings of their names."""
     ids, left_out, n_others = [], [], 0
     for name in _files(folder):
         ending = os.path.splitext(name)[1].lower()
@@ -225,3 +209,53 @@ def _too_few(folder: Path, n: int, left_out: list[LeftOut]) -> str:
         more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         text += f" (cannot be read: {first.id}: {first.reason}{more})"
     return text
+
+
+class Described(NamedTuple):
+    """A descriptor, and the size and the time of the file that it describes."""
+
+    size: int
+    mtime: int
+    """Nanoseconds."""
+    descriptor: Descriptor
+
+    def is_of(self, found: os.stat_result) -> bool:
+        """Return whether a file is as it was when it was described."""
+        return (self.size, self.mtime) == (found.st_size, found.st_mtime_ns)
+
+
+def _described_file(images: Path, folder: Path) -> Path:
+    """Return the file in `folder` that holds the descriptors of a folder of images."""
+    name = sha256(os.fsencode(os.path.realpath(images))).hexdigest()[:16]
+    return folder / f"images-{name}.npz"
+
+
+def _read_described(path: Path) -> dict[str, Described]:
+    """Read descriptors by the relative paths of their images; empty if the file holds none."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            if int(stored["version"]) != VERSION:
+                return {}
+            names, sizes, mtimes = (stored[key].tolist() for key in ("names", "sizes", "mtimes"))
+            parts = [stored[field] for field in Descriptor._fields]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        return {}
+    return {
+        name: Described(size, mtime, Descriptor(*descriptor))
+        for name, size, mtime, *descriptor in zip(names, sizes, mtimes, *parts, strict=True)
+    }
+
+
+def _write_described(path: Path, described: Mapping[str, Described]) -> None:
+    """Write descriptors, unless that is impossible."""
+    parts = zip(*(each.descriptor for each in described.values()), strict=True)
+    columns = {
+        "version": np.array(VERSION),
+        "names": np.array(list(described)),
+        "sizes": np.array([each.size for each in described.values()], np.int64),
+        "mtimes": np.array([each.mtime for each in described.values()], np.int64),
+    } | {field: np.stack(part) for field, part in zip(Descriptor._fields, parts, strict=True)}
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with atomic_write(path, "wb") as file:
+            np.savez(file, **columns)  # type: ignore[arg-type]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from pathlib import Path
 from typing import NamedTuple
 
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from clew._files import check_plain_text
+from clew._text import at_path, content_of, decoded
 from clew.exceptions import FileFormatError, InvalidDataError
 
 __all__ = ["Texts", "as_texts", "read_texts"]
@@ -41,9 +40,10 @@ def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Tex
     Parameters
     ----------
     path : str or path-like
-        A text file. Empty lines are left out; a repeated line is one item.
+        A text file, which may be compressed by gzip. Empty lines are left out; a repeated line is
+        one item.
     encoding : str, default=None
-        Encoding; None is UTF-8, with or without a byte-order mark.
+        Encoding; None is UTF-8, or UTF-16 if the file begins like it.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Tex
     Raises
     ------
     FileFormatError
-        If the file has another encoding.
+        If the file has another encoding, or is damaged; names the line.
     InvalidDataError
         If it has fewer than two different lines, or no words.
     OSError
@@ -76,18 +76,10 @@ def read_texts(path: str | os.PathLike[str], encoding: str | None = None) -> Tex
     (['a small brown bird', 'a large white bird'], (2, 6))
     """
     try:
-        raw = Path(path).read_bytes()
-        if encoding is None:
-            check_plain_text(path, raw)
-        content = raw.decode(encoding or "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileFormatError(
-            f"{path}: byte {error.start} is not valid {encoding or 'UTF-8'}; save the file as "
-            "UTF-8, or name its encoding"
-        ) from error
-    except LookupError as error:
-        raise FileFormatError(f"{path}: there is no encoding {encoding!r}") from error
-    return as_texts(content.splitlines(), str(path))
+        text = decoded(content_of(path), encoding)
+    except FileFormatError as error:
+        raise FileFormatError(at_path(path, error)) from error
+    return as_texts(text.splitlines(), str(path))
 
 
 def as_texts(lines: list[str], source: str) -> Texts:

@@ -1,7 +1,6 @@
 """Oracles, which answer questions about rows."""
 
-from clew.oracles._loop import ask_oracle
 from clew.oracles._replay import ReplayOracle
-from clew.oracles._simulated import Oracle, SimulatedOracle
+from clew.oracles._simulated import Oracle, SimulatedOracle, ask_oracle
 
 __all__ = ["Oracle", "ReplayOracle", "SimulatedOracle", "ask_oracle"]

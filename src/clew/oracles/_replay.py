@@ -7,13 +7,11 @@ from collections.abc import Iterable
 from numpy.random import RandomState
 from sklearn.utils import check_random_state
 
-from clew.answers import DONT_KNOW, FIRST, SECOND, Answer, Kind, Question
+from clew.answers import DONT_KNOW, FIRST, SECOND, Answer, Kind, Question, question_key
 from clew.constraints import Constraints
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 
-__all__ = ["ReplayOracle"]
-
-Key = tuple[str, tuple[int, ...]]
+Key = tuple[Kind, tuple[int, ...]]
 
 
 class ReplayOracle:
@@ -69,7 +67,9 @@ class ReplayOracle:
                 name = constraints.annotators[annotator]
                 question = Question(table.kind, tuple(rows.tolist()))
                 answer = Answer(question, int(code), name, float(weight), "asked")
-                self._recorded.setdefault(_key(question), []).append(answer)
+                self._recorded.setdefault(question_key(question.kind, question.rows), []).append(
+                    answer
+                )
 
     def knows(self, question: Question) -> bool:
         """Return whether people were asked a question.
@@ -83,7 +83,7 @@ class ReplayOracle:
         -------
         bool
         """
-        return _key(question) in self._recorded
+        return question_key(question.kind, question.rows) in self._recorded
 
     def answer(self, question: Question, annotator: str | None = None) -> Answer:
         """Answer one question.
@@ -109,7 +109,7 @@ class ReplayOracle:
             raise InvalidParameterError(
                 f"there is no annotator {annotator!r}; there are {', '.join(self.annotators)}"
             )
-        key = _key(question)
+        key = question_key(question.kind, question.rows)
         every = [
             a for a in self._recorded.get(key, ()) if annotator is None or a.annotator == annotator
         ]
@@ -138,12 +138,6 @@ class ReplayOracle:
         list of Answer
         """
         return [self.answer(question, annotator) for question in questions]
-
-
-def _key(question: Question) -> Key:
-    first, *others = question.rows
-    rows = (first, *sorted(others)) if question.kind == "triplet" else tuple(sorted(question.rows))
-    return question.kind, rows
 
 
 def _turned(found: Answer, question: Question) -> int:

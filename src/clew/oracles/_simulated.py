@@ -1,21 +1,18 @@
-"""An oracle that answers from known labels, with errors."""
+"""An oracle that answers from known labels, with errors, and the loop that asks it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from clew.answers import CODES, DONT_KNOW, Answer, Kind, Question, as_origin
+from clew.answers import CODES, DONT_KNOW, KINDS, Answer, Kind, Question, as_origin, question_key
 from clew.constraints._meanings import TRUTH, as_classes, is_labeled
 from clew.exceptions import InvalidConstraintsError, InvalidParameterError
-from clew.oracles._confusion import from_rates, from_tables
-
-__all__ = ["Oracle", "SimulatedOracle"]
 
 
 class Oracle(Protocol):
@@ -205,10 +202,9 @@ class SimulatedOracle:
         """Draw from [0, 1); if persistent, compute the number from the question and annotator."""
         if not self.persistent:
             return float(self._rng.random_sample())
-        a, *others = question.rows
-        key = (a, *sorted(others)) if question.kind == "triplet" else sorted(question.rows)
-        kind = list(CODES).index(question.kind)
-        seeds = np.random.SeedSequence((self._seed, kind, annotator, *key))
+        _, rows = question_key(question.kind, question.rows)
+        kind = KINDS.index(question.kind)
+        seeds = np.random.SeedSequence((self._seed, kind, annotator, *rows))
         bits = seeds.generate_state(1, np.uint64)[0]
         return float(bits >> np.uint64(11)) * 2.0**-53
 
@@ -234,3 +230,141 @@ def _as_names(annotators: int | Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise InvalidParameterError(f"annotators must have distinct names, got {names}")
     return names
+
+
+class Asker(Protocol):
+    """Interface of the side that asks: a strategy of `clew.questions`."""
+
+    def ask(self, n: int = 1) -> list[Question]:
+        """Return the next questions."""
+        ...
+
+    def tell(self, answers: Answer | Iterable[Answer]) -> Any:
+        """Take answers."""
+        ...
+
+
+def ask_oracle(strategy: Asker, oracle: Oracle, n_answers: int, *, batch: int = 1) -> Iterator[int]:
+    """Let a strategy ask an oracle, and yield the number of answers after each batch.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        A started strategy; answers that it already has are kept.
+    oracle : Oracle
+        Answers.
+    n_answers : int
+        Number of answers, don't-knows not counted.
+    batch : int, default=1
+        Number of questions between two updates of the strategy.
+
+    Yields
+    ------
+    int
+        Number of answers of this loop so far, don't-knows not counted. The strategy can be read at
+        this point, for example its `labels()`.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a number is not positive.
+
+    Notes
+    -----
+    Don't-knows are passed to the strategy, too, so that it does not ask these questions again. It
+    ends early if the strategy has no more questions.
+
+    Examples
+    --------
+    >>> from clew.oracles import SimulatedOracle, ask_oracle
+    >>> from clew.questions import MostProbable
+    >>> strategy = MostProbable(2, random_state=0).start([[0.0], [0.1], [5.0], [5.1]])
+    >>> oracle = SimulatedOracle([0, 0, 1, 1], origin="asked")
+    >>> [(n, strategy.labels().tolist()) for n in ask_oracle(strategy, oracle, 2)]
+    [(1, [0, 0, 1, 1]), (2, [0, 0, 1, 1])]
+    """
+    if n_answers < 1 or batch < 1:
+        raise InvalidParameterError(
+            f"ask_oracle(n_answers={n_answers!r}, batch={batch!r}): both must be positive"
+        )
+    n_given = 0
+    while n_given < n_answers:
+        questions = strategy.ask(min(batch, n_answers - n_given))
+        if not questions:
+            return
+        answers = [oracle.answer(question) for question in questions]
+        strategy.tell(answers)
+        n_given += sum(not answer.is_dont_know for answer in answers)
+        yield n_given
+
+
+def from_rates(
+    error: ArrayLike, dont_know: ArrayLike, n_annotators: int
+) -> dict[Kind, NDArray[np.float64]]:
+    """Make confusion matrices from error rates."""
+    wrong = _as_rates(error, "error", n_annotators)
+    unknown = _as_rates(dont_know, "dont_know", n_annotators)
+    if (wrong + unknown > 1).any():
+        at = int(np.argmax(wrong + unknown))
+        raise InvalidParameterError(
+            f"error + dont_know must not exceed 1, got {wrong[at]} + {unknown[at]}"
+        )
+    confusion = {}
+    for kind, codes in CODES.items():
+        n_known = len(codes) - 1
+        matrix = np.zeros((n_annotators, n_known + 1, n_known + 1))
+        matrix[:, :n_known, :n_known] = (wrong / (n_known - 1))[:, None, None]
+        diagonal = np.arange(n_known)
+        matrix[:, diagonal, diagonal] = (1 - wrong - unknown)[:, None]
+        matrix[:, :n_known, -1] = unknown[:, None]
+        matrix[:, -1, -1] = 1
+        confusion[kind] = matrix
+    return confusion
+
+
+def _as_rates(rate: ArrayLike, name: str, n_annotators: int) -> NDArray[np.float64]:
+    try:
+        rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), (n_annotators,))
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(
+            f"{name} must be a number, or one number for each of {n_annotators} annotators"
+        ) from error
+    if not ((rates >= 0) & (rates <= 1)).all():
+        raise InvalidParameterError(f"{name} must lie in [0, 1], got {rate!r}")
+    return rates
+
+
+def from_tables(
+    confusion: ArrayLike | Mapping[Kind, ArrayLike], n_annotators: int
+) -> dict[Kind, NDArray[np.float64]]:
+    """Check confusion matrices."""
+    if isinstance(confusion, Mapping):
+        unknown = [kind for kind in confusion if kind not in CODES]
+        if unknown:
+            raise InvalidParameterError(
+                f"confusion has the unknown kind {unknown[0]!r}; use {', '.join(CODES)}"
+            )
+        return {kind: _as_matrices(table, kind, n_annotators) for kind, table in confusion.items()}
+    matrix = np.asarray(confusion, dtype=np.float64)
+    kinds = [kind for kind, codes in CODES.items() if matrix.shape[-1:] == (len(codes),)]
+    if not kinds:
+        raise InvalidParameterError(
+            "confusion must be 3×3 (pairs and triplets) or 5×5 (odd-one-out), or one such matrix "
+            f"for each annotator; got shape {matrix.shape}"
+        )
+    return {kind: _as_matrices(matrix, kind, n_annotators) for kind in kinds}
+
+
+def _as_matrices(table: ArrayLike, kind: Kind, n_annotators: int) -> NDArray[np.float64]:
+    size = len(CODES[kind])
+    matrix = np.asarray(table, dtype=np.float64)
+    if matrix.shape not in ((size, size), (n_annotators, size, size)):
+        raise InvalidParameterError(
+            f"the confusion of {kind} answers must have shape ({size}, {size}) or "
+            f"({n_annotators}, {size}, {size}), got {matrix.shape}"
+        )
+    if not (matrix >= 0).all() or not np.allclose(matrix.sum(axis=-1), 1, atol=1e-8):
+        raise InvalidParameterError(
+            f"each row of the confusion of {kind} answers must hold probabilities that add up to 1"
+        )
+    return np.broadcast_to(matrix, (n_annotators, size, size))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clew.answers import SAME, Answer
 from clew.constraints import Closure
 from clew.constraints._closure import close
-from clew.constraints._meanings import IMPLIED_PAIRS
+from clew.constraints._meanings import implied
 from clew.questions._log import Key, key_of
 
 __all__ = ["KnownPairs", "Pair"]
@@ -95,15 +95,12 @@ class KnownPairs:
 
     def _votes_of(self, answer: Answer) -> Iterator[tuple[Pair, float]]:
         """Return the pairs that an answer implies, with its weight, negative for cannot-links."""
-        rows, kind = answer.question.rows, answer.question.kind
+        rows = answer.question.rows
         if answer.is_dont_know or answer.weight == 0:
             return
         if self._representative is not None:
             rows = tuple(self._representative[list(rows)].tolist())
-        implied = (
-            ((0, 1, answer.value),) if kind == "pair" else IMPLIED_PAIRS[kind].get(answer.value, ())
-        )
-        for first, second, code in implied:
+        for first, second, code in implied(answer):
             i, j = sorted((rows[first], rows[second]))
             if i != j:
                 yield (i, j), answer.weight if code == SAME else -answer.weight

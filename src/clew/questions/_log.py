@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from clew.answers import Answer, Question
+from clew.answers import Answer, Question, question_key
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 
 __all__ = ["AnswerLog", "Key", "Retraction", "key_of"]
@@ -27,10 +27,7 @@ def key_of(question: Question) -> Key:
     tuple of a kind and rows
         All rows are sorted, except the first one of a triplet.
     """
-    first, *others = question.rows
-    if question.kind == "triplet":
-        return question.kind, (first, *sorted(others))
-    return question.kind, tuple(sorted(question.rows))
+    return question_key(question.kind, question.rows)
 
 
 @dataclass(frozen=True, slots=True)

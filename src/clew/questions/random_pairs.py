@@ -8,7 +8,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.constraints._sampling import pair_from_rank
+from clew.constraints._from_labels import pair_from_rank
 from clew.questions._grouped_by_hacc import GroupedByHACC
 from clew.questions._pair_order import PAIRS_PER_BLOCK
 from clew.questions._strategy import PairStrategy

@@ -13,8 +13,8 @@ from clew.cluster.guided import GuidedResult
 from clew.cluster.guided._explain import chain_of_answers
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
+from clew.constraints._meanings import implied
 from clew.questions import Guided, Strategy
-from clew.questions.guided._readings import implied
 from clew.trust import AnswerDoubts, answer_posterior
 from clew.trust.groups.posterior import DOUBT
 

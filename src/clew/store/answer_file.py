@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from clew._files import check_regular, sync_folder
 from clew.answers import Answer
-from clew.constraints._answer_log import (
+from clew.constraints._log import (
     LogEntry,
     check_content_of_log,
     check_ids_of_log,

@@ -12,18 +12,6 @@ import pandas as pd
 
 from clew.exceptions import InvalidDataError
 
-__all__ = [
-    "LEADING_ZERO",
-    "BadCellError",
-    "ColumnUse",
-    "column_uses",
-    "days",
-    "floats",
-    "is_code_name",
-    "plain",
-    "words",
-]
-
 Use = Literal["number", "date", "category", "text", "dropped"]
 
 #: If at least this share of a column's values are numbers, the other values are errors.
@@ -96,24 +84,7 @@ class ColumnUse(NamedTuple):
 
 
 def column_uses(frame: pd.DataFrame, max_categories: int) -> list[ColumnUse]:
-    """Decide for each column what it is used as.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A table with different column names, of columns from `plain`.
-    max_categories : int
-        Maximum number of categories of a column; the most frequent ones are kept.
-
-    Returns
-    -------
-    list of ColumnUse
-
-    Raises
-    ------
-    InvalidDataError
-        If a number is infinite, or a column of numbers has a few other values.
-    """
+    """Decide for each column what it is used as."""
     return [_use(str(name), frame[name], max_categories) for name in frame.columns]
 
 
@@ -196,22 +167,6 @@ def plain(name: object, column: pd.Series) -> pd.Series:
 
     Durations become days, and periods become the dates on which they begin. A column of objects
     that are all numbers, or texts that are numbers, becomes floats.
-
-    Parameters
-    ----------
-    name : object
-        Name of the column.
-    column : Series
-        Values of any type of pandas.
-
-    Returns
-    -------
-    Series
-
-    Raises
-    ------
-    InvalidDataError
-        If the values are complex numbers, lists, dictionaries or the like.
     """
     kinds = pd.api.types
     values: Any = column
@@ -270,13 +225,7 @@ def _number(value: object) -> object:
 
 
 def floats(name: str, column: pd.Series) -> pd.Series:
-    """Return a column of numbers as floats, NaN for missing values.
-
-    Raises
-    ------
-    InvalidDataError
-        If a value is not a number.
-    """
+    """Return a column of numbers as floats, NaN for missing values."""
     try:
         return column.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -12,32 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from clew._text import (
+    MISSING,
+    decoded,
+    first_lines,
+    first_records,
+    is_number,
+    lacks_name,
+    separator,
+    without_mark,
+)
 from clew.exceptions import FileFormatError
 from clew.tables._columns import LEADING_ZERO
 
-__all__ = [
-    "MISSING",
-    "Format",
-    "TextTable",
-    "are_numbers_between_spaces",
-    "decoded",
-    "read_delimited",
-]
-
-SEPARATORS = (",", ";", "\t", "|")
-#: First line that names the separator, in files for Excel.
-SEPARATOR_LINE = re.compile(r"sep=(.)(?=[\r\n])")
-#: Number of lines from which the separator and the decimal mark are recognized.
-N_SAMPLED = 100
 #: Number of rows in which leading zeros are looked for.
 FIRST_ROWS = 1_000
-#: Missing values: those of pandas, and the question mark.
-MISSING = (
-    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NULL", "null", "None", "?"),
-    *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-)
-#: Byte order marks of UTF-16, which spreadsheets write at the beginning of a file.
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -69,13 +58,7 @@ class TextTable(NamedTuple):
     """What was assumed about the format."""
 
     def frame(self, columns: Sequence[int], as_text: Sequence[int]) -> pd.DataFrame:
-        """Parse some columns, by position; those of `as_text` stay text and keep leading zeros.
-
-        Raises
-        ------
-        FileFormatError
-            If pandas reads another number of records than the csv module.
-        """
+        """Parse some columns, by position; those of `as_text` stay text and keep leading zeros."""
         wanted = sorted({*columns, *as_text})
         missing: dict[Any, Any] = {at: MISSING for at in columns if at not in as_text}
         frame = pd.read_csv(
@@ -125,37 +108,18 @@ class _Lines:
 
 
 def read_delimited(content: bytes, form: Format) -> TextTable:
-    """Recognize the format of a text, and check that all rows have equally many fields.
-
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    form : Format
-        What the caller says about its format.
-
-    Returns
-    -------
-    TextTable
-
-    Raises
-    ------
-    FileFormatError
-        If the text is empty, damaged, ragged or in another encoding. The message begins with the
-        line.
-    """
+    """Recognize the format of a text, and check that all rows have equally many fields."""
     text = decoded(content, form.encoding)
-    text, sep = _without_mark(text)
-    sample = _sample(text)
-    if not sample.strip():
+    text, sep = without_mark(text)
+    sample = first_lines(text)
+    sep = form.sep or sep or separator(sample)
+    records = first_records(sample, sep)
+    if not records:
         raise FileFormatError("the file is empty; it needs one line for each row")
-    sep = form.sep or sep or _separator(sample)
-    records = _records(sample, sep)
     decimal = form.decimal or _decimal(records, sep)
     notes = _notes(form, sep, decimal)
     has_header = form.header
-    lacks_name = has_header is not False and _lacks_name(records)
-    if lacks_name:
+    if has_header is not False and lacks_name(records):
         records[0].insert(0, "")
         has_header = True
         notes.append(
@@ -180,89 +144,6 @@ def read_delimited(content: bytes, form: Format) -> TextTable:
     return TextTable(names, has_header, text[body_starts:], starts, is_blank, sep, decimal, notes)
 
 
-def decoded(content: bytes, encoding: str | None) -> str:
-    """Return the text of a file; errors begin with the line."""
-    if encoding is None:
-        encoding = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except LookupError as error:
-        raise FileFormatError(f"there is no encoding {encoding!r}; try utf-8 or latin-1") from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        raise FileFormatError(
-            f"line {line}: byte 0x{byte:02x} is not valid {encoding.removesuffix('-sig')}; save "
-            "the file as UTF-8, or name its encoding (latin-1 in many older files)"
-        ) from error
-
-
-def _without_mark(text: str) -> tuple[str, str | None]:
-    """Return the text without the line ``sep=;`` that Excel reads, and the separator it names."""
-    mark = SEPARATOR_LINE.match(text)
-    # The line end stays, so that line numbers are those of the file.
-    return (text[mark.end() :], mark[1]) if mark else (text, None)
-
-
-def _sample(text: str) -> str:
-    """Return the first lines; a record that continues after them is cut."""
-    return "".join(line for line, _ in zip(_Lines(text), range(N_SAMPLED), strict=False))
-
-
-def _records(sample: str, sep: str) -> list[list[str]]:
-    """Return the first records that are not blank."""
-    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=sep, skipinitialspace=True)
-    try:
-        return [fields for fields in reader if any(map(str.strip, fields))]
-    except csv.Error as error:
-        raise FileFormatError(f"line {reader.line_num}: {error}") from error
-
-
-def _separator(sample: str) -> str:
-    """Return the separator that splits most of the first records into the same number of fields.
-
-    That number is above 1. Among equally good separators, the one that yields more numbers is
-    returned. Spaces are a separator only if all fields below the header are numbers.
-    """
-    best, most = ",", 0.0
-    for sep in SEPARATORS:
-        records = _records(sample, sep)
-        widths = [len(fields) for fields in records]
-        width = max(set(widths), key=widths.count)
-        fields = [field for fields in records for field in fields]
-        n_numbers = sum(_is_number(field, ",") for field in fields)
-        # The header has to be split too: a decimal comma does not split it.
-        is_split = width > 1 and (widths[0] == width or _lacks_name(records))
-        score = is_split * (widths.count(width) / len(widths) + 0.1 * n_numbers / len(fields))
-        if score > most:
-            best, most = sep, score
-    return " " if most == 0 and are_numbers_between_spaces(sample) else best
-
-
-def _lacks_name(records: list[list[str]]) -> bool:
-    """Whether the first of the records has two fields or more, and one fewer than all others.
-
-    One other record is not enough: it may have a field too many.
-    """
-    width = len(records[0]) + 1
-    return len(records) > 2 and width > 2 and all(len(fields) == width for fields in records[1:])
-
-
-def are_numbers_between_spaces(sample: str) -> bool:
-    """Whether the records below the first are numbers, as many in each as the first has fields.
-
-    If the first has one field fewer, the first field of the others may be text.
-    """
-    records = _records(sample, " ")
-    n_names = int(_lacks_name(records))
-    width = len(records[0]) + n_names
-    return width > 1 and all(
-        len(fields) == width
-        and all(_is_number(one, ".") or one in MISSING for one in fields[n_names:])
-        for fields in records[1:]
-    )
-
-
 def _decimal(records: list[list[str]], sep: str) -> str:
     """Return a comma if some fields have a decimal comma and none a decimal point."""
     if sep == ",":
@@ -283,20 +164,12 @@ def _notes(form: Format, sep: str, decimal: str) -> list[str]:
     return notes
 
 
-def _is_number(value: str, decimal: str) -> bool:
-    try:
-        float(value.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
-
-
 def _has_header(records: list[list[str]], decimal: str) -> tuple[bool, list[str]]:
     """Return whether the first record holds names, and notes on that."""
     first = [value.strip() for value in records[0]]
     is_missing = [value in MISSING for value in first]
     if not all(
-        missing or _is_number(value, decimal)
+        missing or is_number(value, decimal)
         for missing, value in zip(is_missing, first, strict=True)
     ):
         return True, []

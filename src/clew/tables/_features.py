@@ -1,7 +1,8 @@
-"""Mixed columns to features, by scikit-learn's transformers."""
+"""Mixed columns to features, by scikit-learn's transformers; free text by LSA."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -9,9 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, normalize
 from sklearn.utils.validation import check_is_fitted
 
 from clew._validation import Allowed, check_parameters
@@ -27,9 +30,6 @@ from clew.tables._columns import (
     plain,
     words,
 )
-from clew.tables._text import TextComponents
-
-__all__ = ["TableFeatures", "checked_table"]
 
 #: Headings of `TableFeatures.describe`.
 PLURALS: dict[Use, str] = {
@@ -308,3 +308,40 @@ def _prepared(frame: pd.DataFrame, columns: tuple[ColumnUse, ...]) -> pd.DataFra
         elif use in ("category", "text"):
             ready[name] = words(frame[name]).fillna("(missing)" if use == "category" else "")
     return pd.DataFrame(ready)
+
+
+class TextComponents(TransformerMixin, BaseEstimator):
+    """Latent semantic analysis of a column of texts."""
+
+    def __init__(self, n_components: int = 20) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: Iterable[str], y: object = None) -> Self:
+        """Learn the words and the components of `X`, texts of shape (n_rows,)."""
+        # The default pattern ignores words of one letter, and so all words of some languages.
+        self._tfidf = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", sublinear_tf=True)
+        weights = self._tfidf.fit_transform(X)
+        self._svd = None
+        self.n_features_out_ = weights.shape[1]
+        if weights.shape[1] > self.n_components:
+            # A fixed seed: it only starts the power iterations, which converge.
+            self._svd = TruncatedSVD(self.n_components, n_iter=10, random_state=0).fit(weights)
+            self.n_features_out_ = self.n_components
+        return self
+
+    def transform(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """Return components of norm 1, (n_rows, n_features_out_); 0 for texts without known words.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        """
+        check_is_fitted(self, "n_features_out_")
+        weights = self._tfidf.transform(X)
+        reduced = weights.toarray() if self._svd is None else self._svd.transform(weights)
+        return np.asarray(normalize(reduced, copy=False))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return names of the features: text0, text1 and so on."""
+        return np.array([f"text{at}" for at in range(self.n_features_out_)], dtype=object)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import os
-import sys
-import zlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from clew.exceptions import FileFormatError, InvalidDataError, InvalidParameterError
+from clew._text import MISSING, at_path, content_of
+from clew.exceptions import (
+    FileFormatError,
+    InvalidDataError,
+    InvalidParameterError,
+    MissingDependencyError,
+)
 from clew.tables._columns import is_code_name
-from clew.tables._delimited import MISSING, Format, TextTable, read_delimited
-from clew.tables._numbers import written_numbers
-from clew.tables._parquet import read_parquet
+from clew.tables._delimited import Format, TextTable, read_delimited
 
-__all__ = ["Columns", "Table", "check_ids", "content_of", "id_text", "read_table", "table_of"]
-
-GZIP_MARK = b"\x1f\x8b"
 PARQUET_MARK = b"PAR1"
 #: Name under which pandas saves an index that has none.
 PANDAS_INDEX = "__index_level_0__"
 #: A first column with one of these names is an index: no name, and what pandas reads it as.
 NO_NAME = ("", "Unnamed: 0")
 COUNTS_ROWS = "the first column, without a name, counts the rows and is left out"
+
+SIGNS = "$€£¥"
+#: What separates thousands, by the decimal mark.
+THOUSANDS = {".": ",", ",": "."}
 
 
 @dataclass(frozen=True)
@@ -145,17 +150,6 @@ def read_table(
     return table_of(content_of(path), str(path), form, Columns(id_column, columns, drop))
 
 
-def content_of(path: str | os.PathLike[str]) -> bytes:
-    """Read a file, or the standard input if the path is "-"; unpack gzip."""
-    content = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-    if not content.startswith(GZIP_MARK):
-        return content
-    try:
-        return gzip.decompress(content)
-    except (EOFError, OSError, zlib.error) as error:
-        raise FileFormatError(f"{path} cannot be unpacked as gzip: {error}") from error
-
-
 def table_of(content: bytes, path: str, form: Format, wanted: Columns) -> Table:
     """Make a table of the content of a file."""
     is_parquet = Path(path.lower().removesuffix(".gz")).suffix == ".parquet"
@@ -164,8 +158,7 @@ def table_of(content: bytes, path: str, form: Format, wanted: Columns) -> Table:
             return _from_frame(read_parquet(content), wanted)
         return _from_text(read_delimited(content, form), wanted)
     except FileFormatError as error:
-        joint = ", " if str(error).startswith("line ") else ": "
-        raise FileFormatError(f"{path}{joint}{error}") from error
+        raise FileFormatError(at_path(path, error)) from error
     except InvalidDataError as error:
         raise InvalidDataError(f"{path}, {error}") from error
     except InvalidParameterError as error:
@@ -294,13 +287,7 @@ def id_text(value: object) -> str:
 
 
 def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None) -> None:
-    """Refuse empty and repeated ids.
-
-    Raises
-    ------
-    InvalidDataError
-        The message begins with the row, from 0, and its line.
-    """
+    """Refuse empty and repeated ids."""
     seen: dict[str, int] = {}
     for row, name in enumerate(ids):
         where = f"row {row}" + (f" (line {lines[row]})" if lines else "")
@@ -314,3 +301,64 @@ def check_ids(ids: Sequence[str], lines: Sequence[int] | None = None) -> None:
                 "unique, name another column of ids, or drop this one"
             )
         seen[name] = row
+
+
+def read_parquet(content: bytes) -> pd.DataFrame:
+    """Read a table; a column of lists of equally many numbers becomes as many columns."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingDependencyError(
+            "reading Parquet needs pyarrow; install it with pip install 'clew[parquet]', or save "
+            "the table as .csv or .npy"
+        ) from error
+    try:
+        table = pq.ParquetFile(io.BytesIO(content)).read()
+    except (pa.ArrowException, OSError) as error:
+        raise FileFormatError(f"the file cannot be read as Parquet: {error}") from error
+    parts = [
+        _columns(name, column)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(table.num_rows))
+    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    if len(index) == 1 and isinstance(index[0], str):
+        frame.attrs["index"] = index[0]
+    return frame
+
+
+def _columns(name: str, column: Any) -> pd.DataFrame:
+    """Return a column as a frame: one column, or one for each position in its lists."""
+    import pyarrow.types as kinds
+
+    kind = column.type
+    is_list = kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
+    inner = kind.value_type if is_list else kind
+    if kinds.is_nested(inner) or kinds.is_binary(inner) or kinds.is_large_binary(inner):
+        raise FileFormatError(f"column {name!r} holds {kind}, which cannot be a feature; drop it")
+    if not is_list:
+        return pd.DataFrame({name: column.to_pandas().reset_index(drop=True)})
+    values = column.to_pylist()
+    widths = {-1 if value is None else len(value) for value in values}
+    if len(widths) > 1 or -1 in widths:
+        raise FileFormatError(f"the lists in column {name!r} are not all of one length")
+    return pd.DataFrame(values, columns=[f"{name}[{at}]" for at in range(max(widths, default=0))])
+
+
+def written_numbers(column: pd.Series, decimal: str) -> tuple[pd.Series | None, str]:
+    """Read a column of text as numbers if every value is a written number, such as "$1,250"."""
+    known = column.dropna()
+    if len(known) == 0 or not all(isinstance(one, str) for one in known.head(100)):
+        return None, ""
+    text = known.astype(str).str.strip()
+    thousands, mark = re.escape(THOUSANDS[decimal]), re.escape(decimal)
+    digits = rf"(\d{{1,3}}({thousands}\d{{3}})+|\d+)({mark}\d*)?"
+    written = rf"[+-]?[{SIGNS}]?\s?[+-]?{digits}\s?[%{SIGNS}]?"
+    if not text.str.fullmatch(written).all():
+        return None, ""
+    plain = text.str.replace(rf"[\s{thousands}%{SIGNS}]", "", regex=True)
+    numbers = plain.str.replace(decimal, ".", regex=False).astype(float)
+    at = (text != plain).argmax()
+    note = f"{text.iloc[at]!r} is read as the number {numbers.iloc[at]:g}"
+    return numbers.reindex(column.index), note

@@ -20,8 +20,6 @@ from clew.exceptions import InvalidDataError
 from clew.tables._columns import ColumnUse, NoFeaturesError, column_uses
 from clew.tables._features import checked_table
 
-__all__ = ["RecordFeatures", "may_be_records"]
-
 #: A column names rows if at least this share of its values differ, and its values have this many
 #: letters on average.
 MOSTLY_DIFFERENT, LEAST_LETTERS = 0.5, 4.0
@@ -173,17 +171,7 @@ class RecordFeatures(TransformerMixin, BaseEstimator):
 
 
 def may_be_records(X: pd.DataFrame) -> bool:
-    """Whether a table may hold records: a column names rows, and few columns are measurements.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-        A table.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a table may hold records: a column names rows, and few columns are measurements."""
     with FILTERS:
         frame = checked_table(X)
         uses = [use for use in _uses(frame) if _record_use(frame, use).note not in ROW_MARKS]

@@ -12,7 +12,7 @@ from clew.cli._progress import counted, printable
 from clew.cli.asking._loop import Progress
 from clew.cli.asking._replies import HINTS, QUIT, Asked, Command, keys_of, meaning
 from clew.cli.asking._status import status_facts, status_text
-from clew.constraints._answer_log import LogEntry
+from clew.constraints._log import LogEntry
 from clew.exceptions import ClewError
 from clew.session import Session
 

@@ -14,7 +14,7 @@ from clew.answers import Answer, Question
 from clew.cli.asking._next import NextQuestion
 from clew.cli.asking._preparation import tell_entries
 from clew.cli.asking._replies import Asked, Command
-from clew.constraints._answer_log import LogEntry
+from clew.constraints._log import LogEntry
 from clew.session import Session
 from clew.store import AnswerFile
 

@@ -13,7 +13,7 @@ from clew.answers import Answer, Question, as_origin
 from clew.cli._features import Standardize, features_for
 from clew.cli._inputs import Items
 from clew.cli.asking._job import AskJob
-from clew.constraints._answer_log import LogEntry
+from clew.constraints._log import LogEntry
 from clew.exceptions import InvalidArgumentError, InvalidDataError
 from clew.questions import Guided
 from clew.session import Session

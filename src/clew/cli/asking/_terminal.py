@@ -24,7 +24,7 @@ from clew.cli.asking._loop import EARLY, Progress
 from clew.cli.asking._pictures import SideBySide, escape_of, protocol_of
 from clew.cli.asking._replies import HINTS, Asked, Command, commands_of, keys_of, meaning
 from clew.cli.asking._status import status_of, too_early
-from clew.constraints._answer_log import LogEntry
+from clew.constraints._log import LogEntry
 from clew.exceptions import ClewError
 from clew.session import Session
 

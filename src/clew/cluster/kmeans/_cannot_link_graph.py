@@ -12,7 +12,7 @@ from clew.cluster.kmeans._infeasible import (
     sufficient_n_groups,
 )
 from clew.constraints import Closure
-from clew.constraints._conflicts import neighbor_lists
+from clew.constraints._closure import neighbor_lists
 from clew.exceptions import InfeasibleConstraintsError
 from clew.kernels.color_chains import swap_chains
 from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order

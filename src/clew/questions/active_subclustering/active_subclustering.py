@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.answers import SAME, Answer, Question
-from clew.constraints._meanings import IMPLIED_PAIRS
+from clew.constraints._meanings import implied
 from clew.questions._strategy import Strategy
 from clew.questions.active_subclustering._choice import chosen_questions, ranked_members
 from clew.questions.active_subclustering._start import Start, start_from
@@ -177,7 +177,7 @@ class ActiveSubclustering(Strategy):
             if answer.is_dont_know or answer.weight == 0:
                 continue
             rows = answer.question.rows
-            for i, j, said in _implied(answer):
+            for i, j, said in implied(answer):
                 vote = answer.weight if said == SAME else -answer.weight
                 self._state.learn(rows[i], rows[j], vote)
 
@@ -189,11 +189,3 @@ class ActiveSubclustering(Strategy):
         exemplars = self.exemplars()
         labels[exemplars] = np.arange(len(exemplars))[:, None]
         return labels
-
-
-def _implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:
-    """Return two positions among the rows, and what the answer says of that pair."""
-    kind = answer.question.kind
-    if kind == "pair":
-        return ((0, 1, answer.value),)
-    return IMPLIED_PAIRS[kind].get(answer.value, ())

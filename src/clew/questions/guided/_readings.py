@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from clew._limits import ALL_PAIRS_ROWS
 from clew._validation import check_rectangular
 from clew.answers import SAME, Answer
-from clew.constraints._meanings import IMPLIED_PAIRS
+from clew.constraints._meanings import implied
 from clew.exceptions import InvalidArgumentError, InvalidConstraintsError
 from clew.questions._representatives import Representatives
 from clew.questions._strategy import Strategy
@@ -16,7 +16,9 @@ from clew.questions.guided._cores import count_cores
 from clew.questions.guided._labels import expected_jaccard
 from clew.questions.guided._model import Model
 
-__all__ = ["Readings", "implied"]
+__all__ = [
+    "Readings",
+]
 
 
 class Readings(Strategy):
@@ -145,14 +147,6 @@ class Readings(Strategy):
         full = same[np.ix_(number, number)]
         full[number[:, None] == number[None, :]] = 1.0
         return full
-
-
-def implied(answer: Answer) -> tuple[tuple[int, int, int], ...]:
-    """Return pairs of positions among the rows, with the answer that is implied for each pair."""
-    kind = answer.question.kind
-    if kind == "pair":
-        return ((0, 1, answer.value),)
-    return IMPLIED_PAIRS[kind].get(answer.value, ())
 
 
 def _checked(pairs: ArrayLike, n_samples: int) -> NDArray[np.int64]:

@@ -14,13 +14,14 @@ from clew._random import RandomState
 from clew._validation import Allowed
 from clew.answers import ALL_ALIKE, SAME, Answer, Kind, Question
 from clew.cluster.guided._features import FeatureSpace
+from clew.constraints._meanings import implied
 from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
 from clew.questions._representatives import Representatives
 from clew.questions.guided._choice import Candidates
 from clew.questions.guided._labels import cut_at
 from clew.questions.guided._model import PairAnswer, start_model
-from clew.questions.guided._readings import Readings, implied
+from clew.questions.guided._readings import Readings
 from clew.questions.guided._triples import EVIDENCE, NONE_DIFFERS_EVIDENCE, checked_kinds
 
 __all__ = ["Guided"]

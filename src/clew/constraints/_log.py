@@ -30,10 +30,10 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from clew._files import check_plain_text, check_regular
+from clew._files import check_regular
+from clew._text import check_plain_text, content_of, utf16_of
 from clew.answers import (
     ALL_ALIKE,
     ANSWER_WORDS,
@@ -44,13 +44,14 @@ from clew.answers import (
     as_answer_code,
     as_kind,
     as_origin,
+    question_key,
 )
 from clew.exceptions import FileFormatError
 
-__all__ = ["LogEntry", "ParsedLog", "is_log", "parse_log", "read_log", "standing"]
-
 VERSION: Final = 1
 RESERVED: Final = frozenset({"same", "different", "dont_know", "all_alike", "not_comparable"})
+#: What may stand around a line: a byte-order mark, and white space.
+_SPACE: Final = "\ufeff \t\r\n"
 DONT_KNOWS: Final = frozenset({"dont_know", "not_comparable"})
 
 
@@ -100,9 +101,8 @@ class LogEntry:
 
     def _question(self) -> str:
         """Return the same text for questions that ask the same."""
-        first, *others = self.items
-        key = [first, *sorted(others)] if self.kind == "triplet" else sorted(self.items)
-        text = json.dumps([self.kind, *key])
+        kind, items = question_key(self.kind, self.items)
+        text = json.dumps([kind, *items])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _answer(self) -> str | int | None:
@@ -131,63 +131,31 @@ class ParsedLog(NamedTuple):
 
 
 def is_log(path: str | os.PathLike[str]) -> bool:
-    """Whether a file of JSON lines is a log, and not a table of answers; by its first lines."""
-    check_regular(path)
-    with open(path, "rb") as file:
-        start = file.read(1000).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    return start.startswith('{"version"')
+    """Whether a file of JSON lines is a log, and not a table of answers; by its first line."""
+    return _content(path)[:1000].decode("utf-8", "replace").lstrip(_SPACE).startswith('{"version"')
 
 
 def read_log(path: str | os.PathLike[str]) -> ParsedLog:
-    """Read the answers of a log that were not taken back.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file for which `is_log` is true.
-
-    Returns
-    -------
-    ParsedLog
-
-    Raises
-    ------
-    FileFormatError
-        If a line is invalid.
-    OSError
-        If the file cannot be read.
-    """
-    parsed = parse_log(Path(path).read_bytes(), path)
+    """Read the answers of a log that were not taken back."""
+    parsed = parse_log(_content(path), path)
     return ParsedLog(standing(parsed.entries), parsed.torn)
 
 
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """Return a file as UTF-8; a character that a crash has cut off is replaced, not refused."""
+    check_regular(path)
+    content = content_of(path)
+    encoding = utf16_of(content)
+    return content.decode(encoding, "replace").encode() if encoding else content
+
+
 def parse_log(content: bytes, path: object, first: int = 1) -> ParsedLog:
-    """Read lines of a log.
-
-    Parameters
-    ----------
-    content : bytes
-        Whole lines, or a beginning of one at the end; empty lines are skipped.
-    path : object
-        Name of the file, for errors.
-    first : int, default=1
-        Number of the first line.
-
-    Returns
-    -------
-    ParsedLog
-        A line with the id of an earlier one is left out: it was written twice.
-
-    Raises
-    ------
-    FileFormatError
-        If a line is invalid, other than one that a crash has cut off, or the text is not plain.
-    """
+    """Read lines of a log."""
     check_plain_text(path, content)
     found: dict[str, LogEntry] = {}
     torn: list[int] = []
     for line, text in enumerate(content.decode("utf-8", "replace").split("\n"), start=first):
-        text = text.strip("\ufeff \t\r\n")
+        text = text.strip(_SPACE)
         if not text:
             continue
         try:
@@ -222,13 +190,7 @@ def unknown_ids(entries: Iterable[LogEntry], ids: Iterable[str]) -> dict[str, in
 
 
 def check_ids_of_log(path: object, entries: Sequence[LogEntry], ids: Iterable[str]) -> None:
-    """Refuse answers about unknown items, and name these.
-
-    Raises
-    ------
-    FileFormatError
-        If there are any.
-    """
+    """Refuse answers about unknown items, and name these."""
     unknown = unknown_ids(entries, ids)
     if not unknown:
         return
@@ -244,13 +206,7 @@ def check_ids_of_log(path: object, entries: Sequence[LogEntry], ids: Iterable[st
 def check_content_of_log(
     path: object, entries: Sequence[LogEntry], content_of: Callable[[str], str]
 ) -> None:
-    """Refuse answers about rows that are named by number and hold something else now.
-
-    Raises
-    ------
-    FileFormatError
-        If there are any.
-    """
+    """Refuse answers about rows that are named by number and hold something else now."""
     changed = [
         entry
         for entry in entries

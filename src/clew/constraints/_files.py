@@ -1,0 +1,433 @@
+"""Files of answers, and data frames: read in chunks, whatever their columns are called; written.
+
+What is written is read back without loss. Answers of one kind keep their order; the order between
+kinds is not kept. The csv module reads the fields, not pandas, which clew can do without.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from clew._files import atomic_write
+from clew._text import (
+    at_path,
+    first_lines,
+    numbered_records,
+    quoted,
+    separator,
+    text_of,
+    unquoted,
+    without_mark,
+)
+from clew.answers import ANSWER_WORDS, N_ROWS
+from clew.constraints._ids import RowIds, rows_and_ids
+from clew.constraints._log import check_ids_of_log, is_log, read_log
+from clew.constraints._meanings import MOST_CENTRAL, as_record_kind
+from clew.constraints._records import (
+    BY_ID,
+    BY_ROW,
+    COLUMNS,
+    OPTIONAL,
+    RecordReader,
+    column_names,
+    records,
+)
+from clew.constraints._tables import AnswerColumns, Tables
+from clew.constraints._validation import Where, is_missing, parse_rows
+from clew.exceptions import FileFormatError, InvalidConstraintsError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FilePath = str | os.PathLike[str]
+#: What `Constraints._from_tables` takes.
+Parts = tuple[int, Tables, tuple[str, ...], RowIds | None]
+
+#: How many records are held as text at a time.
+_CHUNK: Final = 10_000
+#: Usual names of columns in files that have names of their own.
+ANSWERS: Final = ("answer", "response", "choice", "chosen", "judgment", "judgement", "odd")
+ANNOTATORS: Final = (
+    *("annotator", "participant", "participant_id", "subject", "subject_id", "worker"),
+    *("worker_id", "rater", "rater_id", "observer", "person", "user"),
+)
+POSITIONS: Final = ("first", "second", "third")
+
+
+class Layout(NamedTuple):
+    """The columns of a table of answers, by name; None is guessed if there is one reading."""
+
+    columns: Sequence[str] | None = None
+    """Columns of the items of a question, two or three."""
+    answer: str | None = None
+    annotator: str | None = None
+    kind: str | None = None
+
+
+class _Chunk(NamedTuple):
+    """Answers of a file, column by column."""
+
+    header: int
+    """Line of the file that names the columns."""
+    names: Sequence[str]
+    lines: Sequence[int]
+    """Line of the file on which each answer begins."""
+    columns: Sequence[Sequence[object]]
+
+    def where(self, path: FilePath) -> Where:
+        """Return the function that describes the place of an answer."""
+        return lambda at: f"{path}, line {self.lines[at]}"
+
+
+def read_csv(
+    path: FilePath, n_samples: int | None, ids: Iterable[object] | None, layout: Layout
+) -> Parts:
+    """Read a file of `write_csv`, or of an experiment; see `Constraints.read_csv`."""
+    n, row_ids = _rows_of(path, n_samples, ids, _csv_chunks(path, layout, by_id=True))
+    chunks = _csv_chunks(path, layout, by_id=row_ids is not None)
+    return n, *_read(path, n, row_ids, chunks), row_ids
+
+
+def read_jsonl(path: FilePath, n_samples: int | None, ids: Iterable[object] | None) -> Parts:
+    """Read a file of `write_jsonl`, or a log of ``clew ask``."""
+    n, row_ids = _rows_of(path, n_samples, ids, _json_chunks(path, None))
+    return n, *_read(path, n, row_ids, _json_chunks(path, row_ids)), row_ids
+
+
+def read_frame(frame: pd.DataFrame, n_samples: int | None, ids: Iterable[object] | None) -> Parts:
+    """Read answers from a data frame; see `Constraints.from_frame`."""
+    n, row_ids = rows_and_ids(n_samples, ids)
+    reader = RecordReader(n, row_ids)
+    reader.set_columns(list(frame.columns), "frame")
+    columns = [frame.iloc[:, at] for at in range(frame.shape[1])]
+    # pandas has several markers of missing values: replace them by None.
+    reader.add(
+        [column.astype(object).where(column.notna(), None).tolist() for column in columns],
+        lambda at: f"frame, row {at}",
+    )
+    reader.warn_of_ignored("frame")
+    return n, *reader.result(), row_ids
+
+
+def _rows_of(
+    path: FilePath,
+    n_samples: int | None,
+    ids: Iterable[object] | None,
+    chunks: Iterator[_Chunk],
+) -> tuple[int, RowIds | None]:
+    """Return the number and the ids of the rows: those given, or those that the answers name."""
+    if n_samples is not None or ids is not None:
+        return rows_and_ids(n_samples, ids)
+    names, has_ids = _named_rows(path, chunks)
+    return rows_and_ids(len(names), names if has_ids else None)
+
+
+def _read(
+    path: FilePath, n_samples: int, ids: RowIds | None, chunks: Iterator[_Chunk]
+) -> tuple[Tables, tuple[str, ...]]:
+    """Check the answers of a file; return their tables and the names of the annotators."""
+    reader = RecordReader(n_samples, ids)
+    try:
+        for chunk in chunks:
+            reader.set_columns(chunk.names, f"{path}, line {chunk.header}")
+            reader.add(chunk.columns, chunk.where(path))
+    except InvalidConstraintsError as error:
+        raise FileFormatError(str(error)) from error
+    reader.warn_of_ignored(path)
+    return reader.result()
+
+
+def named_rows(path: FilePath, layout: Layout | None = None) -> tuple[list[str], bool]:
+    """Return the ids of the rows that answers name, and whether these are ids or row numbers.
+
+    Ids are in the order in which answers name them; row numbers run from 0 to the largest one.
+    """
+    is_json = Path(path).suffix.lower() == ".jsonl"
+    layout = layout or Layout()
+    return _named_rows(
+        path, _json_chunks(path, None) if is_json else _csv_chunks(path, layout, by_id=True)
+    )
+
+
+def _named_rows(path: FilePath, chunks: Iterator[_Chunk]) -> tuple[list[str], bool]:
+    by_id: dict[str, None] = {}
+    by_row: dict[str, int] = {}
+    for chunk in chunks:
+        plain = [name.strip().casefold() for name in chunk.names]
+        if "id_i" not in plain and "i" not in plain:
+            raise FileFormatError(
+                f"{path}: answers name rows in columns id_i and id_j, or by number in i and j; the "
+                f"columns of the file are {', '.join(map(repr, chunk.names)) or 'none'}. Columns "
+                "of other names are taken if one says which hold the items, the answer and the "
+                "annotator"
+            )
+        for line, *fields in zip(chunk.lines, *chunk.columns, strict=True):
+            record = dict(zip(plain, fields, strict=True))
+            n_rows = 2 if str(record.get("kind")).strip().casefold() == "pair" else 3
+            by_id.update(dict.fromkeys(_named(record, BY_ID[:n_rows])))
+            if not by_id:
+                by_row.update(dict.fromkeys(_named(record, BY_ROW[:n_rows]), line))
+    if by_id:
+        return list(by_id), True
+    lines = list(by_row.values())
+    try:
+        rows = parse_rows(list(by_row), lambda at: f"{path}, line {lines[at]}")
+    except InvalidConstraintsError as error:
+        raise FileFormatError(str(error)) from error
+    return [str(row) for row in range(int(rows.max(initial=-1)) + 1)], False
+
+
+def _named(record: dict[str, object], names: Sequence[str]) -> list[str]:
+    """Return the fields that are not empty, as text."""
+    fields = (record.get(name) for name in names)
+    return [str(field) for field in fields if not is_missing(field)]
+
+
+def _csv_chunks(path: FilePath, layout: Layout, *, by_id: bool) -> Iterator[_Chunk]:
+    """Yield the answers of delimited text; all at once if the columns have names of their own."""
+    text = text_of(path)
+    if text[:100].lstrip().startswith("{"):
+        raise FileFormatError(f"{path} holds JSON lines, not CSV: use read_jsonl")
+    text, sep = without_mark(text)
+    first = text.lstrip().partition("\n")[0]
+    try:
+        sep = sep or separator(first_lines(text), max(",;\t", key=first.count))
+        lines = numbered_records(text, sep)
+        header, names = next(lines, (0, []))
+        if not names:
+            raise FileFormatError(f"{path} is empty: it should begin with the line {COLUMNS}")
+        if layout == Layout() and has_own_names(names):
+            chunk = list(itertools.islice(lines, _CHUNK))
+            while True:  # once at least: a header without answers is checked too
+                columns = _split_columns(chunk, len(names))
+                yield _Chunk(header, names, [line for line, _ in chunk], columns)
+                if not (chunk := list(itertools.islice(lines, _CHUNK))):
+                    return
+        chunk = list(lines)
+        columns = _split_columns(chunk, len(names))
+        try:
+            names, columns = as_own_columns(names, columns, layout, by_id=by_id)
+        except InvalidConstraintsError as error:
+            raise FileFormatError(f"line {header}: {error}") from error
+        yield _Chunk(header, names, [line for line, _ in chunk], columns)
+    except FileFormatError as error:
+        raise FileFormatError(at_path(path, error)) from error
+
+
+def _split_columns(records: Sequence[tuple[int, list[str]]], n: int) -> list[Sequence[object]]:
+    """Transpose records of `n` fields, and remove the apostrophes that `quoted` put in front."""
+    for line, fields in records:
+        if len(fields) != n:
+            raise FileFormatError(f"line {line}: {len(fields)} fields, but the header has {n}")
+    columns = zip(*(fields for _, fields in records), strict=True)
+    return [
+        list(map(unquoted, column)) if "'" in "".join(column) else column for column in columns
+    ] or [()] * n
+
+
+def _json_chunks(path: FilePath, ids: RowIds | None) -> Iterator[_Chunk]:
+    """Yield the answers of JSON lines: a table of answers, or a log of ``clew ask``."""
+    lines = _log_lines(path, ids) if is_log(path) else _json_lines(path)
+    while chunk := list(itertools.islice(lines, _CHUNK)):
+        numbers, objects = zip(*chunk, strict=True)
+        names = list(dict.fromkeys(name for one in objects for name in one))
+        yield _Chunk(
+            numbers[0], names, numbers, [[one.get(name) for one in objects] for name in names]
+        )
+
+
+def _log_lines(path: FilePath, ids: RowIds | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    entries = read_log(path).entries
+    if ids is not None:
+        check_ids_of_log(path, entries, map(str, ids.names))
+    return ((entry.line, entry.to_record()) for entry in entries)
+
+
+def _json_lines(path: FilePath) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the object of each line that is not empty."""
+    # str.splitlines would also split at characters that JSON strings may contain.
+    for line, text in enumerate(io.StringIO(text_of(path), newline="\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(f"{path}, line {line}: not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise FileFormatError(
+                f"{path}, line {line}: expected an object such as {{...}}, got {text[:40]!r}"
+            )
+        yield line, record
+
+
+def write_csv(path: FilePath, answers: AnswerColumns) -> None:
+    """Write the file that `read_csv` reads; see `Constraints.to_csv`."""
+    with atomic_write(path) as file:
+        file.write(",".join(column_names(answers)) + "\n")
+        for kind, i, j, k, answer, annotator, weight, *origin in records(answers):
+            a, b, c = quoted(i), quoted(j), "" if k is None else quoted(k)
+            fields = f"{kind},{a},{b},{c},{answer},{quoted(annotator)},{weight!r}"
+            file.write(",".join([fields, *origin]) + "\n")
+
+
+def write_jsonl(path: FilePath, answers: AnswerColumns) -> None:
+    """Write the file that `read_jsonl` reads."""
+    names = column_names(answers)
+    with atomic_write(path) as file:
+        for fields in records(answers):
+            record = {
+                name: value if isinstance(value, int | float) else str(value)
+                for name, value in zip(names, fields, strict=True)
+                if value is not None
+            }
+            file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def as_own_columns(
+    names: Sequence[object], columns: Sequence[Sequence[object]], layout: Layout, *, by_id: bool
+) -> tuple[list[str], list[Sequence[object]]]:
+    """Rename columns to those of `Constraints.to_csv`, and add the column `kind`.
+
+    The answer may be the item that was chosen, or the column of that item. Columns that have the
+    names of `to_csv`, or that nobody can tell apart, stay as they are.
+    """
+    plain = [str(name).strip().casefold() for name in names]
+    named = dict(zip(plain, columns, strict=True))
+    _check_names(named, layout)
+    if has_own_names(names) and layout.columns is None and layout.kind is None:
+        new_names = {
+            _plain_name(layout.answer): "answer",
+            _plain_name(layout.annotator): "annotator",
+        }
+        return [
+            new_names.get(one, str(name)) for one, name in zip(plain, names, strict=True)
+        ], list(columns)
+    read = _reading(named, layout)
+    if read is None:
+        if layout == Layout():  # the reader says which columns are missing
+            return list(map(str, names)), list(columns)
+        raise InvalidConstraintsError(
+            "name the columns of the two or three items, of the answer and of the annotator; the "
+            f"columns are {', '.join(map(repr, names))}"
+        )
+    items, answer, annotator = read
+    texts = [[_text(value) for value in named[name]] for name in items]
+    said = [_text(value) for value in named[answer]]
+    kind = _kind(layout, texts, said, items)
+    new = dict(zip(BY_ID if by_id else BY_ROW, (named[name] for name in items), strict=False))
+    new |= {"kind": [kind] * len(said), "answer": _words(kind, items, texts, said)}
+    if annotator is not None:
+        new["annotator"] = named[annotator]
+    used = {*items, answer, annotator}
+    kept = {name: column for name, column in named.items() if name not in used and name not in new}
+    return [*new, *kept], [*new.values(), *kept.values()]
+
+
+def has_own_names(names: Sequence[object]) -> bool:
+    """Whether a column has a name of `Constraints.to_csv` that no other table is likely to have."""
+    return bool({"kind", *BY_ID, *BY_ROW} & {str(name).strip().casefold() for name in names})
+
+
+def _check_names(named: dict[str, Sequence[object]], layout: Layout) -> None:
+    given = (*(layout.columns or ()), layout.answer, layout.annotator)
+    unknown = [name for name in given if name is not None and _plain_name(name) not in named]
+    if unknown:
+        raise InvalidConstraintsError(
+            f"there is no column {unknown[0]!r}; the columns are {', '.join(map(repr, named))}"
+        )
+
+
+def _reading(
+    named: dict[str, Sequence[object]], layout: Layout
+) -> tuple[list[str], str, str | None] | None:
+    """Return the columns of the items, the answer and the annotator; None if they are not clear."""
+    answers = _one_of(named, layout.answer, ANSWERS)
+    annotators = _one_of(named, layout.annotator, ANNOTATORS)
+    if len(answers) != 1 or len(annotators) > 1:
+        return None
+    annotator = annotators[0] if annotators else None
+    if layout.columns is not None:
+        items = [_plain_name(name) for name in layout.columns]
+        if len(set(items)) != len(items) or len(items) not in (2, 3):
+            raise InvalidConstraintsError(
+                f"a question is about two or three items in different columns, got {items}"
+            )
+    else:
+        rest = [one for one in named if one not in (answers[0], annotator, *OPTIONAL)]
+        items = _items({name: list(map(_text, named[name])) for name in rest}, named[answers[0]])
+    return (items, answers[0], annotator) if items else None
+
+
+def _one_of(
+    named: dict[str, Sequence[object]], given: str | None, usual: Sequence[str]
+) -> list[str]:
+    return [_plain_name(given)] if given else [name for name in usual if name in named]
+
+
+def _items(rest: dict[str, list[str]], answers: Sequence[object]) -> list[str]:
+    """Find the columns of the items: those that hold what was chosen; or two, beside "same"."""
+    said = list(map(_text, answers))
+    chosen = [
+        name for name, texts in rest.items()
+        if any(text and text == one for text, one in zip(texts, said, strict=True))
+    ]  # fmt: skip
+    if chosen:
+        # An item that is never chosen is among those that are, in other questions.
+        known = {text for name in chosen for text in rest[name]}
+        items = [name for name, texts in rest.items() if known & {*texts} or len(rest) == 3]
+        return items if len(items) == 3 else []
+    words = {_plain(one) for one in said}
+    is_pair = words <= set(ANSWER_WORDS["pair"]) and len(rest) == 2
+    is_by_column = words <= {*rest, "dont_know", "all_alike"} and len(rest) == 3
+    return list(rest) if words and (is_pair or is_by_column) else []
+
+
+def _kind(layout: Layout, texts: list[list[str]], said: list[str], items: list[str]) -> str:
+    if layout.kind is not None:
+        kind = as_record_kind(layout.kind)
+        n_rows = 3 if kind == MOST_CENTRAL else N_ROWS[kind]  # type: ignore[index]
+        if n_rows != len(items):
+            raise InvalidConstraintsError(f"{kind} is about {n_rows} items, got {items}")
+        return kind
+    if len(items) == 2:
+        return "pair"
+    is_first = (
+        one == text or _plain(one) in (items[0], "third", "all_alike")
+        for text, one in zip(texts[0], said, strict=True)
+    )
+    if any(is_first):  # no answer to "is the first more like the second or the third?"
+        return "odd_one_out"
+    raise InvalidConstraintsError(
+        f"the first item is never chosen, so these may be triplets (is {items[0]!r} more like "
+        f"{items[1]!r} or like {items[2]!r}?) or odd-one-out answers: say which, kind 'triplet' or "
+        "'odd_one_out'"
+    )
+
+
+def _words(kind: str, items: list[str], texts: list[list[str]], said: list[str]) -> list[str]:
+    """Return answers as words; what is neither an item, a column nor a word stays, for errors."""
+    offset = 1 if kind == "triplet" else 0
+    found = []
+    for row, one in zip(zip(*texts, strict=True), said, strict=True):
+        names, name = (row, one) if one in row else (tuple(items), _plain_name(one))
+        at = (names.index(name) if name in names else -1) - offset
+        found.append(POSITIONS[at] if at >= 0 and kind != "pair" else one)
+    return found
+
+
+def _plain_name(name: str | None) -> str:
+    return "" if name is None else name.strip().casefold()
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _plain(word: str) -> str:
+    return word.casefold().replace("'", "").replace("-", "_").replace(" ", "_")
