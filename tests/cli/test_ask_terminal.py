@@ -25,11 +25,10 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from clew.cli.asking._cards import cards, shortened
-from clew.cli.asking._keys import Keys
 from clew.cli.asking._loop import Loop
-from clew.cli.asking._pictures import Blocks, SideBySide, escape_of, protocol_of
+from clew.cli.asking._pictures import Blocks, SideBySide, cards, escape_of, protocol_of, shortened
 from clew.cli.asking._replies import Command
+from clew.cli.asking._terminal import Keys
 from clew.session import Session
 from clew.store import AnswerFile
 

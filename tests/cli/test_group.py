@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from clew import Constraints
-from clew.cli._features import features_for
-from clew.cli._models import build_model
+from clew.cli._models import build_model, features_for
 from clew.cli.group import METHODS
 from clew.constraints._meanings import TRUTH
 from clew.metrics import adjusted_rand_score
@@ -141,7 +140,7 @@ def test_groups_are_numbered_by_their_first_rows(run, X):
 def test_without_an_output_the_table_is_all_of_the_standard_output(run, X, here):
     done = run(X, "-k", 3)
     assert len(_table(done.stdout)) == 30
-    assert "30 rows in 3 groups of 10 to 10 rows" in done.stderr
+    assert "30 rows in 3 groups of 10 rows each" in done.stderr
     assert [path.name for path in here.iterdir()] == ["X.npy"]
     assert _table(run(X, "-k", 3, "-o", "-").stdout) == _table(done.stdout)
 
@@ -241,6 +240,9 @@ def test_json_sums_up(run, X, answers):
         "method": "coprf",
         "seed": 7,
         "sizes": [10, 10, 10],
+        "names": [],
+        "alternatives": [],
+        "probabilities": {},
         "doubtful_rows": 0,
         "answers": 2,
         "violated": 0,

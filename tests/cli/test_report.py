@@ -12,7 +12,7 @@ from tests.cli.pages import Page, assert_needs_nothing_else
 
 from clew import Constraints
 from clew.cli import main
-from clew.cli._group_traits import describe_group, group_traits
+from clew.cli._report import describe_group, group_traits
 from clew.cli.report import graph_means, probability_means, shades
 from clew.tables import TableFeatures
 
@@ -127,8 +127,9 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(folder, tmp_
 
 def test_traits_follow_the_groups():
     frame = pd.DataFrame({"a": [1.0, 1.5, 9.0, 9.5], "b": ["x", "x", "y", "y"], "c": [1, 2, 1, 2]})
+    frame = pd.concat([frame] * 5, ignore_index=True)
     columns = TableFeatures().fit(frame).columns_
-    traits = group_traits(frame, columns, np.array([0, 0, 1, 1]))
+    traits = group_traits(frame, columns, np.array([0, 0, 1, 1] * 5))
     assert describe_group(traits, 0) == "b x 100% (all rows 50%); a 1.25 (all rows 5.25)"
     assert describe_group(traits, 1) == "b y 100% (all rows 50%); a 9.25 (all rows 5.25)"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from clew.cli._errors import Commands
+from clew.cli._words import Commands
 from clew.cli.asking.ask import ask
 from clew.cli.compile import compile_command
 from clew.cli.demo import demo

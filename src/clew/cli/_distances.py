@@ -13,15 +13,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
-from clew.cli._inputs import ARRAYS, NUMBERS, STDIN, Items, check_kind_of_array, kind_of, loaded
-from clew.cli._progress import counted
+from clew.cli._items import (
+    ARRAYS,
+    NUMBERS,
+    STDIN,
+    Items,
+    check_kind_of_array,
+    kind_of,
+    loaded,
+    read_npy,
+)
+from clew.cli._words import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
 from clew.tables import Table
 from clew.tables._delimited import Format, decoded
 from clew.tables._read import Columns, check_ids, content_of, id_text, table_of
-
-__all__ = ["read_distances", "read_ids"]
 
 #: Larger arrays are read from the file where they are needed, not as a whole.
 MAPPED_BYTES = 2**28
@@ -45,33 +52,7 @@ def read_distances(
     columns: Columns | None = None,
     ids: Path | None = None,
 ) -> Items:
-    """Read distances between all pairs of rows from a file.
-
-    Parameters
-    ----------
-    path : Path
-        An array, square or condensed as SciPy's ``pdist`` returns it; or a square table, whose
-        header or column of ids names the rows. If one triangle is empty, it is filled from the
-        other.
-    form : Format, default=None
-        How a delimited table is to be read.
-    columns : Columns, default=None
-        Which columns of a table are used.
-    ids : Path, default=None
-        File of the ids, for distances without any.
-
-    Returns
-    -------
-    Items
-        Its `X` holds the distances, (n_rows, n_rows).
-
-    Raises
-    ------
-    FileFormatError
-        If the file is of another kind, or damaged.
-    InvalidDataError
-        If it does not hold distances, or ids are missing or repeated.
-    """
+    """Read distances between all pairs of rows from a file."""
     kind, content = kind_of(path)
     if kind in ARRAYS:
         check_kind_of_array(path, columns)
@@ -98,13 +79,7 @@ def read_distances(
 
 
 def read_ids(path: Path) -> list[str]:
-    """Read ids: one on each line of a text, or the column of ids of a table.
-
-    Raises
-    ------
-    FileFormatError, InvalidDataError
-        If the file cannot be read, or an id is empty or repeated.
-    """
+    """Read ids: one on each line of a text, or the column of ids of a table."""
     content = content_of(path)
     if path.suffix.lower() != ".parquet":
         try:
@@ -149,7 +124,7 @@ def _from_array(path: Path, kind: str, content: bytes | None) -> _Given:
     is_large = content is None and path.stat().st_size > MAPPED_BYTES
     read: Callable[[BinaryIO], Any] = _read_npz
     if kind == ".npy":
-        read = (lambda _: (np.load(path, mmap_mode="r"), None)) if is_large else _read_npy
+        read = (lambda _: (np.load(path, mmap_mode="r"), None)) if is_large else read_npy
     with path.open("rb") if content is None else io.BytesIO(content) as file:
         values, ids = loaded(path, read, file)
     if values.dtype.kind not in NUMBERS:
@@ -160,13 +135,6 @@ def _from_array(path: Path, kind: str, content: bytes | None) -> _Given:
             "one if they are condensed"
         )
     return _Given(values, ids, [])
-
-
-def _read_npy(file: BinaryIO) -> tuple[Any, None]:
-    stored = np.load(file, allow_pickle=False)
-    if isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("the content does not match the ending")
-    return stored, None
 
 
 def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:

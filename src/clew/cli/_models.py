@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from clew._units import Units
+from clew.cli._items import Standardize
 from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
@@ -16,8 +25,6 @@ from clew.cluster import (
     SpectralClustering,
 )
 from clew.similarity import COPRF, E2CP, ITML, SKLR, AdaptiveKNN, ClustRF
-
-__all__ = ["build_model"]
 
 CLUSTERERS: dict[str, Any] = {
     "copkmeans": COPKMeans,
@@ -41,30 +48,7 @@ def build_model(
     jobs: int | None = None,
     is_distances: bool = False,
 ) -> Any:
-    """Make an estimator that has `labels_` once it is fitted.
-
-    Parameters
-    ----------
-    method : str
-        A name of ``clew group --method``.
-    n_clusters : int or None
-        Number of groups; None lets "guided" choose it.
-    n_trees, mode, trust
-        See `clew.similarity.COPRF`; `trust` may be "none" too.
-    standardize : bool or "auto", default="auto"
-        Whether "guided" standardizes features; other methods use them as they are.
-    seed : int
-        Seed of all random choices.
-    jobs : int or None
-        Number of threads.
-    is_distances : bool, default=False
-        Whether the model is fitted to distances; "guided", "e2cp", "copkmeans", "linkage" or
-        "spectral".
-
-    Returns
-    -------
-    estimator
-    """
+    """Make an estimator that has `labels_` once it is fitted."""
     if is_distances:
         return _model_of_distances(method, n_clusters, seed, jobs)
     if method == "guided":
@@ -106,3 +90,52 @@ def _model_of_distances(method: str, n_clusters: Any, seed: int, jobs: int | Non
     if method == "e2cp":
         similarity = E2CP(similarity, n_jobs=jobs)
     return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)
+
+
+#: Components that sparse features of more columns are reduced to, for methods that need dense ones.
+N_COMPONENTS = 100
+
+
+class Features(NamedTuple):
+    """What a method is fitted to."""
+
+    X: Any
+    """Features, (n_samples, n_features), dense or, where the method takes that, CSR."""
+    standardize: Standardize
+    """Value for the parameter `standardize` of the method, if it has one."""
+    note: str
+    """What was done, as a sentence."""
+
+
+def features_for(
+    model: Any,
+    X: NDArray[np.float64] | csr_array,
+    standardize: Standardize,
+    *,
+    is_scaled: bool,
+) -> Features:
+    """Scale features, and bring them to the form that a method takes."""
+    if issparse(X):
+        return _from_sparse(model, X, standardize)
+    if is_scaled:
+        return Features(X, False, "features are standardized")
+    units = Units.standardized(X, standardize)
+    is_standardized = standardize is True or bool(np.ptp(units.unit) > 0)
+    how = " (units differ)" if standardize == "auto" else ""
+    note = f"features are standardized{how}" if is_standardized else "features are used as given"
+    if "standardize" in model.get_params(deep=False):
+        return Features(X, standardize, note)
+    return Features(units.scale(X) if is_standardized else X, False, note)
+
+
+def _from_sparse(model: Any, X: csr_array, standardize: Standardize) -> Features:
+    """Scale without centering, which keeps zeros; reduce if the method needs dense features."""
+    scaled = StandardScaler(with_mean=False).fit_transform(X) if standardize is True else X
+    how = "divided by their standard deviations" if standardize is True else "used as given"
+    if get_tags(model).input_tags.sparse:
+        return Features(scaled, False, f"sparse features are {how}")
+    if X.shape[1] <= N_COMPONENTS:
+        return Features(scaled.toarray(), False, f"features are {how}")
+    svd = TruncatedSVD(N_COMPONENTS, random_state=0)
+    share = f"{N_COMPONENTS} components of a truncated SVD"
+    return Features(svd.fit_transform(scaled), False, f"features are {how}, reduced to {share}")

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew.cli._features import features_for
-from clew.cli._inputs import ARRAYS, Items, kind_of, loaded
-from clew.cli._job import RowsJob
+from clew.cli._items import ARRAYS, Items, kind_of, loaded
+from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
-from clew.cli._progress import Words, counted
-from clew.cli._rows import read_rows
+from clew.cli._progress import Words
+from clew.cli._rows import RowsJob, read_rows
+from clew.cli._words import counted
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
@@ -26,8 +26,6 @@ from clew.questions import Guided
 from clew.session import Session
 from clew.tables._delimited import decoded
 from clew.tables._read import Columns, content_of, table_of
-
-__all__ = ["SimulationJob", "run", "table"]
 
 Classes = NDArray[np.int64]
 
@@ -77,18 +75,7 @@ class SimulationJob(RowsJob):
 
 
 def run(job: SimulationJob) -> dict[str, Any]:
-    """Simulate people who answer questions about the rows of a file.
-
-    Returns
-    -------
-    dict
-        The object that ``--json`` prints.
-
-    Raises
-    ------
-    ClewError, OSError
-        If an input or a parameter is invalid, or a file cannot be written.
-    """
+    """Simulate people who answer questions about the rows of a file."""
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
     check_writable(job.output, job.plot)
@@ -120,17 +107,7 @@ def run(job: SimulationJob) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Format what `run` returns: agreement after some numbers of answers, and answers to goals.
-
-    Parameters
-    ----------
-    found : mapping
-        What `run` returned.
-
-    Returns
-    -------
-    str
-    """
+    """Format what `run` returns: agreement after some numbers of answers, and answers to goals."""
     points = pd.DataFrame(found["curve"])
     mean = points.groupby(["strategy", "answers"], sort=False)[["jaccard", "ari"]].mean()
     lines = [

@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from clew.cli._options import OUTPUT, jobs_option, quiet_option
-
-__all__ = ["demo"]
+from clew.cli._options import JOBS, OUTPUT, QUIET
 
 #: The number of pairs of 1,797 images.
 MAX_ANSWERS = 1797 * 1796 // 2
@@ -47,10 +45,10 @@ MAX_ANSWERS = 1797 * 1796 // 2
     show_default=True,
     help="Probability that an answer is wrong.",
 )
-@jobs_option
+@JOBS
 @click.option("--open/--no-open", "opens", default=False, help="Open the report in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@quiet_option
+@QUIET
 def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
     """Group 1,797 images of digits with the help of answers.
 
@@ -62,7 +60,7 @@ def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
     clew demo
     clew demo --json
     """  # noqa: D301 - click's mark for lines to keep
-    from clew.cli._demo_run import Setting, run
+    from clew.cli._demo import Setting, run
 
     folder = options.pop("output")
     figures, table = run(Setting(**options), folder, quiet=quiet)

@@ -7,16 +7,14 @@ import sys
 from typing import Any, Self
 
 from clew.answers import Answer
-from clew.cli._inputs import Items
-from clew.cli._progress import counted, printable
+from clew.cli._items import Items
+from clew.cli._words import counted, printable
 from clew.cli.asking._loop import Progress
 from clew.cli.asking._replies import HINTS, QUIT, Asked, Command, keys_of, meaning
 from clew.cli.asking._status import status_facts, status_text
 from clew.constraints._answer_log import LogEntry
 from clew.exceptions import ClewError
 from clew.session import Session
-
-__all__ = ["JsonLines", "Lines", "UnsavedError"]
 
 ASK = {
     "pair": "same thing?",
@@ -30,13 +28,7 @@ class UnsavedError(ClewError, OSError):
 
 
 class Lines:
-    """Prints questions, and reads a word from each line of the standard input.
-
-    Parameters
-    ----------
-    items : Items
-        The items.
-    """
+    """Prints questions, and reads a word from each line of the standard input."""
 
     def __init__(self, items: Items) -> None:
         self._items = items

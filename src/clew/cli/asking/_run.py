@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 import click
 
 from clew._files import check_regular
-from clew.cli._collections import cache_folder
-from clew.cli._errors import FAILED
-from clew.cli._inputs import Items
+from clew.cli._items import Items
 from clew.cli._outputs import check_writable
-from clew.cli._progress import Words, counted
-from clew.cli._rows import read_rows
-from clew.cli.asking._job import AskJob
+from clew.cli._progress import Words
+from clew.cli._rows import cache_folder, read_rows
+from clew.cli._words import FAILED, counted
 from clew.cli.asking._lines import JsonLines, Lines
-from clew.cli.asking._loop import Loop, Screen
-from clew.cli.asking._next import NextQuestion
-from clew.cli.asking._preparation import in_background, session_of
-from clew.cli.asking._signals import Stopped, signals_raised
+from clew.cli.asking._loop import AskJob, Loop, NextQuestion, Screen, in_background, session_of
 from clew.exceptions import ClewError
 from clew.store import AnswerFile
-
-__all__ = ["NOTHING_LEFT", "run"]
 
 NOTHING_LEFT = 3
 
 
 def run(job: AskJob) -> int:
-    """Ask, and return the exit status.
-
-    Raises
-    ------
-    ClewError, OSError
-        If an input is invalid, or the file of answers cannot be read or written.
-    """
+    """Ask, and return the exit status."""
     words = Words(quiet=job.quiet or job.as_json, verbose=job.verbose)
     check_writable(job.answers)
     check_regular(job.answers)
@@ -79,10 +70,7 @@ def _loop(job: AskJob, items: Items, words: Words) -> Loop:
 
 
 def _exit_at_once(status: int) -> None:
-    """End while a thread prepares the session.
-
-    The thread cannot be stopped, and the usual end of the interpreter would abort in its C++ code.
-    """
+    """End while a thread prepares the session."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -146,3 +134,37 @@ def _close_output() -> None:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())
         os.close(nothing)
+
+
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+@contextmanager
+def signals_raised() -> Iterator[list[int]]:
+    """Raise `Stopped` at the first signal that asks the program to end; ignore further ones."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+
+    def stop(number: int, _: FrameType | None) -> None:
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
+        received.append(number)
+        raise Stopped(number)
+
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clew.cli._progress import counted, printable
+from clew.cli._groups import about_numbers
+from clew.cli._words import counted, printable
 from clew.cli.asking._loop import EARLY, Progress
 from clew.session import Session, SessionResult
-
-__all__ = ["Status", "status_facts", "status_of", "status_text"]
 
 #: Most doubtful answers that are listed, and most groups whose sizes are shown.
 MOST_DOUBTS, MOST_SIZES = 9, 12
@@ -26,21 +25,14 @@ class Status(NamedTuple):
 
 
 def status_of(session: Session, progress: Progress) -> Status:
-    """Describe what is known.
-
-    Parameters
-    ----------
-    session : Session
-        Has 20 answers or more.
-    progress : Progress
-        Its progress.
-    """
+    """Describe what is known."""
     result = session.result()
     sizes = np.sort(np.bincount(result.labels_))[::-1]
     shown = ", ".join(map(str, sizes[:MOST_SIZES])) + (", …" if len(sizes) > MOST_SIZES else "")
     lines = [
         ("answers", str(progress.n_answers) + _pace(progress)),
         ("groups", f"{len(sizes)}, of {shown} items"),
+        *([("numbers", numbers)] if (numbers := _numbers(result)) else []),
         ("how sure", _sureness(result)),
         ("agreement", _agreement(result)),
         ("left", "too early to say" if result.remaining_ is None else f"{result.remaining_}"),
@@ -78,6 +70,11 @@ def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
     return {
         "answers": progress.n_answers,
         "sizes": np.bincount(result.labels_).tolist(),
+        "alternatives": [
+            {"groups": other.n_clusters, "violated": other.n_violated}
+            for other in result.alternatives_
+        ],
+        "violated": result.n_violated_,
         "confidence": round(float(result.confidence_.mean()), 4),
         "jaccard": quality and [round(value, 4) for value in quality.jaccard],
         "remaining": remaining and list(remaining),
@@ -97,6 +94,15 @@ def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
 
 def _pace(progress: Progress) -> str:
     return "" if progress.pace is None else f", {progress.pace:.0f} s each"
+
+
+def _numbers(result: SessionResult) -> str:
+    """Compare the number of groups with its alternatives; empty if there are none."""
+    if result.n_violated_ is None:
+        return ""
+    violated = {int(result.labels_.max()) + 1: result.n_violated_}
+    violated |= {other.n_clusters: other.n_violated for other in result.alternatives_}
+    return about_numbers(violated, result.n_clusters_probabilities_)
 
 
 def _sureness(result: SessionResult) -> str:

@@ -1,4 +1,4 @@
-"""The rows to group: features and ids from files of arrays and tables."""
+"""The rows to group, and their features and ids from files of arrays and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, BinaryIO, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -17,23 +17,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from clew._validation import seems_distances
-from clew.cli._progress import counted
+from clew.cli._words import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.tables import ColumnUse, Table, TableFeatures
 from clew.tables._columns import BadCellError, NoFeaturesError
 from clew.tables._delimited import Format
 from clew.tables._read import Columns, check_ids, content_of, id_text, table_of
 
-__all__ = [
-    "ARRAYS",
-    "NUMBERS",
-    "STDIN",
-    "Items",
-    "check_kind_of_array",
-    "kind_of",
-    "loaded",
-    "read_items",
-]
+Standardize = bool | Literal["auto"]
 
 STDIN = Path("-")
 ARRAYS = (".npy", ".npz")
@@ -42,6 +33,8 @@ GZIP = ".gz"
 #: First bytes of files, by which the format of the standard input is recognized.
 MARKS = {b"\x93NUMPY": ".npy", b"PK": ".npz", b"PAR1": ".parquet"}
 NUMBERS = "buif"
+#: Characters of a cell that are shown, and what stands for a missing value.
+MAX_LENGTH, MISSING = 80, "–"
 
 
 class Items(NamedTuple):
@@ -67,6 +60,8 @@ class Items(NamedTuple):
     """Whether the file, read as features, seems to hold distances."""
     folder: Path | None = None
     """Folder of the images, whose ids are their paths in it; None if the rows are not images."""
+    pixels: NDArray[np.uint8] | None = None
+    """Images that are in no folder, (n_rows, height, width, 1 or 3); None if there are none."""
     texts: list[str] | None = None
     """The text of each row; None if the rows are not texts."""
     are_records: bool = False
@@ -77,7 +72,7 @@ class Items(NamedTuple):
     @property
     def noun(self) -> str:
         """What a row is."""
-        if self.folder is not None:
+        if self.folder is not None or self.pixels is not None:
             return "image"
         return "row" if self.texts is None else "text"
 
@@ -110,36 +105,7 @@ def read_items(
     columns: Columns | None = None,
     standardize: bool | str = "auto",
 ) -> Items:
-    """Read features and ids from a file.
-
-    Parameters
-    ----------
-    path : Path
-        A file whose name ends in one of `ARRAYS` or `TABLES`, or in that and ".gz"; or `STDIN`.
-    form : Format, default=None
-        How a delimited table is to be read.
-    columns : Columns, default=None
-        Which columns of a table are used.
-    standardize : bool or "auto", default="auto"
-        Whether numbers of a table are standardized; see `clew.tables.TableFeatures`.
-
-    Returns
-    -------
-    Items
-        Without ids in the file, row numbers are the ids. A table of which no column can be used has
-        rows without features.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is of another kind, damaged, or holds no rows of values.
-    InvalidDataError
-        If a value is not finite, an id is missing or occurs twice, or there are too few rows.
-    InvalidParameterError
-        If a column does not exist, or columns of an array are named.
-    MissingDependencyError
-        If this kind of file needs a package that is not installed.
-    """
+    """Read features and ids from a file."""
     kind, content = kind_of(path)
     if kind not in ARRAYS:
         content = content_of(path) if content is None else content
@@ -147,7 +113,7 @@ def read_items(
         return _from_table(path, table, standardize)
     check_kind_of_array(path, columns)
     with path.open("rb") if content is None else io.BytesIO(content) as file:
-        X, ids = loaded(path, _read_npy if kind == ".npy" else _read_npz, file)
+        X, ids = loaded(path, read_npy if kind == ".npy" else _read_npz, file)
     return _from_array(path, X, ids)
 
 
@@ -245,7 +211,7 @@ def _is_distance_table(frame: pd.DataFrame) -> bool:
     return seems_distances(frame.to_numpy(np.float64, na_value=np.nan))
 
 
-def _read_npy(file: BinaryIO) -> tuple[Any, None]:
+def read_npy(file: BinaryIO) -> tuple[Any, None]:
     stored = np.load(file, allow_pickle=False)
     if isinstance(stored, np.lib.npyio.NpzFile):
         raise ValueError("the content does not match the ending")
@@ -319,3 +285,13 @@ def _check_finite(
         f"{path}, row {row}, column {column}: {values[bad[0]]} is not a finite number{more}; "
         "fill such values in, or leave the rows or columns out (a table may have missing values)"
     )
+
+
+def cell(value: Any) -> str:
+    """Format a value of a table, shortened if it is long."""
+    if value is None or value is pd.NaT or value is pd.NA or value != value:
+        return MISSING
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}" if abs(float(value)) < 1e6 else f"{value:,.0f}"
+    text = " ".join(str(value).split())
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"
