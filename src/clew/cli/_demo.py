@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,7 @@ from sklearn.cluster import AgglomerativeClustering
 from clew._parallel import in_threads, one_library_thread
 from clew.answers import ANSWER_WORDS, SAME, Question
 from clew.cli._grouping import summarize
-from clew.cli._groups import Groups, doubted_answers, find_groups, groups_csv
+from clew.cli._groups import Groups, doubted_answers, doubtful_csv, find_groups, groups_csv
 from clew.cli._items import Items
 from clew.cli._models import build_model
 from clew.cli._outputs import check_folder, csv_text, write_folder
@@ -97,6 +97,7 @@ def run(setting: Setting, folder: Path, *, quiet: bool) -> tuple[Figures, Callab
             "answers.csv": csv_text(("kind", "id_i", "id_j", "answer"), lines),
             "report.html": _page(outcome, setting, figures, folder, ids, pixels),
             "groups.csv": groups_csv(ids, outcome.groups),
+            "doubtful.csv": doubtful_csv(ids, answers, outcome.model),
             "demo.png": collage(outcome),
         },
         {name: png(image) for name, image in zip(ids, pixels, strict=True)},
@@ -125,10 +126,7 @@ def experiment(setting: Setting, advance: Advance) -> Outcome:
     tasks = [(seed, used) for seed, answers in enumerate(asked) for used in (None, answers)]
     with one_library_thread():
         models = in_threads(
-            fitted,
-            tasks,
-            n_jobs=setting.jobs,
-            callback=lambda done, _: advance(done + 1, n_fits),
+            fitted, tasks, n_jobs=setting.jobs, callback=lambda done, _: advance(done + 1, n_fits)
         )
     scores = {
         "ari_no_answers": [adjusted_rand_score(y, model.labels_) for model in models[::2]],
@@ -146,7 +144,8 @@ def ask(y: NDArray[np.int64], setting: Setting, seed: int) -> Constraints:
     pairs = Constraints.from_labels(y, setting.n_answers, random_state=seed).pairs
     people = SimulatedOracle(y, error=setting.error, random_state=seed)
     answers = people.answer_all([Question("pair", (i, j)) for i, j in pairs.tolist()])
-    return Constraints.from_answers(answers, n_samples=len(y))
+    nameless = [replace(answer, annotator="") for answer in answers]
+    return Constraints.from_answers(nameless, n_samples=len(y))
 
 
 def ward_labels(X: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -47,10 +47,7 @@ class _Given(NamedTuple):
 
 
 def read_distances(
-    path: Path,
-    form: Format | None = None,
-    columns: Columns | None = None,
-    ids: Path | None = None,
+    path: Path, form: Format | None = None, columns: Columns | None = None, ids: Path | None = None
 ) -> Items:
     """Read distances between all pairs of rows from a file."""
     kind, content = kind_of(path)

@@ -206,11 +206,7 @@ def _chain(found: Explanation, name: Name) -> list[str]:
 def _neighbors(found: Explanation, name: Name) -> list[str]:
     sentences = []
     for row, near, own, other in zip(
-        found.rows,
-        found.neighbors,
-        found.neighbors_in_own,
-        found.neighbors_in_other,
-        strict=True,
+        found.rows, found.neighbors, found.neighbors_in_own, found.neighbors_in_other, strict=True
     ):
         text = f"of the {len(near)} rows nearest to {name(row)}, {own} are in its group"
         sentences.append(text if found.are_together else f"{text}, {other} in the other group")

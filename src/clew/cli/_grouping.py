@@ -47,11 +47,7 @@ from clew.tables import RecordFeatures
 from clew.tables._records import may_be_records
 
 #: Methods that report their progress, and what their progress bar says.
-LONG_WORK = {
-    "guided": "Fitting clusterings",
-    "coprf": "Growing trees",
-    "clustrf": "Growing trees",
-}
+LONG_WORK = {"guided": "Fitting clusterings", "coprf": "Growing trees", "clustrf": "Growing trees"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +310,9 @@ def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
         text += f", {interval[0]:.0%} to {interval[1]:.0%} with 95% confidence"
     if rates := summary["annotators"]:
         worst_first = sorted(rates.items(), key=lambda item: -item[1])
-        named = ", ".join(f"{name} {rate:.0%}" for name, rate in worst_first[:MOST_NAMED])
+        named = ", ".join(
+            f"{name or '(no name)'} {rate:.0%}" for name, rate in worst_first[:MOST_NAMED]
+        )
         n_more = len(rates) - MOST_NAMED
         text += f"; by annotator: {named}" + (f", fewer of {n_more} others" if n_more > 0 else "")
     return text

@@ -70,10 +70,7 @@ def build_model(
         similarity: Any = ClustRF(n_trees, n_jobs=jobs)
     else:
         similarity = COPRF(
-            n_trees,
-            mode=mode,
-            trust=None if trust == "none" else trust,
-            n_jobs=jobs,
+            n_trees, mode=mode, trust=None if trust == "none" else trust, n_jobs=jobs
         )
     return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)
 
@@ -108,11 +105,7 @@ class Features(NamedTuple):
 
 
 def features_for(
-    model: Any,
-    X: NDArray[np.float64] | csr_array,
-    standardize: Standardize,
-    *,
-    is_scaled: bool,
+    model: Any, X: NDArray[np.float64] | csr_array, standardize: Standardize, *, is_scaled: bool
 ) -> Features:
     """Scale features, and bring them to the form that a method takes."""
     if issparse(X):

@@ -458,7 +458,8 @@ def group_traits(
             ratio = np.divide(*shares, out=np.ones_like(shares[0]), where=shares[0] > 0)
             gains = counts * (shares[0] * np.log(ratio)).sum(axis=0)
         traits.append(Trait(name, category, means, mean, differences, gains))
-    cost = np.log(max(1, len(traits))) + np.log(len(label)) / 2
+    # To say which trait of which group, and its value.
+    cost = np.log(max(1, len(traits)) * n_groups) + np.log(len(label)) / 2
     return [one._replace(gains=one.gains - cost) for one in traits]
 
 
@@ -480,7 +481,7 @@ def _values(
 def describe_group(traits: Sequence[Trait], group: int, most: int = 3) -> str:
     """Name what sets a group apart, the largest difference first; empty if nothing does.
 
-    Differences that gain less than they cost are left out: those of few rows may be by chance.
+    Differences that gain less than they cost are left out: those of few rows may be random.
     """
     # A rare category is left out: a frequent one of the same column says the same.
     sizes = [

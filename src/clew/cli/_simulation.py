@@ -111,7 +111,7 @@ def table(found: Mapping[str, Any]) -> str:
     points = pd.DataFrame(found["curve"])
     mean = points.groupby(["strategy", "answers"], sort=False)[["jaccard", "ari"]].mean()
     lines = [
-        f"{found['rows']} rows of {found['classes']} classes, {found['error']:.0%} wrong answers",
+        f"{found['rows']} rows of {found['classes']} classes, {found['error']:.0%} wrong answers"
     ]
     for name, of_one in mean.groupby(level="strategy", sort=False):
         curve = of_one.droplevel("strategy")

@@ -152,8 +152,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     help="coprf, clustrf: size of the forest.",
 )
 @rows_options(
-    "groups",
-    json="Print a summary as JSON; the groups go to groups.csv unless -o names a file.",
+    "groups", json="Print a summary as JSON; the groups go to groups.csv unless -o names a file."
 )
 @click.pass_context
 def group(ctx: click.Context, /, **options: Any) -> None:

@@ -64,9 +64,7 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
     help="Share of answers that are don't-know.",
 )
 @click.option(
-    "--budget",
-    type=click.IntRange(min=1),
-    help="Number of answers.  [default: three for each row]",
+    "--budget", type=click.IntRange(min=1), help="Number of answers.  [default: three for each row]"
 )
 @click.option(
     "--strategy",
