@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from clew.cli._rows import seems_texts
+from clew.cli._reading import seems_texts
 from clew.cli._words import printable
 from clew.tables._delimited import Format
 from clew.tables._read import Columns

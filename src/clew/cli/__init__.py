@@ -18,7 +18,11 @@ __all__ = ["main"]
 
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "CLEW"},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "CLEW",
+        "show_default": True,
+    },
 )
 @click.version_option(package_name="clew", message="%(package)s %(version)s")
 def main() -> None:

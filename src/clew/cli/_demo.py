@@ -19,11 +19,11 @@ from clew._parallel import in_threads, one_library_thread
 from clew.answers import ANSWER_WORDS, SAME, Question
 from clew.cli._grouping import summarize
 from clew.cli._groups import Groups, doubted_answers, doubtful_csv, find_groups, groups_csv
-from clew.cli._items import Items
 from clew.cli._models import build_model
 from clew.cli._outputs import check_folder, csv_text, write_folder
 from clew.cli._progress import Advance, Words
 from clew.cli._report import Findings, report_page
+from clew.cli._rows import Rows
 from clew.cli.report import Strip, dot_plot, png, probability_means, shades
 from clew.cluster import GuidedClustering
 from clew.constraints import Constraints
@@ -177,7 +177,7 @@ def _page(
     summary = summarize(outcome.model, outcome.groups, outcome.answers, outcome.X.shape[1])
     summary |= {"method": "guided", "seed": 0, "seconds": figures["seconds"]}
     frame = pd.DataFrame(index=range(len(ids)))
-    items = Items(outcome.X, ids, True, frame, (), [], is_scaled=False, pixels=pixels)
+    items = Rows(outcome.X, ids, True, frame, (), [], is_scaled=False, pixels=pixels)
     seeds = "seed 0" if setting.seeds == 1 else f"seeds 0 to {setting.seeds - 1}"
     made = {
         "Data": "scikit-learn's digits, 8 × 8 pixels (UCI Optical Recognition of Handwritten "

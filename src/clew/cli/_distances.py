@@ -13,17 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
-from clew.cli._items import (
+from clew.cli._rows import (
     ARRAYS,
     NUMBERS,
     STDIN,
-    Items,
+    Rows,
     check_kind_of_array,
     kind_of,
     loaded,
     read_npy,
 )
-from clew.cli._words import counted
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
 from clew.tables import Table
@@ -46,9 +45,7 @@ class _Given(NamedTuple):
     notes: list[str]
 
 
-def read_distances(
-    path: Path, form: Format | None = None, columns: Columns | None = None, ids: Path | None = None
-) -> Items:
+def read_distances(path: Path, form: Format | None = None, columns: Columns | None = None) -> Rows:
     """Read distances between all pairs of rows from a file."""
     kind, content = kind_of(path)
     if kind in ARRAYS:
@@ -61,12 +58,13 @@ def read_distances(
         D = check_distances(values, keep_single=True)
     except (InvalidDataError, TypeError) as error:
         raise InvalidDataError(f"{path}: {error}") from error
-    names = _names(path, len(D), given.ids, ids)
+    if given.ids is not None:
+        _check_ids(path, given.ids)
     notes = [*given.notes, *note, f"distances from {_range(D)}; {check_triangles(D)}"]
-    return Items(
+    return Rows(
         D,
-        [str(row) for row in range(len(D))] if names is None else names,
-        names is not None,
+        given.ids or [str(row) for row in range(len(D))],
+        given.ids is not None,
         pd.DataFrame(index=range(len(D))),
         (),
         [f"{path}: {one}" for one in (f"{len(D):,} rows", *notes)],
@@ -95,19 +93,6 @@ def read_ids(path: Path) -> list[str]:
     if table.ids is None:
         raise FileFormatError(f"{path} has no column of ids; name one of its columns id")
     return table.ids
-
-
-def _names(path: Path, n: int, own: list[str] | None, ids: Path | None) -> list[str] | None:
-    if ids is None:
-        if own is not None:
-            _check_ids(path, own)
-        return own
-    if own is not None:
-        raise InvalidDataError(f"{path} names its rows already; leave --ids out")
-    given = read_ids(ids)
-    if len(given) != n:
-        raise InvalidDataError(f"{ids} has {counted(len(given), 'id')}, but {path} has {n:,} rows")
-    return given
 
 
 def _check_ids(path: Path, names: list[str]) -> None:

@@ -116,20 +116,17 @@ def _saved(arrays: Any) -> Saved:
         alternatives.append(other)
     known = Constraints(n, **given)
     first, second, third = probabilities
+    if "n_groups" in arrays:
+        probability = _sparse("probabilities", arrays, (n, int(arrays["n_groups"])))
+    else:
+        probability = arrays["probabilities"]
     return Saved(
         ids,
-        _probabilities(arrays, n),
+        probability,
         _sparse("graph", arrays, (n, n)),
         known,
         AnswerDoubts(first, second, third, known, tuple(alternatives)),
     )
-
-
-def _probabilities(arrays: Any, n: int) -> NDArray[np.float64] | csr_array:
-    if "n_groups" in arrays:
-        return _sparse("probabilities", arrays, (n, int(arrays["n_groups"])))
-    dense: NDArray[np.float64] = arrays["probabilities"]
-    return dense
 
 
 def _sparse_arrays(name: str, matrix: csr_array) -> dict[str, Any]:
@@ -158,29 +155,35 @@ MOST_NAMED = 5
 
 def explain_text(found: Explanation, name: Name) -> str:
     """Return the whole explanation, a sentence a line."""
-    return "\n".join([_verdict(found, name), *(f"- {one}" for one in reasons(found, name))])
-
-
-def reasons(found: Explanation, name: Name, *, skip: Sequence[int] = ()) -> list[str]:
-    """Return what decided: answers about both rows, chains of answers, and near rows."""
-    answers = [_answer(one, name) for at, one in enumerate(found.answers) if at not in skip]
-    if len(answers) > MOST_NAMED:
-        answers = [*answers[:MOST_NAMED], f"and {len(answers) - MOST_NAMED} more answers"]
-    if not answers:
-        answers = ["no other answer about both" if skip else "no answer about both"]
-    return [*answers, *_chain(found, name), *_neighbors(found, name)]
-
-
-def _verdict(found: Explanation, name: Name) -> str:
     i, j = found.rows
     if found.are_together:
         where = f"together, in group {found.groups[0]}"
     else:
         where = f"apart: {name(i)} in group {found.groups[0]}, {name(j)} in group {found.groups[1]}"
-    return (
+    verdict = (
         f"{name(i)} and {name(j)} are {where}. "
         f"Probability of being in one group: {found.p_together:.2f}"
     )
+    return "\n".join([verdict, *(f"- {one}" for one in reasons(found, name))])
+
+
+def reasons(found: Explanation, name: Name, *, skip: Sequence[int] = ()) -> list[str]:
+    """Return what decided: answers about both rows, chains of answers, and near rows.
+
+    `skip` are positions of answers that are left out.
+    """
+    answers = [_answer(one, name) for at, one in enumerate(found.answers) if at not in skip]
+    if len(answers) > MOST_NAMED:
+        answers = [*answers[:MOST_NAMED], f"and {len(answers) - MOST_NAMED} more answers"]
+    if not answers:
+        answers = ["no other answer about both" if skip else "no answer about both"]
+    chain = found.chain
+    if len(chain) > 2:
+        marks = ["≠" if at == found.parted_at else "=" for at in range(len(chain) - 1)]
+        steps = zip(marks, map(name, chain[1:]), strict=True)
+        links = "".join(f" {mark} {each}" for mark, each in steps)
+        answers.append(f"other answers imply {name(chain[0])}{links}")
+    return [*answers, *_neighbors(found, name)]
 
 
 def _answer(answer: GivenAnswer, name: Name) -> str:
@@ -190,17 +193,6 @@ def _answer(answer: GivenAnswer, name: Name) -> str:
         text += f", about {', '.join(map(name, answer.rows))}"
     p_wrong = answer.p_wrong
     return text if np.isnan(p_wrong) else f"{text} (wrong with probability {p_wrong:.2f})"
-
-
-def _chain(found: Explanation, name: Name) -> list[str]:
-    chain = found.chain
-    if len(chain) < 3:
-        return []
-    marks = ["≠" if at == found.parted_at else "=" for at in range(len(chain) - 1)]
-    text = name(chain[0]) + "".join(
-        f" {mark} {name(row)}" for mark, row in zip(marks, chain[1:], strict=True)
-    )
-    return [f"other answers imply {text}"]
 
 
 def _neighbors(found: Explanation, name: Name) -> list[str]:

@@ -23,12 +23,12 @@ from clew.cli._groups import (
     find_groups,
     groups_csv,
 )
-from clew.cli._items import Items
 from clew.cli._models import build_model, features_for
 from clew.cli._outputs import check_writable, write_with_table
 from clew.cli._progress import Words
+from clew.cli._reading import RowsJob, read_rows
 from clew.cli._report import Findings, report_page
-from clew.cli._rows import RowsJob, read_rows
+from clew.cli._rows import Rows
 from clew.cli._words import counted, sizes_words
 from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
 from clew.constraints import Constraints, Support, check_constraints
@@ -117,7 +117,7 @@ def run(job: Job) -> dict[str, Any]:
     return summary
 
 
-def _items(job: Job, words: Words) -> Items:
+def _items(job: Job, words: Words) -> Rows:
     items = _with_records_recognized(job, read_rows(job, words), words)
     n, n_features = items.X.shape
     if n_features == 0:
@@ -145,7 +145,7 @@ def _check_answers_alone(job: Job) -> None:
         )
 
 
-def _answers(job: Job, items: Items, words: Words) -> Constraints:
+def _answers(job: Job, items: Rows, words: Words) -> Constraints:
     n = items.X.shape[0]
     if job.constraints is None:
         return Constraints(n)
@@ -155,7 +155,7 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
         try:
-            known: Constraints = read(job.constraints, n_samples=n, ids=items.ids, **layout)
+            answers: Constraints = read(job.constraints, n_samples=n, ids=items.ids, **layout)
         except FileFormatError as error:
             if items.has_ids or "no row with the id" not in str(error):
                 raise
@@ -172,10 +172,10 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
             "columns to id_i, id_j and id_k"
         )
-    words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
+    words.detail(f"{job.constraints}: {counted(len(answers), 'answer')}")
     # If the rows have no ids, their numbers were used as ids to read the answers. They are removed,
     # so that messages name rows by number.
-    return known if items.has_ids else known.with_ids(None)
+    return answers if items.has_ids else answers.with_ids(None)
 
 
 def _names_rows(path: Path) -> bool:
@@ -185,13 +185,13 @@ def _names_rows(path: Path) -> bool:
     return b"i" in words and b"id_i" not in words
 
 
-def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:
+def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[Any, Any]:
     """Return the fitted model, and the features or distances that it was fitted to."""
     model = build_model(
         job.method, job.n_groups, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
         seed=job.seed, jobs=job.jobs, is_distances=items.is_distances,
     )  # fmt: skip
-    _check_support(job, model, known)
+    _check_support(job, model, answers)
     X = items.X
     if not items.is_distances and X.shape[1]:
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
@@ -203,29 +203,29 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
     words.detail(f"grouping by {job.method}, seed {job.seed}")
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
-        _fit(job, X, known, words, model)
+        _fit(job, X, answers, words, model)
     for warning in warned:
         if warning.category is not DistancesAsFeaturesWarning:  # `read_rows` has asked
             words.say(str(warning.message))
     return model, X
 
 
-def _fit(job: Job, X: Any, known: Constraints, words: Words, model: Any) -> None:
+def _fit(job: Job, X: Any, answers: Constraints, words: Words, model: Any) -> None:
     with words.bar(LONG_WORK.get(job.method, f"Fitting {job.method}")) as advance:
         if job.method == "spectral":
             model.fit(X)
         elif X.shape[1] == 0:
-            model.fit(constraints=known, callback=advance)
+            model.fit(constraints=answers, callback=advance)
         elif job.method in LONG_WORK:
-            model.fit(X, constraints=known, callback=advance)
+            model.fit(X, constraints=answers, callback=advance)
         else:
-            model.fit(X, constraints=known)
+            model.fit(X, constraints=answers)
 
 
-def _check_support(job: Job, model: Any, known: Constraints) -> None:
+def _check_support(job: Job, model: Any, answers: Constraints) -> None:
     """Refuse kinds of answers that the method does not take, before the work begins."""
     try:
-        check_constraints(model, known, known.n_samples, getattr(model, "supports", Support()))
+        check_constraints(model, answers, answers.n_samples, getattr(model, "supports", Support()))
     except UnsupportedConstraintError as error:
         rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
         hint = f"use --method guided, or leave {rest} out"
@@ -339,7 +339,7 @@ def _rounded(number: float | None) -> float | None:
     return None if number is None or not np.isfinite(number) else round(float(number), 4)
 
 
-def _with_records_recognized(job: Job, items: Items, words: Words) -> Items:
+def _with_records_recognized(job: Job, items: Rows, words: Words) -> Rows:
     """Replace the features of a table of records by the n-grams of their characters."""
     frame = items.frame if items.texts is None else pd.DataFrame({"text": items.texts})
     is_few = job.n_groups is not None and job.n_groups * MOST_COPIES < len(frame)

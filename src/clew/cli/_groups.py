@@ -67,7 +67,7 @@ class Groups(NamedTuple):
 def find_groups(
     model: Any,
     X: NDArray[np.float64],
-    known: Constraints,
+    answers: Constraints,
     *,
     is_distances: bool = False,
     names: Sequence[str] = (),
@@ -78,14 +78,14 @@ def find_groups(
         confidence = largest_probabilities(model.probabilities_)
     else:
         confidence = _confidence(affinity_graph(model, X, is_distances=is_distances), label)
-    violated = violations(label, known)
+    violated = violations(label, answers)
     for of_kind, doubt in zip(violated, _doubts(model), strict=False):
         of_kind[doubt > DOUBT] = False
-    for of_kind, table in zip(violated, known.tables, strict=True):
+    for of_kind, table in zip(violated, answers.tables, strict=True):
         of_kind[table.weights == 0] = False
-    tables = (known.pairs, known.triplets, known.odd_one_out)
+    tables = (answers.pairs, answers.triplets, answers.odd_one_out)
     against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
-    n = known.n_samples
+    n = answers.n_samples
     return Groups(
         label,
         confidence,
@@ -158,16 +158,16 @@ def groups_csv(ids: list[str], groups: Groups) -> str:
     return csv_text(header, zip(*columns, strict=True))
 
 
-def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
+def doubtful_csv(ids: list[str], answers: Constraints, model: Any) -> str:
     """Format the answers that look wrong as CSV, the most doubtful first."""
-    tables = {table.kind: table for table in known.tables}
+    tables = {table.kind: table for table in answers.tables}
     lines = []
     for kind, at, p_wrong in doubted_answers(model):
         asked = tables[kind]
         words = {code: word for word, code in ANSWER_WORDS[kind].items()}
         rows = asked.rows[at].tolist()
         blank = [""] * (3 - len(rows))
-        answer, who = words[int(asked.answers[at])], known.annotators[asked.annotators[at]]
+        answer, who = words[int(asked.answers[at])], answers.annotators[asked.annotators[at]]
         weight = repr(float(asked.weights[at]))
         named = (*rows, *blank, *(ids[i] for i in rows), *blank)
         lines.append((kind, *named, answer, who, weight, p_wrong))

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from clew._units import Units
-from clew.cli._items import Standardize
+from clew.cli._rows import Standardize
 from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
@@ -26,67 +26,57 @@ from clew.cluster import (
 )
 from clew.similarity import COPRF, E2CP, ITML, SKLR, AdaptiveKNN, ClustRF
 
-CLUSTERERS: dict[str, Any] = {
-    "copkmeans": COPKMeans,
-    "pckmeans": PCKMeans,
-    "mpckmeans": MPCKMeans,
-    "linkage": ConstrainedLinkage,
-}
-#: Methods that learn a space, in which k-means finds groups.
-SPACES: dict[str, Any] = {"sklr": SKLR, "itml": ITML}
-
 
 def build_model(
     method: str,
-    n_clusters: Any,
+    n_clusters: int | None,
     *,
     n_trees: int = 1000,
     mode: Any = "soft",
     trust: Any = "auto",
-    standardize: Any = "auto",
+    standardize: Standardize = "auto",
     seed: int = 0,
     jobs: int | None = None,
     is_distances: bool = False,
 ) -> Any:
-    """Make an estimator that has `labels_` once it is fitted."""
-    if is_distances:
-        return _model_of_distances(method, n_clusters, seed, jobs)
-    if method == "guided":
-        return GuidedClustering(n_clusters, standardize=standardize, random_state=seed, n_jobs=jobs)
-    if method == "spectral":
-        return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
-    if method in CLUSTERERS:
-        model = CLUSTERERS[method](n_clusters)
-        return model.set_params(random_state=seed) if method != "linkage" else model
-    if method == "dcrc":
-        return DCRC(n_clusters, random_state=seed, n_jobs=jobs)
-    if method in SPACES:
-        return SimilarityClustering(SPACES[method](), KernelKMeans(n_clusters), random_state=seed)
-    if method == "e2cp":
-        return SimilarityClustering(
-            E2CP(n_jobs=jobs), SpectralClustering(n_clusters), random_state=seed
-        )
-    if method == "clustrf":
-        similarity: Any = ClustRF(n_trees, n_jobs=jobs)
-    else:
-        similarity = COPRF(
-            n_trees, mode=mode, trust=None if trust == "none" else trust, n_jobs=jobs
-        )
-    return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)
+    """Make an estimator that has `labels_` once it is fitted, by its name in ``--method``."""
+    k: Any = n_clusters
+    metric: Any = {"metric": "precomputed"} if is_distances else {}
 
+    def clusters_of(similarity: Any, clusterer: Any = None) -> SimilarityClustering:
+        clusterer = SpectralClustering(k) if clusterer is None else clusterer
+        return SimilarityClustering(similarity, clusterer, random_state=seed)
 
-def _model_of_distances(method: str, n_clusters: Any, seed: int, jobs: int | None) -> Any:
-    metric: Any = "precomputed"
-    if method == "guided":
-        return GuidedClustering(n_clusters, metric=metric, random_state=seed, n_jobs=jobs)
-    if method == "linkage":
-        return ConstrainedLinkage(n_clusters, metric=metric)
-    if method == "copkmeans":
-        return COPKMeans(n_clusters, metric=metric, random_state=seed)
-    similarity: Any = AdaptiveKNN(metric=metric)
-    if method == "e2cp":
-        similarity = E2CP(similarity, n_jobs=jobs)
-    return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)
+    match method:
+        case "guided":
+            return GuidedClustering(
+                k, **metric, standardize=standardize, random_state=seed, n_jobs=jobs
+            )
+        case "copkmeans":
+            return COPKMeans(k, **metric, random_state=seed)
+        case "linkage":
+            return ConstrainedLinkage(k, **metric)
+        case "pckmeans":
+            return PCKMeans(k, random_state=seed)
+        case "mpckmeans":
+            return MPCKMeans(k, random_state=seed)
+        case "dcrc":
+            return DCRC(k, random_state=seed, n_jobs=jobs)
+        case "sklr":
+            return clusters_of(SKLR(), KernelKMeans(k))
+        case "itml":
+            return clusters_of(ITML(), KernelKMeans(k))
+        case "e2cp":
+            near = AdaptiveKNN(**metric) if is_distances else None
+            return clusters_of(E2CP(near, n_jobs=jobs))
+        case "spectral" if is_distances:
+            return clusters_of(AdaptiveKNN(**metric))
+        case "spectral":
+            return SpectralClustering(k, affinity="nearest_neighbors", random_state=seed)
+        case "clustrf":
+            return clusters_of(ClustRF(n_trees, n_jobs=jobs))
+    trust = None if trust == "none" else trust
+    return clusters_of(COPRF(n_trees, mode=mode, trust=trust, n_jobs=jobs))
 
 
 #: Components that sparse features of more columns are reduced to, for methods that need dense ones.

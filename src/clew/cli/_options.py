@@ -128,7 +128,6 @@ JOBS = click.option(
     "--jobs",
     type=int,
     default=-1,
-    show_default=True,
     callback=_number_of_threads,
     help="Threads; -1 is one per core.",
 )
@@ -147,7 +146,6 @@ def rows_options(results: str, *, json: str, standardize: str | None = "") -> Ca
             "--seed",
             type=click.IntRange(0, 2**32 - 1),
             default=0,
-            show_default=True,
             help=f"The same seed gives the same {results}.",
         ),
         JOBS,
@@ -162,7 +160,6 @@ def rows_options(results: str, *, json: str, standardize: str | None = "") -> Ca
                 "--standardize",
                 type=click.Choice(["auto", "yes", "no"]),
                 default="auto",
-                show_default=True,
                 help="Whether to bring features to mean 0 and variance 1. auto does so where units "
                 f"seem to differ, and in tables of mixed columns{standardize}.",
             ),

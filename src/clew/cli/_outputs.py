@@ -29,20 +29,17 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def check_writable(*paths: Path | None) -> None:
     """Check before the work begins that its results can be written."""
     for path in paths:
-        if path is not None:
-            _check_path(path)
-
-
-def _check_path(path: Path) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")
-    if path.exists() and not path.is_file():
-        return  # A pipe or a device: its folder does not matter.
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot write {path}: there is no folder {path.parent}; make it, or name another"
-        )
-    _try_to_write(path, path.parent)
+        if path is None:
+            continue
+        if path.is_dir():
+            raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")
+        if path.exists() and not path.is_file():
+            continue  # A pipe or a device: its folder does not matter.
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"cannot write {path}: there is no folder {path.parent}; make it, or name another"
+            )
+        _try_to_write(path, path.parent)
 
 
 def check_folder(folder: Path) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._explanations import reasons
 from clew.cli._groups import Doubted, Groups, about_numbers_of, affinity_graph, doubted_answers
-from clew.cli._items import Items, cell
+from clew.cli._rows import Rows, cell
 from clew.cli._words import counted, printable, sizes_words
 from clew.cli.report import (
     Strip,
@@ -65,7 +65,7 @@ View = dict[str, Any]
 class Findings(NamedTuple):
     """What a report is made of."""
 
-    items: Items
+    items: Rows
     X: Any
     """Features that the model was fitted to, (n_rows, n_features), or distances."""
     answers: Constraints
@@ -231,12 +231,12 @@ def _rows(found: Findings, columns: list[str], rows: NDArray[np.int64], label: s
     return {"header": ("id", "confidence", *map(cell, columns)), "lines": lines, "label": label}
 
 
-def is_shown(items: Items) -> bool:
+def is_shown(items: Rows) -> bool:
     """Whether rows are shown as pictures or texts, and not by their columns."""
     return items.folder is not None or items.texts is not None or items.pixels is not None
 
 
-def gallery(items: Items, rows: Sequence[int], captions: Sequence[str] = ()) -> View:
+def gallery(items: Rows, rows: Sequence[int], captions: Sequence[str] = ()) -> View:
     """Return pictures or texts as the template shows them; `captions` are second lines."""
     lines = captions or [""] * len(rows)
     return {
@@ -245,7 +245,7 @@ def gallery(items: Items, rows: Sequence[int], captions: Sequence[str] = ()) -> 
     }
 
 
-def _figure(items: Items, row: int, caption: str = "") -> View:
+def _figure(items: Rows, row: int, caption: str = "") -> View:
     """Return one row as a picture or a text."""
     view: View = {"name": cell(printable(items.ids[row])), "caption": caption, "text": None}
     if items.texts is not None:
@@ -444,12 +444,12 @@ def group_traits(
     n_groups = int(label.max()) + 1
     traits = []
     for name, category, values in _values(frame, columns):
-        known = np.isfinite(values)
-        mean, deviation = float(values[known].mean()), float(values[known].std())
+        is_there = np.isfinite(values)
+        mean, deviation = float(values[is_there].mean()), float(values[is_there].std())
         if deviation == 0:
             continue
-        counts = np.bincount(label[known], minlength=n_groups)
-        sums = np.bincount(label[known], values[known], minlength=n_groups)
+        counts = np.bincount(label[is_there], minlength=n_groups)
+        sums = np.bincount(label[is_there], values[is_there], minlength=n_groups)
         means = np.divide(sums, counts, out=np.full(n_groups, mean), where=counts > 0)
         differences = (means - mean) / deviation
         gains = counts * differences**2 / 2

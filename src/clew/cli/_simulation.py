@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clew.cli._items import ARRAYS, Items, kind_of, loaded
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
 from clew.cli._progress import Words
-from clew.cli._rows import RowsJob, read_rows
+from clew.cli._reading import RowsJob, read_rows
+from clew.cli._rows import ARRAYS, Rows, kind_of, loaded
 from clew.cli._words import counted
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
@@ -155,7 +155,7 @@ def _read_classes(job: SimulationJob) -> pd.Series[Any]:
     return pd.Series([line.strip() or None for line in lines])
 
 
-def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: Words) -> Classes:
+def _checked(classes: pd.Series[Any], items: Rows, job: SimulationJob, words: Words) -> Classes:
     """Return classes as numbers, -1 for rows without one."""
     n = len(classes)
     if n != items.X.shape[0]:
@@ -178,7 +178,7 @@ def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: W
 
 
 def _simulated(
-    job: SimulationJob, items: Items, y: Classes, budget: int, words: Words
+    job: SimulationJob, items: Rows, y: Classes, budget: int, words: Words
 ) -> list[Point]:
     given: dict[str, Any] = {"distances": items.X}
     if not items.is_distances:
@@ -212,10 +212,10 @@ def _simulated(
 
 
 def _point(session: Session, y: Classes, name: str, repeat: int) -> Point:
-    known = y >= 0
-    labels = session.labels()[known]
-    jaccard = float(jaccard_score_pairs(y[known], labels))
-    ari = float(adjusted_rand_score(y[known], labels))
+    has_class = y >= 0
+    labels = session.labels()[has_class]
+    jaccard = float(jaccard_score_pairs(y[has_class], labels))
+    ari = float(adjusted_rand_score(y[has_class], labels))
     return Point(name, repeat, len(session.answers), jaccard, ari)
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cli._items import Items, cell
 from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_with_table
 from clew.cli._progress import Words
+from clew.cli._reading import RowsJob, read_rows
 from clew.cli._report import gallery
-from clew.cli._rows import RowsJob, read_rows
+from clew.cli._rows import Rows, cell
 from clew.cli._words import counted
 from clew.cli.report import render
 from clew.cluster import Subclustering
@@ -71,7 +71,7 @@ def run(job: SubclusterJob) -> dict[str, Any]:
     return summary
 
 
-def _check_sizes(job: SubclusterJob, items: Items) -> None:
+def _check_sizes(job: SubclusterJob, items: Rows) -> None:
     """Check the numbers of rows and pixels."""
     n = items.X.shape[0]
     if job.n_groups * job.size > n:
@@ -89,7 +89,7 @@ def _check_sizes(job: SubclusterJob, items: Items) -> None:
             )
 
 
-def _fitted(job: SubclusterJob, items: Items, words: Words) -> Subclustering:
+def _fitted(job: SubclusterJob, items: Rows, words: Words) -> Subclustering:
     model = Subclustering(
         job.n_groups,
         size=job.size,
@@ -114,7 +114,7 @@ def _fitted(job: SubclusterJob, items: Items, words: Words) -> Subclustering:
 
 
 def _write(
-    job: SubclusterJob, items: Items, model: Subclustering, summary: Mapping[str, Any]
+    job: SubclusterJob, items: Rows, model: Subclustering, summary: Mapping[str, Any]
 ) -> None:
     """Write all files, or none; print the subclusters if no file is named for them."""
     rows = [
@@ -134,9 +134,7 @@ def _write(
 MOST_SHOWN, MOST_COLUMNS, MOST_PIXELS = 300, 6, 96
 
 
-def _page(
-    job: SubclusterJob, items: Items, model: Subclustering, summary: Mapping[str, Any]
-) -> str:
+def _page(job: SubclusterJob, items: Rows, model: Subclustering, summary: Mapping[str, Any]) -> str:
     """Return the report: the rows of each subcluster, or their pictures."""
     sure = model.confidence_.mean(axis=1)
     shown = np.sort(np.argsort(-sure, kind="stable")[:MOST_SHOWN])
@@ -166,7 +164,7 @@ def _page(
     )
 
 
-def _pixels(items: Items, shape: tuple[int, int]) -> NDArray[np.uint8]:
+def _pixels(items: Rows, shape: tuple[int, int]) -> NDArray[np.uint8]:
     """Return the features as images, no larger than they are shown."""
     X = items.X if isinstance(items.X, np.ndarray) else items.X.toarray()
     step = max(1, -(-max(shape) // MOST_PIXELS))
@@ -175,7 +173,7 @@ def _pixels(items: Items, shape: tuple[int, int]) -> NDArray[np.uint8]:
     return (255 * (images - low) / span).round().astype(np.uint8)
 
 
-def _subcluster(items: Items, model: Subclustering, at: int) -> dict[str, Any]:
+def _subcluster(items: Rows, model: Subclustering, at: int) -> dict[str, Any]:
     rows, sure = model.exemplars_[at].tolist(), model.confidence_[at]
     words = f"{counted(len(rows), 'row')}, mean confidence {sure.mean():.2f}"
     if items.pixels is not None:

@@ -20,29 +20,25 @@ MAX_ANSWERS = 1797 * 1796 // 2
     "--output",
     type=OUTPUT,
     default=Path("clew-demo"),
-    show_default=True,
     metavar="FOLDER",
-    help="Where to write report.html, groups.csv and demo.png.",
+    help="Where to write the report, the groups, and the images and answers that were grouped.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
     default=3,
-    show_default=True,
     help="Number of repetitions, each with other questions and errors.",
 )
 @click.option(
     "--n-answers",
     type=click.IntRange(1, MAX_ANSWERS),
     default=1000,
-    show_default=True,
     help="Number of random pairs that are asked about.",
 )
 @click.option(
     "--error",
     type=click.FloatRange(0, 1),
     default=0.1,
-    show_default=True,
     help="Probability that an answer is wrong.",
 )
 @JOBS
@@ -54,7 +50,7 @@ def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
 
     Simulated people answer questions about random pairs of images, and sometimes err. Prints how
     well clew with and without answers and Ward linkage find the digits, and how many of the
-    answers that look wrong are wrong. Writes a report.
+    answers that look wrong are wrong. Writes the images, the answers, and the report of clew group.
 
     \b
     clew demo

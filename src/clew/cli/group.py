@@ -100,9 +100,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     metavar="KIND",
     help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column kind]",
 )
-@click.option(
-    "--method", type=click.Choice(METHODS), default="guided", show_default=True, help=METHOD_HELP
-)
+@click.option("--method", type=click.Choice(METHODS), default="guided", help=METHOD_HELP)
 @output_option("GROUPS.csv", "Where to write the groups.  [default: the standard output]")
 @click.option(
     "--names",
@@ -133,14 +131,12 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     "--mode",
     type=click.Choice(["soft", "hard"]),
     default="soft",
-    show_default=True,
     help="coprf: weigh answers against features, or satisfy them in every tree.",
 )
 @click.option(
     "--trust",
     type=click.Choice(["auto", "posterior", "inconsistency", "none"]),
     default="auto",
-    show_default=True,
     help="coprf: how to find wrong answers. none uses all answers as they are; with --mode hard it "
     "refuses answers that contradict each other.",
 )
@@ -148,7 +144,6 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     "--n-trees",
     type=click.IntRange(min=1),
     default=1000,
-    show_default=True,
     help="coprf, clustrf: size of the forest.",
 )
 @rows_options(

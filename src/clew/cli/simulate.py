@@ -53,14 +53,12 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
     "--error",
     type=click.FloatRange(0, 1),
     default=0.1,
-    show_default=True,
     help="Share of wrong answers.",
 )
 @click.option(
     "--dont-know",
     type=click.FloatRange(0, 1),
     default=0.0,
-    show_default=True,
     help="Share of answers that are don't-know.",
 )
 @click.option(
@@ -72,7 +70,6 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
     type=click.Choice(STRATEGIES),
     multiple=True,
     default=("guided",),
-    show_default=True,
     help="How questions are chosen; give several to compare them.",
 )
 @n_groups_option(f"Number of groups, which {', '.join(NEED_NUMBER)} need.")
@@ -80,7 +77,6 @@ OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
     "--repeats",
     type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     help="Number of simulations, with different errors; figures are means.",
 )
 @output_option("CURVE.csv", "Where to write the curve: strategy, repeat, answers, jaccard, ari.")

@@ -52,7 +52,6 @@ class Shape(click.ParamType[tuple[int, int]]):
     "--size",
     type=click.IntRange(min=1),
     default=10,
-    show_default=True,
     help="Number of rows of each subcluster.",
 )
 @output_option("SUBGROUPS.csv", "Where to write the subclusters.  [default: the standard output]")
@@ -76,7 +75,6 @@ class Shape(click.ParamType[tuple[int, int]]):
     "--overlap",
     type=click.Choice(["auto", "shared", "penalty", "both", "silhouette", "rule"]),
     default="auto",
-    show_default=True,
     help="What keeps two subclusters from showing the same group. shared: the rows that wide "
     "neighborhoods share. penalty: a penalty for common rows. both: both of these. silhouette: "
     "both, and then wider gaps between centers. rule: the thesis' rule. auto tries the first four.",

@@ -19,9 +19,9 @@ from numpy.random import RandomState
 
 from clew._warnings import silenced
 from clew.answers import Answer, Kind, Question, as_origin
-from clew.cli._items import Items, Standardize
 from clew.cli._models import features_for
-from clew.cli._rows import RowsJob
+from clew.cli._reading import RowsJob
+from clew.cli._rows import Rows, Standardize
 from clew.cli.asking._replies import Asked, Command
 from clew.constraints._answer_log import LogEntry
 from clew.exceptions import ClewError, InvalidArgumentError, InvalidDataError
@@ -46,7 +46,7 @@ class AskJob(RowsJob):
     as_json: bool
 
 
-class Progress(NamedTuple):
+class AskProgress(NamedTuple):
     """What the person sees of the progress."""
 
     n_answers: int
@@ -65,22 +65,22 @@ class Progress(NamedTuple):
 class Screen(Protocol):
     """Shows questions and reads replies: a terminal, or lines for programs."""
 
-    def show(self, asked: Asked, progress: Progress) -> None:
+    def show(self, asked: Asked, progress: AskProgress) -> None:
         """Show a question."""
 
     def reply(self) -> str | Command:
         """Wait for an answer to the question that is shown, or for a command."""
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
         """Acknowledge an answer, which is on disk."""
 
-    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
         """Say that an answer was taken back, or that there was none."""
 
     def refused(self, problem: str) -> None:
         """Say that an answer could not be saved."""
 
-    def status(self, session: Session, progress: Progress) -> Any:
+    def status(self, session: Session, progress: AskProgress) -> Any:
         """Show what is known; return a doubtful answer to take back, or None to go on."""
 
     def open(self) -> None:
@@ -93,7 +93,7 @@ class Screen(Protocol):
         """Show that the next question is being prepared."""
 
 
-class Loop:
+class AskLoop:
     """Asks one person until there is nothing left to ask, or the person quits."""
 
     def __init__(
@@ -141,14 +141,14 @@ class Loop:
         return self._prepared.result()
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> AskProgress:
         """The progress so far."""
         seconds = time.monotonic() - self._start
         n = len(self.file.standing)
         # The median, so that a break between two answers does not count.
         pace = median(self._times) / 1000 if len(self._times) > 1 else None
         left = self._left if n >= EARLY else ""
-        return Progress(n, self.n_now, self.n_wanted, seconds, pace, left)
+        return AskProgress(n, self.n_now, self.n_wanted, seconds, pace, left)
 
     def run(self) -> bool:
         """Ask; return whether there is nothing left to ask."""
@@ -324,7 +324,7 @@ class NextQuestion:
         return [*self._options, len(entries), entries[-1].id if entries else ""]
 
 
-def session_of(job: AskJob, items: Items, entries: Sequence[LogEntry]) -> Session:
+def session_of(job: AskJob, items: Rows, entries: Sequence[LogEntry]) -> Session:
     """Prepare a session with the answers of a file."""
     if not items.is_distances and items.X.shape[1] == 0:
         raise InvalidDataError(f"{job.items}: no column can be used as a feature")
@@ -381,7 +381,7 @@ def tell_entries(
     )
 
 
-def _session_data(items: Items, standardizes: Standardize) -> dict[str, Any]:
+def _session_data(items: Rows, standardizes: Standardize) -> dict[str, Any]:
     """Return the features, and whether to standardize them, or the distances, for `Session`."""
     if items.is_distances:
         return {"distances": items.X}

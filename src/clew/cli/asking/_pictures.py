@@ -30,7 +30,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from clew.cli._items import Items, cell
+from clew.cli._rows import Rows, cell
 from clew.cli._words import printable
 from clew.exceptions import ClewError
 
@@ -166,7 +166,7 @@ WIDEST = 76
 
 
 def cards(
-    items: Items, rows: Sequence[int], labels: Sequence[str], width: int, height: int, protocol: str
+    items: Rows, rows: Sequence[int], labels: Sequence[str], width: int, height: int, protocol: str
 ) -> RenderableType:
     """Return the items of a question side by side."""
     if items.folder is None and items.texts is None and len(items.frame.columns):
@@ -201,7 +201,7 @@ def shortened(name: str, width: int) -> str:
     return name
 
 
-def _title(label: str, items: Items, row: int, width: int) -> Text:
+def _title(label: str, items: Rows, row: int, width: int) -> Text:
     title = Text(label, style="bold not dim")
     if items.texts is None:
         name = shortened(items.ids[row], width - cell_len(label) - 8)
@@ -209,7 +209,7 @@ def _title(label: str, items: Items, row: int, width: int) -> Text:
     return title
 
 
-def _body(items: Items, row: int, height: int, width: int, protocol: str) -> RenderableType:
+def _body(items: Rows, row: int, height: int, width: int, protocol: str) -> RenderableType:
     if items.texts is not None:
         text = Text(_cut(printable(items.texts[row]), width * height))
         return text
@@ -229,7 +229,7 @@ def _cut(text: str, most: int) -> str:
     )
 
 
-def _table(items: Items, rows: Sequence[int], labels: Sequence[str], height: int) -> RenderableType:
+def _table(items: Rows, rows: Sequence[int], labels: Sequence[str], height: int) -> RenderableType:
     """Return rows of a table side by side, a line for each column; equal values are dim."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     table.add_column("", style="dim")

@@ -20,9 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from clew.answers import Answer
-from clew.cli._items import Items
+from clew.cli._rows import Rows
 from clew.cli._words import counted, printable
-from clew.cli.asking._loop import EARLY, AskJob, Progress
+from clew.cli.asking._loop import EARLY, AskJob, AskProgress
 from clew.cli.asking._pictures import SideBySide, cards, escape_of, protocol_of
 from clew.cli.asking._replies import HINTS, Asked, Command, commands_of, keys_of, meaning
 from clew.cli.asking._status import status_of, too_early
@@ -45,13 +45,13 @@ LEAST_LINES = 6
 class Terminal:
     """Shows questions on a terminal, and reads keys."""
 
-    def __init__(self, job: AskJob, items: Items) -> None:
+    def __init__(self, job: AskJob, items: Rows) -> None:
         self._console = Console(highlight=False)
         self._job, self._items = job, items
         self._protocol = protocol_of(job.images, os.environ, self._console.color_system)
         self._keys = Keys(self._redraw, self._held_back)
         self._file = SideBySide()
-        self._shown: tuple[Asked, Progress] | None = None
+        self._shown: tuple[Asked, AskProgress] | None = None
         self._note = ""
         if items.n_left_out:
             n = counted(items.n_left_out, "file")
@@ -72,7 +72,7 @@ class Terminal:
             sys.stdout.write("\n")
             sys.stdout.flush()
 
-    def show(self, asked: Asked, progress: Progress) -> None:
+    def show(self, asked: Asked, progress: AskProgress) -> None:
         """Draw a question."""
         self._shown = asked, progress
         self._redraw()
@@ -90,12 +90,12 @@ class Terminal:
             elif found is not None and key != " ":
                 return found
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
         """Note what was saved; it is shown with the next question."""
         word = asked.word(-2 if entry.code is None else entry.code)
         self._note = f"saved: {word}"
 
-    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
         """Note what was taken back."""
         self._note = "taken back: answer again" if entry else "there is no answer to take back"
 
@@ -128,7 +128,7 @@ class Terminal:
             is_opened = click.launch(str(path)) == 0
             self._note = f"{'opened' if is_opened else 'no viewer was found; open'} {path}"
 
-    def status(self, session: Session, progress: Progress) -> Answer | None:
+    def status(self, session: Session, progress: AskProgress) -> Answer | None:
         """Show what is known; return the doubtful answer whose number is typed."""
         if early := too_early(progress):
             self._note = early
@@ -219,7 +219,7 @@ class Terminal:
             self._note = str(error)
             return None
 
-    def _header(self, progress: Progress) -> None:
+    def _header(self, progress: AskProgress) -> None:
         name = printable(self._job.items.name or str(self._job.items))
         minutes, seconds = divmod(int(progress.seconds), 60)
         clock = f"{minutes}:{seconds:02}"
@@ -235,7 +235,7 @@ class Terminal:
         )
         self._console.rule(style="dim")
 
-    def _footer(self, progress: Progress) -> None:
+    def _footer(self, progress: AskProgress) -> None:
         if early := too_early(progress):
             left = "" if self._note == early else f"after {EARLY} answers: how sure the groups are"
         else:

@@ -53,7 +53,6 @@ def _login_name() -> str:
     "--answers",
     type=OUTPUT,
     default=Path("answers.jsonl"),
-    show_default=True,
     metavar="ANSWERS.jsonl",
     help="Where the answers are kept. If the file exists, questions continue where it ends.",
 )
@@ -85,7 +84,6 @@ def _login_name() -> str:
     "--images",
     type=click.Choice(IMAGES),
     default="auto",
-    show_default=True,
     help="How images are shown: drawn with colored blocks, by the protocols of kitty or iTerm2, or "
     "only in a file.",
 )
