@@ -369,12 +369,14 @@ def test_more_names_than_groups(run, X):
     assert "there are only 3 groups for 7 names" in done.stderr
 
 
-def test_an_empty_name_is_refused(run, X, here):
+def test_an_empty_name_and_a_missing_file_are_refused(run, X, here):
     (here / "names.txt").write_text("north\n\nsouth\n")
     for names in ("north,,south", "names.txt"):
         done = run(X, "-k", 3, "--names", names)
         assert done.exit_code == 2
         assert "empty" in done.stderr
+    done = run(X, "-k", 3, "--names", "nmaes.txt")
+    assert (done.exit_code, "there is no file nmaes.txt" in done.stderr) == (2, True)
 
 
 def test_numbers_of_groups_are_compared_by_the_answers_that_they_violate():

@@ -43,6 +43,8 @@ class NamesOrFile(Names):
     ) -> list[str]:
         """Read the file if there is one of that name, otherwise split the names."""
         if isinstance(value, list) or not Path(value).is_file():
+            if isinstance(value, str) and value.endswith((".txt", ".csv")):
+                self.fail(f"there is no file {value}", param, ctx)
             return super().convert(value, param, ctx)
         try:
             text = Path(value).read_text(encoding="utf-8-sig")
