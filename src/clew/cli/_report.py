@@ -29,7 +29,7 @@ from clew.cli.report import (
     render,
 )
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._result.probabilities import of_row
+from clew.cluster.guided._result import of_row
 from clew.constraints import Constraints
 from clew.exceptions import ClewError
 from clew.items import open_image
