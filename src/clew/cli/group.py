@@ -56,7 +56,7 @@ METHODS_OF = {
     "save": ("guided",),
 }
 METHOD_HELP = """\
-guided combines clusterings, weighted by how well they predict held-out answers. coprf and e2cp
+guided averages partitions that explain features and answers, weighted by probability. coprf and e2cp
 learn a similarity from features and answers. pckmeans and mpckmeans are k-means with a penalty for
 each violated answer. copkmeans and linkage satisfy all answers. sklr learns a kernel and itml a
 metric, for k-means. dcrc fits a discriminative model. clustrf and spectral take no answers. Only
