@@ -56,9 +56,9 @@ METHODS_OF = {
     "save": ("guided",),
 }
 METHOD_HELP = """\
-guided averages partitions that explain features and answers, weighted by probability. coprf and e2cp
-learn a similarity from features and answers. pckmeans and mpckmeans are k-means with a penalty for
-each violated answer. copkmeans and linkage satisfy all answers. sklr learns a kernel and itml a
+guided averages partitions that explain features and answers, weighted by probability. coprf and
+e2cp learn a similarity from features and answers. pckmeans and mpckmeans are k-means with a penalty
+for each violated answer. copkmeans and linkage satisfy all answers. sklr learns a kernel and itml a
 metric, for k-means. dcrc fits a discriminative model. clustrf and spectral take no answers. Only
 guided, sklr and dcrc take triplets and odd-one-out answers."""
 
