@@ -36,7 +36,10 @@ class ClewCommand(SphinxDirective):
                 f"clew has no command {name!r}; it has {sorted(main.commands)}"
             )
         context = click.Context(
-            command, info_name=f"clew {name}", max_content_width=100
+            command,
+            info_name=f"clew {name}",
+            max_content_width=100,
+            show_default=True,
         )
         usage = nodes.literal_block(
             text=command.get_usage(context).removeprefix("Usage: ")

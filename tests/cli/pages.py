@@ -50,7 +50,4 @@ def assert_needs_nothing_else(page: Page) -> None:
         *(attributes.get("href") or "" for _, attributes in page.tags),
         *re.findall(r"""url\(["']?([^"')]*)""", page.text),
     ]
-    assert {re.split("[,#]", address)[0] for address in addresses} <= {
-        "",
-        "data:image/png;base64",
-    }
+    assert {re.split("[,#]", address)[0] for address in addresses} <= {"", "data:image/png;base64"}

@@ -16,9 +16,7 @@ from click.testing import CliRunner
 
 from clew.cli import main
 from clew.cli.asking import _run
-from clew.cli.asking._loop import Loop
-from clew.cli.asking._next import NextQuestion
-from clew.cli.asking._preparation import in_background
+from clew.cli.asking._loop import AskLoop, NextQuestion, in_background
 from clew.cli.asking._replies import Command
 from clew.session import Session
 from clew.store import AnswerFile
@@ -66,7 +64,7 @@ def start(tmp_path):
         if prepared is None:
             prepared = Future()
             prepared.set_result(session())
-        return Loop(
+        return AskLoop(
             prepared, file, screen, annotator="ann", n_wanted=None, seed=0, following=following
         )
 

@@ -25,11 +25,10 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from clew.cli.asking._cards import cards, shortened
-from clew.cli.asking._keys import Keys
-from clew.cli.asking._loop import Loop
-from clew.cli.asking._pictures import Blocks, SideBySide, escape_of, protocol_of
+from clew.cli.asking._loop import AskLoop
+from clew.cli.asking._pictures import Blocks, SideBySide, cards, escape_of, protocol_of, shortened
 from clew.cli.asking._replies import Command
+from clew.cli.asking._terminal import Keys
 from clew.session import Session
 from clew.store import AnswerFile
 
@@ -275,7 +274,7 @@ def test_breaks_do_not_count_into_the_time_of_an_answer(asked_rows, monkeypatch)
 
     prepared = Future()
     prepared.set_result(session)
-    loop = Loop(prepared, file, Slow(), annotator="ann", n_wanted=4, seed=0)
+    loop = AskLoop(prepared, file, Slow(), annotator="ann", n_wanted=4, seed=0)
     assert loop.progress.pace is None
     loop.run()
     assert loop.progress.seconds == 609
@@ -287,7 +286,7 @@ def test_an_answer_counts_as_unsaved_until_it_is_written(asked_rows, monkeypatch
     screen = Quiet(["same"])
     prepared = Future()
     prepared.set_result(session)
-    loop = Loop(prepared, file, screen, annotator="ann", n_wanted=None, seed=0)
+    loop = AskLoop(prepared, file, screen, annotator="ann", n_wanted=None, seed=0)
 
     def fails(*_):
         raise OSError(28, "No space left on device", "a.jsonl")

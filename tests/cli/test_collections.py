@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from clew.cli._collections import seems_texts
-from clew.cli._progress import printable
+from clew.cli._reading import seems_texts
+from clew.cli._words import printable
 from clew.tables._delimited import Format
 from clew.tables._read import Columns
 
@@ -109,7 +109,7 @@ def test_report_shows_images(run, photos, here):
 
 
 def test_report_shows_an_image_that_is_gone_by_its_name(run, photos, here, monkeypatch):
-    monkeypatch.setattr("clew.cli._thumbnails.open_image", _fails)
+    monkeypatch.setattr("clew.cli._report.open_image", _fails)
     run(photos, "-k", 2, "--report", "r.html", "-o", "g.csv", "--method", "linkage", fast=False)
     assert "cannot be shown: gone" in (here / "r.html").read_text()
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from clew.cli import _distances, _rows
+from clew.cli import _distances, _reading
 from clew.cli._distances import read_distances, read_ids
 from clew.exceptions import FileFormatError, InvalidDataError
 
@@ -213,7 +213,7 @@ class TestWhatLooksLikeDistances:
         from clew.cli import main
 
         np.save("D.npy", D)
-        monkeypatch.setattr(_rows, "_is_terminal", lambda: True)
+        monkeypatch.setattr(_reading, "_is_terminal", lambda: True)
         given = ["group", "D.npy", *map(str, self.LINKAGE)]
         done = CliRunner().invoke(main, given, input=reply)
         assert done.exit_code == 0, done.output

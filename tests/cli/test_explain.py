@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from clew import Constraints
 from clew.cli import main
-from clew.cli._saved import read_saved, saved_bytes
+from clew.cli._explanations import read_saved, saved_bytes
 from clew.cluster import GuidedClustering
 
 LABEL = np.repeat([2, 0, 1], 10)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from clew import Constraints
-from clew.cli._features import features_for
-from clew.cli._models import build_model
+from clew.cli._groups import about_numbers
+from clew.cli._models import build_model, features_for
+from clew.cli._words import sizes_words
 from clew.cli.group import METHODS
 from clew.constraints._meanings import TRUTH
 from clew.metrics import adjusted_rand_score
@@ -141,7 +142,7 @@ def test_groups_are_numbered_by_their_first_rows(run, X):
 def test_without_an_output_the_table_is_all_of_the_standard_output(run, X, here):
     done = run(X, "-k", 3)
     assert len(_table(done.stdout)) == 30
-    assert "30 rows in 3 groups of 10 to 10 rows" in done.stderr
+    assert "30 rows in 3 groups of 10 rows each" in done.stderr
     assert [path.name for path in here.iterdir()] == ["X.npy"]
     assert _table(run(X, "-k", 3, "-o", "-").stdout) == _table(done.stdout)
 
@@ -241,6 +242,9 @@ def test_json_sums_up(run, X, answers):
         "method": "coprf",
         "seed": 7,
         "sizes": [10, 10, 10],
+        "names": [],
+        "alternatives": [],
+        "probabilities": {},
         "doubtful_rows": 0,
         "answers": 2,
         "violated": 0,
@@ -341,3 +345,53 @@ def test_environment_gives_options_and_the_command_line_overrides_it(run, X, mon
     monkeypatch.setenv("CLEW_GROUP_N_GROUPS", "2")
     assert set(_labels(run(X).stdout)) == {0, 1}
     assert set(_labels(run(X, "-k", 3).stdout)) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_names_of_groups_are_in_the_table(run, X, here, is_file):
+    (here / "names.txt").write_text("north\nsouth, far\n")
+    names = "names.txt" if is_file else 'north,"south, far"'
+    done = run(X, "-k", 3, "--names", names)
+    assert done.exit_code == 0, done.output
+    table = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert list(table[0])[:3] == ["id", "group", "name"]
+    assert {(row["group"], row["name"]) for row in table} == {
+        ("0", "north"), ("1", "south, far"), ("2", "group 2")
+    }  # fmt: skip
+
+
+def test_more_names_than_groups(run, X):
+    done = run(X, "-k", 3, "--names", "a,b,c,d")
+    assert done.exit_code == 2
+    assert "--names has 4 names for 3 groups" in done.stderr
+    done = run(X, "--names", "a,b,c,d,e,f,g", fast=False)
+    assert done.exit_code == 0
+    assert "there are only 3 groups for 7 names" in done.stderr
+
+
+def test_an_empty_name_and_a_missing_file_are_refused(run, X, here):
+    (here / "names.txt").write_text("north\n\nsouth\n")
+    for names in ("north,,south", "names.txt"):
+        done = run(X, "-k", 3, "--names", names)
+        assert done.exit_code == 2
+        assert "empty" in done.stderr
+    done = run(X, "-k", 3, "--names", "nmaes.txt")
+    assert (done.exit_code, "there is no file nmaes.txt" in done.stderr) == (2, True)
+
+
+def test_numbers_of_groups_are_compared_by_the_answers_that_they_violate():
+    assert about_numbers({4: 255, 2: 784}, {4: 0.9, 2: 0.1}) == (
+        "4 groups violate 255 answers, 2 violate 784"
+    )
+    assert about_numbers({1: 1, 2: 0}, {}) == "1 group violates 1 answer, 2 violate 0"
+    assert about_numbers({3: 5}, {3: 1.0}) == ""
+    undecided = about_numbers({3: 5, 4: 4}, {3: 0.5, 4: 0.4, 5: 0.1})
+    assert "answers do not decide between these numbers: the best has probability 0.50" in undecided
+    assert about_numbers({3: 5}, {3: 0.5}).startswith("answers do not decide the number of groups")
+
+
+def test_sizes_in_words():
+    assert sizes_words([8, 8], "row") == "8 rows each"
+    assert sizes_words([8], "row") == "8 rows"
+    assert sizes_words([1, 1], "row") == "1 row each"
+    assert sizes_words([1200, 8], "row") == "8 to 1,200 rows"

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csc_array, csr_array, save_npz
 
-from clew.cli._inputs import STDIN, read_items
+from clew.cli._rows import STDIN, read_items
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.tables._read import Columns
 

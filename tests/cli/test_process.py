@@ -174,7 +174,7 @@ def test_ctrl_c_leaves_nothing_behind(here, jobs):
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c_in_the_demo_leaves_no_folder(here):
     code = (
-        "import clew.cli._demo_run as demo; from clew.cli import main; work = demo.experiment\n"
+        "import clew.cli._demo as demo; from clew.cli import main; work = demo.experiment\n"
         "def announced(*arguments): print('working', flush=True); return work(*arguments)\n"
         "demo.experiment = announced; main(['demo', '--seeds', '1000', '-o', 'a/b'])"
     )

@@ -12,8 +12,8 @@ from tests.cli.pages import Page, assert_needs_nothing_else
 
 from clew import Constraints
 from clew.cli import main
-from clew.cli._group_traits import describe_group, group_traits
-from clew.cli.report import graph_means, probability_means, shades
+from clew.cli._report import describe_group, group_traits
+from clew.cli.report import Strip, dot_plot, graph_means, probability_means, shades
 from clew.tables import TableFeatures
 
 N = 60
@@ -95,6 +95,33 @@ def test_doubted_answers_have_reasons(page, folder):
     assert "rows nearest to" in page.words
 
 
+def test_annotators_are_a_dot_plot_with_intervals(page):
+    assert "Estimated share of wrong answers of each annotator" in page.words
+    assert "<u>bob</u>" in page.words
+    assert page.words.count(" to ") >= 2
+    dots = [attributes for attributes in page.all("circle") if attributes["cx"].endswith("%")]
+    lines = [one for one in page.all("line") if one.get("class") == "interval"]
+    assert len(dots) == len(lines) == 3  # the triplets have no annotator
+    for dot, line in zip(dots, lines, strict=True):
+        low, at, high = (float(v.rstrip("%")) for v in (line["x1"], dot["cx"], line["x2"]))
+        assert 0 <= low <= at <= high <= 100
+
+
+def test_names_of_groups(folder):
+    page = _run(folder, folder / "t.csv", "-k", 3, "--names", "<s>reds</s>,greens")
+    assert "<s>reds</s>" in page.words
+    assert "group 0, 20 rows" in page.words
+    assert "Group 2" in page.words
+
+
+def test_dots_are_on_their_axis():
+    plot = dot_plot([Strip("a", [0.8, 0.9], "", None, 0.85), Strip("b", [1.0], "")], 0.8)
+    assert [line["dots"] for line in plot["lines"]] == [["0.00", "50.00"], ["100.00"]]
+    assert plot["lines"][0]["mean"] == "25.00"
+    assert [round(value, 2) for _, value in plot["ticks"]] == [0.8, 0.85, 0.9, 0.95, 1.0]
+    assert dot_plot([Strip("none", [0.0], "")])["lines"][0]["dots"] == ["0.00"]
+
+
 @pytest.mark.parametrize("method", ["pckmeans", "e2cp"])
 def test_other_methods_and_arrays(folder, method):
     page = _run(folder, folder / "X.npy", "-k", 3, "--method", method)
@@ -127,10 +154,20 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(folder, tmp_
 
 def test_traits_follow_the_groups():
     frame = pd.DataFrame({"a": [1.0, 1.5, 9.0, 9.5], "b": ["x", "x", "y", "y"], "c": [1, 2, 1, 2]})
+    frame = pd.concat([frame] * 5, ignore_index=True)
     columns = TableFeatures().fit(frame).columns_
-    traits = group_traits(frame, columns, np.array([0, 0, 1, 1]))
+    traits = group_traits(frame, columns, np.array([0, 0, 1, 1] * 5))
     assert describe_group(traits, 0) == "b x 100% (all rows 50%); a 1.25 (all rows 5.25)"
     assert describe_group(traits, 1) == "b y 100% (all rows 50%); a 9.25 (all rows 5.25)"
+
+
+def test_random_traits_of_few_rows_are_left_out():
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 20)), columns=[f"c{at}" for at in range(20)])
+    frame["word"] = rng.choice(["x", "y", "z"], size=60)
+    columns = TableFeatures().fit(frame).columns_
+    traits = group_traits(frame, columns, np.arange(60) % 12)
+    assert [describe_group(traits, group) for group in range(12)] == [""] * 12
 
 
 def test_pixels_are_means_of_affinities():

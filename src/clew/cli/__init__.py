@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from clew.cli._errors import Commands
+from clew.cli._words import Commands
 from clew.cli.asking.ask import ask
 from clew.cli.compile import compile_command
 from clew.cli.demo import demo
@@ -18,7 +18,11 @@ __all__ = ["main"]
 
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "CLEW"},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "CLEW",
+        "show_default": True,
+    },
 )
 @click.version_option(package_name="clew", message="%(package)s %(version)s")
 def main() -> None:

@@ -45,8 +45,6 @@ from clew.similarity import (
 from clew.similarity.graphs import Propagation
 from clew.trust import constraint_inconsistency
 
-__all__ = ["PARTS", "Problem", "compile_kernels", "expected_seconds", "run_part"]
-
 N_ROWS, N_GROUPS, N_ASKED = 150, 3, 5
 #: Seconds until a process has imported what it needs.
 START = 2.0
@@ -199,11 +197,7 @@ WHAT: dict[str, tuple[Part, ...]] = {"all": PARTS, "demo": DEMO}
 
 
 def compile_kernels(what: str, advance: Callable[[int, int], None]) -> None:
-    """Run the fits of all parts of `WHAT[what]`, several at once in separate processes.
-
-    `advance` is called after each part with the seconds that the parts done should have taken, and
-    with those that all should take: the share of the time, not of the parts, is done.
-    """
+    """Run the fits of all parts of `WHAT[what]`, several at once in separate processes."""
     parts = WHAT[what]
     ends = _ends(parts)
     n_workers = _n_workers(parts)

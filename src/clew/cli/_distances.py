@@ -14,15 +14,21 @@ from numpy.typing import NDArray
 
 from clew._limits import ALL_PAIRS_ROWS
 from clew._text import content_of, decoded
-from clew.cli._inputs import ARRAYS, NUMBERS, STDIN, Items, check_kind_of_array, kind_of, loaded
-from clew.cli._progress import counted
+from clew.cli._rows import (
+    ARRAYS,
+    NUMBERS,
+    STDIN,
+    Rows,
+    check_kind_of_array,
+    kind_of,
+    loaded,
+    read_npy,
+)
 from clew.exceptions import FileFormatError, InvalidDataError
 from clew.graphs import check_distances, check_triangles, n_rows_of_condensed
 from clew.tables import Table
 from clew.tables._delimited import Format
 from clew.tables._read import Columns, check_ids, id_text, table_of
-
-__all__ = ["read_distances", "read_ids"]
 
 #: Larger arrays are read from the file where they are needed, not as a whole.
 MAPPED_BYTES = 2**28
@@ -40,39 +46,8 @@ class _Given(NamedTuple):
     notes: list[str]
 
 
-def read_distances(
-    path: Path,
-    form: Format | None = None,
-    columns: Columns | None = None,
-    ids: Path | None = None,
-) -> Items:
-    """Read distances between all pairs of rows from a file.
-
-    Parameters
-    ----------
-    path : Path
-        An array, square or condensed as SciPy's ``pdist`` returns it; or a square table, whose
-        header or column of ids names the rows. If one triangle is empty, it is filled from the
-        other.
-    form : Format, default=None
-        How a delimited table is to be read.
-    columns : Columns, default=None
-        Which columns of a table are used.
-    ids : Path, default=None
-        File of the ids, for distances without any.
-
-    Returns
-    -------
-    Items
-        Its `X` holds the distances, (n_rows, n_rows).
-
-    Raises
-    ------
-    FileFormatError
-        If the file is of another kind, or damaged.
-    InvalidDataError
-        If it does not hold distances, or ids are missing or repeated.
-    """
+def read_distances(path: Path, form: Format | None = None, columns: Columns | None = None) -> Rows:
+    """Read distances between all pairs of rows from a file."""
     kind, content = kind_of(path)
     if kind in ARRAYS:
         check_kind_of_array(path, columns)
@@ -84,12 +59,13 @@ def read_distances(
         D = check_distances(values, keep_single=True)
     except (InvalidDataError, TypeError) as error:
         raise InvalidDataError(f"{path}: {error}") from error
-    names = _names(path, len(D), given.ids, ids)
+    if given.ids is not None:
+        _check_ids(path, given.ids)
     notes = [*given.notes, *note, f"distances from {_range(D)}; {check_triangles(D)}"]
-    return Items(
+    return Rows(
         D,
-        [str(row) for row in range(len(D))] if names is None else names,
-        names is not None,
+        given.ids or [str(row) for row in range(len(D))],
+        given.ids is not None,
         pd.DataFrame(index=range(len(D))),
         (),
         [f"{path}: {one}" for one in (f"{len(D):,} rows", *notes)],
@@ -99,13 +75,7 @@ def read_distances(
 
 
 def read_ids(path: Path) -> list[str]:
-    """Read ids: one on each line of a text, or the column of ids of a table.
-
-    Raises
-    ------
-    FileFormatError, InvalidDataError
-        If the file cannot be read, or an id is empty or repeated.
-    """
+    """Read ids: one on each line of a text, or the column of ids of a table."""
     content = content_of(path)
     if path.suffix.lower() != ".parquet":
         try:
@@ -126,19 +96,6 @@ def read_ids(path: Path) -> list[str]:
     return table.ids
 
 
-def _names(path: Path, n: int, own: list[str] | None, ids: Path | None) -> list[str] | None:
-    if ids is None:
-        if own is not None:
-            _check_ids(path, own)
-        return own
-    if own is not None:
-        raise InvalidDataError(f"{path} names its rows already; leave --ids out")
-    given = read_ids(ids)
-    if len(given) != n:
-        raise InvalidDataError(f"{ids} has {counted(len(given), 'id')}, but {path} has {n:,} rows")
-    return given
-
-
 def _check_ids(path: Path, names: list[str]) -> None:
     try:
         check_ids(names)
@@ -150,7 +107,7 @@ def _from_array(path: Path, kind: str, content: bytes | None) -> _Given:
     is_large = content is None and path.stat().st_size > MAPPED_BYTES
     read: Callable[[BinaryIO], Any] = _read_npz
     if kind == ".npy":
-        read = (lambda _: (np.load(path, mmap_mode="r"), None)) if is_large else _read_npy
+        read = (lambda _: (np.load(path, mmap_mode="r"), None)) if is_large else read_npy
     with path.open("rb") if content is None else io.BytesIO(content) as file:
         values, ids = loaded(path, read, file)
     if values.dtype.kind not in NUMBERS:
@@ -161,13 +118,6 @@ def _from_array(path: Path, kind: str, content: bytes | None) -> _Given:
             "one if they are condensed"
         )
     return _Given(values, ids, [])
-
-
-def _read_npy(file: BinaryIO) -> tuple[Any, None]:
-    stored = np.load(file, allow_pickle=False)
-    if isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("the content does not match the ending")
-    return stored, None
 
 
 def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:

@@ -5,23 +5,34 @@ from __future__ import annotations
 import re
 import time
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from clew._files import check_regular
-from clew.cli._features import features_for
-from clew.cli._inputs import Items
-from clew.cli._job import Job
-from clew.cli._models import build_model
+from clew.cli._explanations import saved_bytes
+from clew.cli._groups import (
+    Groups,
+    about_numbers_of,
+    doubted_answers,
+    doubtful_csv,
+    find_groups,
+    groups_csv,
+)
+from clew.cli._models import build_model, features_for
 from clew.cli._outputs import check_writable, write_with_table
-from clew.cli._progress import Words, counted
-from clew.cli._records import are_many_small_groups, with_records_recognized
+from clew.cli._progress import Words
+from clew.cli._reading import RowsJob, read_rows
 from clew.cli._report import Findings, report_page
-from clew.cli._rows import read_rows
-from clew.cli._saved import saved_bytes
-from clew.cli._summary import print_summary, summarize
-from clew.cli._tables import doubtful_csv, find_groups, groups_csv
+from clew.cli._rows import Rows
+from clew.cli._words import counted, sizes_words
+from clew.cluster.guided._records import MOST_COPIES, are_groups_tiny
 from clew.constraints import Constraints, Support, check_constraints
+from clew.constraints._files import Layout
 from clew.constraints._log import check_content_of_log, is_log, read_log
 from clew.exceptions import (
     ClewWarning,
@@ -31,63 +42,83 @@ from clew.exceptions import (
     InvalidParameterError,
     UnsupportedConstraintError,
 )
-
-__all__ = ["run"]
+from clew.metrics import n_violated
+from clew.tables import RecordFeatures
+from clew.tables._records import may_be_records
 
 #: Methods that report their progress, and what their progress bar says.
-LONG_WORK = {
-    "guided": "Fitting clusterings",
-    "coprf": "Growing trees",
-    "clustrf": "Growing trees",
-}
+LONG_WORK = {"guided": "Fitting clusterings", "coprf": "Growing trees", "clustrf": "Growing trees"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(RowsJob):
+    """Options of ``clew group``."""
+
+    n_groups: int | None
+    names: list[str] | None
+    constraints: Path | None
+    item_columns: list[str] | None
+    answer_column: str | None
+    annotator_column: str | None
+    kind: str | None
+    method: str
+    output: Path | None
+    doubtful: Path | None
+    report: Path | None
+    save: Path | None
+    mode: str
+    trust: str
+    n_trees: int
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the table of answers, where options name them."""
+        return Layout(self.item_columns, self.answer_column, self.annotator_column, self.kind)
+
+    @property
+    def outputs(self) -> list[Path]:
+        """The files that are written."""
+        paths = (self.output, self.doubtful, self.report, self.save)
+        return [path for path in paths if path is not None]
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Group the rows of a file.
-
-    Returns
-    -------
-    dict
-        The summary that ``--json`` prints.
-
-    Raises
-    ------
-    ClewError, OSError
-        If an input or a parameter is invalid, or a file cannot be written.
-    """
+    """Group the rows of a file; return the summary that ``--json`` prints."""
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
     check_writable(*job.outputs)
     if job.constraints is not None:
         check_regular(job.constraints)
     items = _items(job, words)
-    known = _answers(job, items, words)
-    model, X = _fitted(job, items, known, words)
-    shape = (X.shape[0], None if items.is_distances else X.shape[1])
-    groups = find_groups(model, X, known, is_distances=items.is_distances)
-    summary = summarize(job, shape, groups, known, model)
-    summary["seconds"] = round(time.perf_counter() - start, 3)
-    _write(job, Findings(job, items, X, known, model, groups, summary))
-    print_summary(words, job, summary, are_records=are_many_small_groups(model))
+    answers = _answers(job, items, words)
+    model, X = _fitted(job, items, answers, words)
+    groups = find_groups(model, X, answers, is_distances=items.is_distances, names=job.names or ())
+    summary = summarize(model, groups, answers, None if items.is_distances else X.shape[1])
+    summary |= {
+        "method": job.method,
+        "seed": job.seed,
+        "groups_file": None if job.output is None else str(job.output),
+        "doubtful_file": None if job.doubtful is None else str(job.doubtful),
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+    files: dict[Path, str | bytes] = {}
+    if job.doubtful is not None:
+        files[job.doubtful] = doubtful_csv(items.ids, answers, model)
+    if job.report is not None:
+        made = {"Answers": str(job.constraints)} if job.constraints is not None else {}
+        found = Findings(items, X, answers, model, groups, summary, job.items, made)
+        files[job.report] = report_page(found, is_number_chosen=job.n_groups is None)
+    if job.save is not None:
+        files[job.save] = saved_bytes(model, items.ids, answers)
+    write_with_table(files, job.output, groups_csv(items.ids, groups), "groups.csv")
+    _print_summary(words, job, summary, model)
+    if len(groups.names) > len(summary["sizes"]):
+        words.say(f"there are only {len(summary['sizes'])} groups for {len(groups.names)} names")
     return summary
 
 
-def _write(job: Job, found: Findings) -> None:
-    """Write all files, or none; print the groups if no file is named for them."""
-    items, known, model = found.items, found.known, found.model
-    groups = groups_csv(items.ids, found.groups)
-    files: dict[Path, str | bytes] = {}
-    if job.doubtful is not None:
-        files[job.doubtful] = doubtful_csv(items.ids, known, model)
-    if job.report is not None:
-        files[job.report] = report_page(found)
-    if job.save is not None:
-        files[job.save] = saved_bytes(model, items.ids, known)
-    write_with_table(files, job.output, groups, "groups.csv")
-
-
-def _items(job: Job, words: Words) -> Items:
-    items = with_records_recognized(job, read_rows(job, words), words)
+def _items(job: Job, words: Words) -> Rows:
+    items = _with_records_recognized(job, read_rows(job, words), words)
     n, n_features = items.X.shape
     if n_features == 0:
         _check_answers_alone(job)
@@ -114,7 +145,7 @@ def _check_answers_alone(job: Job) -> None:
         )
 
 
-def _answers(job: Job, items: Items, words: Words) -> Constraints:
+def _answers(job: Job, items: Rows, words: Words) -> Constraints:
     n = items.X.shape[0]
     if job.constraints is None:
         return Constraints(n)
@@ -124,7 +155,7 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
         try:
-            known: Constraints = read(job.constraints, n_samples=n, ids=items.ids, **layout)
+            answers: Constraints = read(job.constraints, n_samples=n, ids=items.ids, **layout)
         except FileFormatError as error:
             if items.has_ids or "no row with the id" not in str(error):
                 raise
@@ -141,10 +172,10 @@ def _answers(job: Job, items: Items, words: Words) -> Constraints:
             f"{job.constraints}: i, j and k are row numbers from 0; if they are ids, rename the "
             "columns to id_i, id_j and id_k"
         )
-    words.detail(f"{job.constraints}: {counted(len(known), 'answer')}")
+    words.detail(f"{job.constraints}: {counted(len(answers), 'answer')}")
     # If the rows have no ids, their numbers were used as ids to read the answers. They are removed,
     # so that messages name rows by number.
-    return known if items.has_ids else known.with_ids(None)
+    return answers if items.has_ids else answers.with_ids(None)
 
 
 def _names_rows(path: Path) -> bool:
@@ -154,13 +185,13 @@ def _names_rows(path: Path) -> bool:
     return b"i" in words and b"id_i" not in words
 
 
-def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[Any, Any]:
+def _fitted(job: Job, items: Rows, answers: Constraints, words: Words) -> tuple[Any, Any]:
     """Return the fitted model, and the features or distances that it was fitted to."""
     model = build_model(
         job.method, job.n_groups, n_trees=job.n_trees, mode=job.mode, trust=job.trust,
         seed=job.seed, jobs=job.jobs, is_distances=items.is_distances,
     )  # fmt: skip
-    _check_support(job, model, known)
+    _check_support(job, model, answers)
     X = items.X
     if not items.is_distances and X.shape[1]:
         features = features_for(model, X, job.standardizes, is_scaled=items.is_scaled)
@@ -172,31 +203,160 @@ def _fitted(job: Job, items: Items, known: Constraints, words: Words) -> tuple[A
     words.detail(f"grouping by {job.method}, seed {job.seed}")
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ClewWarning)
-        _fit(job, X, known, words, model)
+        _fit(job, X, answers, words, model)
     for warning in warned:
         if warning.category is not DistancesAsFeaturesWarning:  # `read_rows` has asked
             words.say(str(warning.message))
     return model, X
 
 
-def _fit(job: Job, X: Any, known: Constraints, words: Words, model: Any) -> None:
+def _fit(job: Job, X: Any, answers: Constraints, words: Words, model: Any) -> None:
     with words.bar(LONG_WORK.get(job.method, f"Fitting {job.method}")) as advance:
         if job.method == "spectral":
             model.fit(X)
         elif X.shape[1] == 0:
-            model.fit(constraints=known, callback=advance)
+            model.fit(constraints=answers, callback=advance)
         elif job.method in LONG_WORK:
-            model.fit(X, constraints=known, callback=advance)
+            model.fit(X, constraints=answers, callback=advance)
         else:
-            model.fit(X, constraints=known)
+            model.fit(X, constraints=answers)
 
 
-def _check_support(job: Job, model: Any, known: Constraints) -> None:
+def _check_support(job: Job, model: Any, answers: Constraints) -> None:
     """Refuse kinds of answers that the method does not take, before the work begins."""
     try:
-        check_constraints(model, known, known.n_samples, getattr(model, "supports", Support()))
+        check_constraints(model, answers, answers.n_samples, getattr(model, "supports", Support()))
     except UnsupportedConstraintError as error:
         rest = "--constraints" if job.method in ("clustrf", "spectral") else "such answers"
         hint = f"use --method guided, or leave {rest} out"
         problem = str(error).partition(". Remove")[0]
         raise UnsupportedConstraintError(f"--method {job.method}: {problem}; {hint}") from error
+
+
+#: Number of annotators that the text names: those with the most wrong answers. JSON has all.
+MOST_NAMED = 5
+
+
+def summarize(
+    model: Any, groups: Groups, answers: Constraints, n_features: int | None
+) -> dict[str, Any]:
+    """Return what ``--json`` prints about the result; `n_features` is None for distances."""
+    of_similarity = getattr(getattr(model, "similarity_", None), "error_rate_", None)
+    probabilities = getattr(model, "n_clusters_probabilities_", {})
+    return {
+        "rows": len(groups.label),
+        "features": n_features,
+        "sizes": np.bincount(groups.label).tolist(),
+        "names": list(groups.names),
+        "doubtful_rows": int(groups.is_doubtful.sum()),
+        "answers": len(answers),
+        "violated": n_violated(groups.label, answers),
+        "alternatives": [
+            {"groups": other.n_clusters, "violated": n_violated(other.labels, answers)}
+            for other in getattr(model, "alternatives_", ())
+        ],
+        "probabilities": {str(n): round(p, 4) for n, p in probabilities.items()},
+        "doubted": len(doubted_answers(model)),
+        "error_rate": _rounded(getattr(model, "error_rate_", of_similarity)),
+        "error_interval": _interval(model),
+        "annotators": _rates_of_annotators(model),
+    }
+
+
+def _print_summary(words: Words, job: Job, summary: Mapping[str, Any], model: Any) -> None:
+    sizes = summary["sizes"]
+    n_groups = len(sizes)
+    words.say(
+        f"{counted(summary['rows'], 'row')} in {counted(n_groups, 'group')} of "
+        f"{sizes_words(sizes, 'row')}; {summary['doubtful_rows']:,} doubtful"
+    )
+    if job.n_groups is not None and n_groups < job.n_groups:
+        words.say(f"only {n_groups} of {job.n_groups} groups were found")
+    if job.n_groups is None:
+        if getattr(getattr(model, "_fitted", None), "records", None) is not None:
+            how = "how much nearer some rows are to each other than to all others"
+        elif summary["features"] == 0:
+            how = "answers"
+        elif summary["error_rate"] is not None:
+            how = "answers and features"
+        else:
+            how = "silhouette"
+        words.say(f"chose {counted(n_groups, 'group')}, by {how}")
+    if line := about_numbers_of(summary):
+        words.say(line)
+    if job.constraints is not None:
+        _print_answers(words, job, summary)
+    for path in job.outputs:
+        words.say(f"wrote {path}")
+
+
+def _print_answers(words: Words, job: Job, summary: Mapping[str, Any]) -> None:
+    words.say(
+        f"{counted(summary['answers'], 'answer')}, {summary['doubted']:,} of them doubtful; the "
+        f"groups violate {summary['violated']:,}"
+    )
+    if summary["error_rate"] is not None:
+        words.say(_about_wrong_answers(summary))
+    elif job.method == "guided":
+        words.say("no answer has a weight above 0 and says same or different")
+    else:
+        how = f"--trust {job.trust}" if job.method == "coprf" else f"--method {job.method}"
+        words.say(f"{how} does not estimate which answers are wrong")
+
+
+def _about_wrong_answers(summary: Mapping[str, Any]) -> str:
+    text = f"about {summary['error_rate']:.0%} of the answers are wrong"
+    if (interval := summary["error_interval"]) is not None:
+        text += f", {interval[0]:.0%} to {interval[1]:.0%} with 95% confidence"
+    if rates := summary["annotators"]:
+        worst_first = sorted(rates.items(), key=lambda item: -item[1])
+        named = ", ".join(
+            f"{name or '(no name)'} {rate:.0%}" for name, rate in worst_first[:MOST_NAMED]
+        )
+        n_more = len(rates) - MOST_NAMED
+        text += f"; by annotator: {named}" + (f", fewer of {n_more} others" if n_more > 0 else "")
+    return text
+
+
+def _interval(model: Any) -> list[float] | None:
+    interval = getattr(model, "error_interval_", None)
+    if interval is None or not np.isfinite(model.error_rate_):
+        return None
+    return [round(float(bound), 4) for bound in interval]
+
+
+def _rates_of_annotators(model: Any) -> dict[str, float] | None:
+    """Return each annotator's share of wrong answers, where there are several annotators."""
+    if _interval(model) is None or len(model.confusion_.annotators_) < 2:
+        return None
+    confusion = model.confusion_
+    rates = zip(confusion.annotators_, confusion.error_rates_, strict=True)
+    return {name: round(float(rate), 4) for name, rate in rates}
+
+
+def _rounded(number: float | None) -> float | None:
+    """Round for JSON, which has no NaN."""
+    return None if number is None or not np.isfinite(number) else round(float(number), 4)
+
+
+def _with_records_recognized(job: Job, items: Rows, words: Words) -> Rows:
+    """Replace the features of a table of records by the n-grams of their characters."""
+    frame = items.frame if items.texts is None else pd.DataFrame({"text": items.texts})
+    is_few = job.n_groups is not None and job.n_groups * MOST_COPIES < len(frame)
+    if job.method != "guided" or is_few or items.is_distances or items.folder is not None:
+        return items
+    if frame.shape[1] == 0 or not may_be_records(frame):
+        return items
+    recipe = RecordFeatures()
+    X = recipe.fit_transform(frame)
+    if not are_groups_tiny(X):
+        return items
+    used = [column.name for column in recipe.columns_ if column.use != "dropped"]
+    unused = [column.name for column in recipe.columns_ if column.use == "dropped"]
+    words.say(
+        "many small groups: records of the same thing? The characters of "
+        f"{', '.join(used)} are compared"
+        + (f"; {', '.join(unused)} are not used" if unused else "")
+        + ". -k with a small number groups the rows by the features above"
+    )
+    return items._replace(X=X, are_records=True, is_scaled=True)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from clew._units import Units
+from clew.cli._rows import Standardize
 from clew.cluster import (
     DCRC,
     ConstrainedLinkage,
@@ -17,92 +26,99 @@ from clew.cluster import (
 )
 from clew.similarity import COPRF, E2CP, ITML, SKLR, AdaptiveKNN, ClustRF
 
-__all__ = ["build_model"]
-
-CLUSTERERS: dict[str, Any] = {
-    "copkmeans": COPKMeans,
-    "pckmeans": PCKMeans,
-    "mpckmeans": MPCKMeans,
-    "linkage": ConstrainedLinkage,
-}
-#: Methods that learn a space, in which k-means finds groups.
-SPACES: dict[str, Any] = {"sklr": SKLR, "itml": ITML}
-
 
 def build_model(
     method: str,
-    n_clusters: Any,
+    n_clusters: int | None,
     *,
     n_trees: int = 1000,
     mode: Any = "soft",
     trust: Any = "auto",
-    standardize: Any = "auto",
+    standardize: Standardize = "auto",
     seed: int = 0,
     jobs: int | None = None,
     is_distances: bool = False,
 ) -> Any:
-    """Make an estimator that has `labels_` once it is fitted.
+    """Make an estimator that has `labels_` once it is fitted, by its name in ``--method``."""
+    k: Any = n_clusters
+    metric: Any = {"metric": "precomputed"} if is_distances else {}
 
-    Parameters
-    ----------
-    method : str
-        A name of ``clew group --method``.
-    n_clusters : int or None
-        Number of groups; None lets "guided" choose it.
-    n_trees, mode, trust
-        See `clew.similarity.COPRF`; `trust` may be "none" too.
-    standardize : bool or "auto", default="auto"
-        Whether "guided" standardizes features; other methods use them as they are.
-    seed : int
-        Seed of all random choices.
-    jobs : int or None
-        Number of threads.
-    is_distances : bool, default=False
-        Whether the model is fitted to distances; "guided", "e2cp", "copkmeans", "linkage" or
-        "spectral".
+    def clusters_of(similarity: Any, clusterer: Any = None) -> SimilarityClustering:
+        clusterer = SpectralClustering(k) if clusterer is None else clusterer
+        return SimilarityClustering(similarity, clusterer, random_state=seed)
 
-    Returns
-    -------
-    estimator
-    """
-    if is_distances:
-        return _model_of_distances(method, n_clusters, seed, jobs)
-    if method == "guided":
-        return GuidedClustering(n_clusters, standardize=standardize, random_state=seed, n_jobs=jobs)
-    if method == "spectral":
-        return SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
-    if method in CLUSTERERS:
-        model = CLUSTERERS[method](n_clusters)
-        return model.set_params(random_state=seed) if method != "linkage" else model
-    if method == "dcrc":
-        return DCRC(n_clusters, random_state=seed, n_jobs=jobs)
-    if method in SPACES:
-        return SimilarityClustering(SPACES[method](), KernelKMeans(n_clusters), random_state=seed)
-    if method == "e2cp":
-        return SimilarityClustering(
-            E2CP(n_jobs=jobs), SpectralClustering(n_clusters), random_state=seed
-        )
-    if method == "clustrf":
-        similarity: Any = ClustRF(n_trees, n_jobs=jobs)
-    else:
-        similarity = COPRF(
-            n_trees,
-            mode=mode,
-            trust=None if trust == "none" else trust,
-            n_jobs=jobs,
-        )
-    return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)
+    match method:
+        case "guided":
+            return GuidedClustering(
+                k, **metric, standardize=standardize, random_state=seed, n_jobs=jobs
+            )
+        case "copkmeans":
+            return COPKMeans(k, **metric, random_state=seed)
+        case "linkage":
+            return ConstrainedLinkage(k, **metric)
+        case "pckmeans":
+            return PCKMeans(k, random_state=seed)
+        case "mpckmeans":
+            return MPCKMeans(k, random_state=seed)
+        case "dcrc":
+            return DCRC(k, random_state=seed, n_jobs=jobs)
+        case "sklr":
+            return clusters_of(SKLR(), KernelKMeans(k))
+        case "itml":
+            return clusters_of(ITML(), KernelKMeans(k))
+        case "e2cp":
+            near = AdaptiveKNN(**metric) if is_distances else None
+            return clusters_of(E2CP(near, n_jobs=jobs))
+        case "spectral" if is_distances:
+            return clusters_of(AdaptiveKNN(**metric))
+        case "spectral":
+            return SpectralClustering(k, affinity="nearest_neighbors", random_state=seed)
+        case "clustrf":
+            return clusters_of(ClustRF(n_trees, n_jobs=jobs))
+    trust = None if trust == "none" else trust
+    return clusters_of(COPRF(n_trees, mode=mode, trust=trust, n_jobs=jobs))
 
 
-def _model_of_distances(method: str, n_clusters: Any, seed: int, jobs: int | None) -> Any:
-    metric: Any = "precomputed"
-    if method == "guided":
-        return GuidedClustering(n_clusters, metric=metric, random_state=seed, n_jobs=jobs)
-    if method == "linkage":
-        return ConstrainedLinkage(n_clusters, metric=metric)
-    if method == "copkmeans":
-        return COPKMeans(n_clusters, metric=metric, random_state=seed)
-    similarity: Any = AdaptiveKNN(metric=metric)
-    if method == "e2cp":
-        similarity = E2CP(similarity, n_jobs=jobs)
-    return SimilarityClustering(similarity, SpectralClustering(n_clusters), random_state=seed)
+#: Components that sparse features of more columns are reduced to, for methods that need dense ones.
+N_COMPONENTS = 100
+
+
+class Features(NamedTuple):
+    """What a method is fitted to."""
+
+    X: Any
+    """Features, (n_samples, n_features), dense or, where the method takes that, CSR."""
+    standardize: Standardize
+    """Value for the parameter `standardize` of the method, if it has one."""
+    note: str
+    """What was done, as a sentence."""
+
+
+def features_for(
+    model: Any, X: NDArray[np.float64] | csr_array, standardize: Standardize, *, is_scaled: bool
+) -> Features:
+    """Scale features, and bring them to the form that a method takes."""
+    if issparse(X):
+        return _from_sparse(model, X, standardize)
+    if is_scaled:
+        return Features(X, False, "features are standardized")
+    units = Units.standardized(X, standardize)
+    is_standardized = standardize is True or bool(np.ptp(units.unit) > 0)
+    how = " (units differ)" if standardize == "auto" else ""
+    note = f"features are standardized{how}" if is_standardized else "features are used as given"
+    if "standardize" in model.get_params(deep=False):
+        return Features(X, standardize, note)
+    return Features(units.scale(X) if is_standardized else X, False, note)
+
+
+def _from_sparse(model: Any, X: csr_array, standardize: Standardize) -> Features:
+    """Scale without centering, which keeps zeros; reduce if the method needs dense features."""
+    scaled = StandardScaler(with_mean=False).fit_transform(X) if standardize is True else X
+    how = "divided by their standard deviations" if standardize is True else "used as given"
+    if get_tags(model).input_tags.sparse:
+        return Features(scaled, False, f"sparse features are {how}")
+    if X.shape[1] <= N_COMPONENTS:
+        return Features(scaled.toarray(), False, f"features are {how}")
+    svd = TruncatedSVD(N_COMPONENTS, random_state=0)
+    share = f"{N_COMPONENTS} components of a truncated SVD"
+    return Features(svd.fit_transform(scaled), False, f"features are {how}, reduced to {share}")

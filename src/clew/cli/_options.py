@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, each defined once, and checks of their values."""
 
 from __future__ import annotations
 
@@ -8,20 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-
-__all__ = [
-    "INPUT",
-    "NAMES",
-    "OUTPUT",
-    "check_different_files",
-    "distance_options",
-    "jobs_option",
-    "message_options",
-    "quiet_option",
-    "seed_option",
-    "standardize_option",
-    "table_options",
-]
+from click.core import ParameterSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,6 +33,29 @@ class Names(click.ParamType[list[str]]):
         return names
 
 
+class NamesOrFile(Names):
+    """Names separated by commas, or a file with one on each line."""
+
+    name = "names or file"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        """Read the file if there is one of that name, otherwise split the names."""
+        if isinstance(value, list) or not Path(value).is_file():
+            if isinstance(value, str) and value.endswith((".txt", ".csv")):
+                self.fail(f"there is no file {value}", param, ctx)
+            return super().convert(value, param, ctx)
+        try:
+            text = Path(value).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            self.fail(f"{value} cannot be read: {error}", param, ctx)
+        names = [line.strip() for line in text.rstrip().splitlines()]
+        if not all(names) or not names:
+            self.fail(f"{value} has an empty line; each line is the name of a group", param, ctx)
+        return names
+
+
 class Separator(click.ParamType[str]):
     """One character, or the word tab."""
 
@@ -59,8 +69,29 @@ class Separator(click.ParamType[str]):
         return str(character)
 
 
-NAMES = Names()
+def _number_of_threads(_: click.Context, __: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter(
+            "0 threads are not possible; use 1 or more, or -1 for one per core"
+        )
+    return value
 
+
+DISTANCE_OPTIONS = (
+    click.option(
+        "--distances/--features",
+        default=None,
+        help="Whether the file holds features or distances between all pairs of rows: a square "
+        "array or table (ids in the header or the column of ids), or a condensed array as SciPy's "
+        "pdist returns it.  [default: features; the command asks if they look like distances]",
+    ),
+    click.option(
+        "--ids",
+        type=INPUT,
+        metavar="IDS.txt",
+        help="Ids of the rows of an array: one on each line, or a table with a column id.",
+    ),
+)
 TABLE_OPTIONS = (
     click.option(
         "--id-column",
@@ -69,11 +100,11 @@ TABLE_OPTIONS = (
     ),
     click.option(
         "--columns",
-        type=NAMES,
+        type=Names(),
         metavar="NAME,…",
         help="Columns of a table to make features of.  [default: all]",
     ),
-    click.option("--drop", type=NAMES, metavar="NAME,…", help="Columns of a table to leave out."),
+    click.option("--drop", type=Names(), metavar="NAME,…", help="Columns of a table to leave out."),
     click.option(
         "--sep",
         type=Separator(),
@@ -94,104 +125,101 @@ TABLE_OPTIONS = (
         "--encoding", metavar="NAME", help="Encoding of a table, such as latin-1.  [default: UTF-8]"
     ),
 )
-
-
-def table_options(command: F) -> F:
-    """Add the options for reading tables."""
-    for option in reversed(TABLE_OPTIONS):
-        command = option(command)
-    return command
-
-
-DISTANCE_OPTIONS = (
-    click.option(
-        "--distances/--features",
-        default=None,
-        help="Whether the file holds features or distances between all pairs of rows: a square "
-        "array or table (ids in the header or the column of ids), or a condensed array as SciPy's "
-        "pdist returns it.  [default: features; the command asks if they look like distances]",
-    ),
-    click.option(
-        "--ids",
-        type=INPUT,
-        metavar="IDS.txt",
-        help="Ids of the rows of an array: one on each line, or a table with a column id.",
-    ),
-)
-
-
-def distance_options(command: F) -> F:
-    """Add the options for reading distances, and the ids of arrays."""
-    for option in reversed(DISTANCE_OPTIONS):
-        command = option(command)
-    return command
-
-
-def _number_of_threads(_: click.Context, __: click.Parameter, value: int) -> int:
-    if value == 0:
-        raise click.BadParameter(
-            "0 threads are not possible; use 1 or more, or -1 for one per core"
-        )
-    return value
-
-
-jobs_option = click.option(
+JOBS = click.option(
     "-j",
     "--jobs",
     type=int,
     default=-1,
-    show_default=True,
     callback=_number_of_threads,
     help="Threads; -1 is one per core.",
 )
-
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print no messages but errors.")
-_verbose_option = click.option("-v", "--verbose", is_flag=True, help="Print each step.")
-
-
-def message_options(command: F) -> F:
-    """Add --quiet and --verbose."""
-    return quiet_option(_verbose_option(command))
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no messages but errors.")
+VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Print each step.")
 
 
-def seed_option(results: str) -> Callable[[F], F]:
-    """Return the option for the seed, on which `results` depend."""
+def rows_options(results: str, *, json: str, standardize: str | None = "") -> Callable[[F], F]:
+    """Add the options of all commands that read rows.
+
+    `results` depend on the seed; `json` is the help of ``--json``; `standardize` ends that of
+    ``--standardize``, which is left out if it is None.
+    """
+    how_to_work = [
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**32 - 1),
+            default=0,
+            help=f"The same seed gives the same {results}.",
+        ),
+        JOBS,
+        click.option("--json", "as_json", is_flag=True, help=json),
+        QUIET,
+        VERBOSE,
+    ]
+    if standardize is not None:
+        how_to_work.insert(
+            0,
+            click.option(
+                "--standardize",
+                type=click.Choice(["auto", "yes", "no"]),
+                default="auto",
+                help="Whether to bring features to mean 0 and variance 1. auto does so where units "
+                f"seem to differ, and in tables of mixed columns{standardize}.",
+            ),
+        )
+
+    def decorated(command: F) -> F:
+        for option in reversed((*DISTANCE_OPTIONS, *TABLE_OPTIONS, *how_to_work)):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+def n_groups_option(words: str, *, required: bool = False) -> Callable[[F], F]:
+    """Return the option for the number of groups."""
     return click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help=f"The same seed gives the same {results}.",
+        "-k", "--n-groups", type=click.IntRange(min=1), required=required, help=words
     )
 
 
-def standardize_option(exception: str = "") -> Callable[[F], F]:
-    """Return the option for standardizing features; `exception` ends its help."""
-    return click.option(
-        "--standardize",
-        type=click.Choice(["auto", "yes", "no"]),
-        default="auto",
-        show_default=True,
-        help="Whether to bring features to mean 0 and variance 1. auto does so where units "
-        "seem to differ, and in tables of mixed columns"
-        f"{exception}.",
-    )
+def output_option(file: str, words: str) -> Callable[[F], F]:
+    """Return the option for the file of results."""
+    return click.option("-o", "--output", type=OUTPUT, metavar=file, help=words)
+
+
+def report_option(words: str) -> Callable[[F], F]:
+    """Return the option for the file of the report."""
+    return click.option("--report", type=OUTPUT, metavar="REPORT.html", help=words)
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Whether an option is on the command line; the environment sets only its default."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def check_outputs(
+    options: dict[str, Any], inputs: Mapping[str, str], outputs: Mapping[str, str], table: str = ""
+) -> None:
+    """Refuse to overwrite an input, one output with another, and - where a file is needed.
+
+    `inputs` and `outputs` are the options for files, with what each file holds, in words. With
+    `table`, the option output may be -, the standard output; with ``--json`` it is then that file.
+    """
+    if table and str(options["output"]) == "-":
+        options["output"] = None
+    for name in outputs:
+        if str(options[name]) == "-":
+            hint = "; - works only for -o" if table else ""
+            raise click.UsageError(f"--{name} needs the name of a file{hint}")
+    if table and options["as_json"] and options["output"] is None:
+        options["output"] = Path(table)
+    check_different_files(options, {**inputs, **outputs}, outputs)
 
 
 def check_different_files(
     options: Mapping[str, Any], contents: Mapping[str, str], outputs: Iterable[str]
 ) -> None:
-    """Refuse to overwrite an input, and one output with another.
-
-    Parameters
-    ----------
-    options : mapping
-        The options; files are paths or None.
-    contents : mapping of str to str
-        What the file of each option holds; inputs come before outputs.
-    outputs : iterable of str
-        The options whose files are written.
-    """
+    """Refuse an output that is another file of `contents`, what the file of each option holds."""
     seen: dict[Path, str] = {}
     for name, content in contents.items():
         path = options[name]
@@ -202,3 +230,9 @@ def check_different_files(
             raise click.UsageError(
                 f"{path} is also the file of {other}; name another file for {content}"
             )
+
+
+def check_standardize(ctx: click.Context) -> None:
+    """Refuse to standardize distances."""
+    if ctx.params["distances"] and is_given(ctx, "standardize"):
+        raise click.UsageError("--standardize has no effect with --distances; leave it out")

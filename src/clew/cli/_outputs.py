@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -15,19 +15,8 @@ import click
 
 from clew._files import atomic_write
 from clew._text import quoted
-from clew.cli._errors import uninterrupted
+from clew.cli._words import uninterrupted
 from clew.exceptions import InvalidParameterError
-
-__all__ = [
-    "check_folder",
-    "check_writable",
-    "csv_text",
-    "print_or_keep",
-    "write_folder",
-    "write_or_keep",
-    "write_together",
-    "write_with_table",
-]
 
 STDOUT = "the standard output"
 #: Where results are kept if their file cannot be written; None is the system's temporary folder.
@@ -35,38 +24,23 @@ FALLBACKS = (None, Path("~"), Path("/dev/shm"), Path())
 
 
 def check_writable(*paths: Path | None) -> None:
-    """Check before the work begins that its results can be written.
-
-    Raises
-    ------
-    OSError
-        If one cannot be written; the message says why, and what to do.
-    """
+    """Check before the work begins that its results can be written."""
     for path in paths:
-        if path is not None:
-            _check_path(path)
-
-
-def _check_path(path: Path) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")
-    if path.exists() and not path.is_file():
-        return  # A pipe or a device: its folder does not matter.
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot write {path}: there is no folder {path.parent}; make it, or name another"
-        )
-    _try_to_write(path, path.parent)
+        if path is None:
+            continue
+        if path.is_dir():
+            raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")
+        if path.exists() and not path.is_file():
+            continue  # A pipe or a device: its folder does not matter.
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"cannot write {path}: there is no folder {path.parent}; make it, or name another"
+            )
+        _try_to_write(path, path.parent)
 
 
 def check_folder(folder: Path) -> None:
-    """Check before the work begins that a folder can be made, or written to.
-
-    Raises
-    ------
-    OSError
-        If it cannot; the message says why, and what to do.
-    """
+    """Check before the work begins that a folder can be made, or written to."""
     there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
     if not there.is_dir():
         raise NotADirectoryError(f"cannot write to {folder}: {there} is a file; name a folder")
@@ -85,15 +59,7 @@ def _try_to_write(target: Path, folder: Path) -> None:
 
 
 def write_together(files: Mapping[Path, str | bytes]) -> None:
-    """Write several files; a failure or Ctrl-C leaves all of them as they were.
-
-    Raises
-    ------
-    OSError
-        If one cannot be written; the message names it.
-    InvalidParameterError
-        If two are the same file.
-    """
+    """Write several files; a failure or Ctrl-C leaves all of them as they were."""
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise InvalidParameterError(
             f"two results cannot share a file: {', '.join(map(str, files))}"
@@ -120,20 +86,7 @@ def _named(path: Path, mode: Literal["w", "wb"]) -> Iterator[IO[Any]]:
 
 
 def write_or_keep(files: Mapping[Path, str | bytes], last_resort: str = "") -> None:
-    """Write files like `write_together`; if that fails, keep the results in another folder.
-
-    Parameters
-    ----------
-    files : mapping of Path to str or bytes
-        What each file is to hold.
-    last_resort : str, default=""
-        Printed if no other folder has room.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be written; the message names it, and the folder that holds the results.
-    """
+    """Write files like `write_together`; if that fails, keep the results in another folder."""
     try:
         write_together(files)
     except OSError as error:
@@ -149,24 +102,7 @@ def write_or_keep(files: Mapping[Path, str | bytes], last_resort: str = "") -> N
 def write_with_table(
     files: Mapping[Path, str | bytes], output: Path | None, table: str, name: str
 ) -> None:
-    """Write a table and other files together; if no file is named for the table, print it.
-
-    Parameters
-    ----------
-    files : mapping of Path to str or bytes
-        What each of the other files is to hold.
-    output : Path or None
-        File of the table.
-    table : str
-        The table.
-    name : str
-        Name of the file that keeps the table if it cannot be printed.
-
-    Raises
-    ------
-    OSError
-        As `write_or_keep` and `print_or_keep`.
-    """
+    """Write a table and other files together; if no file is named for the table, print it."""
     if output is not None:
         write_or_keep({output: table, **files}, last_resort=table)
         return
@@ -177,15 +113,7 @@ def write_with_table(
 
 
 def print_or_keep(text: str, name: str) -> None:
-    """Print a result; if the standard output takes no more, keep it in a file of this name.
-
-    Raises
-    ------
-    BrokenPipeError
-        If the reader left early, as ``head`` does.
-    OSError
-        If the result cannot be printed; the message names the folder that holds it.
-    """
+    """Print a result; if the standard output takes no more, keep it in a file of this name."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -240,20 +168,23 @@ def _field(value: object) -> str:
     return quoted(value)
 
 
-def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files to a folder, which is made if needed, and removed again if they fail.
-
-    Raises
-    ------
-    OSError
-        If one cannot be written.
-    """
+def write_folder(
+    folder: Path, files: Mapping[str, str | bytes], images: Mapping[str, bytes]
+) -> None:
+    """Write files to a folder, and images to a folder in it; what is made is removed on failure."""
+    inner = folder / "images"
     with uninterrupted():
-        made = [each for each in (folder, *folder.parents) if not each.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
+        made = [each for each in (inner, folder, *folder.parents) if not each.exists()]
         try:
+            inner.mkdir(parents=True, exist_ok=True)
+            # Without the care for files of results: the images can be made again.
+            for name, content in images.items():
+                (inner / name).write_bytes(content)
             write_together({folder / name: content for name, content in files.items()})
         except OSError:
-            for each in made:
-                each.rmdir()
+            if inner in made:
+                shutil.rmtree(inner, ignore_errors=True)
+            for each in made[1:]:
+                with suppress(OSError):
+                    each.rmdir()
             raise

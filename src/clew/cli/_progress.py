@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-__all__ = ["Advance", "Words", "counted", "printable"]
-
 #: Called with the number of finished steps and of all steps.
 Advance = Callable[[int, int], None]
 #: Seconds between two lines of progress, if there is no terminal for a bar.
@@ -22,26 +20,8 @@ COMPILING = (
 )
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun: "1 row", "1,797 rows"."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-def printable(text: str) -> str:
-    """Return a text without characters that a terminal would obey, such as escape sequences."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
-
-
 class Words:
-    """Messages for people: none when quiet, more when verbose, and a bar on a terminal.
-
-    Parameters
-    ----------
-    quiet : bool, default=False
-        Print nothing but errors.
-    verbose : bool, default=False
-        Print each step.
-    """
+    """Messages for people: none when quiet, more when verbose, and a bar on a terminal."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.quiet = quiet
@@ -67,17 +47,8 @@ class Words:
     def bar(self, what: str) -> Iterator[Advance]:
         """Show progress while the block runs: a bar on a terminal, else a line every few seconds.
 
-        Prints a message if the work begins with compilation.
-
-        Parameters
-        ----------
-        what : str
-            What is being done.
-
-        Yields
-        ------
-        callable
-            Takes the number of finished steps, and the number of all steps.
+        Prints a message if the work begins with compilation. Yields a function of the number of
+        finished steps, and of all steps.
         """
         with self._announced_compilation():
             if not self.has_bar:

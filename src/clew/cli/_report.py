@@ -2,149 +2,164 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import platform
-import shlex
-import sys
-from collections.abc import Mapping
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from clew.cli._group_traits import cell, columns_to_show, describe_group, group_traits
-from clew.cli._inputs import Items
-from clew.cli._job import Job
-from clew.cli._progress import counted, printable
-from clew.cli._report_doubts import doubted_section
-from clew.cli._tables import Groups, affinity_graph
-from clew.cli._thumbnails import STYLE, galleries, gallery, is_shown
-from clew.cli._typical_rows import most_typical
+from clew.answers import ANSWER_WORDS, KINDS, Kind
+from clew.cli._explanations import reasons
+from clew.cli._groups import Doubted, Groups, about_numbers_of, affinity_graph, doubted_answers
+from clew.cli._rows import Rows, cell
+from clew.cli._words import counted, printable, sizes_words
 from clew.cli.report import (
-    Section,
-    affinity_figure,
-    definitions,
-    facts,
+    Strip,
+    affinity_picture,
+    data_uri,
+    dot_plot,
     graph_means,
     probability_means,
-    render_page,
-    table,
+    render,
 )
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._result import of_row
 from clew.constraints import Constraints
-
-__all__ = ["Findings", "report_page"]
+from clew.exceptions import ClewError
+from clew.items import open_image
+from clew.tables import ColumnUse
 
 #: Maximum numbers of groups, the largest ones, and of typical and of doubtful rows of each group.
 MOST_GROUPS, MOST_TYPICAL, MOST_UNSURE = 60, 8, 4
-#: Ids that are shown where there are no columns to show.
-MOST_IDS = 30
-#: Maximum number of pictures or texts of each group, the most typical ones.
-MOST_PICTURES = 12
-#: Doubtful rows that are listed.
+#: Maximum number of ids of a group, if there are no columns to show, and of pictures or texts.
+MOST_IDS, MOST_PICTURES = 30, 12
+#: Maximum numbers of doubtful rows, of doubtful answers, and of annotators.
 MOST_ROWS = 60
 #: Columns that are shown in addition to the ids.
 MOST_COLUMNS = 6
+#: Confidence is rounded to this many digits before rows of equal confidence are compared.
+DIGITS = 2
+#: Pixels of the longer side of a picture, twice as many as a screen of normal density shows.
+PIXELS, QUALITY = 224, 78
+#: Characters of a text that are shown.
+MOST_TEXT = 300
+#: A group differs if its mean is this many standard deviations from that of all rows.
+LEAST_DIFFERENCE = 0.3
+#: Categories of a column that are compared, the most frequent ones.
+MAX_CATEGORIES = 20
+QUESTIONS = {
+    "pair": "Same group?",
+    "triplet": "Is the first more like the second or like the third?",
+    "odd_one_out": "Which one of the three is different?",
+}
+
+View = dict[str, Any]
 
 
 class Findings(NamedTuple):
     """What a report is made of."""
 
-    job: Job
-    items: Items
+    items: Rows
     X: Any
     """Features that the model was fitted to, (n_rows, n_features), or distances."""
-    known: Constraints
+    answers: Constraints
     model: Any
     """The fitted model."""
     groups: Groups
     summary: Mapping[str, Any]
     """What ``--json`` prints."""
+    source: Path
+    """File or folder of the rows."""
+    made: Mapping[str, str]
+    """Further entries of "How it was made"."""
 
 
-class _Shown(NamedTuple):
-    """How rows are shown."""
-
-    columns: list[str]
-    descriptions: list[str]
-    """What sets each group apart; empty if nothing does."""
-
-
-def report_page(found: Findings) -> str:
+def report_page(
+    found: Findings,
+    *,
+    is_number_chosen: bool,
+    first: tuple[str, str, str] | None = None,
+    **others: Any,
+) -> str:
     """Return the report, as HTML.
 
-    Parameters
-    ----------
-    found : Findings
-        The results.
+    `first` is a section before all others, and `others` replace or add to what the template gets.
 
-    Notes
-    -----
     Size and time of the page itself do not grow with the number of rows: it shows the most
     typical rows of the largest groups, and the most doubtful rows and answers.
     """
-    label = found.groups.label
-    traits = group_traits(found.items.frame, found.items.columns, label)
-    n_groups = int(label.max()) + 1
-    shown = _Shown(
-        columns_to_show(found.items.frame, found.items.columns, traits, label, MOST_COLUMNS),
-        [describe_group(traits, group) for group in range(n_groups)],
-    )
-    order = [
-        most_typical(found.X, found.groups, group, is_distances=found.items.is_distances)
-        for group in range(n_groups)
-    ]
-    noun = found.items.noun
+    items, groups, summary = found.items, found.groups, found.summary
+    traits = group_traits(items.frame, items.columns, groups.label)
+    columns = columns_to_show(items.frame, items.columns, traits, groups.label, MOST_COLUMNS)
+    order = [most_typical(found, group) for group in range(len(summary["sizes"]))]
+    noun, n_groups = items.noun, len(order)
     sections = [
-        Section("result", "Result", "The result", _result(found)),
-        Section("groups", "Groups", "The groups", _groups(found, shown, order)),
-        Section("affinity", "Together", f"Which {noun}s are together", _affinity(found, order)),
-        Section(
-            "rows",
-            f"Doubtful {noun}s",
-            f"{noun.capitalize()}s to look at again",
-            _rows(found, shown),
-        ),
+        ("result", "Result", "The result"),
+        ("groups", "Groups", "The groups"),
+        ("affinity", "Together", f"Which {noun}s are together"),
+        ("rows", f"Doubtful {noun}s", f"{noun.capitalize()}s to look at again"),
+        ("made", "How it was made", "How it was made"),
     ]
-    if len(found.known):
-        html = doubted_section(
-            found.known, found.model, found.groups, found.items, shown.columns[:2]
-        )
-        sections.append(Section("doubted", "Doubtful answers", "Answers to ask again", html))
-    sections.append(Section("made", "How it was made", "How it was made", _made(found)))
-    n, n_answers = len(label), len(found.known)
-    name = printable(found.job.items.resolve().name)
-    help_of = f", with the help of {counted(n_answers, 'answer')}" if n_answers else ""
-    return render_page(
-        brand="clew report",
-        heading=f"{name}: {counted(n, found.items.noun)} in {counted(n_groups, 'group')}" + help_of,
-        lead=_lead(found, n_groups),
-        sections=sections,
-        seconds=found.summary["seconds"],
-        style=STYLE if is_shown(found.items) else "",
-    )
+    if len(found.answers):
+        sections.insert(-1, ("doubted", "Doubtful answers", "Answers to ask again"))
+    if first is not None:
+        sections.insert(0, first)
+    largest = sorted(range(n_groups), key=lambda group: (-len(order[group]), group))
+    doubted = doubted_answers(found.model)
+    help_of = f", with the help of {counted(summary['answers'], 'answer')}"
+    view: View = {
+        "brand": "clew report",
+        "heading": f"{printable(found.source.resolve().name)}: "
+        f"{counted(len(groups.label), noun)} in {counted(n_groups, 'group')}"
+        + help_of
+        * bool(summary["answers"]),
+        "lead": _lead(summary, noun, is_number_chosen=is_number_chosen),
+        "sections": sections,
+        "seconds": summary["seconds"],
+        "noun": noun,
+        "figures": _figures(summary, noun),
+        "numbers": about_numbers_of(summary),
+        "annotators": _annotators(found),
+        "n_groups": n_groups,
+        "groups": [
+            _group(found, columns, describe_group(traits, group), group, order[group])
+            for group in sorted(largest[:MOST_GROUPS])
+        ],
+        "doubtful": _doubtful(found, columns[:3]),
+        "cards": [_card(found, one, columns[:2]) for one in doubted[:MOST_ROWS]],
+        "n_doubted": len(doubted),
+        "n_answers": summary["answers"],
+        "estimates_doubt": isinstance(found.model, GuidedClustering)
+        or hasattr(getattr(found.model, "similarity_", None), "doubt_"),
+        "made": _made(found),
+    }
+    return render("groups.html", **(view | _affinity(found, order) | others))
 
 
-def _lead(found: Findings, n_groups: int) -> str:
-    sizes = found.summary["sizes"]
-    text = f"The groups have {min(sizes):,} to {counted(max(sizes), found.items.noun)}."
-    if found.job.n_groups is None:
-        text += f" clew chose the number of groups, {n_groups}."
-    if (rate := found.summary["error_rate"]) is not None:
+def _lead(summary: Mapping[str, Any], noun: str, *, is_number_chosen: bool) -> str:
+    sizes = summary["sizes"]
+    what = "The groups have" if len(sizes) > 1 else "The group has"
+    text = f"{what} {sizes_words(sizes, noun)}."
+    if is_number_chosen:
+        text += f" clew chose the number of groups, {len(sizes)}."
+    if (rate := summary["error_rate"]) is not None:
         text += f" About {rate:.0%} of the answers are estimated to be wrong"
-        interval = found.summary["error_interval"]
+        interval = summary["error_interval"]
         text += f" (95% interval {interval[0]:.0%} to {interval[1]:.0%})." if interval else "."
     return text
 
 
-def _result(found: Findings) -> str:
-    summary = found.summary
+def _figures(summary: Mapping[str, Any], noun: str) -> list[tuple[str, str]]:
     figures = [
-        (f"{summary['rows']:,}", f"{found.items.noun}s"),
-        (f"{len(summary['sizes']):,}", "groups"),
-        (f"{summary['doubtful_rows']:,}", f"{found.items.noun}s to look at again"),
+        (f"{summary['rows']:,}", f"{noun}s"),
+        (f"{len(summary['sizes']):,}", "groups" if len(summary["sizes"]) > 1 else "group"),
+        (f"{summary['doubtful_rows']:,}", f"{noun}s to look at again"),
     ]
     if summary["answers"]:
         figures += [
@@ -152,156 +167,359 @@ def _result(found: Findings) -> str:
             (f"{summary['violated']:,}", "answers that the groups violate"),
             (f"{summary['doubted']:,}", "answers that look wrong"),
         ]
-    html = facts(figures)
-    if rates := summary["annotators"]:
-        worst_first = sorted(rates.items(), key=lambda item: -item[1])
-        rows = [(name or "(no name)", f"{rate:.0%}") for name, rate in worst_first[:MOST_ROWS]]
-        html += "<h4>Estimated share of wrong answers of each annotator</h4>"
-        html += table(("annotator", "wrong"), rows, "Annotators")
-    return html
+    return figures
 
 
-def _groups(found: Findings, shown: _Shown, order: list[NDArray[np.int64]]) -> str:
-    largest = sorted(range(len(order)), key=lambda group: (-len(order[group]), group))
-    chosen = sorted(largest[:MOST_GROUPS])
-    noun = found.items.noun
-    html = f"<p>Each group with its most typical {noun}s: the most certain ones and, among equally "
-    html += f"certain {noun}s, those nearest to the center. The file of groups has all {noun}s.</p>"
-    if len(chosen) < len(order):
-        html += f"<p>The {len(chosen)} largest of {len(order):,} groups are shown.</p>"
-    return html + "".join(_group(found, shown, group, order[group]) for group in chosen)
+def _annotators(found: Findings) -> Mapping[str, Any] | None:
+    """Return the error rates of several annotators as a dot plot, the highest first."""
+    if not found.summary["annotators"]:
+        return None
+    confusion = found.model.confusion_
+    rates, bounds = confusion.error_rates_, confusion.error_intervals_
+    strips = [
+        Strip(
+            confusion.annotators_[at] or "(no name)",
+            [rates[at]],
+            f"{rates[at]:.0%} ({bounds[at][0]:.0%} to {bounds[at][1]:.0%})",
+            tuple(bounds[at].tolist()),
+        )
+        for at in np.argsort(-rates, kind="stable")[:MOST_ROWS].tolist()
+    ]
+    return dot_plot(strips)
 
 
-def _group(found: Findings, shown: _Shown, group: int, rows: NDArray[np.int64]) -> str:
-    is_doubtful = (found.groups.is_between | found.groups.is_contradicted)[rows]
+def _group(
+    found: Findings, columns: list[str], traits: str, group: int, rows: NDArray[np.int64]
+) -> View:
+    groups = found.groups
+    is_doubtful = groups.is_doubtful[rows]
+    name = groups.title(group)
+    is_named = group < len(groups.names)
     words = counted(len(rows), found.items.noun)
     if is_doubtful.any():
         words += f", {int(is_doubtful.sum()):,} doubtful"
-    html = f'<article class="group"><header><h3>Group {group}</h3><p>{words}</p></header>'
-    if shown.descriptions[group]:
-        html += f'<p class="marks">{escape(shown.descriptions[group])}</p>'
+    most = MOST_TYPICAL if columns else MOST_IDS
+    typical = rows[: MOST_PICTURES if is_shown(found.items) else most]
     unsure = rows[is_doubtful][::-1][:MOST_UNSURE]
-    if is_shown(found.items):
-        return f"{html}{galleries(found.items, rows[:MOST_PICTURES], unsure)}</article>"
-    if not shown.columns:
-        return f"{html}{_ids(found, rows[:MOST_IDS])}{_unsure_ids(found, unsure)}</article>"
-    typical = rows[:MOST_TYPICAL]
     unsure = unsure[~np.isin(unsure, typical)]
-    html += _table(found, shown, typical, f"Typical rows of group {group}")
-    if len(unsure):
-        html += "<h4>Least certain</h4>"
-        html += _table(found, shown, unsure, f"Least certain rows of group {group}")
-    return f"{html}</article>"
+    return {
+        "title": name if is_named else f"Group {group}",
+        "words": f"group {group}, {words}" if is_named else words,
+        "traits": traits,
+        "typical": _rows(found, columns, typical, f"Typical rows of {name}"),
+        "unsure": _rows(found, columns, unsure, f"Least certain rows of {name}")
+        if len(unsure)
+        else None,
+    }
 
 
-def _ids(found: Findings, rows: NDArray[np.int64]) -> str:
-    names = "".join(f"<li>{escape(cell(found.items.ids[row]))}</li>" for row in rows.tolist())
-    return f'<ul class="ids">{names}</ul>'
-
-
-def _unsure_ids(found: Findings, rows: NDArray[np.int64]) -> str:
-    return f"<h4>Least certain</h4>{_ids(found, rows)}" if len(rows) else ""
-
-
-def _table(found: Findings, shown: _Shown, rows: NDArray[np.int64], label: str) -> str:
-    frame = found.items.frame
-    cells = [
+def _rows(found: Findings, columns: list[str], rows: NDArray[np.int64], label: str) -> View:
+    """Return rows as the template shows them: pictures or texts, a table, or ids."""
+    items = found.items
+    if is_shown(items):
+        return gallery(items, rows.tolist())
+    if not columns:
+        return {"ids": [cell(items.ids[row]) for row in rows.tolist()]}
+    lines = [
         (
-            cell(found.items.ids[row]),
+            cell(items.ids[row]),
             f"{found.groups.confidence[row]:.2f}",
-            *(cell(frame[name].iloc[row]) for name in shown.columns),
+            *(cell(items.frame[name].iloc[row]) for name in columns),
         )
         for row in rows.tolist()
     ]
-    return table(("id", "confidence", *map(cell, shown.columns)), cells, label)
+    return {"header": ("id", "confidence", *map(cell, columns)), "lines": lines, "label": label}
 
 
-def _affinity(found: Findings, order: list[NDArray[np.int64]]) -> str:
+def is_shown(items: Rows) -> bool:
+    """Whether rows are shown as pictures or texts, and not by their columns."""
+    return items.folder is not None or items.texts is not None or items.pixels is not None
+
+
+def gallery(items: Rows, rows: Sequence[int], captions: Sequence[str] = ()) -> View:
+    """Return pictures or texts as the template shows them; `captions` are second lines."""
+    lines = captions or [""] * len(rows)
+    return {
+        "figures": [_figure(items, row, line) for row, line in zip(rows, lines, strict=True)],
+        "are_texts": items.texts is not None,
+    }
+
+
+def _figure(items: Rows, row: int, caption: str = "") -> View:
+    """Return one row as a picture or a text."""
+    view: View = {"name": cell(printable(items.ids[row])), "caption": caption, "text": None}
+    if items.texts is not None:
+        text = items.texts[row]
+        return view | {"text": text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…"}
+    if items.pixels is not None:
+        image = items.pixels[row]
+        size = {"height": image.shape[0], "width": image.shape[1]}
+        return view | size | {"picture": data_uri(image), "is_small": max(image.shape[:2]) < PIXELS}
+    assert items.folder is not None
+    try:
+        picture = open_image(items.folder / items.ids[row], PIXELS)
+    except (ClewError, OSError) as error:
+        return view | {"picture": None, "problem": str(error)}
+    # Encoded anew, so that nothing but pixels is in the page.
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=QUALITY, optimize=True)
+    uri = "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    return view | {
+        "picture": uri, "width": picture.width, "height": picture.height, "is_small": False
+    }  # fmt: skip
+
+
+def most_typical(found: Findings, group: int) -> NDArray[np.int64]:
+    """Sort the rows of a group by confidence; rows of equal confidence, by how central they are.
+
+    Dense features are standardized. For sparse ones, a constant is subtracted from all distances.
+    """
+    X = found.X
+    rows = np.flatnonzero(found.groups.label == group)
+    if found.items.is_distances:
+        off_center = np.array([np.square(X[row][rows], dtype=np.float64).mean() for row in rows])
+    else:
+        own = X[rows]
+        center = np.asarray(own.mean(axis=0)).ravel()
+        if isinstance(own, np.ndarray):
+            unit = X.std(axis=0)
+            off_center = (((own - center) / np.where(unit > 0, unit, 1)) ** 2).sum(axis=1)
+        else:
+            off_center = np.ravel(own.multiply(own).sum(axis=1)) - 2 * (own @ center)
+    return rows[np.lexsort((off_center, -found.groups.confidence[rows].round(DIGITS)))]
+
+
+def _affinity(found: Findings, order: list[NDArray[np.int64]]) -> View:
     rows, noun = np.concatenate(order), found.items.noun
     if isinstance(found.model, GuidedClustering):
         means = probability_means(found.model.probabilities_, rows)
-        what = f"The probability that two {noun}s are in one group"
+        words = f"The probability that two {noun}s are in one group"
     else:
         graph = affinity_graph(found.model, found.X, is_distances=found.items.is_distances)
         means = graph_means(graph, rows)
-        what = f"The affinity of two {noun}s"
-    words = (
-        f"{what}, for every two in the order of the groups. A stronger color is a higher value. "
-        "Color off the diagonal joins groups that are hard to separate."
-    )
-    picture = affinity_figure(
-        means,
-        [len(each) for each in order],
-        [str(group) for group in range(len(order))],
-        f"{what}; each group is a square on the diagonal",
-    )
-    return f"<p>{words}</p>{picture}"
+        words = f"The affinity of two {noun}s"
+    return {"together": words, "picture": affinity_picture(means, [len(each) for each in order])}
 
 
-def _rows(found: Findings, shown: _Shown) -> str:
-    groups = found.groups
-    doubtful = np.flatnonzero(groups.is_between | groups.is_contradicted)
-    noun = found.items.noun
+def _doubtful(found: Findings, columns: list[str]) -> View | None:
+    """Return the rows to look at again, the least certain first."""
+    items, groups = found.items, found.groups
+    doubtful = np.flatnonzero(groups.is_doubtful)
     if len(doubtful) == 0:
-        return f"<p>No {noun} is doubtful.</p>"
-    first = doubtful[np.argsort(groups.confidence[doubtful], kind="stable")][:MOST_ROWS]
-    words = (
-        f"{noun.capitalize()}s between two groups (confidence below 0.5), and {noun}s whose group "
-        "violates an answer that is not doubted; the least certain first."
-    )
-    if len(first) < len(doubtful):
-        words += f" {len(first)} of {len(doubtful):,} are shown; the file of groups marks all."
-    if is_shown(found.items):
-        reasons = (f"group {groups.label[row]}; {_reason(found, row)}" for row in first.tolist())
-        return f"<p>{words}</p>{gallery(found.items, first.tolist(), reasons)}"
-    columns = shown.columns[:3]
-    lines = [
-        (
-            cell(found.items.ids[row]),
-            str(groups.label[row]),
-            f"{groups.confidence[row]:.2f}",
-            _reason(found, row),
-            *(cell(found.items.frame[name].iloc[row]) for name in columns),
-        )
-        for row in first.tolist()
-    ]
-    header = ("id", "group", "confidence", "reason", *map(cell, columns))
-    return f"<p>{words}</p>{table(header, lines, 'Doubtful rows')}"
+        return None
+    first = doubtful[np.argsort(groups.confidence[doubtful], kind="stable")][:MOST_ROWS].tolist()
+    titles = [groups.title(group) for group in groups.label[first].tolist()]
+    why = [_why_doubtful(found, row) for row in first]
+    if is_shown(items):
+        captions = [f"{title}; {reason}" for title, reason in zip(titles, why, strict=True)]
+        rows = gallery(items, first, captions)
+    else:
+        lines = [
+            (
+                cell(items.ids[row]),
+                title.removeprefix("group "),
+                f"{groups.confidence[row]:.2f}",
+                reason,
+                *(cell(items.frame[name].iloc[row]) for name in columns),
+            )
+            for row, title, reason in zip(first, titles, why, strict=True)
+        ]
+        header = ("id", "group", "confidence", "reason", *map(cell, columns))
+        rows = {"header": header, "lines": lines, "label": "Doubtful rows"}
+    return {"n": len(doubtful), "n_shown": len(first), "rows": rows}
 
 
-def _reason(found: Findings, row: int) -> str:
+def _why_doubtful(found: Findings, row: int) -> str:
+    """Name the second most likely group, where the method has probabilities."""
+    groups, model = found.groups, found.model
     reasons = []
-    if found.groups.is_between[row]:
-        reasons.append(_between(found, row))
-    if found.groups.is_contradicted[row]:
+    if groups.is_between[row]:
+        between = "between groups"
+        if isinstance(model, GuidedClustering) and len(found.summary["sizes"]) > 1:
+            # Columns of the model's groups that have rows; groups are numbered by first rows here.
+            columns, first = np.unique(model.labels_, return_index=True)
+            probabilities = of_row(model.probabilities_, row)[columns]
+            second = int(np.argsort(-probabilities, kind="stable")[1])
+            name = groups.title(int(groups.label[first[second]]))
+            between = f"or {name} with probability {probabilities[second]:.2f}"
+        reasons.append(between)
+    if groups.is_contradicted[row]:
         reasons.append("violates an answer")
     return "; ".join(reasons)
 
 
-def _between(found: Findings, row: int) -> str:
-    """Name the second most likely group, where the method has probabilities."""
-    if not isinstance(found.model, GuidedClustering) or found.model.n_clusters_ < 2:
-        return "between groups"
-    probabilities = of_row(found.model.probabilities_, row)
-    second = int(np.argsort(-probabilities, kind="stable")[1])
-    of_second = np.flatnonzero(found.model.labels_ == second)
-    # Groups are numbered by their first rows here, not as the model numbers them.
-    name = f"group {found.groups.label[of_second[0]]}" if len(of_second) else "an empty group"
-    return f"or {name} with probability {probabilities[second]:.2f}"
+def _card(found: Findings, one: Doubted, columns: list[str]) -> View:
+    """Return an answer that looks wrong, with its rows and the reasons."""
+    items = found.items
+    table = next(table for table in found.answers.tables if table.kind == one.kind)
+    rows = table.rows[one.at].tolist()
+    view: View = {
+        "question": QUESTIONS[one.kind],
+        "annotator": found.answers.annotators[table.annotators[one.at]],
+        "answer": _words_of(one.kind)[int(table.answers[one.at])],
+        # Never 100 %, because it is estimated.
+        "p_wrong": f"{min(100 * one.p_wrong, 99.9):.1f} %",
+        "reasons": _why_doubted(found, one, rows),
+        "figures": [_figure(items, row) for row in rows] if is_shown(items) else [],
+    }
+    return view | {
+        "rows": [
+            (
+                cell(items.ids[row]),
+                " · ".join(f"{cell(name)} {cell(items.frame[name].iloc[row])}" for name in columns),
+            )
+            for row in rows
+        ]
+    }
 
 
-def _made(found: Findings) -> str:
-    job = found.job
-    entries = {f"{found.items.noun.capitalize()}s": printable(str(job.items))}
-    if job.constraints is not None:
-        entries["Answers"] = str(job.constraints)
-    entries["Method"] = f"{job.method}, seed {job.seed}"
-    if found.items.is_distances:
+def _words_of(kind: Kind) -> dict[int, str]:
+    """Return the word of each code of an answer."""
+    return {code: word.replace("_", " ") for word, code in ANSWER_WORDS[kind].items()}
+
+
+def _why_doubted(found: Findings, one: Doubted, rows: list[int]) -> list[str]:
+    groups, model = found.groups, found.model
+    titles = [groups.title(group) for group in groups.label[rows].tolist()]
+    if len(set(titles)) == 1:
+        first = f"{'all' if len(rows) > 2 else 'both'} are in {titles[0]}"
+    elif groups.names:
+        first = f"they are in {', '.join(titles[:-1])} and {titles[-1]}"
+    else:
+        label = [title.removeprefix("group ") for title in titles]
+        first = f"they are in groups {', '.join(label[:-1])} and {label[-1]}"
+    if not isinstance(model, GuidedClustering):
+        return [first]
+    if one.kind != "pair":
+        implied = model.answer_posterior_.alternatives[KINDS.index(one.kind)][one.at]
+        return [first, f"the groups imply: {_words_of(one.kind)[int(implied)]}"]
+    why = model.explain(*rows)
+    at = next((at for at, each in enumerate(why.answers) if each.p_wrong == one.p_wrong), -1)
+    first += f", together with probability {why.p_together:.2f}"
+    return [first, *reasons(why, lambda row: cell(found.items.ids[row]), skip=(at,))]
+
+
+def _made(found: Findings) -> dict[str, str]:
+    items = found.items
+    entries = {f"{items.noun.capitalize()}s": printable(str(found.source)), **found.made}
+    entries["Method"] = f"{found.summary['method']}, seed {found.summary['seed']}"
+    if items.is_distances:
         entries["Input"] = "distances between all pairs of rows"
-    used = [column.name for column in found.items.columns if column.use != "dropped"]
+    used = [column.name for column in items.columns if column.use != "dropped"]
     if used:
         more = f" and {len(used) - 30} more" if len(used) > 30 else ""
         entries["Columns used"] = ", ".join(used[:30]) + more
     entries["Software"] = f"Python {platform.python_version()}, clew {version('clew')}"
-    command = shlex.join(["clew", *sys.argv[1:]])
-    return f"{definitions(entries)}<p>The command:</p><pre>{escape(command)}</pre>"
+    return entries
+
+
+class Trait(NamedTuple):
+    """A column of numbers, or one category of a column, and how the groups differ in it."""
+
+    column: str
+    category: str | None
+    means: NDArray[np.float64]
+    """Mean, or share of the category, in each group, (n_groups,)."""
+    mean: float
+    """Mean, or share of the category, in all rows."""
+    differences: NDArray[np.float64]
+    """`means` minus `mean`, in standard deviations, (n_groups,)."""
+    gains: NDArray[np.float64]
+    """Log-likelihood gained by a mean of each group's own, less the cost of naming the trait and
+    its value, in nats, (n_groups,)."""
+
+    def describe(self, group: int) -> str:
+        """Say how a group differs from all rows."""
+        if self.category is None:
+            own, of_all = number(self.means[group]), number(self.mean)
+            return f"{self.column} {own} (all rows {of_all})"
+        share, of_all_rows = self.means[group], self.mean
+        return f"{self.column} {self.category} {share:.0%} (all rows {of_all_rows:.0%})"
+
+
+def group_traits(
+    frame: pd.DataFrame, columns: Sequence[ColumnUse], label: NDArray[np.int64]
+) -> list[Trait]:
+    """Compare the groups in each column of numbers, and in each category."""
+    n_groups = int(label.max()) + 1
+    traits = []
+    for name, category, values in _values(frame, columns):
+        is_there = np.isfinite(values)
+        mean, deviation = float(values[is_there].mean()), float(values[is_there].std())
+        if deviation == 0:
+            continue
+        counts = np.bincount(label[is_there], minlength=n_groups)
+        sums = np.bincount(label[is_there], values[is_there], minlength=n_groups)
+        means = np.divide(sums, counts, out=np.full(n_groups, mean), where=counts > 0)
+        differences = (means - mean) / deviation
+        gains = counts * differences**2 / 2
+        if category is not None:
+            shares = np.stack([means, 1 - means]), np.array([[mean], [1 - mean]])
+            ratio = np.divide(*shares, out=np.ones_like(shares[0]), where=shares[0] > 0)
+            gains = counts * (shares[0] * np.log(ratio)).sum(axis=0)
+        traits.append(Trait(name, category, means, mean, differences, gains))
+    # To say which trait of which group, and its value.
+    cost = np.log(max(1, len(traits)) * n_groups) + np.log(len(label)) / 2
+    return [one._replace(gains=one.gains - cost) for one in traits]
+
+
+def _values(
+    frame: pd.DataFrame, columns: Sequence[ColumnUse]
+) -> Iterator[tuple[str, str | None, NDArray[np.float64]]]:
+    """Yield numbers as they are and each category as 0 and 1; NaN where a value is missing."""
+    for name, use, *_ in columns:
+        column = frame[name]
+        if use == "number":
+            yield name, None, column.to_numpy(np.float64, na_value=np.nan)
+        elif use == "category":
+            words = column.astype(str).str.strip().where(column.notna())
+            for category in words.value_counts().index[:MAX_CATEGORIES]:
+                found = (words == category).to_numpy(np.float64)
+                yield name, str(category), np.where(column.isna(), np.nan, found)
+
+
+def describe_group(traits: Sequence[Trait], group: int, most: int = 3) -> str:
+    """Name what sets a group apart, the largest difference first; empty if nothing does.
+
+    Differences that gain less than they cost are left out: those of few rows may be random.
+    """
+    # A rare category is left out: a frequent one of the same column says the same.
+    sizes = [
+        float(abs(one.differences[group]) if one.category is None else one.differences[group])
+        for one in traits
+    ]
+    chosen: dict[str, str] = {}
+    for at in np.argsort(sizes, kind="stable")[::-1].tolist():
+        if len(chosen) == most or sizes[at] < LEAST_DIFFERENCE:
+            break
+        if traits[at].gains[group] > 0:
+            chosen.setdefault(traits[at].column, traits[at].describe(group))
+    return "; ".join(chosen.values())
+
+
+def columns_to_show(
+    frame: pd.DataFrame,
+    columns: Sequence[ColumnUse],
+    traits: Sequence[Trait],
+    label: NDArray[np.int64],
+    most: int,
+) -> list[str]:
+    """Choose columns to show: a name of the row, then those that differ most between groups."""
+    weight = np.bincount(label) / len(label)
+    names = [
+        column.name
+        for column in columns
+        if column.use == "text" or (column.use == "dropped" and "row to row" in column.note)
+    ]
+    ratio: dict[str, float] = {}
+    for trait in traits:
+        share = float(weight @ trait.differences**2)
+        ratio[trait.column] = max(share, ratio.get(trait.column, 0.0))
+    by_ratio = sorted(ratio, key=lambda name: -ratio[name])
+    chosen = [*names[:1], *by_ratio, *names[1:]]
+    return [name for name in chosen if name in frame.columns][:most]
+
+
+def number(value: float) -> str:
+    """Format a number with three digits or more."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

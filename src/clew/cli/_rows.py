@@ -1,94 +1,298 @@
-"""The rows to group: features or distances; the person is asked if options leave this open."""
+"""The rows to group, and their features and ids from files of arrays and tables."""
 
 from __future__ import annotations
 
-import sys
+import io
+import zipfile
+import zlib
+from collections.abc import Callable
+from hashlib import sha256
+from numbers import Real
 from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple, Self
 
-import click
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz
 
-from clew.cli._collections import images_of, seems_texts, texts_of
-from clew.cli._distances import read_distances, read_ids
-from clew.cli._inputs import STDIN, Items, read_items
-from clew.cli._job import RowsJob
-from clew.cli._progress import Words, counted
-from clew.constraints._files import Layout, named_rows
-from clew.exceptions import InvalidDataError
+from clew._text import content_of
+from clew._validation import seems_distances
+from clew.cli._words import counted
+from clew.exceptions import FileFormatError, InvalidDataError
+from clew.tables import ColumnUse, Table, TableFeatures
+from clew.tables._columns import BadCellError, NoFeaturesError
+from clew.tables._delimited import Format
+from clew.tables._read import Columns, check_ids, id_text, table_of
 
-__all__ = ["read_rows"]
+Standardize = bool | Literal["auto"]
 
-LOOK = "is square and symmetric, with zeros on its diagonal"
-
-
-def read_rows(job: RowsJob, words: Words) -> Items:
-    """Read features or distances from a file, or images from a folder, and say what was assumed.
-
-    If a file seems to hold distances and no option says whether it does, the person is asked;
-    without a terminal, the file is refused.
-
-    Raises
-    ------
-    InvalidDataError
-        If the file seems to hold distances, and nobody can be asked.
-    ClewError, OSError
-        If the file cannot be read.
-    """
-    items = _rows(job, words)
-    for note in items.notes:
-        words.say(note)
-    return items
+STDIN = Path("-")
+ARRAYS = (".npy", ".npz")
+TABLES = (".csv", ".tsv", ".tab", ".txt", ".parquet")
+GZIP = ".gz"
+#: First bytes of files, by which the format of the standard input is recognized.
+MARKS = {b"\x93NUMPY": ".npy", b"PK": ".npz", b"PAR1": ".parquet"}
+NUMBERS = "buif"
+#: Characters of a cell that are shown, and what stands for a missing value.
+MAX_LENGTH, MISSING = 80, "–"
 
 
-def _rows(job: RowsJob, words: Words) -> Items:
-    if job.answers_alone:
-        return _of_answers(job.items, job.ids, job.layout)
-    if job.items.is_dir():
-        return images_of(job, words)
-    if job.distances:
-        return read_distances(job.items, job.format, job.columns_wanted, job.ids)
-    if seems_texts(job):
-        return texts_of(job)
-    items = read_items(job.items, job.format, job.columns_wanted, job.standardizes)
-    if items.seems_distances and job.distances is None and _are_distances(job.items, words):
-        return read_distances(job.items, job.format, job.columns_wanted, job.ids)
-    return items if job.ids is None else _named(items, job.items, job.ids)
+class Rows(NamedTuple):
+    """The rows to group."""
+
+    X: NDArray[np.float64] | csr_array
+    """Features, (n_rows, n_features), all finite; no columns if answers alone group the rows."""
+    ids: list[str]
+    """One unique id for each row."""
+    has_ids: bool
+    """Whether the ids are the file's own; they are row numbers otherwise."""
+    frame: pd.DataFrame
+    """The columns of a table as they were read; none for an array."""
+    columns: tuple[ColumnUse, ...]
+    """What each column of the table is used as."""
+    notes: list[str]
+    """What was assumed, and how each column is used; a sentence each."""
+    is_scaled: bool
+    """Whether the features are on one scale already."""
+    is_distances: bool = False
+    """Whether `X` holds distances between all pairs of rows in place of features."""
+    seems_distances: bool = False
+    """Whether the file, read as features, seems to hold distances."""
+    folder: Path | None = None
+    """Folder of the images, whose ids are their paths in it; None if the rows are not images."""
+    pixels: NDArray[np.uint8] | None = None
+    """Images that are in no folder, (n_rows, height, width, 1 or 3); None if there are none."""
+    texts: list[str] | None = None
+    """The text of each row; None if the rows are not texts."""
+    are_records: bool = False
+    """Whether `X` are the character n-grams of rows that look like records of the same things."""
+    n_left_out: int = 0
+    """Number of images of the folder that cannot be read."""
+
+    @property
+    def noun(self) -> str:
+        """What a row is."""
+        if self.folder is not None or self.pixels is not None:
+            return "image"
+        return "row" if self.texts is None else "text"
+
+    def content_of(self, number: str) -> str:
+        """Return a checksum of the row with a number, of rows without ids; a file keeps it."""
+        row = int(number)
+        if len(self.frame.columns):
+            # A column of integers becomes one of floats with its first missing value.
+            cells = [float(v) if isinstance(v, Real) else v for v in self.frame.iloc[row]]
+            content = "\x1f".join("" if pd.isna(v) else str(v) for v in cells).encode()
+        elif isinstance(self.X, np.ndarray):
+            # All distances of a row are the same numbers in another order if rows are sorted.
+            values = np.sort(self.X[row]) if self.is_distances else self.X[row]
+            content = np.asarray(values, np.float64).tobytes()
+        else:
+            content = self.X[[row]].toarray().tobytes()
+        return sha256(content).hexdigest()[:12]
+
+    @classmethod
+    def without_features(
+        cls, ids: list[str], has_ids: bool, frame: pd.DataFrame, notes: list[str]
+    ) -> Self:
+        """Return rows that answers alone can group."""
+        return cls(np.zeros((len(ids), 0)), ids, has_ids, frame, (), notes, is_scaled=True)
 
 
-def _of_answers(path: Path, ids: Path | None, layout: Layout) -> Items:
-    """Return rows without features: those of a file of ids, or all that answers name."""
-    names, has_ids = named_rows(path, layout) if ids is None else (read_ids(ids), True)
-    if len(names) < 2:
-        raise InvalidDataError(
-            f"{ids or path} names {counted(len(names), 'row')}; grouping needs two rows or more"
+def read_items(
+    path: Path,
+    form: Format | None = None,
+    columns: Columns | None = None,
+    standardize: bool | str = "auto",
+) -> Rows:
+    """Read features and ids from a file."""
+    kind, content = kind_of(path)
+    if kind not in ARRAYS:
+        content = content_of(path) if content is None else content
+        table = table_of(content, str(path), form or Format(), columns or Columns())
+        return _from_table(path, table, standardize)
+    check_kind_of_array(path, columns)
+    with path.open("rb") if content is None else io.BytesIO(content) as file:
+        X, ids = loaded(path, read_npy if kind == ".npy" else _read_npz, file)
+    return _from_array(path, X, ids)
+
+
+def check_kind_of_array(path: Path, columns: Columns | None) -> None:
+    """Refuse names of columns, which an array does not have."""
+    if columns not in (None, Columns()):
+        raise FileFormatError(f"{path}: columns can be named in a table, not in an array")
+
+
+def kind_of(path: Path) -> tuple[str, bytes | None]:
+    """Return the ending that determines how a file is read, and its content if already read."""
+    if path == STDIN:
+        content = content_of(path)
+        kinds = (kind for mark, kind in MARKS.items() if content.startswith(mark))
+        return next(kinds, ".csv"), content
+    ending = path.suffix.lower()
+    is_packed = ending == GZIP
+    if is_packed:
+        ending = path.with_suffix("").suffix.lower()
+    if ending not in (*ARRAYS, *TABLES):
+        hint = "; save the sheet as CSV" if ending in (".xlsx", ".xls", ".ods") else ""
+        raise FileFormatError(
+            f"{path}: cannot read files ending in {ending or 'nothing'!r}; "
+            f"give one of {', '.join((*ARRAYS, *TABLES))}, or of these with .gz{hint}"
         )
-    named = "of the answers" if has_ids else "0 to the largest row number of the answers"
-    note = f"{ids or path}: {len(names):,} rows{'' if ids else f', {named}'}; no features"
-    return Items.without_features(names, has_ids, pd.DataFrame(index=range(len(names))), [note])
+    return ending, content_of(path) if is_packed else None
 
 
-def _are_distances(path: Path, words: Words) -> bool:
-    """Ask whether a file holds distances."""
-    if path == STDIN or words.quiet or not _is_terminal():
-        raise InvalidDataError(
-            f"{path} {LOOK}: if these are distances between the rows, add --distances; if they "
-            "are features, add --features"
+def _from_table(path: Path, table: Table, standardize: bool | Any) -> Rows:
+    if len(table.frame) < 2:
+        raise InvalidDataError(f"{path} has one row; grouping needs two rows or more")
+    recipe = TableFeatures(standardize=standardize)
+    try:
+        X = recipe.fit_transform(table.frame)
+    except BadCellError as error:
+        line = f" (line {table.lines[error.row]})" if table.lines else ""
+        raise InvalidDataError(f"{path}, row {error.row}{line}, {error.problem}") from error
+    except NoFeaturesError as error:
+        has_ids = table.ids is not None
+        names = table.ids or [str(row) for row in range(len(table.frame))]
+        return Rows.without_features(
+            names, has_ids, table.frame, [f"{path}: {error}; answers alone group the rows"]
         )
-    return click.confirm(f"{path} {LOOK}. Are these distances?", default=True, err=True)
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}: {error}") from error
+    n = len(X)
+    ids = "" if table.ids is None else f"; ids from {table.id_column or 'the first column'!r}"
+    notes = [f"{path}: {note}" for note in table.notes]
+    n_used = sum(column.use != "dropped" for column in recipe.columns_)
+    features, columns = counted(X.shape[1], "feature"), counted(n_used, "column")
+    notes.append(f"{path}: {n:,} rows{ids}; {features} from {columns}")
+    notes += [f"  {line}" for line in recipe.describe().splitlines()]
+    names = [str(row) for row in range(n)] if table.ids is None else table.ids
+    return Rows(
+        X,
+        names,
+        table.ids is not None,
+        table.frame,
+        recipe.columns_,
+        notes,
+        recipe.standardizes_,
+        seems_distances=_is_distance_table(table.frame),
+    )
 
 
-def _is_terminal() -> bool:
-    """Whether a person can be asked."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+def _from_array(path: Path, array: Any, ids: list[str] | None) -> Rows:
+    X = _as_features(path, array)
+    n = X.shape[0]
+    if n < 2:
+        raise InvalidDataError(f"{path} has one row; grouping needs two rows or more")
+    names = [str(row) for row in range(n)] if ids is None else ids
+    if len(names) != n:
+        raise InvalidDataError(f"{path} has {n} rows, but {len(names)} ids")
+    try:
+        check_ids(names)
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{path}, {error}") from error
+    return Rows(
+        X,
+        names,
+        ids is not None,
+        pd.DataFrame(index=range(n)),
+        (),
+        [],
+        is_scaled=False,
+        seems_distances=seems_distances(X),
+    )
 
 
-def _named(items: Items, path: Path, ids: Path) -> Items:
-    """Name rows by a file of ids."""
-    if items.has_ids:
-        raise InvalidDataError(f"{path} names its rows already; leave --ids out")
-    names = read_ids(ids)
-    if len(names) != items.X.shape[0]:
-        raise InvalidDataError(
-            f"{ids} has {counted(len(names), 'id')}, but {path} has {items.X.shape[0]:,} rows"
+def _is_distance_table(frame: pd.DataFrame) -> bool:
+    """Whether a table of numbers seems to hold distances."""
+    is_square = frame.shape[0] == frame.shape[1]
+    if not is_square or not all(map(pd.api.types.is_numeric_dtype, frame.dtypes)):
+        return False
+    return seems_distances(frame.to_numpy(np.float64, na_value=np.nan))
+
+
+def read_npy(file: BinaryIO) -> tuple[Any, None]:
+    stored = np.load(file, allow_pickle=False)
+    if isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("the content does not match the ending")
+    return stored, None
+
+
+def _read_npz(file: BinaryIO) -> tuple[Any, list[str] | None]:
+    stored = np.load(file, allow_pickle=False)
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("the content does not match the ending")
+    names = stored.files
+    if {"format", "shape", "data"} <= set(names):
+        file.seek(0)
+        return csr_array(load_npz(file)), None
+    features = "X" if "X" in names else next(iter(names), "X")
+    ids = next((name for name in names if name in ("id", "ids") and name != features), None)
+    if features not in names or ("X" not in names and len(names) > 1):
+        raise ValueError(
+            "it should hold the features as X, and may hold ids; it has "
+            f"{', '.join(names) or 'nothing'}"
         )
-    return items._replace(ids=names, has_ids=True)
+    return stored[features], None if ids is None else [id_text(each) for each in stored[ids]]
+
+
+def loaded(path: Path, read: Callable[[BinaryIO], Any], file: BinaryIO) -> Any:
+    """Read a NumPy file; errors name it."""
+    try:
+        return read(file)
+    # A damaged file raises many kinds of errors, for example of the zip archive or of a header.
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError) as error:
+        why = "it holds Python objects; save X.astype(float)" if "pickle" in str(error) else error
+        raise FileFormatError(f"{path} cannot be read as a NumPy file of numbers: {why}") from error
+
+
+def _as_features(path: Path, X: Any) -> NDArray[np.float64] | csr_array:
+    if X.dtype.kind not in NUMBERS:
+        raise FileFormatError(f"{path} holds {X.dtype}, not numbers")
+    if X.ndim != 2:
+        hint = ""
+        if X.ndim == 1:
+            hint = "; reshape(-1, 1) makes one feature of it; --distances reads condensed distances"
+        raise FileFormatError(
+            f"{path} holds an array of shape {X.shape}, but rows by features are two dimensions"
+            f"{hint}"
+        )
+    if 0 in X.shape:
+        raise InvalidDataError(f"{path} has {X.shape[0]} rows and {X.shape[1]} features")
+    if isinstance(X, csr_array):
+        sparse = X.astype(np.float64)
+        _check_finite(path, sparse.data, lambda at: (_row_of(sparse, at), int(sparse.indices[at])))
+        return sparse
+    dense = np.ascontiguousarray(X, dtype=np.float64)
+    _check_finite(path, dense.ravel(), lambda at: divmod(at, dense.shape[1]))
+    return dense
+
+
+def _row_of(sparse: csr_array, at: int) -> int:
+    """Return the row of an entry."""
+    return int(np.searchsorted(sparse.indptr, at, side="right")) - 1
+
+
+def _check_finite(
+    path: Path, values: NDArray[np.float64], place: Callable[[int], tuple[int, int]]
+) -> None:
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad) == 0:
+        return
+    row, column = place(int(bad[0]))
+    more = f", and {len(bad) - 1} more like it" if len(bad) > 1 else ""
+    raise InvalidDataError(
+        f"{path}, row {row}, column {column}: {values[bad[0]]} is not a finite number{more}; "
+        "fill such values in, or leave the rows or columns out (a table may have missing values)"
+    )
+
+
+def cell(value: Any) -> str:
+    """Format a value of a table, shortened if it is long."""
+    if value is None or value is pd.NaT or value is pd.NA or value != value:
+        return MISSING
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}" if abs(float(value)) < 1e6 else f"{value:,.0f}"
+    text = " ".join(str(value).split())
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"

@@ -14,20 +14,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clew._text import content_of, decoded
-from clew.cli._features import features_for
-from clew.cli._inputs import ARRAYS, Items, kind_of, loaded
-from clew.cli._job import RowsJob
+from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_or_keep
-from clew.cli._progress import Words, counted
-from clew.cli._rows import read_rows
+from clew.cli._progress import Words
+from clew.cli._reading import RowsJob, read_rows
+from clew.cli._rows import ARRAYS, Rows, kind_of, loaded
+from clew.cli._words import counted
 from clew.exceptions import FileFormatError, InvalidDataError, MissingDependencyError
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 from clew.questions import Guided
 from clew.session import Session
 from clew.tables._read import Columns, table_of
-
-__all__ = ["SimulationJob", "run", "table"]
 
 Classes = NDArray[np.int64]
 
@@ -77,18 +75,7 @@ class SimulationJob(RowsJob):
 
 
 def run(job: SimulationJob) -> dict[str, Any]:
-    """Simulate people who answer questions about the rows of a file.
-
-    Returns
-    -------
-    dict
-        The object that ``--json`` prints.
-
-    Raises
-    ------
-    ClewError, OSError
-        If an input or a parameter is invalid, or a file cannot be written.
-    """
+    """Simulate people who answer questions about the rows of a file."""
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
     check_writable(job.output, job.plot)
@@ -120,21 +107,11 @@ def run(job: SimulationJob) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Format what `run` returns: agreement after some numbers of answers, and answers to goals.
-
-    Parameters
-    ----------
-    found : mapping
-        What `run` returned.
-
-    Returns
-    -------
-    str
-    """
+    """Format what `run` returns: agreement after some numbers of answers, and answers to goals."""
     points = pd.DataFrame(found["curve"])
     mean = points.groupby(["strategy", "answers"], sort=False)[["jaccard", "ari"]].mean()
     lines = [
-        f"{found['rows']} rows of {found['classes']} classes, {found['error']:.0%} wrong answers",
+        f"{found['rows']} rows of {found['classes']} classes, {found['error']:.0%} wrong answers"
     ]
     for name, of_one in mean.groupby(level="strategy", sort=False):
         curve = of_one.droplevel("strategy")
@@ -178,7 +155,7 @@ def _read_classes(job: SimulationJob) -> pd.Series[Any]:
     return pd.Series([line.strip() or None for line in lines])
 
 
-def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: Words) -> Classes:
+def _checked(classes: pd.Series[Any], items: Rows, job: SimulationJob, words: Words) -> Classes:
     """Return classes as numbers, -1 for rows without one."""
     n = len(classes)
     if n != items.X.shape[0]:
@@ -201,7 +178,7 @@ def _checked(classes: pd.Series[Any], items: Items, job: SimulationJob, words: W
 
 
 def _simulated(
-    job: SimulationJob, items: Items, y: Classes, budget: int, words: Words
+    job: SimulationJob, items: Rows, y: Classes, budget: int, words: Words
 ) -> list[Point]:
     given: dict[str, Any] = {"distances": items.X}
     if not items.is_distances:
@@ -235,10 +212,10 @@ def _simulated(
 
 
 def _point(session: Session, y: Classes, name: str, repeat: int) -> Point:
-    known = y >= 0
-    labels = session.labels()[known]
-    jaccard = float(jaccard_score_pairs(y[known], labels))
-    ari = float(adjusted_rand_score(y[known], labels))
+    has_class = y >= 0
+    labels = session.labels()[has_class]
+    jaccard = float(jaccard_score_pairs(y[has_class], labels))
+    ari = float(adjusted_rand_score(y[has_class], labels))
     return Point(name, repeat, len(session.answers), jaccard, ari)
 
 

@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clew.cli._features import features_for
-from clew.cli._inputs import Items
-from clew.cli._job import RowsJob
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.cli._models import features_for
 from clew.cli._outputs import check_writable, csv_text, write_with_table
-from clew.cli._progress import Words, counted
-from clew.cli._rows import read_rows
-from clew.cli._subclusters_report import subclusters_page
+from clew.cli._progress import Words
+from clew.cli._reading import RowsJob, read_rows
+from clew.cli._report import gallery
+from clew.cli._rows import Rows, cell
+from clew.cli._words import counted
+from clew.cli.report import render
 from clew.cluster import Subclustering
 from clew.exceptions import ClewWarning, DistancesAsFeaturesWarning, InvalidParameterError
-
-__all__ = ["SubclusterJob", "run"]
 
 HEADER = ("group", "position", "id", "confidence")
 #: Numbers of channels of gray and of RGB images.
@@ -40,18 +42,7 @@ class SubclusterJob(RowsJob):
 
 
 def run(job: SubclusterJob) -> dict[str, Any]:
-    """Find subclusters of the rows of a file.
-
-    Returns
-    -------
-    dict
-        The summary that ``--json`` prints.
-
-    Raises
-    ------
-    ClewError, OSError
-        If an input or a parameter is invalid, or a file cannot be written.
-    """
+    """Find subclusters of the rows of a file."""
     start = time.perf_counter()
     words = Words(quiet=job.quiet, verbose=job.verbose)
     check_writable(job.output, job.report)
@@ -80,7 +71,7 @@ def run(job: SubclusterJob) -> dict[str, Any]:
     return summary
 
 
-def _check_sizes(job: SubclusterJob, items: Items) -> None:
+def _check_sizes(job: SubclusterJob, items: Rows) -> None:
     """Check the numbers of rows and pixels."""
     n = items.X.shape[0]
     if job.n_groups * job.size > n:
@@ -98,7 +89,7 @@ def _check_sizes(job: SubclusterJob, items: Items) -> None:
             )
 
 
-def _fitted(job: SubclusterJob, items: Items, words: Words) -> Subclustering:
+def _fitted(job: SubclusterJob, items: Rows, words: Words) -> Subclustering:
     model = Subclustering(
         job.n_groups,
         size=job.size,
@@ -123,7 +114,7 @@ def _fitted(job: SubclusterJob, items: Items, words: Words) -> Subclustering:
 
 
 def _write(
-    job: SubclusterJob, items: Items, model: Subclustering, summary: Mapping[str, Any]
+    job: SubclusterJob, items: Rows, model: Subclustering, summary: Mapping[str, Any]
 ) -> None:
     """Write all files, or none; print the subclusters if no file is named for them."""
     rows = [
@@ -134,5 +125,64 @@ def _write(
     text = csv_text(HEADER, rows)
     files: dict[Path, str | bytes] = {}
     if job.report is not None:
-        files[job.report] = subclusters_page(job.items.name, items, model, job.images, summary)
+        files[job.report] = _page(job, items, model, summary)
     write_with_table(files, job.output, text, "subclusters.csv")
+
+
+#: Maximum numbers of subclusters that are shown, of columns in a table, and of pixels of the width
+#: and height of a picture.
+MOST_SHOWN, MOST_COLUMNS, MOST_PIXELS = 300, 6, 96
+
+
+def _page(job: SubclusterJob, items: Rows, model: Subclustering, summary: Mapping[str, Any]) -> str:
+    """Return the report: the rows of each subcluster, or their pictures."""
+    sure = model.confidence_.mean(axis=1)
+    shown = np.sort(np.argsort(-sure, kind="stable")[:MOST_SHOWN])
+    if job.images is not None:
+        items = items._replace(pixels=_pixels(items, job.images))
+    return render(
+        "subclusters.html",
+        brand="clew report",
+        heading=f"{job.items.name}: {counted(len(sure), 'subcluster')} of "
+        f"{counted(model.size, 'row')}",
+        lead="A few sure examples of each group; all other rows are left out.",
+        sections=[
+            ("result", "Result", "The result"),
+            ("subclusters", "Subclusters", "The subclusters"),
+            ("made", "How it was made", "How it was made"),
+        ],
+        seconds=summary["seconds"],
+        figures=[
+            (f"{summary['rows']:,}", "rows"),
+            (f"{summary['subclusters']:,}", "subclusters"),
+            (f"{summary['mean_confidence']:.2f}", "mean confidence"),
+            (f"{summary['separation']:.2f}", "mean silhouette"),
+        ],
+        n_subclusters=len(sure),
+        subclusters=[_subcluster(items, model, at) for at in shown.tolist()],
+        made={"Overlap": str(summary["overlap"]), "Rows": job.items.name},
+    )
+
+
+def _pixels(items: Rows, shape: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return the features as images, no larger than they are shown."""
+    X = items.X if isinstance(items.X, np.ndarray) else items.X.toarray()
+    step = max(1, -(-max(shape) // MOST_PIXELS))
+    images = X.reshape(len(X), *shape, -1)[:, ::step, ::step]
+    low, span = float(X.min()), float(X.max() - X.min()) or 1.0
+    return (255 * (images - low) / span).round().astype(np.uint8)
+
+
+def _subcluster(items: Rows, model: Subclustering, at: int) -> dict[str, Any]:
+    rows, sure = model.exemplars_[at].tolist(), model.confidence_[at]
+    words = f"{counted(len(rows), 'row')}, mean confidence {sure.mean():.2f}"
+    if items.pixels is not None:
+        return {"number": at, "words": words, "rows": gallery(items, rows)}
+    columns = list(items.frame.columns[:MOST_COLUMNS])
+    lines = [
+        (cell(items.ids[row]), f"{p:.2f}", *(cell(items.frame[name].iloc[row]) for name in columns))
+        for row, p in zip(rows, sure, strict=True)
+    ]
+    header = ("id", "confidence", *map(str, columns))
+    view = {"header": header, "lines": lines, "label": f"Rows of subcluster {at}"}
+    return {"number": at, "words": words, "rows": view}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["compile_command"]
+from clew.cli._options import QUIET
 
 
 @click.command("compile")
 @click.option("--demo", is_flag=True, help="Only what clew demo needs.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@QUIET
 def compile_command(demo: bool, quiet: bool) -> None:
     """Compile the kernels of all methods.
 

@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from clew.cli._options import OUTPUT, jobs_option, quiet_option
-
-__all__ = ["demo"]
+from clew.cli._options import JOBS, OUTPUT, QUIET
 
 #: The number of pairs of 1,797 images.
 MAX_ANSWERS = 1797 * 1796 // 2
@@ -22,47 +20,43 @@ MAX_ANSWERS = 1797 * 1796 // 2
     "--output",
     type=OUTPUT,
     default=Path("clew-demo"),
-    show_default=True,
     metavar="FOLDER",
-    help="Where to write report.html, groups.csv and demo.png.",
+    help="Where to write the report, the groups, and the images and answers that were grouped.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
     default=3,
-    show_default=True,
     help="Number of repetitions, each with other questions and errors.",
 )
 @click.option(
     "--n-answers",
     type=click.IntRange(1, MAX_ANSWERS),
     default=1000,
-    show_default=True,
     help="Number of random pairs that are asked about.",
 )
 @click.option(
     "--error",
     type=click.FloatRange(0, 1),
     default=0.1,
-    show_default=True,
     help="Probability that an answer is wrong.",
 )
-@jobs_option
+@JOBS
 @click.option("--open/--no-open", "opens", default=False, help="Open the report in the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@quiet_option
+@QUIET
 def demo(as_json: bool, opens: bool, quiet: bool, **options: Any) -> None:
     """Group 1,797 images of digits with the help of answers.
 
     Simulated people answer questions about random pairs of images, and sometimes err. Prints how
     well clew with and without answers and Ward linkage find the digits, and how many of the
-    answers that look wrong are wrong. Writes a report.
+    answers that look wrong are wrong. Writes the images, the answers, and the report of clew group.
 
     \b
     clew demo
     clew demo --json
     """  # noqa: D301 - click's mark for lines to keep
-    from clew.cli._demo_run import Setting, run
+    from clew.cli._demo import Setting, run
 
     folder = options.pop("output")
     figures, table = run(Setting(**options), folder, quiet=quiet)

@@ -12,10 +12,8 @@ import click
 from clew.cli._options import INPUT
 
 if TYPE_CHECKING:
-    from clew.cli._saved import Saved
+    from clew.cli._explanations import Saved
     from clew.cluster.guided._explain import Explanation
-
-__all__ = ["explain"]
 
 
 @click.command()
@@ -40,8 +38,7 @@ def explain(result: Path, first: str, second: str, by_row: bool, as_json: bool) 
     clew group wines.csv --constraints answers.csv -o groups.csv --save result.npz
     clew explain result.npz wine_000 wine_131
     """  # noqa: D301 - click's mark for lines to keep
-    from clew.cli._reasons import explain_text
-    from clew.cli._saved import read_saved
+    from clew.cli._explanations import explain_text, read_saved
 
     saved = read_saved(result)
     i, j = (_row(saved, value, by_row=by_row) for value in (first, second))

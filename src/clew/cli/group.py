@@ -7,22 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from clew.cli._options import (
     INPUT,
-    NAMES,
     OUTPUT,
-    check_different_files,
-    distance_options,
-    jobs_option,
-    message_options,
-    seed_option,
-    standardize_option,
-    table_options,
+    Names,
+    NamesOrFile,
+    check_outputs,
+    check_standardize,
+    is_given,
+    n_groups_option,
+    output_option,
+    report_option,
+    rows_options,
 )
-
-__all__ = ["group"]
 
 METHODS = (
     "guided",
@@ -38,14 +36,11 @@ METHODS = (
     "clustrf",
     "spectral",
 )
-OUTPUTS = ("output", "doubtful", "report", "save")
 #: Methods that take distances; the others need features.
 OF_DISTANCES = ("guided", "e2cp", "copkmeans", "linkage", "spectral")
-#: What the file of each parameter holds, for messages.
-WHAT = {
-    "items": "the rows",
-    "ids": "the ids (--ids)",
-    "constraints": "the answers",
+#: What the file of each option holds, for messages.
+INPUTS = {"items": "the rows", "ids": "the ids (--ids)", "constraints": "the answers"}
+OUTPUTS = {
     "output": "the groups (-o)",
     "doubtful": "the doubtful answers (--doubtful)",
     "report": "the report (--report)",
@@ -61,9 +56,9 @@ METHODS_OF = {
     "save": ("guided",),
 }
 METHOD_HELP = """\
-guided combines clusterings, weighted by how well they predict held-out answers. coprf and e2cp
-learn a similarity from features and answers. pckmeans and mpckmeans are k-means with a penalty for
-each violated answer. copkmeans and linkage satisfy all answers. sklr learns a kernel and itml a
+guided averages partitions that explain features and answers, weighted by probability. coprf and
+e2cp learn a similarity from features and answers. pckmeans and mpckmeans are k-means with a penalty
+for each violated answer. copkmeans and linkage satisfy all answers. sklr learns a kernel and itml a
 metric, for k-means. dcrc fits a discriminative model. clustrf and spectral take no answers. Only
 guided, sklr and dcrc take triplets and odd-one-out answers."""
 
@@ -75,12 +70,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
     required=False,
 )
-@click.option(
-    "-k",
-    "--n-groups",
-    type=click.IntRange(min=1),
-    help="Number of groups.  [default: guided chooses it; other methods need it]",
-)
+@n_groups_option("Number of groups.  [default: guided chooses it; other methods need it]")
 @click.option(
     "-c",
     "--constraints",
@@ -93,7 +83,7 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
 )
 @click.option(
     "--item-columns",
-    type=NAMES,
+    type=Names(),
     metavar="NAME,NAME[,NAME]",
     help="Columns of ANSWERS.csv with the ids of the items of a question.  [default: "
     "id_i,id_j,id_k; others are recognized if there is one reading]",
@@ -110,15 +100,15 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     metavar="KIND",
     help="What was asked: pair, triplet, odd-one-out or most-central.  [default: a column kind]",
 )
+@click.option("--method", type=click.Choice(METHODS), default="guided", help=METHOD_HELP)
+@output_option("GROUPS.csv", "Where to write the groups.  [default: the standard output]")
 @click.option(
-    "--method", type=click.Choice(METHODS), default="guided", show_default=True, help=METHOD_HELP
-)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    metavar="GROUPS.csv",
-    help="Where to write the groups.  [default: the standard output]",
+    "--names",
+    type=NamesOrFile(),
+    metavar="'NAME,…'|FILE",
+    help="Names of the groups, in the order of their numbers, which is that of their first rows: "
+    "separated by commas, or one on each line of a file. They are in the table, in a column name, "
+    "and in the report; groups beyond the last name keep their numbers.",
 )
 @click.option(
     "--doubtful",
@@ -127,12 +117,9 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     help="Where to write the answers that look wrong.  [default: in the folder of -o; "
     "g.doubtful.csv for g.csv]",
 )
-@click.option(
-    "--report",
-    type=OUTPUT,
-    metavar="REPORT.html",
-    help="Where to write a report as a web page: the groups with their most typical rows, which "
-    "rows are together, and doubtful rows and answers with reasons.",
+@report_option(
+    "Where to write a report as a web page: the groups with their most typical rows, which "
+    "rows are together, and doubtful rows and answers with reasons."
 )
 @click.option(
     "--save",
@@ -140,21 +127,16 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     metavar="RESULT.npz",
     help="guided: where to keep the result for clew explain.",
 )
-@distance_options
-@table_options
-@standardize_option()
 @click.option(
     "--mode",
     type=click.Choice(["soft", "hard"]),
     default="soft",
-    show_default=True,
     help="coprf: weigh answers against features, or satisfy them in every tree.",
 )
 @click.option(
     "--trust",
     type=click.Choice(["auto", "posterior", "inconsistency", "none"]),
     default="auto",
-    show_default=True,
     help="coprf: how to find wrong answers. none uses all answers as they are; with --mode hard it "
     "refuses answers that contradict each other.",
 )
@@ -162,20 +144,13 @@ guided, sklr and dcrc take triplets and odd-one-out answers."""
     "--n-trees",
     type=click.IntRange(min=1),
     default=1000,
-    show_default=True,
     help="coprf, clustrf: size of the forest.",
 )
-@seed_option("groups")
-@jobs_option
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print a summary as JSON; the groups go to groups.csv unless -o names a file.",
+@rows_options(
+    "groups", json="Print a summary as JSON; the groups go to groups.csv unless -o names a file."
 )
-@message_options
 @click.pass_context
-def group(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+def group(ctx: click.Context, /, **options: Any) -> None:
     """Group the rows of a file, or the images of a folder.
 
     Reads .csv, .tsv, .parquet, .npy and .npz, also with .gz; - is the standard input. Columns of
@@ -188,59 +163,51 @@ def group(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     clew group X.csv -o groups.csv
     clew group X.csv --constraints answers.csv --n-groups 10 -o groups.csv
     clew group X.csv --constraints answers.csv -o groups.csv --report report.html
+    clew group X.csv -k 3 --names 'red,white,rosé' -o groups.csv
     clew group photos --answers answers.jsonl -o groups.csv --report report.html
     clew group D.npy --distances --ids ids.txt -o groups.csv
     clew group --constraints answers.csv -o groups.csv
     """  # noqa: D301 - click's mark for lines to keep
-    _check(ctx, as_json, options)
-    from clew.cli._grouping import run
-    from clew.cli._job import Job
+    _check(ctx, options)
+    from clew.cli._grouping import Job, run
 
     summary = run(Job.of(options))
-    if as_json:
+    if options["as_json"]:
         click.echo(json.dumps(summary))
 
 
-def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
+def _check(ctx: click.Context, options: dict[str, Any]) -> None:
     """Refuse options without effect, and outputs that would overwrite another file."""
-    method = options["method"]
+    method, n_groups = options["method"], options["n_groups"]
     _check_rows(options)
     for name, methods in METHODS_OF.items():
-        # The environment sets defaults for the methods that have the option.
-        is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_given and method not in methods:
+        if is_given(ctx, name) and method not in methods:
             option = f"--{name.replace('_', '-')}"
             raise click.UsageError(
                 f"{option} has no effect with --method {method}; leave it out, or use "
                 f"{' or '.join(methods)}"
             )
-    if options["distances"]:
-        _check_distances(ctx, method)
-    if options["n_groups"] is None and method != "guided":
+    if options["distances"] and method not in OF_DISTANCES:
+        raise click.UsageError(
+            f"--method {method} needs features; with --distances use {', '.join(OF_DISTANCES[:-1])}"
+            f" or {OF_DISTANCES[-1]}"
+        )
+    check_standardize(ctx)
+    if n_groups is None and method != "guided":
         raise click.UsageError(
             f"--n-groups is missing: --method {method} does not choose the number of groups"
         )
-    if str(options["output"]) == "-":
-        options["output"] = None
-    for name in ("doubtful", "report", "save"):
-        if str(options[name]) == "-":
-            raise click.UsageError(f"--{name} needs the name of a file; - works only for -o")
-    if as_json and options["output"] is None:
-        options["output"] = Path("groups.csv")
+    if n_groups is not None and len(options["names"] or ()) > n_groups:
+        raise click.UsageError(f"--names has {len(options['names'])} names for {n_groups} groups")
     if options["constraints"] is None and options["doubtful"] is not None:
         raise click.UsageError("--doubtful needs --constraints: there are no answers to doubt")
     _check_layout(options)
-    _check_files(options)
-
-
-def _check_layout(options: dict[str, Any]) -> None:
-    """Refuse names of columns if no table of answers is read."""
-    path = options["constraints"]
-    for name in ("item_columns", "answer_column", "annotator_column", "kind"):
-        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is about a table of answers, --answers ANSWERS.csv"
-            )
+    output = None if str(options["output"]) == "-" else options["output"]
+    if options["as_json"] and output is None:
+        output = Path("groups.csv")
+    if options["constraints"] and output and options["doubtful"] is None:
+        options["doubtful"] = output.with_name(f"{output.stem}.doubtful.csv")
+    check_outputs(options, INPUTS, OUTPUTS, "groups.csv")
 
 
 def _check_rows(options: dict[str, Any]) -> None:
@@ -262,20 +229,11 @@ def _check_rows(options: dict[str, Any]) -> None:
     options["items"] = options["constraints"]
 
 
-def _check_distances(ctx: click.Context, method: str) -> None:
-    """Refuse what has no effect on distances."""
-    if method not in OF_DISTANCES:
-        raise click.UsageError(
-            f"--method {method} needs features; with --distances use {', '.join(OF_DISTANCES[:-1])}"
-            f" or {OF_DISTANCES[-1]}"
-        )
-    if ctx.get_parameter_source("standardize") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--standardize has no effect with --distances; leave it out")
-
-
-def _check_files(options: dict[str, Any]) -> None:
-    """Name the file of doubtful answers, and refuse outputs that would overwrite another file."""
-    output = options["output"]
-    if options["constraints"] and output and options["doubtful"] is None:
-        options["doubtful"] = output.with_name(f"{output.stem}.doubtful.csv")
-    check_different_files(options, WHAT, OUTPUTS)
+def _check_layout(options: dict[str, Any]) -> None:
+    """Refuse names of columns if no table of answers is read."""
+    path = options["constraints"]
+    for name in ("item_columns", "answer_column", "annotator_column", "kind"):
+        if options[name] is not None and (path is None or path.suffix.lower() == ".jsonl"):
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is about a table of answers, --answers ANSWERS.csv"
+            )

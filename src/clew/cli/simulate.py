@@ -10,16 +10,11 @@ import click
 from clew.cli._options import (
     INPUT,
     OUTPUT,
-    check_different_files,
-    distance_options,
-    jobs_option,
-    message_options,
-    seed_option,
-    standardize_option,
-    table_options,
+    check_outputs,
+    n_groups_option,
+    output_option,
+    rows_options,
 )
-
-__all__ = ["simulate"]
 
 STRATEGIES = (
     "guided",
@@ -40,14 +35,9 @@ STRATEGIES = (
 NEED_NUMBER = ("explore_consolidate", "min_max", "active_spectral", "expected_change")
 WITHOUT_NUMBER = ("cobra", "cobras")
 PLOTS = (".png", ".svg", ".pdf")
-OUTPUTS = ("output", "plot")
-#: What the file of each parameter holds, for messages.
-WHAT = {
-    "items": "the rows",
-    "ids": "the ids (--ids)",
-    "output": "the curve (-o)",
-    "plot": "the picture (--plot)",
-}
+#: What the file of each option holds, for messages.
+INPUTS = {"items": "the rows", "ids": "the ids (--ids)"}
+OUTPUTS = {"output": "the curve (-o)", "plot": "the picture (--plot)"}
 
 
 @click.command()
@@ -63,20 +53,16 @@ WHAT = {
     "--error",
     type=click.FloatRange(0, 1),
     default=0.1,
-    show_default=True,
     help="Share of wrong answers.",
 )
 @click.option(
     "--dont-know",
     type=click.FloatRange(0, 1),
     default=0.0,
-    show_default=True,
     help="Share of answers that are don't-know.",
 )
 @click.option(
-    "--budget",
-    type=click.IntRange(min=1),
-    help="Number of answers.  [default: three for each row]",
+    "--budget", type=click.IntRange(min=1), help="Number of answers.  [default: three for each row]"
 )
 @click.option(
     "--strategy",
@@ -84,43 +70,24 @@ WHAT = {
     type=click.Choice(STRATEGIES),
     multiple=True,
     default=("guided",),
-    show_default=True,
     help="How questions are chosen; give several to compare them.",
 )
-@click.option(
-    "-k",
-    "--n-groups",
-    type=click.IntRange(min=1),
-    help=f"Number of groups, which {', '.join(NEED_NUMBER)} need.",
-)
+@n_groups_option(f"Number of groups, which {', '.join(NEED_NUMBER)} need.")
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     help="Number of simulations, with different errors; figures are means.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    metavar="CURVE.csv",
-    help="Where to write the curve: strategy, repeat, answers, jaccard, ari.",
-)
+@output_option("CURVE.csv", "Where to write the curve: strategy, repeat, answers, jaccard, ari.")
 @click.option(
     "--plot",
     type=OUTPUT,
     metavar="CURVE.png|CURVE.svg",
     help="Where to draw the curve; needs matplotlib.",
 )
-@distance_options
-@table_options
-@standardize_option()
-@seed_option("curve")
-@jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Print the curve and a summary as JSON.")
-@message_options
-def simulate(as_json: bool, **options: Any) -> None:
+@rows_options("curve", json="Print the curve and a summary as JSON.")
+def simulate(**options: Any) -> None:
     """Estimate how many questions people would have to answer.
 
     Simulates people who answer questions about rows of known classes, some of them wrongly, and
@@ -137,7 +104,7 @@ def simulate(as_json: bool, **options: Any) -> None:
     from clew.cli._simulation import SimulationJob, run, table
 
     found = run(SimulationJob.of(options))
-    click.echo(json.dumps(found) if as_json else table(found))
+    click.echo(json.dumps(found) if options["as_json"] else table(found))
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -150,10 +117,7 @@ def _check(options: dict[str, Any]) -> None:
             raise click.UsageError(f"--strategy {name} needs --n-groups")
         if name in WITHOUT_NUMBER and options["n_groups"] is not None:
             raise click.UsageError(f"--strategy {name} takes no --n-groups; leave it out")
-    for name in OUTPUTS:
-        if str(options[name]) == "-":
-            raise click.UsageError(f"--{name} needs the name of a file")
+    check_outputs(options, INPUTS, OUTPUTS)
     plot = options["plot"]
     if plot is not None and plot.suffix.lower() not in PLOTS:
         raise click.UsageError(f"--plot {plot}: the name must end in {', '.join(PLOTS)}")
-    check_different_files(options, WHAT, OUTPUTS)

@@ -7,28 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from clew.cli._options import (
-    OUTPUT,
-    check_different_files,
-    distance_options,
-    jobs_option,
-    message_options,
-    seed_option,
-    standardize_option,
-    table_options,
+    check_outputs,
+    check_standardize,
+    is_given,
+    n_groups_option,
+    output_option,
+    report_option,
+    rows_options,
 )
 
-__all__ = ["subclusters"]
-
-#: What the file of each parameter holds, for messages.
-WHAT = {
-    "items": "the rows",
-    "ids": "the ids (--ids)",
-    "output": "the subclusters (-o)",
-    "report": "the report (--report)",
-}
+#: What the file of each option holds, for messages.
+INPUTS = {"items": "the rows", "ids": "the ids (--ids)"}
+OUTPUTS = {"output": "the subclusters (-o)", "report": "the report (--report)"}
 
 
 class Shape(click.ParamType[tuple[int, int]]):
@@ -54,30 +46,18 @@ class Shape(click.ParamType[tuple[int, int]]):
     metavar="X.csv|X.parquet|X.npy|X.npz|-",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
 )
-@click.option(
-    "-k", "--n-groups", type=click.IntRange(min=1), required=True, help="Number of subclusters."
-)
+@n_groups_option("Number of subclusters.", required=True)
 @click.option(
     "-n",
     "--size",
     type=click.IntRange(min=1),
     default=10,
-    show_default=True,
     help="Number of rows of each subcluster.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    metavar="SUBGROUPS.csv",
-    help="Where to write the subclusters.  [default: the standard output]",
-)
-@click.option(
-    "--report",
-    type=OUTPUT,
-    metavar="REPORT.html",
-    help="Where to write a page to read: the rows of each subcluster, with pictures if --images is "
-    "given.",
+@output_option("SUBGROUPS.csv", "Where to write the subclusters.  [default: the standard output]")
+@report_option(
+    "Where to write a page to read: the rows of each subcluster, with pictures if --images is "
+    "given."
 )
 @click.option(
     "--images",
@@ -95,25 +75,17 @@ class Shape(click.ParamType[tuple[int, int]]):
     "--overlap",
     type=click.Choice(["auto", "shared", "penalty", "both", "silhouette", "rule"]),
     default="auto",
-    show_default=True,
     help="What keeps two subclusters from showing the same group. shared: the rows that wide "
     "neighborhoods share. penalty: a penalty for common rows. both: both of these. silhouette: "
     "both, and then wider gaps between centers. rule: the thesis' rule. auto tries the first four.",
 )
-@distance_options
-@table_options
-@standardize_option("; not with --images")
-@seed_option("subclusters")
-@jobs_option
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print a summary as JSON; the subclusters go to subclusters.csv unless -o names a file.",
+@rows_options(
+    "subclusters",
+    json="Print a summary as JSON; the subclusters go to subclusters.csv unless -o names a file.",
+    standardize="; not with --images",
 )
-@message_options
 @click.pass_context
-def subclusters(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+def subclusters(ctx: click.Context, /, **options: Any) -> None:
     """Find a few pure examples of each of many groups.
 
     Reads the files that clew group reads. All rows that are not clear examples are left out.
@@ -124,31 +96,22 @@ def subclusters(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     clew subclusters faces.npy --n-groups 40 -n 5 --images 64x64 --report report.html
     clew subclusters D.npy --distances --ids ids.txt --n-groups 20
     """  # noqa: D301 - click's mark for lines to keep
-    _check(ctx, as_json, options)
+    _check(ctx, options)
     from clew.cli._subclusters import SubclusterJob, run
 
     summary = run(SubclusterJob.of(options))
-    if as_json:
+    if options["as_json"]:
         click.echo(json.dumps(summary))
 
 
-def _check(ctx: click.Context, as_json: bool, options: dict[str, Any]) -> None:
+def _check(ctx: click.Context, options: dict[str, Any]) -> None:
     """Refuse options without effect, and outputs that would overwrite another file."""
-    if str(options["output"]) == "-":
-        options["output"] = None
-    if str(options["report"]) == "-":
-        raise click.UsageError("--report needs the name of a file; - works only for -o")
-    if as_json and options["output"] is None:
-        options["output"] = Path("subclusters.csv")
     if options["images"] is not None:
         if options["report"] is None:
             raise click.UsageError("--images has no effect without --report")
         if options["distances"]:
             raise click.UsageError("--images needs features, which are pixels, not --distances")
-        if ctx.get_parameter_source("standardize") is not ParameterSource.COMMANDLINE:
+        if not is_given(ctx, "standardize"):
             options["standardize"] = "no"
-    if options["distances"] and (
-        ctx.get_parameter_source("standardize") is ParameterSource.COMMANDLINE
-    ):
-        raise click.UsageError("--standardize has no effect with --distances; leave it out")
-    check_different_files(options, WHAT, ("output", "report"))
+    check_standardize(ctx)
+    check_outputs(options, INPUTS, OUTPUTS, "subclusters.csv")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from clew.cluster import purest_examples
+from clew.cluster.guided import Alternative
 from clew.questions import Guided, Strategy
 from clew.questions._strategy import in_order_of_rows
 from clew.session._chooser import Chooser
@@ -77,6 +78,14 @@ class SessionResult:
         don't-knows), and with strategies other than `Guided`.
     stop_ : Advice
         Whether to stop asking, and why; ``bool(stop_)`` is the decision.
+    n_violated_ : int or None
+        Number of answers that the groups violate; None with strategies other than `Guided`.
+    alternatives_ : tuple of Alternative
+        Up to two other groupings, of other numbers of groups, that explain items and answers nearly
+        as well, the best first. Empty if the number was given, and with other strategies.
+    n_clusters_probabilities_ : mapping of int to float
+        Probability of each number of groups. Empty if the number was given, and with other
+        strategies.
     """
 
     ids: tuple[Hashable, ...]
@@ -88,6 +97,9 @@ class SessionResult:
     quality_: Quality | None
     remaining_: Remaining | None
     stop_: Advice
+    n_violated_: int | None
+    alternatives_: tuple[Alternative, ...]
+    n_clusters_probabilities_: Mapping[int, float]
 
 
 def result_of(loop: Loop, model: Chooser) -> SessionResult:
@@ -132,6 +144,9 @@ def result_of(loop: Loop, model: Chooser) -> SessionResult:
         quality,
         remaining,
         advice_of(quality, remaining, has_questions=bool(strategy.ask(1))),
+        None if settled is None else settled.n_violated,
+        () if settled is None else settled.alternatives,
+        MappingProxyType({} if settled is None else settled.n_clusters_probabilities),
     )
 
 

@@ -7,16 +7,14 @@ import sys
 from typing import Any, Self
 
 from clew.answers import Answer
-from clew.cli._inputs import Items
-from clew.cli._progress import counted, printable
-from clew.cli.asking._loop import Progress
+from clew.cli._rows import Rows
+from clew.cli._words import counted, printable
+from clew.cli.asking._loop import AskProgress
 from clew.cli.asking._replies import HINTS, QUIT, Asked, Command, keys_of, meaning
 from clew.cli.asking._status import status_facts, status_text
 from clew.constraints._log import LogEntry
 from clew.exceptions import ClewError
 from clew.session import Session
-
-__all__ = ["JsonLines", "Lines", "UnsavedError"]
 
 ASK = {
     "pair": "same thing?",
@@ -30,15 +28,9 @@ class UnsavedError(ClewError, OSError):
 
 
 class Lines:
-    """Prints questions, and reads a word from each line of the standard input.
+    """Prints questions, and reads a word from each line of the standard input."""
 
-    Parameters
-    ----------
-    items : Items
-        The items.
-    """
-
-    def __init__(self, items: Items) -> None:
+    def __init__(self, items: Rows) -> None:
         self._items = items
         self._kind: Any = "pair"
 
@@ -48,7 +40,7 @@ class Lines:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def show(self, asked: Asked, progress: Progress) -> None:
+    def show(self, asked: Asked, progress: AskProgress) -> None:
         """Print a question."""
         question = asked.question
         self._kind = question.kind
@@ -72,12 +64,12 @@ class Lines:
             self._print(f"{line.strip()[:40]!r} is not an answer; use {words}, undo or quit")
         return QUIT
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
         """Print that an answer is saved."""
         word = asked.word(-2 if entry.code is None else entry.code)
         self._print(f"saved: {word} ({counted(progress.n_answers, 'answer')})")
 
-    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
         """Print that an answer was taken back."""
         if entry is None:
             self._print("there is no answer to take back")
@@ -88,7 +80,7 @@ class Lines:
         """End, because nobody can be asked to repeat the answer."""
         raise UnsavedError(f"{problem}: the last answer is not saved")
 
-    def status(self, session: Session, progress: Progress) -> Answer | None:
+    def status(self, session: Session, progress: AskProgress) -> Answer | None:
         """Print what is known."""
         self._print(status_text(session, progress))
         return None
@@ -111,7 +103,7 @@ class Lines:
 class JsonLines(Lines):
     """Prints objects of JSON, one a line, and reads a word from each line of the input."""
 
-    def show(self, asked: Asked, progress: Progress) -> None:
+    def show(self, asked: Asked, progress: AskProgress) -> None:
         """Print a question."""
         question = asked.question
         self._kind = question.kind
@@ -119,15 +111,15 @@ class JsonLines(Lines):
         answers = [key.meaning for key in keys_of(question.kind)]
         self._dump(question=asked.number, kind=question.kind, items=names, answers=answers)
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
         """Print the id of the answer."""
         self._dump(saved=entry.id, answers=progress.n_answers)
 
-    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
         """Print the id of the answer that was taken back."""
         self._dump(revoked=entry and entry.id, answers=progress.n_answers)
 
-    def status(self, session: Session, progress: Progress) -> Answer | None:
+    def status(self, session: Session, progress: AskProgress) -> Answer | None:
         """Print what is known."""
         self._dump(status=status_facts(session, progress))
         return None

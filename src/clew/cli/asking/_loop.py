@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, Protocol
 
 from numpy.random import RandomState
 
-from clew.answers import Answer, Question
-from clew.cli.asking._next import NextQuestion
-from clew.cli.asking._preparation import tell_entries
+from clew._warnings import silenced
+from clew.answers import Answer, Kind, Question, as_origin
+from clew.cli._models import features_for
+from clew.cli._reading import RowsJob
+from clew.cli._rows import Rows, Standardize
 from clew.cli.asking._replies import Asked, Command
 from clew.constraints._log import LogEntry
+from clew.exceptions import ClewError, InvalidArgumentError, InvalidDataError
+from clew.questions import Guided
 from clew.session import Session
 from clew.store import AnswerFile
-
-__all__ = ["Loop", "Progress", "Screen"]
 
 #: Number of answers before the first estimate, and between two estimates.
 EARLY, BETWEEN = 20, 10
 
 
-class Progress(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskJob(RowsJob):
+    """Options of ``clew ask``; features are standardized where their units differ."""
+
+    answers: Path
+    kinds: tuple[Kind, ...]
+    n_questions: int | None
+    annotator: str
+    n_groups: int | None
+    images: str
+    as_json: bool
+
+
+class AskProgress(NamedTuple):
     """What the person sees of the progress."""
 
     n_answers: int
@@ -43,22 +65,22 @@ class Progress(NamedTuple):
 class Screen(Protocol):
     """Shows questions and reads replies: a terminal, or lines for programs."""
 
-    def show(self, asked: Asked, progress: Progress) -> None:
+    def show(self, asked: Asked, progress: AskProgress) -> None:
         """Show a question."""
 
     def reply(self) -> str | Command:
         """Wait for an answer to the question that is shown, or for a command."""
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
         """Acknowledge an answer, which is on disk."""
 
-    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
         """Say that an answer was taken back, or that there was none."""
 
     def refused(self, problem: str) -> None:
         """Say that an answer could not be saved."""
 
-    def status(self, session: Session, progress: Progress) -> Any:
+    def status(self, session: Session, progress: AskProgress) -> Any:
         """Show what is known; return a doubtful answer to take back, or None to go on."""
 
     def open(self) -> None:
@@ -71,26 +93,8 @@ class Screen(Protocol):
         """Show that the next question is being prepared."""
 
 
-class Loop:
-    """Asks one person until there is nothing left to ask, or the person quits.
-
-    Parameters
-    ----------
-    prepared : Future of Session
-        A session with the answers that the file held when its preparation began.
-    file : AnswerFile
-        Where answers are kept.
-    screen : Screen
-        Where questions are shown.
-    annotator : str
-        Who answers.
-    n_wanted : int or None
-        Number of answers after which to end.
-    seed : int
-        Seed of the order in which items are shown.
-    following : NextQuestion, default=None
-        Where the question on the screen is kept; the kept one is asked first.
-    """
+class AskLoop:
+    """Asks one person until there is nothing left to ask, or the person quits."""
 
     def __init__(
         self,
@@ -126,13 +130,7 @@ class Loop:
         return self._prepared.done()
 
     def prepare(self) -> None:
-        """Wait until the session is prepared.
-
-        Raises
-        ------
-        ClewError
-            If the items or an option are invalid.
-        """
+        """Wait until the session is prepared."""
         self._prepared.result()
 
     @property
@@ -143,23 +141,17 @@ class Loop:
         return self._prepared.result()
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> AskProgress:
         """The progress so far."""
         seconds = time.monotonic() - self._start
         n = len(self.file.standing)
         # The median, so that a break between two answers does not count.
         pace = median(self._times) / 1000 if len(self._times) > 1 else None
         left = self._left if n >= EARLY else ""
-        return Progress(n, self.n_now, self.n_wanted, seconds, pace, left)
+        return AskProgress(n, self.n_now, self.n_wanted, seconds, pace, left)
 
     def run(self) -> bool:
-        """Ask; return whether there is nothing left to ask.
-
-        Raises
-        ------
-        ClewError
-            If another program has changed the file.
-        """
+        """Ask; return whether there is nothing left to ask."""
         while self.n_wanted is None or self.n_now < self.n_wanted:
             question = self._next()
             if question is None:
@@ -294,3 +286,104 @@ class Loop:
         """Estimate anew before the usual number of further answers."""
         self._n_revoked += 1
         self._left = ""
+
+
+class NextQuestion:
+    """The question that follows the answers of a file."""
+
+    def __init__(self, job: AskJob, file: AnswerFile, folder: Path) -> None:
+        self._file = file
+        name = sha256(os.fsencode(os.path.realpath(file.path))).hexdigest()[:16]
+        self._path = folder / f"next-{name}.json"
+        items = os.path.realpath(job.items)
+        self._options = [items, job.annotator, *job.kinds, job.n_groups, job.seed]
+
+    def read(self) -> Question | None:
+        """Return the question, if it was kept after the last answer of the file."""
+        try:
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            if kept["state"] != self._state():
+                return None
+            rows = tuple(self._file.ids.index(name) for name in kept["items"])
+            return Question(kept["kind"], rows, origin=as_origin(kept["origin"]))
+        except (OSError, ValueError, KeyError, TypeError, ClewError):
+            return None
+
+    def write(self, question: Question) -> None:
+        """Keep a question, unless that is impossible."""
+        names = [self._file.ids[row] for row in question.rows]
+        kept = {"kind": question.kind, "items": names, "origin": question.origin}
+        partial = self._path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            partial.write_text(json.dumps(kept | {"state": self._state()}), encoding="utf-8")
+            partial.replace(self._path)
+
+    def _state(self) -> list[Any]:
+        entries = self._file.entries
+        return [*self._options, len(entries), entries[-1].id if entries else ""]
+
+
+def session_of(job: AskJob, items: Rows, entries: Sequence[LogEntry]) -> Session:
+    """Prepare a session with the answers of a file."""
+    if not items.is_distances and items.X.shape[1] == 0:
+        raise InvalidDataError(f"{job.items}: no column can be used as a feature")
+    with silenced():  # the user was asked about distances
+        session = Session(
+            **_session_data(items, job.standardizes),
+            ids=items.ids,
+            n_clusters=job.n_groups,
+            kinds=job.kinds,
+            random_state=job.seed,
+            n_jobs=job.jobs,
+        )
+        tell_entries(session, items.ids, entries, entries)
+    return session
+
+
+def in_background(function: Callable[[], Session]) -> Future[Session]:
+    """Call a function in a thread that does not keep the program from ending."""
+    future: Future[Session] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return future
+
+
+def tell_entries(
+    session: Session, ids: Sequence[str], entries: Sequence[LogEntry], new: Sequence[LogEntry]
+) -> None:
+    """Pass new entries of a file of answers to a session."""
+    row_of = {name: row for row, name in enumerate(ids)}
+    by_id = {entry.id: entry for entry in entries}
+    revoked = {entry.revokes for entry in entries}
+
+    def question_of(entry: LogEntry) -> Question:
+        rows = tuple(row_of[name] for name in entry.items)
+        return Question(entry.kind, rows, origin=as_origin(entry.origin))
+
+    for entry in new:
+        old = by_id.get(entry.revokes or "")
+        if old is not None and old.code is not None and old not in new:
+            with suppress(InvalidArgumentError):  # unknown to the session
+                session.retract(question_of(old), annotator=old.annotator)
+    session.tell(
+        [
+            Answer(question_of(entry), entry.code, entry.annotator, origin=entry.origin)
+            for entry in new
+            if entry.code is not None and entry.id not in revoked
+        ]
+    )
+
+
+def _session_data(items: Rows, standardizes: Standardize) -> dict[str, Any]:
+    """Return the features, and whether to standardize them, or the distances, for `Session`."""
+    if items.is_distances:
+        return {"distances": items.X}
+    features = features_for(Guided(), items.X, standardizes, is_scaled=items.is_scaled)
+    return {"X": features.X, "standardize": features.standardize}

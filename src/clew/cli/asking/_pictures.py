@@ -23,8 +23,16 @@ from clew.items import open_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+from rich.box import ROUNDED, SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
-__all__ = ["Blocks", "SideBySide", "escape_of", "protocol_of"]
+from clew.cli._rows import Rows, cell
+from clew.cli._words import printable
+from clew.exceptions import ClewError
 
 #: Size of an image, and of the margin around it, in the file of images side by side, in pixels.
 SIDE, MARGIN = 900, 24
@@ -35,21 +43,7 @@ UPPER = "\N{UPPER HALF BLOCK}"
 
 
 def protocol_of(wanted: str, environment: Mapping[str, str], colors: str | None) -> str:
-    """Return how images are shown.
-
-    Parameters
-    ----------
-    wanted : str
-        The option ``--images``; "auto" recognizes the terminal.
-    environment : mapping of str to str
-        Environment variables.
-    colors : str or None
-        Color system that the terminal has, as rich names it.
-
-    Returns
-    -------
-    {"blocks", "kitty", "iterm", "file"}
-    """
+    """Return how images are shown."""
     if wanted != "auto":
         return wanted
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
@@ -69,15 +63,7 @@ def _opened(path: Path) -> Image:
 
 
 class Blocks:
-    """An image in half blocks: two pixels, one above the other, in each cell.
-
-    Parameters
-    ----------
-    path : Path
-        The image.
-    rows : int
-        Largest number of lines.
-    """
+    """An image in half blocks: two pixels, one above the other, in each cell."""
 
     def __init__(self, path: Path, rows: int) -> None:
         self._path, self._rows = path, rows
@@ -114,13 +100,7 @@ class SideBySide:
         self._folder: Path | None = None
 
     def write(self, paths: Sequence[Path]) -> Path:
-        """Draw images side by side into the file, and return its path.
-
-        Raises
-        ------
-        ClewError, OSError
-            If an image cannot be read any more, or the file cannot be written.
-        """
+        """Draw images side by side into the file, and return its path."""
         folder = self._made()
         path = folder / "question.jpg"
         # Replaced at once, so that a viewer never reads half a file.
@@ -144,15 +124,7 @@ class SideBySide:
 
 
 def side_by_side(paths: Sequence[Path], height: int = SIDE) -> Image:
-    """Return images of one height side by side on white.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        The images, from the left.
-    height : int, default=900
-        Height in pixels.
-    """
+    """Return images of one height side by side on white."""
     import PIL.Image
 
     images = [_opened(path) for path in paths]
@@ -171,17 +143,7 @@ def side_by_side(paths: Sequence[Path], height: int = SIDE) -> Image:
 
 
 def escape_of(protocol: str, paths: Sequence[Path], columns: int, rows: int) -> str:
-    """Return the escape sequence that draws images side by side.
-
-    Parameters
-    ----------
-    protocol : {"kitty", "iterm"}
-        What the terminal understands.
-    paths : sequence of Path
-        The images.
-    columns, rows : int
-        Cells that they may take.
-    """
+    """Return the escape sequence that draws images side by side."""
     buffer = io.BytesIO()
     side_by_side(paths).save(buffer, "PNG", compress_level=1)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -195,3 +157,91 @@ def escape_of(protocol: str, paths: Sequence[Path], columns: int, rows: int) -> 
         parts.append(f"\x1b_G{first}m={int(at < len(chunks) - 1)};{chunk}\x1b\\")
     # Images of the question before are deleted.
     return "\x1b_Ga=d,q=2\x1b\\" + "".join(parts) + "\n"
+
+
+#: Columns between two cards, and those that the border of a card takes.
+GAP, BORDER = 2, 4
+#: Widest card.
+WIDEST = 76
+
+
+def cards(
+    items: Rows, rows: Sequence[int], labels: Sequence[str], width: int, height: int, protocol: str
+) -> RenderableType:
+    """Return the items of a question side by side."""
+    if items.folder is None and items.texts is None and len(items.frame.columns):
+        return _table(items, rows, labels, height)
+    each = min(WIDEST, (width - GAP * (len(rows) - 1)) // len(rows))
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    for _ in rows:
+        grid.add_column(width=each)
+    inner = max(1, height - 2)
+    bodies = [_body(items, row, inner, each - BORDER, protocol) for row in rows]
+    grid.add_row(
+        *(
+            Panel(
+                body,
+                title=_title(label, items, row, each),
+                title_align="left",
+                box=ROUNDED,
+                border_style="dim",
+                width=each,
+            )
+            for body, label, row in zip(bodies, labels, rows, strict=True)
+        )
+    )
+    return grid
+
+
+def shortened(name: str, width: int) -> str:
+    """Return a name without its beginning if it is longer than `width` cells."""
+    name = printable(name)
+    while cell_len(name) > width:
+        name = "…" + name[2:] if name.startswith("…") else "…" + name[1:]
+    return name
+
+
+def _title(label: str, items: Rows, row: int, width: int) -> Text:
+    title = Text(label, style="bold not dim")
+    if items.texts is None:
+        name = shortened(items.ids[row], width - cell_len(label) - 8)
+        title.append(f"  {name}", style="not bold not dim")
+    return title
+
+
+def _body(items: Rows, row: int, height: int, width: int, protocol: str) -> RenderableType:
+    if items.texts is not None:
+        text = Text(_cut(printable(items.texts[row]), width * height))
+        return text
+    if items.folder is None:
+        return Text(printable(items.ids[row]), style="bold")
+    if protocol != "blocks":
+        return Text(printable(str(items.folder / items.ids[row])), overflow="fold")
+    try:
+        return Group(Blocks(items.folder / items.ids[row], min(height, (width + 1) // 2)))
+    except (ClewError, OSError) as error:
+        return Text(f"cannot be shown: {error}")
+
+
+def _cut(text: str, most: int) -> str:
+    return (
+        text if len(text) <= most else f"{text[: max(1, most - 30)]} … ({len(text):,} characters)"
+    )
+
+
+def _table(items: Rows, rows: Sequence[int], labels: Sequence[str], height: int) -> RenderableType:
+    """Return rows of a table side by side, a line for each column; equal values are dim."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("", style="dim")
+    for label, row in zip(labels, rows, strict=True):
+        name = f"{label}  {printable(items.ids[row])[:40]}" if items.has_ids else label
+        table.add_column(Text(name), overflow="fold")
+    names = list(items.frame.columns)
+    most = max(1, height - 4)
+    for name in names[:most]:
+        values: list[Any] = [cell(items.frame[name].iloc[row]) for row in rows]
+        style = "dim" if len(set(values)) == 1 else ""
+        table.add_row(printable(cell(name)), *(Text(printable(v), style=style) for v in values))
+    if len(names) > most:
+        table.add_row(f"and {len(names) - most} more", *("" for _ in rows))
+    return table

@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 from clew.answers import ALL_ALIKE, DIFFERENT, DONT_KNOW, SAME, Kind, Question
 
-__all__ = ["HINTS", "Asked", "Command", "Key", "commands_of", "keys_of", "meaning"]
-
 
 class Command(NamedTuple):
     """A reply that is not an answer."""
@@ -110,15 +108,7 @@ def commands_of(*, has_images: bool, n_answers: int) -> list[tuple[str, str]]:
 
 
 def meaning(kind: Kind, text: str) -> str | Command | None:
-    """Return what a key or a word means; None if nothing.
-
-    Parameters
-    ----------
-    kind : {"pair", "triplet", "odd_one_out"}
-        Kind of the question.
-    text : str
-        What was typed.
-    """
+    """Return what a key or a word means; None if nothing."""
     plain = text.strip(" ").casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     plain = plain.replace("_", " ").replace("don't", "dont")
     for key, (command, others) in COMMANDS.items():

@@ -4,44 +4,35 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 import click
 
 from clew._files import check_regular
-from clew.cli._collections import cache_folder
-from clew.cli._errors import FAILED
-from clew.cli._inputs import Items
 from clew.cli._outputs import check_writable
-from clew.cli._progress import Words, counted
-from clew.cli._rows import read_rows
-from clew.cli.asking._job import AskJob
+from clew.cli._progress import Words
+from clew.cli._reading import cache_folder, read_rows
+from clew.cli._rows import Rows
+from clew.cli._words import FAILED, counted
 from clew.cli.asking._lines import JsonLines, Lines
-from clew.cli.asking._loop import Loop, Screen
-from clew.cli.asking._next import NextQuestion
-from clew.cli.asking._preparation import in_background, session_of
-from clew.cli.asking._signals import Stopped, signals_raised
+from clew.cli.asking._loop import AskJob, AskLoop, NextQuestion, Screen, in_background, session_of
 from clew.exceptions import ClewError
 from clew.store import AnswerFile
-
-__all__ = ["NOTHING_LEFT", "run"]
 
 NOTHING_LEFT = 3
 
 
 def run(job: AskJob) -> int:
-    """Ask, and return the exit status.
-
-    Raises
-    ------
-    ClewError, OSError
-        If an input is invalid, or the file of answers cannot be read or written.
-    """
+    """Ask, and return the exit status."""
     words = Words(quiet=job.quiet or job.as_json, verbose=job.verbose)
     check_writable(job.answers)
     check_regular(job.answers)
-    loop: Loop | None = None
+    loop: AskLoop | None = None
     with signals_raised() as received:
         try:
             loop = _loop(job, read_rows(job, words), words)
@@ -61,45 +52,41 @@ def run(job: AskJob) -> int:
     return status
 
 
-def _loop(job: AskJob, items: Items, words: Words) -> Loop:
-    """Begin to prepare the session, in the background."""
-    file = _file(job, items, words)
+def _loop(job: AskJob, items: Rows, words: Words) -> AskLoop:
+    """Read the answers, and begin to prepare the session, in the background."""
+    file = AnswerFile(job.answers, items.ids, None if items.has_ids else items.content_of)
+    if file.entries:
+        words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
+    for line in file.torn:
+        words.say(f"{job.answers}, line {line}: is incomplete, and is skipped")
     entries, screen = list(file.entries), _screen(job, items)
     # Scripts wait for the session, so that what they read does not depend on timing.
     is_script = isinstance(screen, Lines)
-    return Loop(
+    following = None if is_script else NextQuestion(job, file, cache_folder())
+    return AskLoop(
         in_background(lambda: session_of(job, items, entries)),
         file,
         screen,
         annotator=job.annotator,
         n_wanted=job.n_questions,
         seed=job.seed,
-        following=None if is_script else NextQuestion(job, file, cache_folder()),
+        following=following,
     )
 
 
-def _exit_at_once(status: int) -> None:
-    """End while a thread prepares the session.
+def _screen(job: AskJob, items: Rows) -> Screen:
+    if job.as_json:
+        return JsonLines(items)
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if not is_terminal or os.environ.get("TERM", "dumb") == "dumb":
+        return Lines(items)
+    from clew.cli.asking._terminal import Terminal
 
-    The thread cannot be stopped, and the usual end of the interpreter would abort in its C++ code.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(status)
-
-
-def _file(job: AskJob, items: Items, words: Words) -> AnswerFile:
-    file = AnswerFile(job.answers, items.ids, None if items.has_ids else items.content_of)
-    if file.entries:
-        words.say(f"{job.answers}: continues after {counted(len(file.standing), 'answer')}")
-    for line in file.torn:
-        words.say(f"{job.answers}, line {line}: is incomplete, and is skipped")
-    return file
+    return Terminal(job, items)
 
 
-def _ask(job: AskJob, loop: Loop) -> int:
-    """Run the loop; whatever ends it, the last line says what is on disk."""
+def _ask(job: AskJob, loop: AskLoop) -> int:
+    """Run the loop; whatever ends it, the last line says what is on disk, and what to do next."""
     status, why = 0, ""
     try:
         with loop.screen:  # type: ignore[attr-defined]
@@ -112,37 +99,61 @@ def _ask(job: AskJob, loop: Loop) -> int:
         why = "interrupted; "
     except BrokenPipeError:
         status, why = FAILED, "the reader of the output is gone; "
-        _close_output()
+        # What is left in the buffer would fail again when Python ends.
+        with suppress(OSError), open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
     except (ClewError, OSError) as error:
         status, why = FAILED, f"{error}; "
     with suppress(OSError, Stopped):  # the terminal may be gone
-        _last_line(job, loop, why)
+        n = loop.progress.n_answers
+        click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
+        if n and not (job.quiet or job.as_json):
+            command = ["clew", "group", str(job.items), "--answers", str(job.answers)]
+            words = shlex.join([*command, "--report", "report.html"])
+            click.echo(f"group by them: {words}", err=True)
     return status
 
 
-def _screen(job: AskJob, items: Items) -> Screen:
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if job.as_json:
-        return JsonLines(items)
-    if not is_terminal or os.environ.get("TERM", "dumb") == "dumb":
-        return Lines(items)
-    from clew.cli.asking._terminal import Terminal
+def _exit_at_once(status: int) -> None:
+    """End while a thread prepares the session.
 
-    return Terminal(job, items)
-
-
-def _last_line(job: AskJob, loop: Loop, why: str) -> None:
-    """Say how many answers there are, and what to do next."""
-    n = loop.progress.n_answers
-    click.echo(f"clew: {why}{counted(n, 'answer')} in {job.answers}", err=True)
-    if n and not (job.quiet or job.as_json):
-        given = ["clew", "group", str(job.items), "--answers", str(job.answers)]
-        click.echo(f"group by them: {shlex.join([*given, '--report', 'report.html'])}", err=True)
+    It cannot be stopped, and the usual end of the interpreter would abort in its C++ code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
-def _close_output() -> None:
-    """Discard what is left in the buffer of the standard output."""
-    with suppress(OSError):
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
-        os.close(nothing)
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+@contextmanager
+def signals_raised() -> Iterator[list[int]]:
+    """Raise `Stopped` at the first signal that asks the program to end; ignore further ones."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+
+    def stop(number: int, _: FrameType | None) -> None:
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
+        received.append(number)
+        raise Stopped(number)
+
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

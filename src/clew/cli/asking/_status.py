@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clew.cli._progress import counted, printable
-from clew.cli.asking._loop import EARLY, Progress
+from clew.cli._groups import about_numbers
+from clew.cli._words import counted, printable, sizes_words
+from clew.cli.asking._loop import EARLY, AskProgress
 from clew.session import Session, SessionResult
-
-__all__ = ["Status", "status_facts", "status_of", "status_text"]
 
 #: Most doubtful answers that are listed, and most groups whose sizes are shown.
 MOST_DOUBTS, MOST_SIZES = 9, 12
@@ -25,22 +24,16 @@ class Status(NamedTuple):
     result: SessionResult
 
 
-def status_of(session: Session, progress: Progress) -> Status:
-    """Describe what is known.
-
-    Parameters
-    ----------
-    session : Session
-        Has 20 answers or more.
-    progress : Progress
-        Its progress.
-    """
+def status_of(session: Session, progress: AskProgress) -> Status:
+    """Describe what is known."""
     result = session.result()
-    sizes = np.sort(np.bincount(result.labels_))[::-1]
+    sizes = np.sort(np.bincount(result.labels_))[::-1].tolist()
     shown = ", ".join(map(str, sizes[:MOST_SIZES])) + (", …" if len(sizes) > MOST_SIZES else "")
+    shown = sizes_words(sizes, "item") if sizes[0] == sizes[-1] else f"{shown} items"
     lines = [
         ("answers", str(progress.n_answers) + _pace(progress)),
-        ("groups", f"{len(sizes)}, of {shown} items"),
+        ("groups", f"{len(sizes)}, of {shown}"),
+        *([("numbers", numbers)] if (numbers := _numbers(result)) else []),
         ("how sure", _sureness(result)),
         ("agreement", _agreement(result)),
         ("left", "too early to say" if result.remaining_ is None else f"{result.remaining_}"),
@@ -53,13 +46,13 @@ def status_of(session: Session, progress: Progress) -> Status:
     return Status(lines, doubts, result)
 
 
-def too_early(progress: Progress) -> str:
+def too_early(progress: AskProgress) -> str:
     """Say when the status can be shown; empty if it can."""
     left = EARLY - progress.n_answers
     return f"after {EARLY} answers you see here how sure the groups are: {left} to go" * (left > 0)
 
 
-def status_text(session: Session, progress: Progress) -> str:
+def status_text(session: Session, progress: AskProgress) -> str:
     """Return what is known as text."""
     if early := too_early(progress):
         return early
@@ -69,7 +62,7 @@ def status_text(session: Session, progress: Progress) -> str:
     return "\n".join(lines)
 
 
-def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
+def status_facts(session: Session, progress: AskProgress) -> dict[str, Any]:
     """Return what is known for ``--json``."""
     if too_early(progress):
         return {"answers": progress.n_answers}
@@ -78,6 +71,11 @@ def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
     return {
         "answers": progress.n_answers,
         "sizes": np.bincount(result.labels_).tolist(),
+        "alternatives": [
+            {"groups": other.n_clusters, "violated": other.n_violated}
+            for other in result.alternatives_
+        ],
+        "violated": result.n_violated_,
         "confidence": round(float(result.confidence_.mean()), 4),
         "jaccard": quality and [round(value, 4) for value in quality.jaccard],
         "remaining": remaining and list(remaining),
@@ -95,8 +93,17 @@ def status_facts(session: Session, progress: Progress) -> dict[str, Any]:
     }
 
 
-def _pace(progress: Progress) -> str:
+def _pace(progress: AskProgress) -> str:
     return "" if progress.pace is None else f", {progress.pace:.0f} s each"
+
+
+def _numbers(result: SessionResult) -> str:
+    """Compare the number of groups with its alternatives; empty if there are none."""
+    if result.n_violated_ is None:
+        return ""
+    violated = {int(result.labels_.max()) + 1: result.n_violated_}
+    violated |= {other.n_clusters: other.n_violated for other in result.alternatives_}
+    return about_numbers(violated, result.n_clusters_probabilities_)
 
 
 def _sureness(result: SessionResult) -> str:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any, Self
 
 import click
@@ -15,20 +20,15 @@ from rich.table import Table
 from rich.text import Text
 
 from clew.answers import Answer
-from clew.cli._inputs import Items
-from clew.cli._progress import counted, printable
-from clew.cli.asking._cards import cards
-from clew.cli.asking._job import AskJob
-from clew.cli.asking._keys import Keys
-from clew.cli.asking._loop import EARLY, Progress
-from clew.cli.asking._pictures import SideBySide, escape_of, protocol_of
+from clew.cli._rows import Rows
+from clew.cli._words import counted, printable
+from clew.cli.asking._loop import EARLY, AskJob, AskProgress
+from clew.cli.asking._pictures import SideBySide, cards, escape_of, protocol_of
 from clew.cli.asking._replies import HINTS, Asked, Command, commands_of, keys_of, meaning
 from clew.cli.asking._status import status_of, too_early
 from clew.constraints._log import LogEntry
 from clew.exceptions import ClewError
 from clew.session import Session
-
-__all__ = ["Terminal"]
 
 QUESTIONS = {
     "pair": "Same thing?",
@@ -43,23 +43,15 @@ LEAST_LINES = 6
 
 
 class Terminal:
-    """Shows questions on a terminal, and reads keys.
+    """Shows questions on a terminal, and reads keys."""
 
-    Parameters
-    ----------
-    job : AskJob
-        The options.
-    items : Items
-        The items.
-    """
-
-    def __init__(self, job: AskJob, items: Items) -> None:
+    def __init__(self, job: AskJob, items: Rows) -> None:
         self._console = Console(highlight=False)
         self._job, self._items = job, items
         self._protocol = protocol_of(job.images, os.environ, self._console.color_system)
         self._keys = Keys(self._redraw, self._held_back)
         self._file = SideBySide()
-        self._shown: tuple[Asked, Progress] | None = None
+        self._shown: tuple[Asked, AskProgress] | None = None
         self._note = ""
         if items.n_left_out:
             n = counted(items.n_left_out, "file")
@@ -80,7 +72,7 @@ class Terminal:
             sys.stdout.write("\n")
             sys.stdout.flush()
 
-    def show(self, asked: Asked, progress: Progress) -> None:
+    def show(self, asked: Asked, progress: AskProgress) -> None:
         """Draw a question."""
         self._shown = asked, progress
         self._redraw()
@@ -98,12 +90,12 @@ class Terminal:
             elif found is not None and key != " ":
                 return found
 
-    def saved(self, asked: Asked, entry: LogEntry, progress: Progress) -> None:
+    def saved(self, asked: Asked, entry: LogEntry, progress: AskProgress) -> None:
         """Note what was saved; it is shown with the next question."""
         word = asked.word(-2 if entry.code is None else entry.code)
         self._note = f"saved: {word}"
 
-    def undone(self, entry: LogEntry | None, progress: Progress) -> None:
+    def undone(self, entry: LogEntry | None, progress: AskProgress) -> None:
         """Note what was taken back."""
         self._note = "taken back: answer again" if entry else "there is no answer to take back"
 
@@ -136,7 +128,7 @@ class Terminal:
             is_opened = click.launch(str(path)) == 0
             self._note = f"{'opened' if is_opened else 'no viewer was found; open'} {path}"
 
-    def status(self, session: Session, progress: Progress) -> Answer | None:
+    def status(self, session: Session, progress: AskProgress) -> Answer | None:
         """Show what is known; return the doubtful answer whose number is typed."""
         if early := too_early(progress):
             self._note = early
@@ -227,7 +219,7 @@ class Terminal:
             self._note = str(error)
             return None
 
-    def _header(self, progress: Progress) -> None:
+    def _header(self, progress: AskProgress) -> None:
         name = printable(self._job.items.name or str(self._job.items))
         minutes, seconds = divmod(int(progress.seconds), 60)
         clock = f"{minutes}:{seconds:02}"
@@ -243,7 +235,7 @@ class Terminal:
         )
         self._console.rule(style="dim")
 
-    def _footer(self, progress: Progress) -> None:
+    def _footer(self, progress: AskProgress) -> None:
         if early := too_early(progress):
             left = "" if self._note == early else f"after {EARLY} answers: how sure the groups are"
         else:
@@ -264,3 +256,98 @@ class Terminal:
             text.append(f"{key}", style="bold")
             text.append(f" {label}   ", style="dim")
         self._console.print(text)
+
+
+#: The key that was pressed last is held back if it comes again sooner than `TOO_SOON` seconds after
+#: a question is shown, or sooner than `HELD` seconds after itself. Any other key counts at once.
+TOO_SOON, HELD = 0.35, 0.12
+ESCAPE, END = "\x1b", "\x04"
+
+
+class Keys:
+    """Reads keys as they are pressed, within a ``with`` block."""
+
+    def __init__(self, redraw: Callable[[], None], held_back: Callable[[str, str], None]) -> None:
+        self._redraw, self._held_back = redraw, held_back
+        self._input = sys.stdin.fileno()
+        self._saved: Any = None
+        self._handlers: dict[int, Any] = {}
+        self._last, self._last_at, self._shown_at = "", 0.0, 0.0
+
+    def __enter__(self) -> Self:
+        import termios
+
+        self._saved = termios.tcgetattr(self._input)
+        self._set()
+        for name in ("SIGWINCH", "SIGCONT"):
+            number = getattr(signal, name)
+            self._handlers[number] = signal.signal(number, self._changed)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import termios
+
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        try:
+            termios.tcsetattr(self._input, termios.TCSAFLUSH, self._saved)
+        except (termios.error, OSError):  # the terminal is gone
+            return
+
+    def shown(self) -> None:
+        """Hold back the keys that were typed before a question was shown."""
+        early = ""
+        while select.select([self._input], [], [], 0)[0]:
+            early = self._key()
+            if early == END:
+                break
+        self._shown_at = time.monotonic()
+        if early and early != END:
+            self._last, self._last_at = early, self._shown_at
+            self._held_back(early, "it came before the question")
+
+    def read(self) -> str:
+        """Wait for a key that counts, and return it; the end of the input is Ctrl-D."""
+        while True:
+            key, now = self._key(), time.monotonic()
+            is_again = key == self._last and key != END
+            is_soon = now - self._last_at < HELD or now - self._shown_at < TOO_SOON
+            self._last, self._last_at = key, now
+            if not (is_again and is_soon):
+                return key
+            self._held_back(key, "it came twice at once")
+
+    def _key(self) -> str:
+        try:
+            data = os.read(self._input, 1)
+        except OSError:  # the terminal is gone
+            data = b""
+        if not data:
+            return END
+        if data == ESCAPE.encode():
+            return self._escape()
+        n_more = sum(data[0] >= first for first in (0xC0, 0xE0, 0xF0))
+        for _ in range(n_more):
+            data += os.read(self._input, 1)
+        return data.decode("utf-8", "replace")
+
+    def _escape(self) -> str:
+        """Read the rest of an escape sequence, such as that of an arrow key."""
+        while select.select([self._input], [], [], 0.02)[0]:
+            if os.read(self._input, 1).isalpha():
+                break
+        return ESCAPE
+
+    def _set(self) -> None:
+        import tty
+
+        tty.setcbreak(self._input)
+
+    def _changed(self, number: int, _: FrameType | None) -> None:
+        import termios
+
+        # A terminal that closes sends SIGCONT after SIGHUP, and cannot be drawn on any more.
+        with suppress(termios.error, OSError):
+            if number == getattr(signal, "SIGCONT", None):
+                self._set()
+            self._redraw()

@@ -9,18 +9,8 @@ from typing import Any
 import click
 
 from clew.answers import Kind, as_kind
-from clew.cli._options import (
-    OUTPUT,
-    check_different_files,
-    distance_options,
-    jobs_option,
-    message_options,
-    seed_option,
-    table_options,
-)
+from clew.cli._options import OUTPUT, check_different_files, n_groups_option, rows_options
 from clew.exceptions import InvalidConstraintsError
-
-__all__ = ["ask"]
 
 #: What the file of each parameter holds, for messages.
 WHAT = {"items": "the items", "ids": "the ids (--ids)", "answers": "the answers (--answers)"}
@@ -63,7 +53,6 @@ def _login_name() -> str:
     "--answers",
     type=OUTPUT,
     default=Path("answers.jsonl"),
-    show_default=True,
     metavar="ANSWERS.jsonl",
     help="Where the answers are kept. If the file exists, questions continue where it ends.",
 )
@@ -90,31 +79,19 @@ def _login_name() -> str:
     metavar="NAME",
     help="Who answers; kept with each answer.",
 )
-@click.option(
-    "-k",
-    "--n-groups",
-    type=click.IntRange(min=1),
-    help="Number of groups, if you know it.",
-)
+@n_groups_option("Number of groups, if you know it.")
 @click.option(
     "--images",
     type=click.Choice(IMAGES),
     default="auto",
-    show_default=True,
     help="How images are shown: drawn with colored blocks, by the protocols of kitty or iTerm2, or "
     "only in a file.",
 )
-@distance_options
-@table_options
-@seed_option("questions")
-@jobs_option
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="For programs: print each question as a line of JSON, and read each answer from a line.",
+@rows_options(
+    "questions",
+    json="For programs: print each question as a line of JSON, and read each answer from a line.",
+    standardize=None,
 )
-@message_options
 @click.pass_context
 def ask(ctx: click.Context, /, **options: Any) -> None:
     """Ask which items are the same, one question after the other.
@@ -136,7 +113,7 @@ def ask(ctx: click.Context, /, **options: Any) -> None:
     if str(options["items"]) == "-":
         raise click.UsageError("the standard input is for the answers; name a file of items")
     check_different_files(options, WHAT, ("answers",))
-    from clew.cli.asking._job import AskJob
+    from clew.cli.asking._loop import AskJob
     from clew.cli.asking._run import run
 
     ctx.exit(run(AskJob.of(options)))

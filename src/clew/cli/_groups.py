@@ -1,8 +1,8 @@
-"""The tables of ``clew group``: groups of rows, and answers that look wrong."""
+"""The groups of a fitted model and its doubts, and both as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._outputs import csv_text
+from clew.cli._words import counted
 from clew.cluster import GuidedClustering
 from clew.cluster.guided._result import largest_probabilities
 from clew.constraints import Constraints
@@ -18,18 +19,10 @@ from clew.metrics._violations import violations
 from clew.questions._strategy import in_order_of_rows
 from clew.trust.groups.posterior import DOUBT
 
-__all__ = [
-    "Doubted",
-    "Groups",
-    "affinity_graph",
-    "doubted_answers",
-    "doubtful_csv",
-    "find_groups",
-    "groups_csv",
-]
-
 #: A row of less confidence lies between groups.
 UNSURE = 0.5
+#: Answers decide the number of groups if the most probable one has at least this probability.
+DECIDED = 0.6
 GROUP_COLUMNS = ("id", "group", "confidence", "doubtful", "doubt_reason", "n_answers")
 DOUBTFUL_COLUMNS = (
     "kind", "i", "j", "k", "id_i", "id_j", "id_k", "answer", "annotator", "weight", "p_wrong"
@@ -59,47 +52,48 @@ class Groups(NamedTuple):
     """Whether the groups violate an answer about the row that is not doubted."""
     n_answers: NDArray[np.int64]
     """Number of answers about the row, don't-knows included."""
+    names: tuple[str, ...] = ()
+    """Names of the first groups; further groups have none."""
+
+    @property
+    def is_doubtful(self) -> NDArray[np.bool_]:
+        """Whether there is a reason to look at the row again."""
+        return self.is_between | self.is_contradicted
+
+    def title(self, group: int) -> str:
+        """Return the name of a group, or its number."""
+        return self.names[group] if group < len(self.names) else f"group {group}"
 
 
 def find_groups(
-    model: Any, X: NDArray[np.float64], known: Constraints, *, is_distances: bool = False
+    model: Any,
+    X: NDArray[np.float64],
+    answers: Constraints,
+    *,
+    is_distances: bool = False,
+    names: Sequence[str] = (),
 ) -> Groups:
-    """Return the groups of a fitted model, and which rows are doubtful.
-
-    Parameters
-    ----------
-    model : estimator
-        From `clew.cli._models.build_model`, fitted.
-    X : ndarray of shape (n_samples, n_features)
-        Features that it was fitted to.
-    known : Constraints
-        Answers that it was fitted to.
-    is_distances : bool, default=False
-        Whether `X` are distances.
-
-    Returns
-    -------
-    Groups
-    """
+    """Return the groups of a fitted model, and which rows are doubtful."""
     label = in_order_of_rows(model.labels_)
     if isinstance(model, GuidedClustering):
         confidence = largest_probabilities(model.probabilities_)
     else:
         confidence = _confidence(affinity_graph(model, X, is_distances=is_distances), label)
-    violated = violations(label, known)
+    violated = violations(label, answers)
     for of_kind, doubt in zip(violated, _doubts(model), strict=False):
         of_kind[doubt > DOUBT] = False
-    for of_kind, table in zip(violated, known.tables, strict=True):
+    for of_kind, table in zip(violated, answers.tables, strict=True):
         of_kind[table.weights == 0] = False
-    tables = (known.pairs, known.triplets, known.odd_one_out)
+    tables = (answers.pairs, answers.triplets, answers.odd_one_out)
     against = [rows[which] for rows, which in zip(tables, violated, strict=True)]
-    n = known.n_samples
+    n = answers.n_samples
     return Groups(
         label,
         confidence,
         confidence < UNSURE,
         _times_named(against, n) > 0,
         _times_named(tables, n),
+        tuple(names),
     )
 
 
@@ -118,34 +112,63 @@ def doubted_answers(model: Any) -> list[Doubted]:
     return sorted(doubted, key=lambda one: -one.p_wrong)
 
 
+def about_numbers(violated: Mapping[int, int], probabilities: Mapping[int, float]) -> str:
+    """Say how many answers each number of groups violates, the chosen one first.
+
+    Empty if there are no alternatives, and the answers decide the number.
+    """
+    best = max(probabilities.values(), default=1.0)
+    (n_groups, n), *others = violated.items()
+    verb = "violates" if n_groups == 1 else "violate"
+    parts = [f"{counted(n_groups, 'group')} {verb} {counted(n, 'answer')}"]
+    parts += [f"{number:,} violate{'s' * (number == 1)} {each:,}" for number, each in others]
+    text = ", ".join(parts) if others else ""
+    if best >= DECIDED:
+        return text
+    between = "between these numbers" if others else "the number of groups"
+    doubt = f"answers do not decide {between}: the best has probability {best:.2f}"
+    return f"{text}; {doubt}" if text else doubt
+
+
+def about_numbers_of(summary: Mapping[str, Any]) -> str:
+    """Compare the number of groups with its alternatives; empty if there are none."""
+    if not summary["answers"]:
+        return ""
+    violated = {len(summary["sizes"]): summary["violated"]}
+    violated |= {other["groups"]: other["violated"] for other in summary["alternatives"]}
+    return about_numbers(violated, {int(n): p for n, p in summary["probabilities"].items()})
+
+
 def groups_csv(ids: list[str], groups: Groups) -> str:
     """Format the groups and doubts of all rows as CSV."""
     reasons = np.char.add(
         np.where(groups.is_between, "between groups; ", ""),
         np.where(groups.is_contradicted, "goes against an answer; ", ""),
     )
-    rows = zip(
-        ids,
-        groups.label.tolist(),
+    label = groups.label.tolist()
+    columns: list[Iterable[object]] = [ids, label]
+    if groups.names:
+        columns.append(map(groups.title, label))
+    columns += [
         groups.confidence.tolist(),
         (reasons != "").tolist(),
         (reason.removesuffix("; ") for reason in reasons.tolist()),
         groups.n_answers.tolist(),
-        strict=True,
-    )
-    return csv_text(GROUP_COLUMNS, rows)
+    ]
+    header = GROUP_COLUMNS if not groups.names else (*GROUP_COLUMNS[:2], "name", *GROUP_COLUMNS[2:])
+    return csv_text(header, zip(*columns, strict=True))
 
 
-def doubtful_csv(ids: list[str], known: Constraints, model: Any) -> str:
+def doubtful_csv(ids: list[str], answers: Constraints, model: Any) -> str:
     """Format the answers that look wrong as CSV, the most doubtful first."""
-    tables = {table.kind: table for table in known.tables}
+    tables = {table.kind: table for table in answers.tables}
     lines = []
     for kind, at, p_wrong in doubted_answers(model):
         asked = tables[kind]
         words = {code: word for word, code in ANSWER_WORDS[kind].items()}
         rows = asked.rows[at].tolist()
         blank = [""] * (3 - len(rows))
-        answer, who = words[int(asked.answers[at])], known.annotators[asked.annotators[at]]
+        answer, who = words[int(asked.answers[at])], answers.annotators[asked.annotators[at]]
         weight = repr(float(asked.weights[at]))
         named = (*rows, *blank, *(ids[i] for i in rows), *blank)
         lines.append((kind, *named, answer, who, weight, p_wrong))
@@ -161,21 +184,7 @@ def _doubts(model: Any) -> tuple[NDArray[np.float64], ...]:
 
 
 def affinity_graph(model: Any, X: NDArray[np.float64], *, is_distances: bool = False) -> Any:
-    """Return the graph that was cut; without one, that of the nearest rows in the learned space.
-
-    Parameters
-    ----------
-    model : estimator
-        From `clew.cli._models.build_model`, fitted.
-    X : ndarray of shape (n_samples, n_features)
-        What it grouped.
-    is_distances : bool, default=False
-        Whether `X` are distances.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples)
-    """
+    """Return the graph that was cut; without one, that of the nearest rows in the learned space."""
     clusterer = getattr(model, "clusterer_", model)
     if hasattr(clusterer, "graph_"):
         return clusterer.graph_

@@ -9,6 +9,7 @@ import io
 import json
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +18,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from clew.answers import KINDS, ORIGINS
-from clew.cluster.guided._explain import Explanation, explanation
+from clew.cluster.guided._explain import Explanation, GivenAnswer, explanation
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
 from clew.trust import AnswerDoubts
-
-__all__ = ["Saved", "read_saved", "saved_bytes"]
 
 #: Format and version, the first entry of every file.
 FORM = "clew result 1"
@@ -44,28 +43,12 @@ class Saved(NamedTuple):
     doubts: AnswerDoubts
 
     def explain(self, i: int, j: int) -> Explanation:
-        """Explain why two rows are together or apart.
-
-        Raises
-        ------
-        InvalidParameterError
-            If they are not two different rows.
-        """
+        """Explain why two rows are together or apart."""
         return explanation((i, j), self.probabilities, self.known, self.doubts, self.graph)
 
 
 def saved_bytes(model: Any, ids: list[str], known: Constraints) -> bytes:
-    """Return the file of a result.
-
-    Parameters
-    ----------
-    model : GuidedClustering
-        Fitted.
-    ids : list of str
-        Id of each row.
-    known : Constraints
-        The answers that it was fitted to.
-    """
+    """Return the file of a result."""
     labels = model.labels_
     used, first = np.unique(labels, return_index=True)
     n_groups = model.probabilities_.shape[1]
@@ -94,15 +77,7 @@ def saved_bytes(model: Any, ids: list[str], known: Constraints) -> bytes:
 
 
 def read_saved(path: Path) -> Saved:
-    """Read the file of a result.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is something else, or damaged.
-    OSError
-        If it cannot be read.
-    """
+    """Read the file of a result."""
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("it is no .npz file")
@@ -141,20 +116,17 @@ def _saved(arrays: Any) -> Saved:
         alternatives.append(other)
     known = Constraints(n, **given)
     first, second, third = probabilities
+    if "n_groups" in arrays:
+        probability = _sparse("probabilities", arrays, (n, int(arrays["n_groups"])))
+    else:
+        probability = arrays["probabilities"]
     return Saved(
         ids,
-        _probabilities(arrays, n),
+        probability,
         _sparse("graph", arrays, (n, n)),
         known,
         AnswerDoubts(first, second, third, known, tuple(alternatives)),
     )
-
-
-def _probabilities(arrays: Any, n: int) -> NDArray[np.float64] | csr_array:
-    if "n_groups" in arrays:
-        return _sparse("probabilities", arrays, (n, int(arrays["n_groups"])))
-    dense: NDArray[np.float64] = arrays["probabilities"]
-    return dense
 
 
 def _sparse_arrays(name: str, matrix: csr_array) -> dict[str, Any]:
@@ -173,3 +145,61 @@ def _text(value: Any) -> NDArray[np.uint8]:
 
 def _value(array: NDArray[np.uint8]) -> Any:
     return json.loads(array.tobytes())
+
+
+#: Returns the id of a row.
+Name = Callable[[int], str]
+#: Answers and rows that a sentence names; it counts the rest.
+MOST_NAMED = 5
+
+
+def explain_text(found: Explanation, name: Name) -> str:
+    """Return the whole explanation, a sentence a line."""
+    i, j = found.rows
+    if found.are_together:
+        where = f"together, in group {found.groups[0]}"
+    else:
+        where = f"apart: {name(i)} in group {found.groups[0]}, {name(j)} in group {found.groups[1]}"
+    verdict = (
+        f"{name(i)} and {name(j)} are {where}. "
+        f"Probability of being in one group: {found.p_together:.2f}"
+    )
+    return "\n".join([verdict, *(f"- {one}" for one in reasons(found, name))])
+
+
+def reasons(found: Explanation, name: Name, *, skip: Sequence[int] = ()) -> list[str]:
+    """Return what decided: answers about both rows, chains of answers, and near rows.
+
+    `skip` are positions of answers that are left out.
+    """
+    answers = [_answer(one, name) for at, one in enumerate(found.answers) if at not in skip]
+    if len(answers) > MOST_NAMED:
+        answers = [*answers[:MOST_NAMED], f"and {len(answers) - MOST_NAMED} more answers"]
+    if not answers:
+        answers = ["no other answer about both" if skip else "no answer about both"]
+    chain = found.chain
+    if len(chain) > 2:
+        marks = ["≠" if at == found.parted_at else "=" for at in range(len(chain) - 1)]
+        steps = zip(marks, map(name, chain[1:]), strict=True)
+        links = "".join(f" {mark} {each}" for mark, each in steps)
+        answers.append(f"other answers imply {name(chain[0])}{links}")
+    return [*answers, *_neighbors(found, name)]
+
+
+def _answer(answer: GivenAnswer, name: Name) -> str:
+    text = f"answer{f' of {answer.annotator}' if answer.annotator else ''}: "
+    text += answer.answer.replace("_", " ")
+    if len(answer.rows) > 2:
+        text += f", about {', '.join(map(name, answer.rows))}"
+    p_wrong = answer.p_wrong
+    return text if np.isnan(p_wrong) else f"{text} (wrong with probability {p_wrong:.2f})"
+
+
+def _neighbors(found: Explanation, name: Name) -> list[str]:
+    sentences = []
+    for row, near, own, other in zip(
+        found.rows, found.neighbors, found.neighbors_in_own, found.neighbors_in_other, strict=True
+    ):
+        text = f"of the {len(near)} rows nearest to {name(row)}, {own} are in its group"
+        sentences.append(text if found.are_together else f"{text}, {other} in the other group")
+    return sentences

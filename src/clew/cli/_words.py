@@ -1,11 +1,11 @@
-"""Expected errors as one sentence on the standard error, and their exit status."""
+"""Words for people: numbers with their nouns, and expected errors as one sentence."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -13,11 +13,27 @@ import click
 
 from clew.exceptions import ClewError
 
-__all__ = ["FAILED", "INTERRUPTED", "Commands", "uninterrupted"]
-
 FAILED = 1
 #: The status that shells use for a process that SIGINT ended.
 INTERRUPTED = 130
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun: "1 row", "1,797 rows"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def sizes_words(sizes: Sequence[int], noun: str) -> str:
+    """Return the sizes of groups as words: "8 to 12 rows", "8 rows each"."""
+    least, most = min(sizes), max(sizes)
+    if least < most:
+        return f"{least:,} to {counted(most, noun)}"
+    return counted(most, noun) + " each" * (len(sizes) > 1)
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that a terminal would obey, such as escape sequences."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 class Commands(click.Group):

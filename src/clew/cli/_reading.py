@@ -1,0 +1,230 @@
+"""The rows to group: features, distances, images or texts; the person is asked if unclear."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import click
+import pandas as pd
+
+from clew._text import SEPARATORS, are_numbers_between_spaces
+from clew.cli._distances import read_distances, read_ids
+from clew.cli._progress import Words
+from clew.cli._rows import STDIN, Rows, Standardize, read_items
+from clew.cli._words import counted, printable
+from clew.constraints._files import Layout, named_rows
+from clew.exceptions import FileFormatError, InvalidDataError
+from clew.items import read_images, read_texts
+from clew.tables._delimited import Format
+from clew.tables._read import Columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsJob:
+    """Options of all commands that read rows; the help of the commands describes them."""
+
+    items: Path
+    distances: bool | None
+    ids: Path | None
+    id_column: str | None
+    columns: list[str] | None
+    drop: list[str] | None
+    sep: str | None
+    decimal: str | None
+    header: bool | None
+    encoding: str | None
+    seed: int
+    jobs: int
+    quiet: bool
+    verbose: bool
+    standardize: str = "auto"
+    answers_alone: bool = False
+    """Whether `items` are answers, and the rows are those that they name."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Make a job of the options by name; a command may lack those that have defaults."""
+        names = [f.name for f in fields(cls) if f.default is MISSING or f.name in options]
+        return cls(**{name: options[name] for name in names})
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of a table of answers, of commands that read one."""
+        return Layout()
+
+    @property
+    def format(self) -> Format:
+        """How a delimited table is read."""
+        return Format(self.sep, self.decimal, self.header, self.encoding)
+
+    @property
+    def columns_wanted(self) -> Columns:
+        """Which columns of a table are used."""
+        return Columns(self.id_column, self.columns, self.drop or ())
+
+    @property
+    def standardizes(self) -> Standardize:
+        """Parameter `standardize` of the estimators."""
+        return "auto" if self.standardize == "auto" else self.standardize == "yes"
+
+
+LOOK = "is square and symmetric, with zeros on its diagonal"
+
+
+def read_rows(job: RowsJob, words: Words) -> Rows:
+    """Read features or distances from a file, or images from a folder, and say what was assumed."""
+    items = _rows(job, words)
+    for note in items.notes:
+        words.say(note)
+    return items
+
+
+def _rows(job: RowsJob, words: Words) -> Rows:
+    if job.answers_alone:
+        return _of_answers(job.items, job.ids, job.layout)
+    if job.items.is_dir():
+        return images_of(job, words)
+    if seems_texts(job) and not job.distances:
+        return texts_of(job)
+    wanted = job.items, job.format, job.columns_wanted
+    items = read_distances(*wanted) if job.distances else read_items(*wanted, job.standardizes)
+    if items.seems_distances and job.distances is None and _are_distances(job.items, words):
+        items = read_distances(*wanted)
+    return items if job.ids is None else _named(items, job.items, job.ids)
+
+
+def _of_answers(path: Path, ids: Path | None, layout: Layout) -> Rows:
+    """Return rows without features: those of a file of ids, or all that answers name."""
+    names, has_ids = named_rows(path, layout) if ids is None else (read_ids(ids), True)
+    if len(names) < 2:
+        raise InvalidDataError(
+            f"{ids or path} names {counted(len(names), 'row')}; grouping needs two rows or more"
+        )
+    named = "of the answers" if has_ids else "0 to the largest row number of the answers"
+    note = f"{ids or path}: {len(names):,} rows{'' if ids else f', {named}'}; no features"
+    return Rows.without_features(names, has_ids, pd.DataFrame(index=range(len(names))), [note])
+
+
+def _are_distances(path: Path, words: Words) -> bool:
+    """Ask whether a file holds distances."""
+    if path == STDIN or words.quiet or not _is_terminal():
+        raise InvalidDataError(
+            f"{path} {LOOK}: if these are distances between the rows, add --distances; if they "
+            "are features, add --features"
+        )
+    return click.confirm(f"{path} {LOOK}. Are these distances?", default=True, err=True)
+
+
+def _is_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _named(items: Rows, path: Path, ids: Path) -> Rows:
+    """Name rows by a file of ids."""
+    if items.has_ids:
+        raise InvalidDataError(f"{path} names its rows already; leave --ids out")
+    names = read_ids(ids)
+    if len(names) != items.X.shape[0]:
+        raise InvalidDataError(
+            f"{ids} has {counted(len(names), 'id')}, but {path} has {items.X.shape[0]:,} rows"
+        )
+    return items._replace(ids=names, has_ids=True)
+
+
+#: Maximum number of unreadable files that a message names; further ones are only counted.
+MOST_NAMED = 20
+#: A file is taken for a table if this share of its first `N_SAMPLED` lines have as many fields.
+N_SAMPLED, MOST_LINES = 100, 0.9
+
+
+def images_of(job: RowsJob, words: Words) -> Rows:
+    """Return the images of a folder with default features."""
+    folder = job.items
+    if job.distances:
+        raise FileFormatError(f"{folder} is a folder of images, not a file of distances")
+    if job.ids is not None:
+        raise FileFormatError(f"{folder}: images are named by their paths; leave --ids out")
+    if (job.format, job.columns_wanted) != (Format(), Columns()):
+        raise FileFormatError(f"{folder}: columns can be named in a table, not in images")
+    with words.bar("Reading images") as advance:
+        images = read_images(folder, cache=cache_folder(), n_jobs=job.jobs, callback=advance)
+    n, n_features = images.X.shape
+    features = counted(n_features, "feature")
+    notes = [f"{folder}: {n:,} images; {features} of shapes, colors and texture"]
+    if images.left_out:
+        notes.append(
+            f"{counted(len(images.left_out), 'file')} cannot be read and "
+            f"{'is' if len(images.left_out) == 1 else 'are'} left out:"
+        )
+        named = images.left_out[:MOST_NAMED]
+        notes += [f"  {printable(name)}: {printable(reason)}" for name, reason in named]
+        if len(named) < len(images.left_out):
+            notes.append(f"  and {len(images.left_out) - len(named):,} more")
+    frame = pd.DataFrame(index=range(n))
+    items = Rows(
+        images.X, images.ids, True, frame, (), notes, is_scaled=job.standardizes is not True
+    )
+    return items._replace(folder=folder, n_left_out=len(images.left_out))
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that speed up later calls: ``$XDG_CACHE_HOME/clew``."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(home) if os.path.isabs(home) else Path.home() / ".cache") / "clew"
+
+
+def texts_of(job: RowsJob) -> Rows:
+    """Return the lines of a file as texts, with TF-IDF."""
+    path = job.items
+    texts = read_texts(path, job.format.encoding)
+    n, n_words = texts.X.shape
+    notes = [f"{path}: {n:,} texts, one a line; TF-IDF of {counted(n_words, 'word')}"]
+    if texts.n_repeated:
+        notes.append(f"  {counted(texts.n_repeated, 'line')} left out that repeat others")
+    frame = pd.DataFrame(index=range(n))
+    items = Rows(texts.X, texts.ids, True, frame, (), notes, is_scaled=False)
+    return items._replace(texts=texts.texts)
+
+
+def seems_texts(job: RowsJob) -> bool:
+    """Whether a file ending in ".txt" holds one text a line, and is not a table."""
+    path, form = job.items, job.format
+    is_asked_for = form != Format(encoding=form.encoding) or job.columns_wanted != Columns()
+    if path == STDIN or path.suffix.lower() != ".txt" or is_asked_for:
+        return False
+    with path.open("rb") as file:
+        sample = file.read(1 << 20)
+    text = sample.decode(form.encoding or "utf-8", "replace")
+    lines = [line for line in text.splitlines() if line.strip()][:N_SAMPLED]
+    if any(_splits(lines, sep) for sep in SEPARATORS) or _lacks_a_name(lines):
+        return False
+    # The first line may be a header.
+    if not all(_is_number(word) for line in lines[1:] for word in line.split()):
+        return not are_numbers_between_spaces("\n".join(lines))
+    return not lines[1:]
+
+
+def _splits(lines: list[str], sep: str) -> bool:
+    """Whether a separator splits nearly all lines into as many fields as the first."""
+    widths = [line.count(sep) for line in lines]
+    return bool(widths) and widths[0] > 0 and widths.count(widths[0]) >= MOST_LINES * len(lines)
+
+
+def _lacks_a_name(lines: list[str]) -> bool:
+    """Whether tabs split the first line into one field fewer than all others (R's write.table)."""
+    widths = [line.count("\t") for line in lines]
+    return len(widths) > 1 and widths[0] > 0 and set(widths[1:]) == {widths[0] + 1}
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.replace(",", "."))
+    except ValueError:
+        return False
+    return True
