@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 from clew.constraints import Support
 
 if TYPE_CHECKING:
-    from docutils import nodes
+    from docutils.nodes import Node
     from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parents[1]
@@ -43,7 +43,9 @@ def answers_of(estimator: type[BaseEstimator]) -> tuple[str, str, str, str]:
     if isinstance(supports, property):  # depends on a parameter
         return ("as its similarity",) * 4
     assert isinstance(supports, Support)
-    pairs, triplets, odd, dont_know = ("yes" if kind else "refused" for kind in supports)
+    pairs, triplets, odd, dont_know = (
+        "yes" if kind else "refused" for kind in supports
+    )
     return pairs, triplets, odd, dont_know
 
 
@@ -56,7 +58,7 @@ def pairwise_inputs(estimator: type[BaseEstimator]) -> list[str]:
         except (AttributeError, TypeError):
             continue
         if tags.input_tags is not None and tags.input_tags.pairwise:
-            found.append(f'{name}="precomputed"')
+            found.append(name)
     return found
 
 
@@ -100,14 +102,21 @@ class ClewMethods(SphinxDirective):
     required_arguments = 1
     heads: ClassVar[tuple[str, ...]] = (
         "method", "what it does", "pairs", "triplets", "odd one out", "don't know",
-        "in place of features",
+        "precomputed",
     )  # fmt: skip
 
-    def run(self) -> list[nodes.Node]:
+    def run(self) -> list[Node]:
         """Return the table."""
-        rows = [list(self.heads), ["---"] * len(self.heads), *rows_of(self.arguments[0])]
+        rows = [
+            list(self.heads),
+            ["---"] * len(self.heads),
+            *rows_of(self.arguments[0]),
+        ]
         lines = ["| " + " | ".join(row) + " |" for row in rows]
-        return self.parse_text_to_nodes("\n".join(lines))
+        nodes = self.parse_text_to_nodes("\n".join(lines))
+        for node in nodes:
+            node["classes"].append("methods")
+        return nodes
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

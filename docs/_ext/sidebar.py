@@ -28,12 +28,16 @@ def _children(app: Sphinx, page: str) -> Iterator[tuple[str, str]]:
             yield title or app.env.titles[child].astext(), child
 
 
-def _branch(app: Sphinx, page: str, current: str, level: int = 1) -> tuple[str, bool]:
+def _branch(
+    app: Sphinx, page: str, current: str, level: int = 1
+) -> tuple[str, bool]:
     """List the pages below a page, and say whether the current one is among them."""
     items, has_current = [], False
     for title, child in () if page in LEAVES else _children(app, page):
         below, is_current = _branch(app, child, current, level + 1)
-        is_current |= child == current or current in app.env.toctree_includes.get(child, ())
+        is_current |= child == current or current in app.env.toctree_includes.get(
+            child, ()
+        )
         has_current |= is_current
         mark = "current " if is_current else ""
         here = "current " if child == current else ""
@@ -46,7 +50,11 @@ def _branch(app: Sphinx, page: str, current: str, level: int = 1) -> tuple[str, 
 
 
 def add_tree(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     """Let the theme read this tree in place of Sphinx's own."""
     tree, _ = _branch(app, app.config.root_doc, page)

@@ -27,7 +27,7 @@ session = clew.Session(X, ids=names, random_state=0)
 people = SimulatedOracle(y, error=0.1, random_state=0)
 n_answers, true, estimated = [], [], []
 for _ in range(8):
-    result = session.run(people, 30).result()
+    result = session.run(people, 20).result()
     n_answers.append(len(session.answers))
     true.append(jaccard_score_pairs(y, result.labels_))
     estimated.append(result.quality_.jaccard if result.quality_ else (np.nan,) * 3)
