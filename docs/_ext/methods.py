@@ -35,18 +35,21 @@ def estimators(package: str) -> dict[str, type[BaseEstimator]]:
     }
 
 
-def answers_of(estimator: type[BaseEstimator]) -> tuple[str, str, str, str]:
-    """Say which answers an estimator takes: pairs, triplets, odd-one-out, don't-know."""
+def answers_of(estimator: type[BaseEstimator]) -> str:
+    """Say which kinds of answers an estimator takes."""
     supports = getattr(estimator, "supports", None)
     if supports is None:
-        return ("–",) * 4
+        return "none"
     if isinstance(supports, property):  # depends on a parameter
-        return ("as its similarity",) * 4
+        return "those of its similarity"
     assert isinstance(supports, Support)
-    pairs, triplets, odd, dont_know = (
-        "yes" if kind else "refused" for kind in supports
-    )
-    return pairs, triplets, odd, dont_know
+    taken = [
+        kind.replace("_", " ")
+        for kind, is_taken in supports._asdict().items()
+        if is_taken
+    ]
+    is_all = len(taken) == len(supports)
+    return "all kinds" if is_all else ", ".join(taken).replace("dont", "don't")
 
 
 def pairwise_inputs(estimator: type[BaseEstimator]) -> list[str]:
@@ -87,7 +90,7 @@ def rows_of(package: str) -> list[list[str]]:
         [
             f"{{doc}}`{name} <{page_of(package, name)}>`",
             re.sub(r"\|", r"\\|", summary_of(estimator)),
-            *answers_of(estimator),
+            answers_of(estimator),
             ", ".join(f"`{given}`" for given in pairwise_inputs(estimator)) or "–",
         ]
         for name, estimator in sorted(
@@ -101,9 +104,11 @@ class ClewMethods(SphinxDirective):
 
     required_arguments = 1
     heads: ClassVar[tuple[str, ...]] = (
-        "method", "what it does", "pairs", "triplets", "odd one out", "don't know",
+        "method",
+        "what it does",
+        "answers",
         "precomputed",
-    )  # fmt: skip
+    )
 
     def run(self) -> list[Node]:
         """Return the table."""
