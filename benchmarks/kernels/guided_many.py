@@ -10,7 +10,7 @@ from benchmarks.kernels._measure import Case, Row, fit
 from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._anchors.anchors import choose_anchors, nearest_anchors
+from clew.cluster.guided._anchors import choose_anchors, nearest_anchors
 from clew.metrics import adjusted_rand_score
 
 

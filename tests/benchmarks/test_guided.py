@@ -38,7 +38,7 @@ from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
 from clew import Constraints
-from clew.cluster.guided._refinement.refinement import TiedRows
+from clew.cluster.guided._partitions import TiedRows
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 from clew.trust import ConfusionMatrices

@@ -55,10 +55,10 @@ TOP = "clew"
 SHARED_HELPERS = {
     "clew.cluster._kmeans": ("clew.questions",),
     "clew.cluster.correlation._search": ("clew.cluster.guided",),
-    "clew.cluster.guided._features.feature_space": ("clew.questions",),
+    "clew.cluster.guided._features": ("clew.questions",),
     "clew.cluster.guided._records": ("clew.cli",),
-    "clew.cluster.guided._result.explanation": ("clew.session", "clew.cli"),
-    "clew.cluster.guided._result.probabilities": ("clew.cli",),
+    "clew.cluster.guided._explain": ("clew.session", "clew.cli"),
+    "clew.cluster.guided._result": ("clew.cli",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
     "clew.cluster.medoids._candidates": ("clew.questions",),
     "clew.cluster.medoids._distances": ("clew.questions",),

@@ -12,9 +12,9 @@ from benchmarks.study.methods import CLUSTERERS, Method
 from benchmarks.study.problems import Floats
 from clew.cluster import GuidedClustering
 from clew.cluster.guided import _fit, _partitions
-from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._features import Prepared
 from clew.cluster.guided._partitions import SETTINGS, AnswerModel, Settings
-from clew.cluster.guided._refinement.smoothers import NeighborSmoother
+from clew.cluster.guided._smoothers import NeighborSmoother
 from clew.kernels.belief_propagation import AnswerFactors
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
 

@@ -13,7 +13,6 @@ from clew._limits import ANCHOR_ROWS, MAX_DENSE_ROWS
 from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
-from clew.cluster.guided._anchors.fit import LinkedRows, fit_on_anchors
 from clew.cluster.guided._checks import (
     check_n_anchors,
     check_pool,
@@ -22,13 +21,12 @@ from clew.cluster.guided._checks import (
     checked_arguments,
 )
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
-from clew.cluster.guided._ensemble.answer_errors import informative_answers
-from clew.cluster.guided._features.feature_space import Metric
-from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._errors import informative_answers
+from clew.cluster.guided._features import Metric, Prepared
+from clew.cluster.guided._fit import fit_to_rows, parameters_of
 from clew.cluster.guided._fitted import FittedGroups
-from clew.cluster.guided._fitting import fit_to_rows, parameters_of
+from clew.cluster.guided._many_rows import LinkedRows, fit_on_anchors
 from clew.cluster.guided._records import fit_records
-from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 
@@ -370,13 +368,12 @@ class GuidedClustering(FittedGroups):
         given = answers_for(self, constraints, before.n_samples)
         known = given if replace else before + given
         check_pool(self, known, has_features=True)
-        informative = informative_answers(known)
-        is_kept = fitted.has_members_for(informative, refit)
         if n_changed(before, known) == 0 and (self.result_.is_settled or not refit):
             return self
         if fitted.records is not None:
             return self.fit(fitted.records.features, constraints=known, callback=callback)
-        last = fitted if is_kept else None
+        has_partitions = fitted.kept is not None or fitted.anchored is not None
+        last = fitted if has_partitions and not refit else None
         if fitted.anchored is not None:
             return self._fit_on_anchors(fitted.anchored.linked, known, fitted.seeds, last, callback)
         return self._fit_to(known, fitted.prepared, fitted.seeds, last, callback)
@@ -393,7 +390,7 @@ class GuidedClustering(FittedGroups):
         with one_library_thread():
             found = fit_to_rows(self, known, prepared, seeds, last, callback)
         self._fitted, self.result_ = found.state, found.result
-        found.progress.end()
+        found.end_progress()
         return self
 
     def _fit_on_anchors(
@@ -405,17 +402,14 @@ class GuidedClustering(FittedGroups):
         callback: Progress | None,
     ) -> Self:
         """Fit members to anchors, and refine the groups of all rows; `last` has fitted members."""
-        kept = None if last is None else last.anchored
+        before = None if last is None else last.anchored
         with one_library_thread():
-            found = fit_on_anchors(self, linked, known, seeds[2:], kept, callback)
-        fitted_to = informative_answers(known) if last is None else last.known
+            found = fit_on_anchors(self, linked, known, seeds[2:], before, callback)
+        fitted_to = informative_answers(known) if last is None else last.answers
         self._fitted = FittedState(
-            parameters_of(self), seeds, Tree(found.tree), anchored=found, known=fitted_to
+            parameters_of(self), seeds, Tree(found.tree), anchored=found, answers=fitted_to
         )
-        numbers = found.model.n_clusters_probabilities_
-        self.result_ = GuidedResult.of(
-            found.result, known, found.regime, numbers, is_settled=last is None
-        )
+        self.result_ = found.result(known, is_settled=last is None)
         return self
 
     def _takes_anchors(self, n_samples: int) -> bool:
