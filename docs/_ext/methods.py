@@ -89,8 +89,8 @@ def rows_of(package: str) -> list[list[str]]:
     return [
         [
             f"{{doc}}`{name} <{page_of(package, name)}>`",
-            re.sub(r"\|", r"\\|", summary_of(estimator)),
             answers_of(estimator),
+            re.sub(r"\|", r"\\|", summary_of(estimator)),
             ", ".join(f"`{given}`" for given in pairwise_inputs(estimator)) or "–",
         ]
         for name, estimator in sorted(
@@ -105,8 +105,8 @@ class ClewMethods(SphinxDirective):
     required_arguments = 1
     heads: ClassVar[tuple[str, ...]] = (
         "method",
-        "what it does",
         "answers",
+        "what it does",
         "precomputed",
     )
 
