@@ -95,7 +95,7 @@ SHARED_HELPERS = {
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._log": ("clew.session",),
     "clew.questions.guided._readings": ("clew.session",),
-    "clew.similarity._comparisons": ("clew.cluster.kmeans", "clew.cluster.guided"),
+    "clew.similarity._comparisons": ("clew.cluster.kmeans",),
     "clew.similarity.log_det._choose_slack": ("clew.similarity.kernels",),
     "clew.similarity.log_det._distance_constraints": (
         "clew.similarity.kernels",
@@ -108,7 +108,6 @@ SHARED_HELPERS = {
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),
     "clew.tables._records": ("clew.cli",),
-    "clew.similarity.ordinal._answers": ("clew.cluster.guided",),
     "clew.trust.groups._outcomes": ("clew.trust.repeats", "clew.cluster"),
     "clew.trust.groups._shrinkage": ("clew.trust.repeats", "clew.cluster"),
 }

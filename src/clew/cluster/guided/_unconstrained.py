@@ -133,7 +133,7 @@ def _agreed(partitions: Sequence[Labels], n_clusters: int) -> Labels:
     apart = np.zeros(n * (n - 1) // 2)
     for one in partitions:
         apart += squareform(one[:, None] != one, checks=False)
-    tree = linkage(apart / len(partitions), "average")
+    tree = linkage(apart / len(partitions), "ward")
     tree[:, 2] += 1e-9 * np.arange(len(tree))  # so that ties can be cut
     return renumbered(fcluster(tree, n_clusters, "maxclust"))
 
