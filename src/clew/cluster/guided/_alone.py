@@ -220,7 +220,7 @@ def _number_of_graded_groups(answers: Constraints, seed: int) -> dict[int, float
         probability[0] = 0.0
         probability = softmax(value[1:])
         numbers = numbers[1:]
-    return {k: p for k, p in zip(numbers, probability.tolist(), strict=True) if p > 1e-6}
+    return dict(zip(numbers, probability.tolist(), strict=True))
 
 
 def _cut(rows: Floats, n_clusters: int, seed: int) -> Labels:

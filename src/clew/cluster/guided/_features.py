@@ -46,13 +46,18 @@ class Rows:
     """Positions of rows and smoothers over them: what groups are refined by, beside answers."""
 
     def __init__(self, X: Floats, smoothers: Sequence[Smoother], *, has_features: bool) -> None:
-        self.X, self.smoothers, self.has_features = X, smoothers, has_features
+        self.X, self._smoothers, self.has_features = X, tuple(smoothers), has_features
         #: Results by key: ``once(key, make)`` calls `make` only if there is no result for the key.
         self.once = Once()
 
     def __getstate__(self) -> dict[str, Any]:
         # Caches are not pickled: they are computed again.
         return {**self.__dict__, "once": Once()}
+
+    @property
+    def smoothers(self) -> tuple[Smoother, ...]:
+        """What predicts the groups of rows from those of others."""
+        return self._smoothers
 
     @property
     def tree(self) -> Floats:
@@ -85,7 +90,7 @@ class Prepared(Rows):
             lambda: RidgeSmoother(X, seeds[1]),
         )
         self.graph, self.ridge = in_threads(lambda part: part(), parts, n_jobs=n_jobs)
-        self.smoothers = (NeighborSmoother(self.graph), self.ridge)
+        self._smoothers = (NeighborSmoother(self.graph), self.ridge)
 
     @classmethod
     def of(

@@ -48,7 +48,7 @@ from clew.cluster.guided._result import (
     alternatives_of,
     warn_of_reversed_answers,
 )
-from clew.cluster.guided._search import ROUNDS, Groups, continue_groups, fit_groups
+from clew.cluster.guided._search import ROUNDS, TEMPER, Groups, continue_groups, fit_groups
 from clew.cluster.guided._smoothers import ShareSmoother
 from clew.cluster.guided._tree import tree_of_evidence, tree_of_positions
 from clew.cluster.guided._unconstrained import groups_without_answers, n_different_rows
@@ -365,7 +365,11 @@ class _Fitting:
         is_open = self.n_clusters is None
         numbers = groups.n_clusters_probabilities if is_open else {}
         others = [one.labels for one in groups.partitions] if is_open else []
-        n_clusters = groups.probabilities.shape[1]
+        n_clusters, odds = groups.probabilities.shape[1], numbers
+        if groups.freer is not None and implied is None:
+            lead = TEMPER * (groups.freer.energy - groups.partitions[0].energy)
+            odds = {n_clusters: 1.0, groups.freer.n_clusters: float(np.exp(min(lead, 50.0)))}
+            others.append(groups.freer.labels)
         names = [
             f"partition {at + 1}, {one.n_clusters} groups"
             for at, one in enumerate(groups.partitions)
@@ -377,7 +381,7 @@ class _Fitting:
             errors,
             partial(tree_of_positions, groups.labels, rows.X),
             numbers,
-            alternatives_of(numbers, n_clusters, others, self.informative),
+            alternatives_of(odds, n_clusters, others, self.informative),
             {name: one.energy for name, one in zip(names, groups.partitions, strict=True)},
             dict(zip(names, (groups.weights / groups.weights.max()).tolist(), strict=True)),
             groups,

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -46,6 +46,9 @@ N_KEPT, TEMPER = 8, 0.1
 FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
 #: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
 THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
+#: More groups than were wanted are clearly better if their energy exceeds that of these by so many
+#: nats.
+CLEAR_LEAD = 10.0
 #: Starts have at most this many groups, unless the number is given.
 MOST_STARTING_GROUPS = 150
 #: Error rate from which some starts are refined, besides that of `Settings`.
@@ -63,6 +66,8 @@ class Groups:
     """The best first."""
     weights: Floats
     """Weights of the partitions, which add up to 1."""
+    freer: Partition | None = None
+    """A clearly better partition into more groups than were wanted."""
 
     @property
     def n_clusters_probabilities(self) -> Mapping[int, float]:
@@ -95,9 +100,12 @@ def fit_groups(
         kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
     of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
     kept = search.best(kept + of_merged)[:N_KEPT]
-    if n_clusters is not None:
-        kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
-    return _agreed(kept, n_clusters, rows.X)
+    if n_clusters is None:
+        return _agreed(kept, None, rows.X)
+    free = kept[0]
+    kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
+    is_better = free.n_clusters > n_clusters and free.energy - kept[0].energy > CLEAR_LEAD
+    return replace(_agreed(kept, n_clusters, rows.X), freer=free if is_better else None)
 
 
 def continue_groups(
@@ -205,20 +213,34 @@ def _starts(
     numbers = numbers_to_cut(n, n_clusters)
     if n > MANY_ROWS:
         return [[kmeans(rows.X, k, n_init=1, random_state=seed).labels for k in numbers]]
-    starts = [cuts(rows.tree, numbers)]
-    if isinstance(rows, Prepared) and n <= DENSE_PROPAGATION_ROWS:
-        affinity = rows.propagated(answers)
-        distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
-        fewer = numbers_to_cut(n, n_clusters, 7 if n <= MANY else 5)
-        starts.append(cuts(_tree(distances, "average"), fewer))
-    if n <= MANY and len(answers.pairs):
-        pairs, X = answers.as_pairs(), rows.X if rows.has_features else None
-        models = [
-            CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS
-        ]
-        with silenced():
-            starts.append([one.fit(X, constraints=pairs).labels_ for one in models])
-    return starts
+    return [
+        cuts(rows.tree, numbers),
+        _cuts_of_propagated_answers(rows, answers, n_clusters),
+        _correlation_clusterings(rows, answers, seed),
+    ]
+
+
+def _cuts_of_propagated_answers(
+    rows: Rows, answers: Constraints, n_clusters: int | None
+) -> list[Labels]:
+    """Cut the tree of the affinity after propagating answers; none for many rows."""
+    n = answers.n_samples
+    if not isinstance(rows, Prepared) or n > DENSE_PROPAGATION_ROWS:
+        return []
+    affinity = rows.propagated(answers)
+    distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
+    numbers = numbers_to_cut(n, n_clusters, 7 if n <= MANY else 5)
+    return cuts(_tree(distances, "average"), numbers)
+
+
+def _correlation_clusterings(rows: Rows, answers: Constraints, seed: int) -> list[Labels]:
+    """Correlation clusterings of the answers about pairs; none for many rows."""
+    if answers.n_samples > MANY or not len(answers.pairs):
+        return []
+    pairs, X = answers.as_pairs(), rows.X if rows.has_features else None
+    models = [CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS]
+    with silenced():
+        return [one.fit(X, constraints=pairs).labels_ for one in models]
 
 
 def numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:

@@ -28,7 +28,7 @@ def summary(result: GuidedResult, *, is_number_given: bool) -> str:
     """Describe a fit in lines of text: groups, answers, annotators, partitions."""
     has_answers = np.isfinite(result.error_rate)
     lines = [*_groups(result, is_number_given=is_number_given), *_answers(result)]
-    lines += _alternatives(result)
+    lines += _alternatives(result, is_number_given=is_number_given)
     if has_answers:
         lines += [*_errors(result), *_annotators(result)]
     members = _weights(result, "partition", [*result.weights]) if result.weights else []
@@ -102,7 +102,7 @@ def _annotators(result: GuidedResult) -> list[str]:
     return lines
 
 
-def _alternatives(result: GuidedResult) -> list[str]:
+def _alternatives(result: GuidedResult, *, is_number_given: bool) -> list[str]:
     """Say how many answers other numbers of groups violate, and whether answers decide."""
     if not result.alternatives:
         return []
@@ -113,6 +113,8 @@ def _alternatives(result: GuidedResult) -> list[str]:
     parts += [f"{number:,} violate {n_of:,}" for number, n_of in others]
     share = result.n_clusters_probabilities.get(result.n_clusters, 0.0)
     doubt = "" if share >= DECIDED else "; answers do not decide between these numbers"
+    if is_number_given:
+        doubt = "; answers and features hold more groups than were wanted"
     return [f"{', '.join(parts)}{doubt}"]
 
 
