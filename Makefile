@@ -72,7 +72,7 @@ format: $(STAMP)
 
 docs: $(STAMP) $(KERNELS)
 	@rm -rf docs/api/generated # removes pages of names that no longer exist
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -j auto -b html docs docs/_build/html
 
 bench: $(STAMP) $(KERNELS)
 	$(BIN)/python -m benchmarks.kernels --quick

@@ -31,7 +31,9 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "commands",
+    "methods",
     "offline",
+    "sidebar",
 ]
 exclude_patterns = [
     "_build",
@@ -82,6 +84,7 @@ numpydoc_validation_exclude = {
     r"\.Candidate\b",
     r"\.ColumnUse\.",
     r"\.Explanation\b",
+    r"\.GroupQuality\.",
     r"\.Smoother\b",
     r"\.items\.(Images|LeftOut|Texts)$",
     r"\.session\.(SessionResult|Doubt|Quality|Estimate|Remaining|Advice)$",
@@ -103,6 +106,7 @@ sphinx_gallery_conf = {
     "reference_url": {"clew": None},
     "backreferences_dir": None,
     "abort_on_example_error": True,
+    "parallel": True,  # as many processes as sphinx-build has
     "download_all_examples": False,
     "thumbnail_size": (560, 420),
     "show_memory": False,

@@ -15,7 +15,7 @@ from clew.metrics import jaccard_score_pairs
 from clew.oracles import SimulatedOracle
 
 X, y = load_digits(return_X_y=True)
-rows = np.random.RandomState(0).permutation(len(X))[:150]
+rows = np.random.RandomState(0).permutation(len(X))[:100]
 X, y = X[rows], y[rows]
 names = [f"image {row}" for row in rows]
 
@@ -26,8 +26,8 @@ names = [f"image {row}" for row in rows]
 session = clew.Session(X, ids=names, random_state=0)
 people = SimulatedOracle(y, error=0.1, random_state=0)
 n_answers, true, estimated = [], [], []
-for _ in range(12):
-    result = session.run(people, 30).result()
+for _ in range(8):
+    result = session.run(people, 20).result()
     n_answers.append(len(session.answers))
     true.append(jaccard_score_pairs(y, result.labels_))
     estimated.append(result.quality_.jaccard if result.quality_ else (np.nan,) * 3)

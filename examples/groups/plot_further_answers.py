@@ -18,14 +18,14 @@ from clew import Constraints, GuidedClustering
 from clew.metrics import adjusted_rand_score
 
 X, y = load_digits(return_X_y=True)
-chosen = np.random.default_rng(0).choice(len(y), 500, replace=False)
+chosen = np.random.default_rng(0).choice(len(y), 300, replace=False)
 X, y = X[chosen], y[chosen]
 
 # %%
-# 150 answers are known when the model is fitted. Then 300 more come, 15 at a time;
+# 100 answers are known when the model is fitted. Then 200 more come, 20 at a time;
 # one in ten is wrong.
-answers = Constraints.from_labels(y, 450, error=0.1, random_state=0)
-part = np.maximum((np.arange(450) - 135) // 15, 0)
+answers = Constraints.from_labels(y, 300, error=0.1, random_state=0)
+part = np.maximum((np.arange(300) - 80) // 20, 0)
 parts = [answers.select(pairs=part == at) for at in range(part.max() + 1)]
 
 model = GuidedClustering(10, random_state=0)
@@ -56,6 +56,6 @@ fig, (above, below) = plt.subplots(
 )
 above.plot(n_answers, scores, "o-", color="#2f6f7e", markersize=4)
 above.set_ylabel("ARI")
-below.bar(n_answers, seconds, width=11, color="#d99a2b")
+below.bar(n_answers, seconds, width=15, color="#d99a2b")
 below.set(xlabel="answers", ylabel="seconds")
 plt.show()

@@ -140,30 +140,29 @@ def test_command_is_in_the_readme(command: str) -> None:
     assert f"clew {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("estimator", _estimators())
-def test_estimator_is_in_the_readme_table(estimator: str) -> None:
-    rows = re.findall(r"^\| *`(\w+)`", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert estimator in rows
+def _features() -> list[list[str]]:
+    """The rows of the README's table: feature, names, page, example."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## All features")[2]
+    rows = [row.strip("| ").split(" | ") for row in text.splitlines() if row.startswith("| ")]
+    return rows[1:]
 
 
-@pytest.mark.parametrize("estimator", _estimators())
-def test_readme_table_says_what_the_estimator_honors(estimator: str) -> None:
-    (cls,) = {
-        getattr(importlib.import_module(module), name)
-        for module, name in _public_names()
-        if name == estimator
-    }
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (row,) = re.findall(rf"^\| *`{estimator}` *\|(.*)\|$", text, re.MULTILINE)
-    kinds = ("pairs", "triplets", "odd_one_out", "dont_know")
-    said = dict(zip(kinds, (cell.strip() for cell in row.split("|")[1:5]), strict=True))
-    supports = getattr(cls, "supports", None)
-    if supports is None:
-        assert set(said.values()) == {"–"}
-    elif isinstance(supports, property):
-        assert set(said.values()) == {"as its similarity"}
-    else:
-        assert {kind: word.startswith("yes") for kind, word in said.items()} == supports._asdict()
+def test_every_estimator_has_its_row_among_the_features() -> None:
+    names = [name for row in _features() for name in re.findall(r"`(\w+)`", row[1])]
+    assert set(_estimators()) - set(names) == set()
+    assert set(names) - {name for _, name in _public_names()} == set()
+    assert sorted(set(names)) == sorted(names)  # one row each
+
+
+@pytest.mark.parametrize("row", _features(), ids=[row[0] for row in _features()])
+def test_feature_has_a_page_that_names_it_and_an_example(row: list[str]) -> None:
+    _, names, page, example = row
+    (page,) = re.findall(r"\((docs/[\w/]+\.md)\)", page)
+    (example,) = re.findall(r"\(((?:examples|docs)/[\w/.]+)\)", example)
+    assert (ROOT / example).exists()
+    pages = (ROOT / page, *(ROOT / page).parent.rglob("*.md"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    assert [name for name in re.findall(r"`(\w+)`", names) if name not in text] == []
 
 
 @pytest.mark.parametrize("estimator", _estimators())

@@ -149,7 +149,27 @@ class GuidedResult:
         regime: Regime,
         **others: Any,
     ) -> Self:
-        """Collect groups, and the errors of the answers; None if no answer is informative."""
+        """Collect groups, and the errors of the answers.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_samples,), int64
+            Group of each row.
+        probabilities : ndarray or csr_array of shape (n_samples, n_clusters)
+            Probability of each group for each row.
+        answers : Constraints
+            All answers.
+        errors : AnswerErrors or None
+            Error rates and doubts; None if no answer is informative.
+        regime : Regime
+            What decided the groups.
+        **others : object
+            Further fields.
+
+        Returns
+        -------
+        GuidedResult
+        """
         informative = informative_answers(answers)
         if errors is None:
             pairs, triplets, odd = (np.full(len(table), np.nan) for table in answers.tables)
