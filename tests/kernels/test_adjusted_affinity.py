@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from clew.kernels.adjusted_affinity import adjust, collect
+from clew.kernels.propagation import adjust, collect
 
 N, LEAST = 30, 0.05
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clew.kernels.nearest_anchors import nearest_by_products
+from clew.kernels.nearest import nearest_by_products
 
 
 def found(rows, anchors, n_nearest):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clew.kernels.symmetric import mirror_lower
+from clew.kernels.propagation import mirror_lower
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 8, 9, 20])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numba
 
-__all__ = ["bare_kernel", "kernel", "summing_kernel"]
-
 #: Compiles a function that runs without the GIL, and caches it on disk. Division by zero follows
 #: NumPy (IEEE 754).
 kernel = numba.njit(nogil=True, cache=True, error_model="numpy", boundscheck=False)

@@ -16,10 +16,8 @@ from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score
 
 from clew._parallel import stop_if_abandoned
-from clew.kernels.correlation.cuts import cut_sums
 from clew.kernels.correlation.merges import Edges, merge_groups
-from clew.kernels.correlation.moves import Pairs, anneal_rows, move_rows
-from clew.kernels.correlation.scores import Scoring
+from clew.kernels.correlation.moves import Pairs, Scoring, anneal_rows, cut_sums, move_rows
 
 __all__ = ["Evidence", "Merges", "greedy_merges", "improved", "search"]
 

@@ -14,8 +14,7 @@ from clew.cluster.kmeans._infeasible import (
 from clew.constraints import Closure
 from clew.constraints._conflicts import neighbor_lists
 from clew.exceptions import InfeasibleConstraintsError
-from clew.kernels.color_chains import swap_chains
-from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order
+from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order, swap_chains
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.means import cheapest
 from clew.kernels.soft_groups import PairLists, iterated_conditional_modes

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from clew.constraints import Closure
 from clew.kernels.disjoint_sets import component_labels
-from clew.kernels.ordered_merges import first_edges, merge_in_order
+from clew.kernels.linkage import first_edges, merge_in_order
 
 __all__ = ["DistancesFrom", "Edges", "consensus", "cut", "edges_in_order", "euclidean", "given"]
 

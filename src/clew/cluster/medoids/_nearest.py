@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew._parallel import blocks, in_threads, one_blas_thread
 from clew.cluster.medoids._distances import RowDistances
-from clew.kernels.nearest_rows import keep_nearest
+from clew.kernels.nearest import keep_nearest
 
 __all__ = ["nearest_rows"]
 

@@ -11,8 +11,7 @@ from clew._parallel import blocks, in_threads
 from clew._units import Units
 from clew.forest import AffinityKind, Forest
 from clew.graphs import LocalScales, coincide, local_gaussian, local_scales
-from clew.kernels.forest.dense_affinity import add_leaf_affinity, add_path_affinity
-from clew.kernels.forest.near_affinity import nearest_by_affinity
+from clew.kernels.forest.affinity import add_leaf_affinity, add_path_affinity, nearest_by_affinity
 from clew.kernels.forest.paths import measure_leaves
 
 __all__ = ["LocalGaussian", "dense_affinity", "nearest_rows", "remixed_graph"]

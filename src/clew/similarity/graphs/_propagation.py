@@ -14,7 +14,7 @@ from clew._limits import DENSE_PROPAGATION_ROWS
 from clew._once import Once
 from clew._parallel import Progress
 from clew.constraints import Constraints
-from clew.kernels.adjusted_affinity import adjust, collect
+from clew.kernels.propagation import adjust, collect
 from clew.similarity.graphs._links import entries_at, net_links
 from clew.similarity.graphs._single_precision import inverse, upper_of_product_sum
 from clew.similarity.graphs._sparse_propagation import (

@@ -14,7 +14,7 @@ import numpy as np
 from numba.extending import get_cython_function_address
 from numpy.typing import NDArray
 
-from clew.kernels.symmetric import mirror_lower
+from clew.kernels.propagation import mirror_lower
 
 __all__ = ["inverse", "upper_of_product_sum"]
 

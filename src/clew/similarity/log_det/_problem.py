@@ -10,8 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from clew._parallel import Progress
-from clew.kernels.log_det import Limits
-from clew.kernels.log_det_sweeps import squared_distances, sweep
+from clew.kernels.log_det import Limits, squared_distances, sweep
 
 __all__ = ["Problem", "Solution", "bounds", "comparisons", "equalities", "joined", "take"]
 

@@ -11,7 +11,7 @@ from clew._parallel import blocks, in_threads
 from clew.cluster.guided._features.feature_space import FeatureSpace
 from clew.graphs import DistanceSpace
 from clew.kernels.means import add_groups
-from clew.kernels.nearest_anchors import nearest_by_products
+from clew.kernels.nearest import nearest_by_products
 
 __all__ = ["Links", "choose_anchors", "link_all", "link_rows", "nearest_anchors", "sampled"]
 
