@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.study.problems import Floats, Ints
 from clew.cluster.medoids._candidates import draw_candidates, overlaps
 from clew.cluster.medoids._distances import RowDistances
-from clew.cluster.medoids._subcluster_costs import thesis_costs
+from clew.cluster.medoids._subclusters import thesis_costs
 from clew.kernels.subclusters import swap_eagerly
 
 #: λ as a multiple of the typical distance: the better one of the study of subclustering.

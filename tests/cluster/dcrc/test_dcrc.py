@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.cluster.dcrc.problem import KINDS, QUICK, TWO, X, Y, answers
 
 from clew import Constraints
-from clew.cluster.dcrc._objective import Penalties, TrainingRows, negative_objective
+from clew.cluster.dcrc._em import Penalties, TrainingRows, negative_objective
 from clew.exceptions import (
     FewerGroupsWarning,
     InconsistentConstraintsError,

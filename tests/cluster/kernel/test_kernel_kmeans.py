@@ -10,8 +10,12 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from clew.cluster import KernelKMeans
 from clew.cluster.kernel import _descent, _inner_products
-from clew.cluster.kernel._descent import descend_in_kernel, start_in_kernel
-from clew.cluster.kernel._inner_products import ComputedProducts, GivenProducts
+from clew.cluster.kernel.kernel_kmeans import (
+    ComputedProducts,
+    GivenProducts,
+    descend_in_kernel,
+    start_in_kernel,
+)
 from clew.exceptions import FewerGroupsWarning, InvalidDataError, InvalidParameterError
 from clew.metrics import adjusted_rand_score
 

@@ -12,7 +12,7 @@ from clew.cluster import Subclustering, purest_examples
 from clew.cluster.medoids import _nearest, _subcluster_choice, subclustering
 from clew.cluster.medoids._candidates import draw_candidates
 from clew.cluster.medoids._distances import RowDistances
-from clew.cluster.medoids._subcluster_costs import Setting
+from clew.cluster.medoids._subclusters import Setting
 from clew.exceptions import (
     FewerGroupsWarning,
     InvalidDataError,

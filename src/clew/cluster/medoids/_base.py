@@ -15,8 +15,7 @@ from clew._estimators import Clusterer, guarded_fit
 from clew._parallel import blocks
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_data, check_n_clusters, check_parameters
-from clew.cluster._n_groups import warn_of_fewer_groups
-from clew.cluster._starts import best_start
+from clew.cluster._groups import best_start, warn_of_fewer_groups
 from clew.cluster.medoids._distances import (
     BLOCK_ENTRIES,
     Metric,
@@ -24,8 +23,6 @@ from clew.cluster.medoids._distances import (
     checked_distances,
 )
 from clew.kernels.medoids import Assignment
-
-__all__ = ["TOLERANCE", "MedoidRun", "MedoidsClusterer", "best_run", "empty_assignment"]
 
 #: A swap is made if it lowers the sum of distances by more than this share.
 TOLERANCE = 1e-9
@@ -84,19 +81,7 @@ class MedoidsClusterer(Clusterer):
 
     @guarded_fit
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
-            Features, or distances between rows.
-        y : ignored
-            Present by convention.
-
-        Returns
-        -------
-        self
-        """
+        """Find the groups."""
         check_parameters(self, self._allowed)
         distances = checked_distances(self, X, self.metric, self.metric_params)
         check_n_clusters(self, distances.n_samples)
@@ -109,14 +94,7 @@ class MedoidsClusterer(Clusterer):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign rows to the group of the nearest medoid.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features) or (n_rows, n_samples)
-            Features; or, with precomputed distances, those to all fitted rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), int64
+        X (n_rows, n_features); returns (n_rows,).
         """
         check_is_fitted(self, "labels_")
         rows = check_data(self, X, reset=False, dtype=[np.float64, np.float32])

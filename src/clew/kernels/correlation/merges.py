@@ -12,6 +12,9 @@ from clew.kernels.correlation.moves import Scoring, score
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+EMPTY = -1
+REMOVED = -2
+MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Edges(NamedTuple):
@@ -266,11 +269,6 @@ def pop(heap: Heap, size: int) -> None:
         scores[at], edges[at] = scores[below], edges[below]
         at = below
     scores[at], edges[at] = score, edge
-
-
-EMPTY = -1
-REMOVED = -2
-MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @bare_kernel

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from clew.kernels._jit import bare_kernel, kernel
 from clew.kernels.expected_change.tree import Tree
 
+#: Positions in `Scratch.counts`.
+SLOTS, DIRTY, AFFECTED = 0, 1, 2
+
 
 @bare_kernel
 def follow_tree(tree: Tree, answers: Answers, s: Scratch, merge: int) -> bool:
@@ -187,10 +190,6 @@ def changed_agreements(
         is_done = replay(tree, answers, s, edge, merges[k] + int(is_split))
         agreements[k] = agreement(tree, answers, s) if is_done else -1.0
         clear(s)
-
-
-#: Positions in `Scratch.counts`.
-SLOTS, DIRTY, AFFECTED = 0, 1, 2
 
 
 class Answers(NamedTuple):

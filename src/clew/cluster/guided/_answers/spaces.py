@@ -13,8 +13,7 @@ from scipy.cluster.hierarchy import fcluster, ward
 
 from clew._limits import MANY_ROWS
 from clew._once import Once
-from clew.cluster._centers import group_means
-from clew.cluster._kmeans import kmeans
+from clew.cluster._kmeans import group_means, kmeans
 from clew.cluster.guided._answers.ordinal_groups import OrdinalGroups, are_groups_worth_sampling
 from clew.cluster.guided._ensemble.ensemble import Clustering, Fold, Labels
 from clew.cluster.guided._features.views import Views

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from clew._estimators import Clusterer
 from clew._random import RandomState
 from clew._validation import check_features
+from clew.cluster._groups import best_start
 from clew.cluster._kmeans import kmeans
-from clew.cluster._starts import best_start
 
 __all__ = ["GaussianMixture"]
 
