@@ -23,9 +23,9 @@ def best_start(
     objective: Callable[[Run], float],
     callback: Progress | None = None,
 ) -> Run | None:
-    """Run a method once from each seed, and return the run with the lowest objective.
+    """Run a method once from each seed; return the first run of lowest objective, None if all fail.
 
-    No run but the best one so far is kept in memory.
+    Only the best run so far is kept in memory.
     """
     best: Run | None = None
     lowest = float("inf")
@@ -39,7 +39,11 @@ def best_start(
 
 
 def fill_empty(labels: Labels, n_groups: int, choose: Callable[[int, Labels], int]) -> None:
-    """Move one row into each empty group, until no further move is worthwhile."""
+    """Move one row into each empty group, in place; a row may stand for a must-link component.
+
+    ``choose(group, size)`` returns the row to move, not the only one of its group, or -1 to leave
+    this and all further groups empty; size (n_groups,).
+    """
     size = np.bincount(labels, minlength=n_groups)
     for group in np.flatnonzero(size == 0).tolist():
         row = choose(group, size)
@@ -52,9 +56,9 @@ def fill_empty(labels: Labels, n_groups: int, choose: Callable[[int, Labels], in
 def costliest_row(
     labels: Labels, cost: NDArray[np.float64], least: float
 ) -> Callable[[int, Labels], int]:
-    """Make the choice for `fill_empty` of k-means: the row that costs most in its own group.
+    """Return a choice for `fill_empty`: the row that costs most in its own group, if above `least`.
 
-    labels (n_rows,), cost (n_rows,).
+    labels (n_rows,), the array that `fill_empty` changes; cost (n_rows,).
     """
 
     def choose(_: int, size: Labels) -> int:
@@ -78,10 +82,7 @@ def check_n_components(estimator: Any, n_components: int) -> None:
 def warn_of_fewer_groups(
     estimator: Any, labels: NDArray[np.int64], X: NDArray[np.floating]
 ) -> None:
-    """Warn if a fit found fewer groups than `n_clusters`.
-
-    labels (n_samples,), X (n_samples, n_features).
-    """
+    """Warn of fewer groups than `n_clusters`; different rows of X are counted for the reason."""
     n_found, wanted = int(labels.max()) + 1, estimator.n_clusters
     if n_found == wanted:
         return

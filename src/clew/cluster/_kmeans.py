@@ -46,9 +46,10 @@ def kmeans(
     max_iter: int = 300,
     tol: float = 1e-4,
 ) -> KMeansRun:
-    """Cluster rows by Lloyd's algorithm, from several starts.
+    """Cluster rows by Lloyd's algorithm; return the start of lowest inertia of `n_init`.
 
-    X (n_samples, n_features), init (n_clusters, n_features).
+    X (n_samples, n_features), init (n_clusters, n_features). A start ends when the squared shift of
+    all centers is at most `tol` times the mean variance of the features.
     """
     random = check_random_state(random_state)
     mean = X.mean(axis=0)
@@ -142,10 +143,9 @@ def _moved_centers(
 
 
 class Seeds(Protocol):
-    """Interface of a kind of centers for k-means++.
+    """A kind of centers for k-means++: one array, with a center for each entry of the first axis.
 
-    Several centers are one array, with an entry along the first axis for each center: features for
-    means, row numbers for medoids.
+    Centers are features for means, and row numbers for medoids.
     """
 
     weight: NDArray[np.float64]
@@ -212,9 +212,9 @@ class Means:
 
 
 class Medoids:
-    """Medoids of groups: rows with the lowest sum of distances to the rows of their group.
+    """Medoids of groups: rows of lowest sum of distances to their group; a cost is such a sum.
 
-    A cost is a sum of distances. distances (n_samples, n_samples), component (n_samples,).
+    distances (n_samples, n_samples), component (n_samples,).
     """
 
     def __init__(self, distances: NDArray[np.float64], component: NDArray[np.int64]) -> None:
@@ -261,14 +261,11 @@ def plus_plus(
     random: np.random.RandomState,
     given: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Choose initial centers by k-means++: components drawn in proportion to their cost.
+    """Choose centers by k-means++ (Arthur and Vassilvitskii, SODA 2007), after those given.
 
-    Several candidates are drawn for each center, and the one that lowers the total cost most is
-    kept, as in scikit-learn.
-
-    Returns length n_centers.
-
-    D. Arthur and S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
+    Of several candidates drawn for a center, in proportion to their cost, the one that lowers the
+    total cost most is kept, as in scikit-learn. Some centers are equal if there are fewer different
+    components.
     """
     if given is None:
         heap = np.cumsum(centers.weight)
@@ -294,10 +291,9 @@ def group_means(
     labels: NDArray[np.int64],
     before: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Compute the mean of each group.
+    """Return the mean of each group, `before` where it is empty; rows are multiplied by weights.
 
-    rows (n_rows, n_features), weight (n_rows,), labels (n_rows,), before (n_groups, n_features);
-    returns (n_groups, n_features).
+    rows (n_rows, n_features), weight (n_rows,), labels (n_rows,), before (n_groups, n_features).
     """
     sums, mass = np.zeros_like(before), np.zeros(len(before))
     add_groups(rows, weight, labels, sums, mass)

@@ -261,7 +261,7 @@ def _spanning_tree(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the maximum spanning trees of all groups, joined at one additional root.
 
-    Returns order (n_rows + 1,), above (n_rows + 1,).
+    order (n_rows + 1,): nodes, each after its parent; the root is number n_rows. above: parents.
     """
     n = len(labels)
     # Larger evidence is a shorter edge. Lengths are positive, because SciPy takes zeros of a sparse

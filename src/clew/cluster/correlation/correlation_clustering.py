@@ -342,6 +342,7 @@ def pair_features(X: Floats, pairs: NDArray[np.int64], seed: int) -> Floats:
 
     The rank is the number of rows nearer to one row of the pair than the other row is; its log is
     averaged over both rows. X (n_samples, n_features), pairs (n_pairs, 2); returns (n_pairs, 2).
+    `seed` is for samples: beyond 10,000 rows for scales, and beyond 500 for ranks.
     """
     rows = Units.around_median(X).scale(X)
     random = np.random.RandomState(seed)
@@ -384,15 +385,15 @@ def _ranks(rows: Floats, sample: Floats, pairs: NDArray[np.int64], distance: Flo
 
 
 def unasked_log_odds(n_rows: int, pairs: NDArray[np.int64], probability: Floats) -> float:
-    """Estimate the log-likelihood ratio of the fact that a pair was not asked.
+    """Estimate the log-likelihood ratio, from -3 to 0, of the fact that a pair was not asked.
 
-    Questions are often chosen because two rows look alike. A pair that was not asked is then less
+    Questions are often chosen because two rows look alike; a pair that was not asked is then less
     likely to match. Two hypotheses are compared: pairs were asked at random, or pairs within groups
-    were asked more often. Under the first, there are many paths i, j, k of two matches whose ends
-    i, k were not asked, because these pairs were asked as rarely as all others. If questions are
-    asked across two sides only, such as records of two shops, the ends of two matches are on one
-    side and never asked. The ends of three matches are on both sides and decide. pairs (n_pairs,
-    2), probability (n_pairs,).
+    more often. Under the first, there are many paths i, j, k of two matches whose ends i, k were
+    not asked, because these pairs were asked as rarely as all others.
+
+    If questions are asked across two sides only, such as records of two shops, the ends of two
+    matches are on one side and never asked. The ends of three matches are on both sides and decide.
     """
     known = pairs[probability > (KNOWN if (probability > KNOWN).any() else LIKELY)]
     n_all = n_rows * (n_rows - 1) / 2

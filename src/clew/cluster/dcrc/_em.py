@@ -89,9 +89,8 @@ def run_em(
 ) -> Solution:
     """Increase the lower bound, from given weights, until it converges.
 
-    If confusion matrices are estimated, the first rounds use one error rate for all annotators,
-    until the bound converges. While groups are still bad, estimated matrices would explain right
-    answers as errors.
+    If confusion matrices are estimated, one error rate for all annotators is used until then: while
+    groups are bad, estimated matrices would explain right answers as errors.
     """
     model = _ErrorModel(answers, errors)
     log_prior = _log_prior(weights, rows)
@@ -181,7 +180,7 @@ def _entropy(q: NDArray[np.float64]) -> float:
 class TrainingRows(NamedTuple):
     """The rows that the weights are fitted to: those with answers first, then a sample of others.
 
-    features (n_features + 1, n_rows), share (n_rows,).
+    features (n_features + 1, n_rows), the last one 1; share (n_rows,): of all rows, adds up to 1.
     """
 
     features: NDArray[np.float64]
@@ -209,11 +208,7 @@ class Penalties(NamedTuple):
 def log_probabilities(
     weights: NDArray[np.float64], features: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the logarithm of each row's probability of each group.
-
-    weights (n_groups, n_features + 1), features (n_features + 1, n_rows); returns (n_groups,
-    n_rows).
-    """
+    """Return log-probabilities (n_groups, n_rows); weights (n_groups, d), features (d, n_rows)."""
     logit = weights @ features
     logit -= logit.max(axis=0)
     logit -= np.log(np.exp(logit).sum(axis=0))
@@ -284,7 +279,11 @@ def ascend(
 
 
 class AnsweredRows:
-    """The rows with answers, numbered from 0, and the answers about them. rows (n_answered,)."""
+    """The rows with answers, numbered from 0 in `tables`, and the answers about them; rows (n,).
+
+    Don't-knows about pairs are informative only if each annotator has a confusion matrix. If
+    `is_hard`, a row may be only in the groups that agree with most of its answers.
+    """
 
     def __init__(self, known: Constraints, *, with_dont_know_pairs: bool, is_hard: bool) -> None:
         given = informative_tables(known, with_dont_know_pairs=with_dont_know_pairs)
@@ -370,10 +369,10 @@ class _AnswersByRow:
 
 
 def _incidences(rows: NDArray[np.int64], position: int, first_answer: int) -> NDArray[np.int64]:
-    """List the rows at one position of the answers.
+    """List the rows at one position of the answers, in a column for each answer.
 
-    Each column of the result is an answer: the row, the two other rows (-1 if there is none), the
-    number of the answer, and the columns of the gains for the other rows.
+    A column holds the row, the two other rows (-1 if there is none), the number of the answer, and
+    the columns of the gains for the other rows.
     """
     m = len(rows)
     one, other, by_one, by_other = OTHERS[position]

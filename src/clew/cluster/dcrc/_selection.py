@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from clew.constraints._folds import held_out_folds
 from clew.constraints._meanings import TRUTH
 from clew.similarity import SKLR
 from clew.similarity.kernels.feature_maps import AdaptiveGaussian
+
+if TYPE_CHECKING:
+    from clew.cluster.dcrc.dcrc import DCRC
 
 Kernel = Literal["adaptive"] | None
 #: With more rows, computing kernel features takes longer than all the rest of the fit.
@@ -68,14 +71,17 @@ class Trial(NamedTuple):
 
 
 def best_trial(
-    model: Any,
+    model: DCRC,
     X: NDArray[np.float64],
     known: Constraints,
     n_samples: int,
     errors: Errors,
     seeds: Sequence[int],
 ) -> Trial:
-    """Use the features that `kernel` names, or those that agree best with held-out answers."""
+    """Use the features that `kernel` names, or those that agree best with held-out answers.
+
+    The seeds are of the kernel's features, the starts and the folds.
+    """
     map_seed, start_seed, fold_seed = seeds
     by_sklr = None
     if model.init != "kmeans" and len(known):
@@ -147,9 +153,10 @@ def choose(
     seed: int,
     n_jobs: int | None,
 ) -> Choice:
-    """Choose the setting whose groups agree best with held-out answers.
+    """Choose the setting whose groups agree best with held-out answers; in a tie, near the default.
 
-    starts (n_groups, n_features + 1).
+    All settings are tried from the start that reaches the highest lower bound within `STEPS` with
+    all answers; starts: arrays (n_groups, n_features + 1). `is_scored`: also a single setting.
     """
     settings = sorted(product(taus, lams), key=_distance_from_default)
     if n_scorable(problem.known) < MIN_ANSWERS or (len(settings) == 1 and not is_scored):
@@ -219,10 +226,9 @@ def n_scorable(known: Constraints) -> int:
 
 
 def agreement(groups: NDArray[np.int64], held_out: Constraints) -> float:
-    """Return the weighted share of answers that follow from the groups.
+    """Return the weighted share of answers that follow from groups (n_samples,).
 
-    Don't-knows about pairs are ignored: groups always determine whether two rows are the same or
-    different. groups (n_samples,).
+    Don't-knows about pairs are ignored: two rows are always in the same or in different groups.
     """
     agreeing = total = 0.0
     for table in held_out.tables:
@@ -260,7 +266,7 @@ def groups_by_sklr(
 def initial_weights(
     init: str, problem: Problem, by_sklr: Groups | None, n_clusters: int, n_init: int, seed: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the weights of each start, by name. Returns (n_clusters, n_features + 1)."""
+    """Return the weights of each start by name, (n_clusters, n_features + 1)."""
     starts = {}
     if init != "sklr" or by_sklr is None:
         group = _kmeans(problem.features[:, :-1], n_clusters, n_init, seed)

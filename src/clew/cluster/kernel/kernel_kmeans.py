@@ -496,10 +496,9 @@ def weighted_products(
 
 
 def check_kernel(kernel: Floats) -> None:
-    """Raise if a matrix cannot be a kernel.
+    """Raise if a matrix cannot be a kernel: asymmetric, or against the Cauchy-Schwarz inequality.
 
-    Checks the Cauchy-Schwarz inequality for every two rows; positive semidefiniteness is not
-    checked. kernel (n, n).
+    Positive semidefiniteness is not checked.
     """
     check_square(kernel, "kernel")
     square = np.diagonal(kernel)
@@ -522,7 +521,11 @@ def check_kernel(kernel: Floats) -> None:
 
 
 def products_of(X: Floats, kernel: KernelFunction | str) -> Products:
-    """Return checked inner products of rows. X (n, n)."""
+    """Prepare the inner products of rows, given or by a function; raise if they are not a kernel.
+
+    Up to 5,000 rows, a function is called once. Beyond, it is called on demand, and its values are
+    only checked to be finite.
+    """
     if not callable(kernel):
         check_kernel(X)
         return GivenProducts(X)

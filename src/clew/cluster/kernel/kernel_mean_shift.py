@@ -272,8 +272,8 @@ def mean_bandwidth(X: Floats, quantile: float, n_rows: int, seed: int) -> float:
 def mean_shift(X: Floats, bandwidth: float, max_iter: int, n_jobs: int | None) -> MeanShiftRun:
     """Move a copy of each row to the mean of the rows within the bandwidth, until it converges.
 
-    D. Comaniciu and P. Meer, "Mean shift: a robust approach toward feature space analysis", TPAMI
-    2002.
+    Comaniciu and Meer, TPAMI 2002. The groups are those of scikit-learn's `MeanShift`, which
+    changes warning filters and the number of BLAS threads of the whole process.
     """
     size = max(BLOCK_ENTRIES // len(X), 1)
     squares = np.einsum("ij,ij->i", X, X)

@@ -33,8 +33,9 @@ N_NAMED = 10
 class CannotLinkGraph:
     """A graph with must-link components as nodes and cannot-links between them as edges.
 
-    A component without cannot-links is not in the graph. nodes (n_nodes,), first_row
-    (n_components,).
+    Components without cannot-links are not in it. nodes (n_nodes,), first_row (n_components,).
+    `core_parts` are connected parts of the core, the largest subgraph in which each node has at
+    least `n_groups` neighbors; the others can always be colored afterwards.
     """
 
     def __init__(self, closure: Closure, n_groups: int) -> None:
@@ -49,9 +50,10 @@ class CannotLinkGraph:
     def assign(
         self, cost: NDArray[np.float64], before: NDArray[np.int64] | None
     ) -> NDArray[np.int64] | None:
-        """Assign components to groups at a low total cost, without violating a cannot-link.
+        """Assign components at a low total cost, no higher than `before`; None if that is not found.
 
-        cost (n_components, n_groups), before (n_components,); returns (n_components,).
+        cost (n_components, n_groups), before (n_components,); only without `before` the search may give
+        up.
         """
         labels = np.empty(len(cost), dtype=np.int64)
         cheapest(cost, labels)
@@ -196,7 +198,10 @@ def largest_clique(
 def sufficient_n_groups(
     parts: Sequence[NDArray[np.int64]], indptr: NDArray[np.int64], indices: NDArray[np.int64]
 ) -> int:
-    """Find a number of groups for which an assignment exists: the colors that DSATUR uses."""
+    """Return a number of groups, not always the least, that suffices: the colors that DSATUR uses.
+
+    Neighbors outside the parts are ignored: they can always be assigned afterwards.
+    """
     number = np.full(len(indptr) - 1, -1, dtype=np.int64)
     for part in parts:
         number[part] = np.arange(len(part))

@@ -275,7 +275,7 @@ class Run(NamedTuple):
 def run_with_search(
     centers: Centers, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
 ) -> Run | None:
-    """Run ``algorithm="auto"`` once: each iteration searches for a valid assignment."""
+    """Run ``algorithm="auto"`` once; None if the search for a first valid assignment gave up."""
     at = plus_plus(centers, graph.n_groups, random)
     cost = centers.costs(at)
     each = np.arange(len(cost))
@@ -300,7 +300,10 @@ def run_with_search(
 def run_in_row_order(
     centers: Centers, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
 ) -> Run | None:
-    """Run ``algorithm="paper"`` once: components are assigned greedily, in the order of rows."""
+    """Run ``algorithm="paper"`` once: components are assigned greedily, in the order of rows.
+
+    None if every group is forbidden to a component.
+    """
     n_samples = int(centers.weight.sum())
     at = centers.at_rows(random.choice(n_samples, graph.n_groups, replace=False))
     each = np.arange(len(graph.first_row))

@@ -243,9 +243,9 @@ class MPCKMeans(ConstrainedClusterer):
 
 
 class LearnedMetrics:
-    """Squared distances under a common metric or one metric for each group.
+    """Squared distances, and penalties made of them, under one metric or one for each group.
 
-    Penalties are squared distances under the same metrics.
+    metrics (n_metrics, n_features) or (n_metrics, n_features, n_features), positive definite.
     """
 
     def __init__(

@@ -81,7 +81,19 @@ class MedoidsClusterer(Clusterer):
 
     @guarded_fit
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Find the groups."""
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+            Features, or distances between rows.
+        y : ignored
+            Present by convention.
+
+        Returns
+        -------
+        self
+        """
         check_parameters(self, self._allowed)
         distances = checked_distances(self, X, self.metric, self.metric_params)
         check_n_clusters(self, distances.n_samples)
@@ -94,7 +106,14 @@ class MedoidsClusterer(Clusterer):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign rows to the group of the nearest medoid.
 
-        X (n_rows, n_features); returns (n_rows,).
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features) or (n_rows, n_samples)
+            Features; or, with precomputed distances, those to all fitted rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
         """
         check_is_fitted(self, "labels_")
         rows = check_data(self, X, reset=False, dtype=[np.float64, np.float32])

@@ -85,13 +85,11 @@ def neighbor_lists(
     random: Generator,
     n_jobs: int | None,
 ) -> tuple[Index, int]:
-    """Find the rows near each candidate: more than its subcluster has.
+    """List each candidate and its nearest rows, (n_candidates, m); return also a smaller number.
 
-    Returns lists (n_candidates, m).
-
-    Both numbers are at least twice the size of a subcluster. With groups larger than 200 rows
-    neighbors are found in a sample with 200 rows for each group, so time does not grow with their
-    size.
+    Half as many rows as in a group of mean size, and an eighth; at least two subclusters. With
+    groups larger than 200 rows, a sample of 200 for each group is searched, so time does not grow
+    with their size.
     """
     n, size = candidates.n_samples, candidates.nearest.shape[1] + 1
     n_sampled = min(n, max(2 * MAX_NEIGHBORHOOD * n_clusters, len(candidates.rows)))
@@ -108,7 +106,7 @@ def neighbor_lists(
 
 
 def neighborhoods(candidates: Candidates, lists: Index) -> Neighborhoods:
-    """Return what neighborhoods of the candidates share. lists (n_candidates, m)."""
+    """Compare neighborhoods, (n_candidates, m), each with the candidate first."""
     size, m = candidates.nearest.shape[1] + 1, lists.shape[1]
     shared, start, holder = _shared(lists, candidates.n_samples)
     shared /= np.float32(m)

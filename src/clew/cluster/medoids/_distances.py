@@ -44,7 +44,7 @@ SINGLE_PRECISION = 2e-5
 class RowDistances:
     """Distances between the rows of one data set, or from other rows to them.
 
-    rows (n_samples, n_features).
+    `unit` is about the largest distance: tables in single precision are divided by it.
     """
 
     def __init__(
@@ -78,10 +78,7 @@ class RowDistances:
         return bool(self.metric == "precomputed")
 
     def between(self, first: Index, second: Index | None = None) -> NDArray[np.float32]:
-        """Return distances between rows of the data, divided by `unit`.
-
-        Returns (len(first), len(second)).
-        """
+        """Return distances between rows of the data, (n_first, n_second), divided by `unit`."""
         n_second = self.n_samples if second is None else len(second)
         table = np.empty((len(first), n_second), np.float32)
         for start, stop in blocks(len(first), max(BLOCK_ENTRIES // max(n_second, 1), 1)):
@@ -219,7 +216,9 @@ def nearest_rows(
     return nearest, apart * distances.units.unit
 
 
-def _in_tasks(find, owners: Index, n_jobs: int | None) -> tuple[Index, Floats]:  # type: ignore[no-untyped-def]
+def _in_tasks(
+    find: Callable[[Index], tuple[Index, Floats]], owners: Index, n_jobs: int | None
+) -> tuple[Index, Floats]:
     """Find the nearest rows of blocks of owners, in threads."""
     parts = [owners[start:stop] for start, stop in blocks(len(owners), LISTS_PER_TASK)]
     found = in_threads(find, parts, n_jobs=n_jobs)

@@ -120,7 +120,7 @@ class Tried(NamedTuple):
 def normalized_cut(tables: Tables, centers: Index) -> float:
     """Compute the mean normalized cut of groups of candidates, each with the nearest center.
 
-    centers (n_clusters,).
+    Between 0 and 1, high where two centers divide a group; weights are shares of common neighbors.
     """
     shared = tables.near.shared
     groups = tables.apart[centers].argmin(axis=0)
@@ -248,7 +248,7 @@ def shared_costs(
 ) -> Costs:
     """Return costs from distances within subclusters and from shared neighborhoods between them.
 
-    beside (n_candidates, n_candidates).
+    beside: for "both", pair costs of `thesis_costs` that are added.
     """
     size = candidates.distance.shape[1] + 1
     own = candidates.distance.sum(axis=1) / (max(size - 1, 1) * scale)
@@ -306,10 +306,9 @@ def nearest_exemplars(
 def compact_exemplars(
     distances: RowDistances, centers: Index, size: int, n_jobs: int | None
 ) -> Index:
-    """Return each center with the nearby rows that are nearest to each other; none is shared.
+    """Return each center with the nearby rows that are nearest to each other, (n_clusters, size).
 
-    A row is used for its nearest center only, unless another center lacks rows of its own. Returns
-    (n_clusters, size).
+    None is shared: a row is used for its nearest center only, unless another center lacks rows.
     """
     n = distances.n_samples
     chosen = np.full((len(centers), size), -1, np.int64)
@@ -329,7 +328,7 @@ def compact_exemplars(
 
 
 def compact_rows(distances: RowDistances, rows: Index, size: int) -> Index:
-    """Choose rows with a low mean distance to those chosen, in a few rounds. Returns (size,)."""
+    """Choose `size` rows with a low mean distance to each other, and among them the first."""
     table = distances.between(rows, rows)
     chosen = np.arange(size)
     for _ in range(N_ROUNDS):
