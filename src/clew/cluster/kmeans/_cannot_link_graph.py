@@ -50,10 +50,10 @@ class CannotLinkGraph:
     def assign(
         self, cost: NDArray[np.float64], before: NDArray[np.int64] | None
     ) -> NDArray[np.int64] | None:
-        """Assign components at a low total cost, no higher than `before`; None if that is not found.
+        """Assign components at a low total cost, no higher than `before`.
 
-        cost (n_components, n_groups), before (n_components,); only without `before` the search may give
-        up.
+        cost (n_components, n_groups), before (n_components,). None if the search gave up, which
+        happens only without `before`.
         """
         labels = np.empty(len(cost), dtype=np.int64)
         cheapest(cost, labels)

@@ -87,7 +87,7 @@ def consensus(distances_from: DistancesFrom, probabilities: NDArray[np.float32])
 
 
 def cut(edges: Edges, closure: Closure, n_clusters: int) -> tuple[NDArray[np.int64], bool]:
-    """Cut the forest of constrained Kruskal; return labels (n_rows,) and if `n_clusters` is reached."""
+    """Cut the forest of constrained Kruskal; return labels (n_rows,), and if n_clusters is met."""
     n_items = closure.n_components
     is_apart = np.zeros((n_items, n_items), np.bool_)
     i, j = closure.cannot_link_components.T
