@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clew.answers import KINDS, SAME, Answer
 from clew.cluster.guided import GuidedResult
-from clew.cluster.guided._result.explanation import chain_of_answers
+from clew.cluster.guided._explain import chain_of_answers
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.questions import Guided, Strategy
