@@ -19,7 +19,7 @@ from benchmarks.study.results import Score
 from clew import Answer, Question
 from clew.cluster.medoids._candidates import draw_candidates, overlaps
 from clew.cluster.medoids._distances import RowDistances
-from clew.cluster.medoids._subcluster_costs import thesis_costs
+from clew.cluster.medoids._subclusters import thesis_costs
 from clew.datasets import make_face_like
 from clew.kernels.subclusters import swap_eagerly
 from clew.metrics import subclustering_jaccard

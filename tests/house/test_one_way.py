@@ -87,9 +87,9 @@ def files_with(pattern: str) -> set[str]:
         (r"AnswerTable|Said|AnswerRows", ast.ClassDef, "constraints/_tables.py"),
         (r"warn(_user)?", FUNCTION, "_warnings.py"),
         (r"(held_out_)?folds?", FUNCTION, "constraints/_folds.py"),
-        (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_empty_groups.py"),
-        (r"_?best_(of_)?starts?", FUNCTION, "cluster/_starts.py"),
-        (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_centers.py"),
+        (r"_?fill_empty(_groups)?|costliest_row", FUNCTION, "cluster/_groups.py"),
+        (r"_?best_(of_)?starts?", FUNCTION, "cluster/_groups.py"),
+        (r"_?(group_)?means(_of)?", FUNCTION, "cluster/_kmeans.py"),
         (r"derived_seeds", FUNCTION, "_random.py"),
         (r"spectral_embedding|_?leading_eigenvectors", FUNCTION, "cluster/spectral.py"),
     ],
@@ -107,9 +107,9 @@ def test_each_definition_is_in_one_file(pattern: str, kind: tuple[type, ...], ho
 def test_empty_groups_are_filled_in_one_loop() -> None:
     # The loop over empty groups stands in one file; methods choose the row that moves.
     cluster = {file for file in TEXTS if file.startswith("cluster/")}
-    assert files_with(r"flatnonzero\(size == 0\)") & cluster == {"cluster/_empty_groups.py"}
-    methods = {"_kmeans.py", "kmeans/_hard.py", "kmeans/_soft.py", "kmeans/_weighted_features.py",
-               "kernel/_descent.py"}  # fmt: skip
+    assert files_with(r"flatnonzero\(size == 0\)") & cluster == {"cluster/_groups.py"}
+    methods = {"_kmeans.py", "kmeans/cop_kmeans.py", "kmeans/_soft.py", "kmeans/sssvad.py",
+               "kernel/kernel_kmeans.py"}  # fmt: skip
     assert {f"cluster/{file}" for file in methods} <= files_with(r"\bfill_empty\(")
 
 
@@ -117,7 +117,7 @@ def test_random_starts_are_compared_in_one_loop() -> None:
     # DCRC's `best_of` compares two named initializations in threads: no random starts.
     cluster = {file for file in TEXTS if file.startswith("cluster/")}
     pattern = r"best = min\(|if .* < best\.|for .* in (range\(self\.n_init\)|derived_seeds\()"
-    assert not files_with(pattern) & cluster - {"cluster/kmeans/_hard.py"}
+    assert not files_with(pattern) & cluster - {"cluster/kmeans/cop_kmeans.py"}
     methods = {"_kmeans.py", "kmeans/cop_kmeans.py", "kmeans/_soft.py", "kmeans/sssvad.py",
                "kernel/kernel_kmeans.py"}  # fmt: skip
     assert {f"cluster/{file}" for file in methods} <= files_with(r"\bbest_start\(")

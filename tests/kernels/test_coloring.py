@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.reference import coloring as reference
 
 from clew.constraints._closure import neighbor_lists
-from clew.kernels.color_chains import swap_chains
-from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order
+from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order, swap_chains
 
 
 @st.composite

@@ -9,10 +9,8 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from tests.reference import correlation as reference
 
-from clew.kernels.correlation.cuts import cut_sums
 from clew.kernels.correlation.merges import Edges, merge_groups
-from clew.kernels.correlation.moves import Pairs, anneal_rows, move_rows
-from clew.kernels.correlation.scores import Scoring
+from clew.kernels.correlation.moves import Pairs, Scoring, anneal_rows, cut_sums, move_rows
 
 SEEDS = pytest.mark.parametrize("seed", range(12))
 

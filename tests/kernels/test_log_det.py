@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.reference import log_det as reference
 
-from clew.kernels.log_det import Limits
-from clew.kernels.log_det_sweeps import squared_distances, sweep
+from clew.kernels.log_det import Limits, squared_distances, sweep
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12, 4))

@@ -10,7 +10,7 @@ from tests.reference import mean_field as reference
 
 from clew import Constraints
 from clew.answers import ANSWER_WORDS
-from clew.cluster.dcrc._answers import AnsweredRows
+from clew.cluster.dcrc._em import AnsweredRows
 from clew.constraints._meanings import TRUTH
 from clew.trust import ConfusionMatrices
 

@@ -1,14 +1,14 @@
-"""Chebyshev's iteration over a graph, and matrix products at its edges."""
+"""Propagation over graphs, and edges adjusted by it, against dense formulas."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, eye_array, random_array
+from scipy.sparse import coo_array, csr_array, eye_array, random_array
 from scipy.stats import ortho_group
 from tests.reference.propagation import solved
 
-from clew.kernels.propagation import add_symmetric_products, diffuse
+from clew.kernels.propagation import add_symmetric_products, adjust, collect, diffuse, mirror_lower
 
 
 def solve(S, alpha, right, tol=1e-4):
@@ -94,3 +94,54 @@ def test_orthogonal_factors_have_no_product():
     total = np.zeros(len(i))
     add_symmetric_products(i, j, Q, Q, total)
     np.testing.assert_allclose(total, 0, atol=1e-6)
+
+
+N, LEAST = 30, 0.05
+
+
+def affinities(n, seed):
+    W = random_array((n, n), density=0.2, rng=np.random.default_rng(seed)).toarray()
+    W = np.maximum(W, W.T)
+    np.fill_diagonal(W, 0.0)
+    return W
+
+
+def adjusted_in_sparse_form(W, F):
+    graph, found = csr_array(W), np.triu(F, 1).astype(np.float32)
+    count = np.empty(len(W), np.int64)
+    arrays = (graph.indptr, graph.indices, graph.data)
+    adjust(found, *arrays, LEAST, np.empty(len(W), np.float32), count)
+    start = np.concatenate([[0], count.cumsum()])
+    indices, data = np.empty(start[-1], np.int32), np.empty(start[-1])
+    collect(found, LEAST, start[:-1].copy(), indices, data)
+    return csr_array((data, indices, start), shape=W.shape)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_affinities_are_raised_or_lowered_as_published(seed):
+    W = affinities(N, seed)
+    F = np.random.default_rng(seed).normal(size=(N, N)) * 7.0
+    F = F + F.T
+    np.fill_diagonal(F, 0.0)
+    f = F / np.abs(F).max()
+    expected = np.where(f >= 0, 1 - (1 - f) * (1 - W), (1 + f) * W)
+    np.fill_diagonal(expected, 0.0)
+    expected[expected < LEAST] = 0.0
+    sparse = adjusted_in_sparse_form(W, F)
+    assert sparse.has_sorted_indices
+    np.testing.assert_allclose(sparse.toarray(), expected, atol=1e-6)
+
+
+def test_without_propagated_answers_affinities_do_not_change():
+    W = affinities(N, 3)
+    W[W < LEAST] = 0.0
+    np.testing.assert_allclose(adjusted_in_sparse_form(W, np.zeros((N, N))).toarray(), W, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 8, 9, 20])
+@pytest.mark.parametrize("block", [1, 4, 64])
+def test_the_lower_triangle_is_mirrored(n, block):
+    given = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    found = given.copy()
+    mirror_lower(found, block)
+    np.testing.assert_array_equal(found, np.tril(given) + np.tril(given, -1).T)

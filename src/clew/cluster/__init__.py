@@ -10,9 +10,8 @@ from clew.cluster.kmeans.cop_kmeans import COPKMeans
 from clew.cluster.kmeans.mpckmeans import MPCKMeans
 from clew.cluster.kmeans.pckmeans import PCKMeans
 from clew.cluster.kmeans.sssvad import SSSVaD
-from clew.cluster.linkage.consensus import consensus_probabilities
 from clew.cluster.linkage.constrained_linkage import ConstrainedLinkage
-from clew.cluster.linkage.hacc import HACC
+from clew.cluster.linkage.hacc import HACC, consensus_probabilities
 from clew.cluster.medoids.clarans import CLARANS
 from clew.cluster.medoids.fast_pam import FastPAM
 from clew.cluster.medoids.k_medoids import KMedoids

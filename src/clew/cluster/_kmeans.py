@@ -2,24 +2,23 @@
 
 scikit-learn's `KMeans` changes the number of BLAS threads and the warning filters of the whole
 process. The results here are the same up to rounding: seeding and random numbers are equal.
+Centers are means of features or medoids of distances, for rows or must-link components.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
-from clew._parallel import blocks
+from clew._parallel import blocks, one_blas_thread
 from clew._random import RandomState
-from clew.cluster._centers import group_means
-from clew.cluster._empty_groups import costliest_row, fill_empty
-from clew.cluster._starts import best_start
-from clew.kernels.means import cheapest
-
-__all__ = ["KMeansRun", "kmeans"]
+from clew._units import Units
+from clew.cluster._groups import best_start, costliest_row, fill_empty
+from clew.kernels.means import add_groups, cheapest
 
 #: Number of distances from rows to centers that are computed at once.
 BLOCK_ENTRIES = 1 << 18
@@ -47,33 +46,10 @@ def kmeans(
     max_iter: int = 300,
     tol: float = 1e-4,
 ) -> KMeansRun:
-    """Cluster rows by Lloyd's algorithm, from several starts.
+    """Cluster rows by Lloyd's algorithm; return the start of lowest inertia of `n_init`.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float64
-        Features.
-    n_clusters : int
-        Number of groups, at most `n_samples`.
-    n_init : int
-        Number of starts, each from k-means++; the one with the lowest inertia is kept.
-    random_state : int, RandomState or None
-        Seed of the starts.
-    init : ndarray of shape (n_clusters, n_features), default=None
-        Initial centers, in place of k-means++.
-    max_iter : int, default=300
-        Maximum number of iterations of a start.
-    tol : float, default=1e-4
-        A start ends when the squared shift of all centers is at most this share of the mean
-        variance of the features.
-
-    Returns
-    -------
-    KMeansRun
-
-    Notes
-    -----
-    Time O(n·k·d) for each iteration; memory O(n·d) for a centered copy of the rows.
+    X (n_samples, n_features), init (n_clusters, n_features). A start ends when the squared shift of
+    all centers is at most `tol` times the mean variance of the features.
     """
     random = check_random_state(random_state)
     mean = X.mean(axis=0)
@@ -164,3 +140,185 @@ def _moved_centers(
         distance = ((rows - centers[labels]) ** 2).sum(axis=1)
         fill_empty(labels, len(centers), costliest_row(labels, distance, 0.0))
     return group_means(rows, np.ones(len(rows)), labels, centers)
+
+
+class Seeds(Protocol):
+    """A kind of centers for k-means++: one array, with a center for each entry of the first axis.
+
+    Centers are features for means, and row numbers for medoids.
+    """
+
+    weight: NDArray[np.float64]
+    """Number of rows of each component, (n_components,)."""
+
+    def costs(self, centers: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the cost of each component at each center, (n_components, n_centers)."""
+
+    def at_components(self, which: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the center of each of some components."""
+
+
+class Centers(Seeds, Protocol):
+    """Interface of a kind of centers for k-means."""
+
+    def row_costs(self, rows: NDArray[np.int64], centers: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the cost of some rows at each center, (n_rows, n_centers)."""
+
+    def at_rows(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return centers at some rows."""
+
+    def of_groups(self, labels: NDArray[np.int64], before: NDArray[Any]) -> NDArray[Any]:
+        """Return the center of each group of components; that of an empty group as before."""
+
+
+class Means:
+    """Means of features; a cost is a sum of squared distances.
+
+    X (n_samples, n_features), component (n_samples,).
+    """
+
+    def __init__(self, X: NDArray[np.float64], component: NDArray[np.int64]) -> None:
+        n = int(component.max()) + 1
+        self._X = X
+        self._sums, self.weight = np.zeros((n, X.shape[1])), np.zeros(n)
+        add_groups(X, np.ones(len(X)), component, self._sums, self.weight)
+        squares = np.bincount(component, np.einsum("ij,ij->i", X, X))
+        self._squares = squares.astype(np.float64)
+
+    def costs(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of squared distances from each component's rows to each center."""
+        return _squared(self._sums, self.weight, self._squares, centers)
+
+    def row_costs(
+        self, rows: NDArray[np.int64], centers: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the squared distance from some rows to each center."""
+        X = self._X[rows]
+        return _squared(X, np.ones(len(X)), np.einsum("ij,ij->i", X, X), centers)
+
+    def at_components(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean of each of some components."""
+        return np.asarray(self._sums[which] / self.weight[which, None])
+
+    def at_rows(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the features of some rows."""
+        return self._X[rows]
+
+    def of_groups(
+        self, labels: NDArray[np.int64], before: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the mean of each group."""
+        return group_means(self._sums, self.weight, labels, before)
+
+
+class Medoids:
+    """Medoids of groups: rows of lowest sum of distances to their group; a cost is such a sum.
+
+    distances (n_samples, n_samples), component (n_samples,).
+    """
+
+    def __init__(self, distances: NDArray[np.float64], component: NDArray[np.int64]) -> None:
+        self._distances, self._component = distances, component
+        self.weight = np.bincount(component).astype(np.float64)
+        order = np.argsort(component, kind="stable")
+        start = np.cumsum(self.weight).astype(np.int64) - self.weight.astype(np.int64)
+        # Sum of distances from each component to each row; without must-links, the distances.
+        is_single = len(self.weight) == len(distances)
+        self._sums = distances if is_single else np.add.reduceat(distances[order], start, axis=0)
+        own = np.where(component == np.arange(len(self.weight))[:, None], self._sums, np.inf)
+        self._medoid = own.argmin(axis=1)
+
+    def costs(self, centers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the sum of distances from each component's rows to each medoid."""
+        return np.ascontiguousarray(self._sums[:, centers])
+
+    def row_costs(self, rows: NDArray[np.int64], centers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distance from some rows to each medoid."""
+        return self._distances[np.ix_(rows, centers)]
+
+    def at_components(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the medoid of each of some components."""
+        return np.asarray(self._medoid[which])
+
+    def at_rows(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows: each is a medoid."""
+        return rows
+
+    def of_groups(self, labels: NDArray[np.int64], before: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the medoid of each group."""
+        medoids = before.copy()
+        row_group = labels[self._component]
+        for group in np.unique(labels):
+            rows = np.flatnonzero(row_group == group)
+            total = self._sums[np.ix_(np.flatnonzero(labels == group), rows)].sum(axis=0)
+            medoids[group] = rows[total.argmin()]
+        return medoids
+
+
+def plus_plus(
+    centers: Seeds,
+    n_centers: int,
+    random: np.random.RandomState,
+    given: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Choose centers by k-means++ (Arthur and Vassilvitskii, SODA 2007), after those given.
+
+    Of several candidates drawn for a center, in proportion to their cost, the one that lowers the
+    total cost most is kept, as in scikit-learn. Some centers are equal if there are fewer different
+    components.
+    """
+    if given is None:
+        heap = np.cumsum(centers.weight)
+        first = np.searchsorted(heap, random.uniform() * heap[-1], side="right")
+        given = centers.at_components(np.array([first]))
+    chosen = [given]
+    least = centers.costs(given).min(axis=1)
+    n_drawn = 2 + int(np.log(n_centers))
+    for _ in range(n_centers - len(given)):
+        heap = np.cumsum(least)
+        drawn = np.searchsorted(heap, random.uniform(size=n_drawn) * heap[-1], side="right")
+        tried = centers.at_components(np.minimum(drawn, len(least) - 1))
+        costs = np.minimum(centers.costs(tried), least[:, None])
+        best = int(costs.sum(axis=0).argmin())
+        chosen.append(tried[best : best + 1])
+        least = costs[:, best]
+    return np.concatenate(chosen)
+
+
+def group_means(
+    rows: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    before: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the mean of each group, `before` where it is empty; rows are multiplied by weights.
+
+    rows (n_rows, n_features), weight (n_rows,), labels (n_rows,), before (n_groups, n_features).
+    """
+    sums, mass = np.zeros_like(before), np.zeros(len(before))
+    add_groups(rows, weight, labels, sums, mass)
+    return np.divide(sums, mass[:, None], out=before.copy(), where=mass[:, None] > 0)
+
+
+def nearest_centers(X: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Find the nearest center of each row, without overflow of large features.
+
+    X (n_rows, n_features), centers (n_groups, n_features); returns (n_rows,).
+    """
+    units = Units.around_mean(centers)
+    units = units._replace(unit=max(units.unit, float(np.abs(X - units.origin).max())))
+    with one_blas_thread():
+        return np.asarray(pairwise_distances_argmin(units.scale(X), units.scale(centers)))
+
+
+def _squared(
+    sums: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    centers: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Sum squared distances from components to centers, by one matrix product."""
+    cost = sums @ (-2.0 * centers.T)
+    cost += weight[:, None] * np.einsum("ij,ij->i", centers, centers)
+    cost += squares[:, None]
+    return np.maximum(cost, 0.0, out=cost)

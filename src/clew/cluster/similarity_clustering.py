@@ -246,13 +246,7 @@ def _reads_affinities(clusterer: Any) -> bool:
 
 
 def _fit_clusterer(clusterer: Any, similarity: Any, known: Constraints) -> tuple[Any, Any]:
-    """Fit the clusterer; spectral clustering on the graph of highest log-likelihood.
-
-    Returns
-    -------
-    similarity, clusterer : estimator
-        The similarity or one of its alternatives, and the clusterer fitted to it.
-    """
+    """Fit the clusterer; spectral clustering on the graph of highest log-likelihood."""
     if not isinstance(clusterer, SpectralClustering):
         reads_affinities = _reads_affinities(clusterer)
         rows = similarity.affinity_matrix_ if reads_affinities else similarity.embedding_

@@ -21,8 +21,8 @@ from clew._validation import (
     check_parameters,
     warn_of_distances,
 )
+from clew.cluster._groups import warn_of_fewer_groups
 from clew.cluster._kmeans import kmeans
-from clew.cluster._n_groups import warn_of_fewer_groups
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import (
     check_affinity,
@@ -184,19 +184,7 @@ class SpectralClustering(Clusterer):
 def spectral_embedding(graph: csr_array, n_components: int, seed: int) -> NDArray[np.float64]:
     """Return the leading eigenvectors of the normalized affinity, each row scaled to length one.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        Symmetric affinities.
-    n_components : int
-        Number of eigenvectors.
-    seed : int
-        Seed of the start vector.
-
-    Returns
-    -------
-    ndarray of shape (n, n_components)
-        A row without affinities is 0.
+    graph (n, n); returns (n, n_components).
     """
     degree = graph.sum(axis=1)
     scale = diags_array(

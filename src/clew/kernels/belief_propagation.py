@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from clew.kernels._jit import bare_kernel, kernel
 from clew.kernels.mean_field import normalize_into
 
-__all__ = ["AnswerFactors", "propagate_beliefs", "update_all_messages"]
-
 #: Lower bound of likelihoods, so that their logarithms are finite.
 LEAST = 1e-12
 
@@ -23,16 +21,10 @@ class AnswerFactors(NamedTuple):
     other rows, the likelihood of the answer is ``constant + by_first·p[k] + by_second·r[k] +
     by_rest·Σ p·r + by_both·p[k]·r[k]``.
 
-    Parameters
-    ----------
-    start : ndarray of shape (n_rows + 1,), int64
-        The ends at row i are those from ``start[i]`` to ``start[i + 1] - 1``.
-    first, second : ndarray of shape (n_ends,), int64
-        The ends of the same answer at its other rows; `second` is -1 for a pair.
-    constant, by_first, by_second, by_rest, by_both : ndarray of shape (n_ends,), float64
-        The coefficients of the likelihood.
-    weight : ndarray of shape (n_ends,), float64
-        Weight of the answer, which multiplies its log-likelihood.
+    IN start (n_rows + 1,): the ends at row i are those from ``start[i]`` to ``start[i + 1] - 1``;
+    first, second (n_ends,): the ends of the same answer at its other rows; `second` is -1 for a
+    pair; constant, by_first, by_second, by_rest, by_both (n_ends,): the coefficients of the
+    likelihood; weight (n_ends,): weight of the answer, which multiplies its log-likelihood.
     """
 
     start: NDArray[np.int64]
@@ -107,32 +99,16 @@ def propagate_beliefs(
     A message to a row depends on the other rows' probabilities without that answer, so evidence
     does not return to the row that it came from, as it does in mean field.
 
-    Parameters
-    ----------
-    log_prior : ndarray of shape (n_rows, n_groups), float64 (IN)
-        Log-probability of each group of each row without answers, up to a constant for each row.
-    factors : AnswerFactors (IN)
-        The answers.
-    damping : float
-        Share of the previous message in a new one, in [0, 1).
-    max_sweeps : int
-        Maximum number of sweeps over all rows.
-    tol : float
-        The sweep in which no message changes by this much is the last.
-    cavity : ndarray of shape (n_ends, n_groups), float64 or float32 (INOUT)
-        For each end, the probabilities of its row's groups without this answer.
-    message : ndarray of shape (n_ends, n_groups), float64 or float32 (INOUT)
-        For each end, the message of the answer to its row: log-likelihoods of the row's groups.
-    q : ndarray of shape (n_rows, n_groups), float64 (OUT)
-        Probability of each group of each row; each row sums to 1.
+    IN log_prior (n_rows, n_groups): log-probability of each group of each row without answers, up
+    to a constant for each row; factors: the answers; damping: share of the previous message in a
+    new one, in [0, 1); max_sweeps: maximum number of sweeps over all rows; tol: the sweep in which
+    no message changes by this much is the last.
+    INOUT cavity (n_ends, n_groups): for each end, the probabilities of its row's groups without
+    this answer; message (n_ends, n_groups): for each end, the message of the answer to its row:
+    log-likelihoods of the row's groups.
+    OUT q (n_rows, n_groups): probability of each group of each row; each row sums to 1.
+    Returns number of sweeps.
 
-    Returns
-    -------
-    int
-        Number of sweeps.
-
-    Notes
-    -----
     Time O((n_rows + n_ends)·n_groups) for each sweep. Exact if the answers form no loop.
     """
     n_rows, n_groups = q.shape
@@ -164,14 +140,10 @@ def update_all_messages(
 ) -> None:
     """Compute the message of each answer to each of its rows, without damping.
 
-    Parameters
-    ----------
-    factors : AnswerFactors (IN)
-        The answers.
-    cavity : ndarray of shape (n_ends, n_groups), float64 or float32 (IN)
-        For each end, the probabilities of its row's groups.
-    message : ndarray of shape (n_ends, n_groups), float64 or float32 (OUT)
-        For each end, the message of the answer to its row: log-likelihoods of the row's groups.
+    IN factors: the answers; cavity (n_ends, n_groups): for each end, the probabilities of its row's
+    groups.
+    OUT message (n_ends, n_groups): for each end, the message of the answer to its row:
+    log-likelihoods of the row's groups.
     """
     for end in range(message.shape[0]):
         update_message(end, factors, 0.0, cavity, message)

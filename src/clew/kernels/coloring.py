@@ -1,8 +1,4 @@
-"""Color a graph so that no edge joins two nodes of one color, at a low cost.
-
-Nodes are must-link components, edges are cannot-links, and colors are groups. Edges are listed in
-both directions, as in a CSR matrix with sorted indices.
-"""
+"""Colorings of a graph of cannot-links: greedy, exact, and repaired by Kempe chains."""
 
 from __future__ import annotations
 
@@ -10,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
-
-__all__ = ["color_connected", "peeling_rounds", "place_in_order"]
 
 #: Sort key of colored nodes, behind all others.
 COLORED = np.iinfo(np.int64).max
@@ -26,20 +20,9 @@ def peeling_rounds(
     If the core is colored first and then the rounds, from the last to the first, each node has
     fewer than `n_colors` colored neighbors, so a color remains for it.
 
-    Parameters
-    ----------
-    indptr, indices : ndarray, int64 (IN)
-        Neighbors of each node.
-    n_colors : int
-        Number of colors.
+    IN indptr, indices: neighbors of each node; n_colors: number of colors.
+    Returns (n_nodes,): the round in which each node is removed, from 0; -1 for nodes of the core.
 
-    Returns
-    -------
-    ndarray of shape (n_nodes,), int64
-        The round in which each node is removed, from 0; -1 for nodes of the core.
-
-    Notes
-    -----
     Time linear in nodes and edges.
     """
     n = indptr.shape[0] - 1
@@ -129,21 +112,10 @@ def place_in_order(
 ) -> int:
     """Color nodes one by one, each with the cheapest color that no neighbor has.
 
-    Parameters
-    ----------
-    order : ndarray of shape (m,), int64 (IN)
-        The nodes to color.
-    cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
-        Cost of each node in each color.
-    indptr, indices : ndarray, int64 (IN)
-        Neighbors of each node.
-    labels : ndarray of shape (n_nodes,), int64 (INOUT)
-        The color of each node, -1 for none yet.
-
-    Returns
-    -------
-    int
-        Number of nodes colored; fewer than `m` if a node had neighbors of every color.
+    IN order (m,): the nodes to color; cost (n_nodes, n_colors): cost of each node in each color;
+    indptr, indices: neighbors of each node.
+    INOUT labels (n_nodes,): the color of each node, -1 for none yet.
+    Returns number of nodes colored; fewer than `m` if a node had neighbors of every color.
     """
     n_colors = cost.shape[1]
     taken_by = np.full(n_colors, -1, dtype=np.int64)
@@ -193,32 +165,16 @@ def color_connected(
 ) -> tuple[int, int]:
     """Color nodes by DSATUR with backtracking: the node with the fewest allowed colors first.
 
-    Parameters
-    ----------
-    nodes : ndarray of shape (m,), int64 (IN)
-        The nodes to color; neither they nor their neighbors have a color.
-    cost : ndarray of shape (n_nodes, n_colors), float64 (IN)
-        Cost of each node in each color; cheap colors are tried first.
-    indptr, indices : ndarray, int64 (IN)
-        Neighbors of each node.
-    max_steps : int
-        Maximum number of colors tried.
-    labels : ndarray of shape (n_nodes,), int64 (INOUT)
-        The color of each node, -1 for none. Partly colored unless `found` is 1.
+    IN nodes (m,): the nodes to color; neither they nor their neighbors have a color; cost (n_nodes,
+    n_colors): cost of each node in each color; cheap colors are tried first; indptr, indices:
+    neighbors of each node; max_steps: maximum number of colors tried.
+    INOUT labels (n_nodes,): the color of each node, -1 for none. Partly colored unless `found` is
+    1.
+    Returns found: 1 if all nodes are colored, 0 if no coloring exists, -1 if `max_steps` was
+    reached; n_steps: number of colors tried.
 
-    Returns
-    -------
-    found : int
-        1 if all nodes are colored, 0 if no coloring exists, -1 if `max_steps` was reached.
-    n_steps : int
-        Number of colors tried.
-
-    Notes
-    -----
     Time O(degree·log m + n_colors) for each step; memory O((n_nodes + m)·n_colors).
 
-    References
-    ----------
     D. Brélaz, "New methods to color the vertices of a graph", Communications of the ACM 22, 1979.
     """
     n, n_colors = cost.shape
@@ -267,3 +223,89 @@ def color_connected(
         tried[depth] = False
         was_fresh[depth] = False
     return 0, n_steps
+
+
+@bare_kernel
+def follow_chain(
+    start: int,
+    color: int,
+    cost: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    stamp: int,
+    visits: NDArray[np.int64],
+    chain: NDArray[np.int64],
+) -> tuple[int, float]:
+    """Collect the chain of `start` and `color`; return its length and how much the swap saves.
+
+    The length is 0 if the chain does not fit into `chain`.
+    """
+    own = labels[start]
+    chain[0] = start
+    visits[start] = stamp
+    stop = 1
+    saved = 0.0
+    at_node = 0
+    while at_node < stop:
+        node = chain[at_node]
+        at_node += 1
+        other_color = own + color - labels[node]
+        saved += cost[node, labels[node]] - cost[node, other_color]
+        for at in range(indptr[node], indptr[node + 1]):
+            other = indices[at]
+            if labels[other] == other_color and visits[other] != stamp:
+                if stop == chain.shape[0]:
+                    return 0, 0.0
+                visits[other] = stamp
+                chain[stop] = other
+                stop += 1
+    return stop, saved
+
+
+@kernel
+def swap_chains(
+    cost: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    max_length: int,
+    max_sweeps: int,
+    least: float,
+    labels: NDArray[np.int64],
+) -> int:
+    """Swap colors along chains as long as that lowers the cost.
+
+    A node without a neighbor of the other color is a chain by itself, and changes its color.
+
+    IN cost (n_nodes, n_colors): cost of each node in each color; indptr, indices: neighbors of each
+    node, in both directions, as in a CSR matrix; max_length: longer chains are not swapped;
+    max_sweeps: maximum number of sweeps over all nodes; a sweep without a swap is the last; least:
+    a swap must save more than this.
+    INOUT labels (n_nodes,): the color of each node: a valid coloring before and after.
+    Returns number of swaps.
+
+    Each sweep follows at most one chain for each node and cheaper color.
+    """
+    n, n_colors = cost.shape
+    visits = np.zeros(n, dtype=np.int64)
+    chain = np.empty(min(max_length, n), dtype=np.int64)
+    stamp = 0
+    n_swaps = 0
+    for _ in range(max_sweeps):
+        before = n_swaps
+        for node in range(n):
+            for color in range(n_colors):
+                own = labels[node]
+                if cost[node, own] - cost[node, color] <= least:
+                    continue
+                stamp += 1
+                length, saved = follow_chain(
+                    node, color, cost, indptr, indices, labels, stamp, visits, chain
+                )
+                if length > 0 and saved > least:
+                    for k in range(length):
+                        labels[chain[k]] = own + color - labels[chain[k]]
+                    n_swaps += 1
+        if n_swaps == before:
+            break
+    return n_swaps

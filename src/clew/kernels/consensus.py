@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["alternate_medoids", "count_shared"]
-
 
 @kernel
 def count_shared(
@@ -16,17 +14,10 @@ def count_shared(
 ) -> None:
     """Compute for rows of a block the share of clusterings in which they are with each row.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_clusterings, n_rows), int32 (IN)
-        Groups.
-    start, stop : int
-        First row of the block, and the row after its last one.
-    share : ndarray of shape (n_rows, n_rows), float32 (OUT)
-        The rows `start` to `stop` are written.
+    IN labels (n_clusterings, n_rows): groups; start, stop: first row of the block, and the row
+    after its last one.
+    OUT share (n_rows, n_rows): the rows `start` to `stop` are written.
 
-    Notes
-    -----
     Time O(n_clusterings · n_rows) for each row of the block.
     """
     n_runs, n = labels.shape
@@ -47,23 +38,11 @@ def alternate_medoids(
 ) -> NDArray[np.int32]:
     """Assign rows to their nearest medoids and move each medoid, in turn.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n_rows, n_rows), float64 (IN)
-        Distances.
-    medoids : ndarray of shape (k,), int64 (INOUT)
-        Rows that are the medoids. Each becomes the row of its group with the smallest sum of
-        distances to the group.
-    max_iter : int
-        Largest number of assignments.
+    IN distances (n_rows, n_rows); max_iter: largest number of assignments.
+    INOUT medoids (k,): rows that are the medoids. Each becomes the row of its group with the
+    smallest sum of distances to the group.
+    Returns (n_rows,): groups.
 
-    Returns
-    -------
-    ndarray of shape (n_rows,), int32
-        Groups.
-
-    Notes
-    -----
     Time O(n_rows · k) plus the sum of the squared sizes of groups, for each iteration.
     """
     n, k = distances.shape[0], medoids.shape[0]

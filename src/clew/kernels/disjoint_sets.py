@@ -7,23 +7,13 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["component_labels", "find_root", "unite"]
-
 
 @kernel
 def find_root(parent: NDArray[np.int64], node: int) -> int:
     """Return the root of a node's tree, and halve the path to it.
 
-    Parameters
-    ----------
-    parent : ndarray of shape (n,), int64 (INOUT)
-        Parent of each node; that of a root is the root itself.
-    node : int
-        The node.
-
-    Returns
-    -------
-    int
+    IN node.
+    INOUT parent (n,): parent of each node; that of a root is the root itself.
     """
     while parent[node] != node:
         parent[node] = parent[parent[node]]
@@ -35,19 +25,10 @@ def find_root(parent: NDArray[np.int64], node: int) -> int:
 def unite(parent: NDArray[np.int64], size: NDArray[np.int64], a: int, b: int) -> bool:
     """Join the trees of two nodes, the smaller below the larger.
 
-    Parameters
-    ----------
-    parent : ndarray of shape (n,), int64 (INOUT)
-        Parent of each node; that of a root is the root itself.
-    size : ndarray of shape (n,), int64 (INOUT)
-        Number of nodes in the tree of each root.
-    a, b : int
-        The nodes.
-
-    Returns
-    -------
-    bool
-        False if the nodes were in one tree already.
+    IN a, b: the nodes.
+    INOUT parent (n,): parent of each node; that of a root is the root itself; size (n,): number of
+    nodes in the tree of each root.
+    Returns false if the nodes were in one tree already.
     """
     a = find_root(parent, a)
     b = find_root(parent, b)
@@ -64,20 +45,9 @@ def unite(parent: NDArray[np.int64], size: NDArray[np.int64], a: int, b: int) ->
 def component_labels(n_nodes: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Label the connected components 0, 1, ... in the order of their smallest node.
 
-    Parameters
-    ----------
-    n_nodes : int
-        Number of nodes.
-    edges : ndarray of shape (m, 2), int64 (IN)
-        Edges, as pairs of nodes.
+    IN n_nodes: number of nodes; edges (m, 2): edges, as pairs of nodes.
+    Returns (n_nodes,): the component of each node.
 
-    Returns
-    -------
-    ndarray of shape (n_nodes,), int64
-        The component of each node.
-
-    Notes
-    -----
     Union-find: time nearly linear in nodes and edges, memory O(n_nodes).
     """
     parent = np.arange(n_nodes)

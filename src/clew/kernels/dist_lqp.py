@@ -15,18 +15,12 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["Bounds", "close_triangles", "sweep_bounds", "sweep_triangles"]
-
 
 class Bounds(NamedTuple):
     """Soft bounds on the first distances.
 
-    Parameters
-    ----------
-    over, under : ndarray of shape (n_bounded,), float64
-        Penalty for each unit above `upper`, and for each unit below `lower`; 0 for no bound.
-    upper, lower : float
-        The bounds.
+    IN over, under (n_bounded,): penalty for each unit above `upper`, and for each unit below
+    `lower`; 0 for no bound; upper, lower: the bounds.
     """
 
     over: NDArray[np.float64]
@@ -45,19 +39,10 @@ def sweep_bounds(
 ) -> None:
     """Project onto the upper and the lower bound of each bounded distance.
 
-    Parameters
-    ----------
-    bounds : Bounds (IN)
-        The bounds.
-    step : ndarray of shape (n_distances,), float64 (IN)
-        Half the inverse weight of each distance.
-    x : ndarray of shape (n_distances,), float64 (INOUT)
-        The distances.
-    over, under : ndarray of shape (n_bounded,), float64 (INOUT)
-        Multipliers of the upper and of the lower bounds; at most the penalties.
+    IN bounds; step (n_distances,): half the inverse weight of each distance.
+    INOUT x (n_distances,): the distances; over, under (n_bounded,): multipliers of the upper and of
+    the lower bounds; at most the penalties.
 
-    Notes
-    -----
     Time O(n_bounded).
     """
     for i in range(len(bounds.over)):
@@ -91,32 +76,14 @@ def sweep_triangles(
 ) -> tuple[int, float]:
     """Project onto the triangle inequalities of some triangles in turn.
 
-    Parameters
-    ----------
-    sides : ndarray of shape (n_triangles, 3), int32 (IN)
-        The three distances of each triangle.
-    step : ndarray of shape (n_distances,), float64 (IN)
-        Half the inverse weight of each distance; 0 for a fixed one.
-    which : ndarray, int32 (IN)
-        Numbers of triangles, of which the first `n_which` are visited.
-    n_which : int
-        Number of triangles to visit.
-    x : ndarray of shape (n_distances,), float64 (INOUT)
-        The distances.
-    multipliers : ndarray of shape (n_triangles, 3), float64 (INOUT)
-        One for each side that could be the longest.
-    active : ndarray, int32 (OUT)
-        The visited triangles with a positive multiplier. May be the array `which`.
+    IN sides (n_triangles, 3): the three distances of each triangle; step (n_distances,): half the
+    inverse weight of each distance; 0 for a fixed one; which: numbers of triangles, of which the
+    first `n_which` are visited; n_which: number of triangles to visit.
+    INOUT x (n_distances,): the distances; multipliers (n_triangles, 3): one for each side that
+    could be the longest.
+    OUT active: the visited triangles with a positive multiplier. May be the array `which`.
+    Returns n_active: length of `active`; largest: largest change of a multiplier.
 
-    Returns
-    -------
-    n_active : int
-        Length of `active`.
-    largest : float
-        Largest change of a multiplier.
-
-    Notes
-    -----
     Time O(n_which).
     """
     n_active, largest = 0, 0.0
@@ -148,15 +115,9 @@ def sweep_triangles(
 def close_triangles(sides: NDArray[np.int32], x: NDArray[np.float64]) -> None:
     """Shorten sides that are longer than the other two together, until there are none.
 
-    Parameters
-    ----------
-    sides : ndarray of shape (n_triangles, 3), int32 (IN)
-        The three distances of each triangle.
-    x : ndarray of shape (n_distances,), float64 (INOUT)
-        The distances, none negative.
+    IN sides (n_triangles, 3): the three distances of each triangle.
+    INOUT x (n_distances,): the distances, none negative.
 
-    Notes
-    -----
     Time O(n_triangles) for each pass; a pass after which nothing changes is the last.
     """
     changed = True

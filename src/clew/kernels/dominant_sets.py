@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["bound_eigenvalue", "dominant_members", "maximize"]
-
 
 @bare_kernel
 def bound_eigenvalue(
@@ -25,22 +23,11 @@ def bound_eigenvalue(
     For any positive vector x, the largest entry of ``(Ax) / x`` is at least that eigenvalue
     (Collatz and Wielandt). Power iterations lower it toward the eigenvalue.
 
-    Parameters
-    ----------
-    block : ndarray of shape (m, m) (IN)
-        A is ``block[start:size, start:size]``.
-    start, size : int
-        First row of A in `block`, and the row after its last.
-    vector, image : ndarray of shape (m,) (OUT)
-        Buffers.
-    tol : float
-        Relative gap between the largest and the smallest entry of ``(Ax) / x`` at which to stop.
-    max_iter : int
-        Maximum number of power iterations; the bound holds after any number.
-
-    Returns
-    -------
-    float
+    IN block (m, m): a is ``block[start:size, start:size]``; start, size: first row of A in `block`,
+    and the row after its last; tol: relative gap between the largest and the smallest entry of
+    ``(Ax) / x`` at which to stop; max_iter: maximum number of power iterations; the bound holds
+    after any number.
+    OUT vector, image (m,).
     """
     vector[start:size] = 1.0
     bound = 0.0
@@ -92,26 +79,12 @@ def maximize(
     Each step moves x toward the element with the highest payoff, or away from the member with the
     lowest, to the best point on that line. A member that is removed has a share of exactly 0.
 
-    Parameters
-    ----------
-    block : ndarray of shape (m, m) (IN)
-        B is ``block[:size, :size]``, symmetric.
-    size : int
-        Number of elements.
-    share : ndarray of shape (m,) (INOUT)
-        The initial x, then the maximum: entries not negative, with sum 1.
-    payoff : ndarray of shape (m,) (OUT)
-        ``Bx``.
-    tol : float
-        Converged if every payoff of a member is within this of the mean payoff ``x'Bx``, and no
-        other payoff exceeds the mean by more.
-    max_iter : int
-        Maximum number of steps.
-
-    Returns
-    -------
-    bool
-        Whether x converged within `max_iter` steps.
+    IN block (m, m): B is ``block[:size, :size]``, symmetric; size: number of elements; tol:
+    converged if every payoff of a member is within this of the mean payoff ``x'Bx``, and no other
+    payoff exceeds the mean by more; max_iter: maximum number of steps.
+    INOUT share (m,): the initial x, then the maximum: entries not negative, with sum 1.
+    OUT payoff (m,): ``Bx``.
+    Returns whether x converged within `max_iter` steps.
     """
     for a in range(size):
         payoff[a] = 0.0
@@ -181,30 +154,14 @@ def dominant_members(
     The diagonal entry of each neighbor is a penalty above the largest eigenvalue of the affinities
     among the neighbors; the row itself has none. Then every local maximum contains the row.
 
-    Parameters
-    ----------
-    indptr, indices, data : ndarray (IN)
-        The neighbor graph, a symmetric CSR matrix of shape (n, n) with an empty diagonal and
-        entries in [0, 1].
-    first, listed : ndarray of shape (n + 1,) and (n_listed,), int64 (IN)
-        The neighbors of row i are ``listed[first[i]:first[i + 1]]``.
-    margin : float
-        How far the penalty exceeds the eigenvalue, and the accuracy of the eigenvalue, relative to
-        it.
-    tol : float
-        Tolerance of convergence, relative to the penalty.
-    max_iter : int
-        Maximum number of steps for each row.
-    is_member : ndarray of shape (n_listed,), bool (OUT)
-        Whether each listed neighbor is in the set of its row.
+    IN indptr, indices, data: the neighbor graph, a symmetric CSR matrix of shape (n, n) with an
+    empty diagonal and entries in [0, 1]; first, listed (n + 1,): the neighbors of row i are
+    ``listed[first[i]:first[i + 1]]``; margin: how far the penalty exceeds the eigenvalue, and the
+    accuracy of the eigenvalue, relative to it; tol: tolerance of convergence, relative to the
+    penalty; max_iter: maximum number of steps for each row.
+    OUT is_member (n_listed,): whether each listed neighbor is in the set of its row.
+    Returns number of rows that did not converge.
 
-    Returns
-    -------
-    int
-        Number of rows that did not converge.
-
-    Notes
-    -----
     Time O(k²) for each row of k neighbors, and O(k) for each of its steps. Memory O(n + k²).
     """
     n = len(indptr) - 1

@@ -1,9 +1,4 @@
-"""Constrained agglomerative clustering by chains of nearest neighbors, on condensed distances.
-
-A condensed matrix contains the distance of each pair of n rows once, in the order of SciPy's
-``pdist``. The distances of a cluster are stored at one of its rows, its *slot*. An infinite
-distance forbids the merge of two clusters.
-"""
+"""Constrained agglomerative linkage, and merges along sorted edges."""
 
 from __future__ import annotations
 
@@ -12,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 from clew.kernels.disjoint_sets import find_root
-
-__all__ = ["LINKAGES", "merge_along_chains", "merge_components", "number_nodes"]
 
 #: Codes of the linkages.
 LINKAGES = {"single": 0, "complete": 1, "average": 2, "ward": 3}
@@ -33,20 +26,9 @@ def joined_distance(
 ) -> float:
     """Return the distance from the union of A and B to another cluster (Lance and Williams).
 
-    Parameters
-    ----------
-    linkage : int
-        One of the values of `LINKAGES`.
-    a, b : float
-        Distances from A and from B to the other cluster; if one is infinite, so is the result.
-    ab : float
-        Distance from A to B.
-    n_a, n_b, n_other : float
-        Sizes of A, B and the other cluster.
-
-    Returns
-    -------
-    float
+    IN linkage: one of the values of `LINKAGES`; a, b: distances from A and from B to the other
+    cluster; if one is infinite, so is the result; ab: distance from A to B; n_a, n_b, n_other:
+    sizes of A, B and the other cluster.
     """
     if a == np.inf or b == np.inf:
         return np.inf
@@ -73,28 +55,13 @@ def merge(
 ) -> int:
     """Merge the cluster of one slot into that of another.
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n * (n - 1) / 2,) (INOUT)
-        Condensed distances; those of the slot `kept` become those of the union.
-    linkage : int
-        One of the values of `LINKAGES`.
-    gone, kept : int
-        The slots.
-    size : ndarray of shape (n,) (INOUT)
-        Number of rows of the cluster in each slot.
-    active : ndarray of shape (n,) (INOUT)
-        The slots in use, ascending, in the first `n_active` entries.
-    n_active : int
-        Number of clusters.
+    IN linkage: one of the values of `LINKAGES`; gone, kept: the slots; n_active: number of
+    clusters.
+    INOUT distance (n * (n - 1) / 2,): condensed distances; those of the slot `kept` become those of
+    the union; size (n,): number of rows of the cluster in each slot; active (n,): the slots in use,
+    ascending, in the first `n_active` entries.
+    Returns number of clusters left.
 
-    Returns
-    -------
-    int
-        Number of clusters left.
-
-    Notes
-    -----
     Time O(n_active).
     """
     n = size.shape[0]
@@ -126,26 +93,13 @@ def merge_components(
 ) -> int:
     """Merge the rows that must-links join.
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n * (n - 1) / 2,) (INOUT)
-        Condensed distances, all finite.
-    linkage : int
-        One of the values of `LINKAGES`.
-    links : ndarray of shape (m, 2), int64 (IN)
-        Pairs of slots: the second is merged into the first, and is in no other pair.
-    size : ndarray of shape (n,) (INOUT)
-        Number of rows of the cluster in each slot.
-    active : ndarray of shape (n,) (INOUT)
-        All slots, ascending; afterwards the slots in use, in the first entries.
+    IN linkage: one of the values of `LINKAGES`; links (m, 2): pairs of slots: the second is merged
+    into the first, and is in no other pair.
+    INOUT distance (n * (n - 1) / 2,): condensed distances, all finite; size (n,): number of rows of
+    the cluster in each slot; active (n,): all slots, ascending; afterwards the slots in use, in the
+    first entries.
+    Returns number of clusters left.
 
-    Returns
-    -------
-    int
-        Number of clusters left.
-
-    Notes
-    -----
     Time O(n·m).
     """
     n_active = active.shape[0]
@@ -165,25 +119,10 @@ def nearest(
 ) -> tuple[int, float]:
     """Find the slot nearest to a slot; in a tie `before`, otherwise the first.
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n * (n - 1) / 2,) (IN)
-        Condensed distances.
-    n, slot : int
-        Number of rows, and the slot.
-    before : int
-        The previous slot of the chain, -1 for none.
-    active : ndarray of shape (n,) (IN)
-        The slots in use, ascending, in the first `n_active` entries.
-    n_active : int
-        Number of clusters.
-
-    Returns
-    -------
-    slot : int
-        -1 if every merge with this slot is forbidden.
-    distance : float
-        Infinite then.
+    IN distance (n * (n - 1) / 2,): condensed distances; n, slot: number of rows, and the slot;
+    before: the previous slot of the chain, -1 for none; active (n,): the slots in use, ascending,
+    in the first `n_active` entries; n_active: number of clusters.
+    Returns slot: -1 if every merge with this slot is forbidden; distance: infinite then.
     """
     best = -1
     least = np.inf
@@ -217,35 +156,17 @@ def merge_along_chains(
 ) -> int:
     """Merge mutual nearest neighbors until only forbidden merges are left.
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n * (n - 1) / 2,) (INOUT)
-        Condensed distances; infinite between clusters that must not be merged.
-    linkage : int
-        One of the values of `LINKAGES`.
-    size : ndarray of shape (n,) (INOUT)
-        Number of rows of the cluster in each slot.
-    active : ndarray of shape (n,) (INOUT)
-        The slots in use, ascending, in the first `n_active` entries.
-    n_active : int
-        Number of clusters.
-    merges : ndarray of shape (n_active - 1, 2), int64 (OUT)
-        The slots of the two clusters of each merge. A merge comes after all merges within its two
-        clusters.
-    heights : ndarray of shape (n_active - 1,) (OUT)
-        Distance of the two clusters, not below the height of any merge within them.
+    IN linkage: one of the values of `LINKAGES`; n_active: number of clusters.
+    INOUT distance (n * (n - 1) / 2,): condensed distances; infinite between clusters that must not
+    be merged; size (n,): number of rows of the cluster in each slot; active (n,): the slots in use,
+    ascending, in the first `n_active` entries.
+    OUT merges (n_active - 1, 2): the slots of the two clusters of each merge. A merge comes after
+    all merges within its two clusters; heights (n_active - 1,): distance of the two clusters, not
+    below the height of any merge within them.
+    Returns number of merges; fewer than ``n_active - 1`` if the remaining ones are forbidden.
 
-    Returns
-    -------
-    int
-        Number of merges; fewer than ``n_active - 1`` if the remaining ones are forbidden.
-
-    Notes
-    -----
     Time O(n²).
 
-    References
-    ----------
     F. Murtagh, "A survey of recent advances in hierarchical clustering algorithms", The Computer
     Journal 26, 1983.
     """
@@ -294,18 +215,10 @@ def without(active: NDArray[np.int64], n_active: int, slot: int) -> int:
 def number_nodes(n: int, merges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Convert merges to the nodes of a tree, as in scikit-learn's `children_`.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    merges : ndarray of shape (m, 2), int64 (IN)
-        A row of each of the two clusters, in the order of the merges.
-
-    Returns
-    -------
-    ndarray of shape (m, 2), int64
-        The two nodes of each merge, the smaller first. Node i is a row if i < n, otherwise the
-        result of merge i - n.
+    IN n: number of rows; merges (m, 2): a row of each of the two clusters, in the order of the
+    merges.
+    Returns (m, 2): the two nodes of each merge, the smaller first. Node i is a row if i < n,
+    otherwise the result of merge i - n.
     """
     parent = np.arange(n)
     node = np.arange(n)
@@ -318,3 +231,80 @@ def number_nodes(n: int, merges: NDArray[np.int64]) -> NDArray[np.int64]:
         parent[a] = b
         node[b] = n + k
     return nodes
+
+
+@kernel
+def first_edges(
+    first: NDArray[np.integer],
+    second: NDArray[np.integer],
+    group: NDArray[np.integer],
+    is_decided: NDArray[np.bool_],
+    kept_first: NDArray[np.integer],
+    kept_second: NDArray[np.integer],
+) -> int:
+    """Keep the first edge between each two groups that no cannot-link separates.
+
+    IN first, second (n_edges,): items of the edges, in order; group (n_items,): group of each item.
+    INOUT is_decided (n_groups, n_groups): on entry, pairs of groups with a cannot-link, symmetric.
+    Pairs with an edge are added.
+    OUT kept_first, kept_second (n_edges,): groups of the kept edges, in order.
+    Returns number of edges kept.
+
+    Kruskal's algorithm on the groups needs no other edge: if the first one between two groups is
+    refused, a later one is refused too, and if it is redundant, so is a later one.
+    """
+    n_kept = 0
+    for e in range(first.shape[0]):
+        g, h = group[first[e]], group[second[e]]
+        if g == h or is_decided[g, h]:
+            continue
+        is_decided[g, h] = True
+        is_decided[h, g] = True
+        kept_first[n_kept] = g
+        kept_second[n_kept] = h
+        n_kept += 1
+    return n_kept
+
+
+@kernel
+def merge_in_order(
+    first: NDArray[np.integer],
+    second: NDArray[np.integer],
+    is_apart: NDArray[np.bool_],
+    children: NDArray[np.int64],
+    times: NDArray[np.int64],
+) -> int:
+    """Merge the components of each edge, in order, unless a cannot-link separates them.
+
+    IN first, second (n_edges,): items of the edges, in order.
+    INOUT is_apart (n_items, n_items): pairs of items with a cannot-link, symmetric. Entries of
+    components are added.
+    OUT children (n_items - 1, 2): the two nodes of each merge: nodes below `n_items` are items, and
+    merge m makes node ``n_items + m``; times (n_items - 1,): position of the edge of each merge,
+    ascending.
+    Returns number of merges; ``n_items - 1`` without cannot-links, if the edges connect all items.
+
+    Time O(n_items²) and nearly linear in the edges.
+    """
+    n = is_apart.shape[0]
+    parent = np.arange(n)
+    node = np.arange(n)
+    n_merges = 0
+    for e in range(first.shape[0]):
+        if n_merges == n - 1:
+            break
+        a = find_root(parent, first[e])
+        b = find_root(parent, second[e])
+        if a == b or is_apart[a, b]:
+            continue
+        children[n_merges, 0] = node[a]
+        children[n_merges, 1] = node[b]
+        times[n_merges] = e
+        parent[b] = a
+        node[a] = n + n_merges
+        n_merges += 1
+        for other in range(n):
+            if is_apart[b, other]:
+                is_apart[a, other] = True
+                is_apart[other, a] = True
+    return n_merges

@@ -1,8 +1,4 @@
-"""Bregman projections under the log-det divergence onto constraints on squared distances.
-
-A is the positive definite matrix of the squared distances d(i, j) = (x_i - x_j)' A (x_i - x_j).
-A projection is the nearest matrix, in log-det divergence, under which one constraint holds.
-"""
+"""Log-det (Bregman) projections onto limits of distances, one by one and in blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +9,137 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["Limits", "project_block"]
+
+@kernel
+def squared_distances(
+    X: NDArray[np.float64], rows: NDArray[np.int64], distance: NDArray[np.float64]
+) -> None:
+    """Compute the two squared Euclidean distances of each constraint.
+
+    IN X (n_rows, n_features): features; rows (n, 4): rows i, j, g and h of each constraint.
+    OUT distance (n, 2): squared distances between i and j, and between g and h.
+    """
+    for at in range(rows.shape[0]):
+        for end in range(2):
+            x, y = X[rows[at, 2 * end]], X[rows[at, 2 * end + 1]]
+            total = 0.0
+            for feature in range(X.shape[1]):
+                total += (x[feature] - y[feature]) ** 2
+            distance[at, end] = total
+
+
+@kernel
+def cut_block(
+    rows: NDArray[np.int64],
+    start: int,
+    place: NDArray[np.int64],
+    members: NDArray[np.int64],
+    local: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Find the next block of constraints, which has at most `max_rows` different rows.
+
+    IN rows (n, 4): rows of each constraint; start: first constraint of the block.
+    INOUT place (n_rows,): all -1; afterwards the number of each row within the block, -1 for rows
+    not in it.
+    OUT members (max_rows,): rows of the block; `max_rows` is at least 4; local (n, 4): the entries
+    of `rows` as numbers within the block.
+    Returns stop: the constraint after the last one of the block; n_members: number of rows in the
+    block.
+    """
+    n_members = 0
+    stop = start
+    while stop < rows.shape[0] and n_members + 4 <= members.shape[0]:
+        for end in range(4):
+            row = rows[stop, end]
+            if place[row] < 0:
+                place[row] = n_members
+                members[n_members] = row
+                n_members += 1
+            local[stop, end] = place[row]
+        stop += 1
+    return stop, n_members
+
+
+@kernel
+def add_edge(weight: float, i: int, j: int, laplacian: NDArray[np.float64]) -> None:
+    """Add ``weight·c c'`` to a Laplacian, for the difference c of the unit vectors i and j."""
+    laplacian[i, i] += weight
+    laplacian[j, j] += weight
+    laplacian[i, j] -= weight
+    laplacian[j, i] -= weight
+
+
+@kernel
+def add_edges(
+    limits: Limits,
+    start: int,
+    stop: int,
+    step: NDArray[np.float64],
+    laplacian: NDArray[np.float64],
+) -> None:
+    """Add the edges of some constraints to a Laplacian, weighted by the changes of their λ."""
+    for at in range(start, stop):
+        rows = limits.rows[at]
+        add_edge(step[at] * limits.factor[at], rows[0], rows[1], laplacian)
+        if limits.inverse_bound[at] == 0.0:
+            add_edge(-step[at], rows[2], rows[3], laplacian)
+
+
+def sweep(
+    limits: Limits,
+    X: NDArray[np.float64],
+    max_rows: int,
+    max_rounds: int,
+    tol: float,
+    corrected: bool,
+    multiplier: NDArray[np.float64],
+    A: NDArray[np.float64],
+) -> int:
+    """Project once onto all constraints, block by block.
+
+    Within a block, projections update only the inner products of its rows; A is updated once for
+    each block, by matrix products. This function is not compiled: NumPy is as fast here, and Numba
+    takes ten seconds to compile the matrix products.
+
+    IN limits: the constraints, in the order of the projections; X (n_rows, n_features): features;
+    max_rows: maximum number of rows in a block, at least 4; max_rounds: maximum number of rounds
+    over each block; tol: violations up to this are tolerated, relative to the bound, or for a
+    comparison relative to the sum of the two distances; corrected: whether λ is kept within its
+    range (Dykstra's correction), so that later projections may undo earlier ones; sweeps then
+    converge to the nearest matrix that keeps all constraints. Otherwise only violated constraints
+    are projected onto, and sweeps converge to some matrix that keeps them.
+    INOUT multiplier (n,): λ of each constraint; A (n_features, n_features): the matrix; symmetric
+    up to rounding.
+    Returns number of projections.
+
+    For a block of m rows and d features: time O(m·d² + m²·d + m³), and O(m²) for each projection.
+    Memory O(m·d + m² + d²).
+
+    J. Davis, B. Kulis, P. Jain, S. Sra and I. Dhillon, "Information-theoretic metric learning",
+    ICML 2007.
+    """
+    local, before = np.empty_like(limits.rows), multiplier.copy()
+    in_block = limits._replace(rows=local)
+    place, members = np.full(X.shape[0], -1), np.empty(max_rows, np.int64)
+    n_steps, start = 0, 0
+    while start < limits.rows.shape[0]:
+        stop, n_members = cut_block(limits.rows, start, place, members, local)
+        rows = X[members[:n_members]]
+        images = rows @ A
+        before_block = images @ rows.T
+        gram = before_block.copy()
+        n_block = project_block(in_block, start, stop, max_rounds, tol, corrected, multiplier, gram)
+        if n_block > 0:
+            laplacian = np.zeros_like(gram)
+            add_edges(in_block, start, stop, multiplier - before, laplacian)
+            # X'ΛX was added to A⁻¹, with the Laplacian Λ: A changes by the Woodbury formula.
+            system = laplacian @ before_block
+            system.flat[:: n_members + 1] += 1.0
+            A -= images.T @ np.linalg.solve(system, laplacian @ images)
+            n_steps += n_block
+        place[members[:n_members]] = -1
+        start = stop
+    return n_steps
 
 
 class Limits(NamedTuple):
@@ -22,19 +148,9 @@ class Limits(NamedTuple):
     A constraint with ``inverse_bound`` 0 compares two distances: ``factor·d(i, j) <= d(g, h)``.
     Any other bounds one distance: ``factor·d(i, j) <= factor·bound``, with a factor of 1 or -1.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, 4), int64
-        The rows i, j, g and h.
-    factor : ndarray of shape (n,), float64
-        Factor of the first distance.
-    inverse_bound : ndarray of shape (n,), float64
-        1 / bound, or 0.
-    slack : ndarray of shape (n,), float64
-        Slack of a bound: at the multiplier λ the bound is ``1 / (inverse_bound - factor·slack·λ)``.
-        0 makes it hard.
-    low, high : ndarray of shape (n,), float64
-        Range of λ.
+    IN rows (n, 4): the rows i, j, g and h; factor (n,): factor of the first distance; inverse_bound
+    (n,): 1 / bound, or 0; slack (n,): slack of a bound: at the multiplier λ the bound is ``1 /
+    (inverse_bound - factor·slack·λ)``. 0 makes it hard; low, high (n,): range of λ.
     """
 
     rows: NDArray[np.int64]
@@ -51,21 +167,9 @@ def best_step(
 ) -> float:
     """Return the change of λ after which a constraint holds with equality.
 
-    Parameters
-    ----------
-    limits : Limits
-        The constraints.
-    at : int
-        Number of the constraint.
-    multiplier : float
-        Its λ.
-    near, far, cross : float
-        ``c'Ac``, ``e'Ae`` and ``c'Ae`` for the differences ``c = x_i - x_j`` and ``e = x_g - x_h``.
-
-    Returns
-    -------
-    float
-        0 if there is no such change.
+    IN limits: the constraints; at: number of the constraint; multiplier: its λ; near, far, cross:
+    ``c'Ac``, ``e'Ae`` and ``c'Ae`` for the differences ``c = x_i - x_j`` and ``e = x_g - x_h``.
+    Returns 0 if there is no such change.
     """
     factor = limits.factor[at]
     if limits.inverse_bound[at] == 0.0:
@@ -135,30 +239,14 @@ def project_block(
 ) -> int:
     """Project onto some constraints in turn, round after round until they hold.
 
-    Parameters
-    ----------
-    limits : Limits (IN)
-        The constraints; their rows are row numbers of `gram`.
-    start, stop : int
-        The constraints used are those from `start` to ``stop - 1``.
-    max_rounds : int
-        Maximum number of rounds.
-    tol : float
-        The round in which no relative violation exceeds this is the last.
-    corrected : bool
-        As for `log_det_sweeps.sweep`.
-    multiplier : ndarray of shape (n,), float64 (INOUT)
-        λ of all constraints.
-    gram : ndarray of shape (n_rows, n_rows), float64 (INOUT)
-        Inner products of the rows of the block under A, ``X A X'``.
+    IN limits: the constraints; their rows are row numbers of `gram`; start, stop: the constraints
+    used are those from `start` to ``stop - 1``; max_rounds: maximum number of rounds; tol: the
+    round in which no relative violation exceeds this is the last; corrected: as for
+    `log_det_sweeps.sweep`.
+    INOUT multiplier (n,): λ of all constraints; gram (n_rows, n_rows): inner products of the rows
+    of the block under A, ``X A X'``.
+    Returns number of projections.
 
-    Returns
-    -------
-    int
-        Number of projections.
-
-    Notes
-    -----
     Time O(n_rows²) for each projection.
     """
     u, v = np.empty(gram.shape[0]), np.empty(gram.shape[0])

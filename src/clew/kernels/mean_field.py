@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["EXCLUDED", "Messages", "mean_field"]
-
 #: Logarithm that stands for the probability 0 of an excluded group.
 EXCLUDED = -1e300
 
@@ -22,15 +20,11 @@ class Messages(NamedTuple):
     about rows i, a and b to group k of row i is, up to a constant,
     ``by_first·q[a, k] + by_second·q[b, k] + by_both·q[a, k]·q[b, k]``.
 
-    Parameters
-    ----------
-    start : ndarray of shape (n_rows + 1,), int64
-        The messages to row i are the slice ``start[i]:start[i + 1]`` of the other arrays.
-    first, second : ndarray of shape (n_messages,), int64
-        The other rows a and b of each answer; `second` is -1 for a pair.
-    by_first, by_second, by_both : ndarray of shape (n_messages,), float64
-        Changes of the log-likelihood if the row is in the group of a (`by_first`) or of b
-        (`by_second`). If it is in the group of both, `by_both` is added to these two.
+    IN start (n_rows + 1,): the messages to row i are the slice ``start[i]:start[i + 1]`` of the
+    other arrays; first, second (n_messages,): the other rows a and b of each answer; `second` is -1
+    for a pair; by_first, by_second, by_both (n_messages,): changes of the log-likelihood if the row
+    is in the group of a (`by_first`) or of b (`by_second`). If it is in the group of both,
+    `by_both` is added to these two.
     """
 
     start: NDArray[np.int64]
@@ -107,32 +101,14 @@ def mean_field(
 ) -> int:
     """Update the probabilities of each row in turn, given those of all others.
 
-    Parameters
-    ----------
-    log_prior : ndarray of shape (n_rows, n_groups), float64 (IN)
-        Log-probability of each group of each row without answers.
-    messages : Messages (IN)
-        The answers.
-    is_hard : bool
-        Whether a row is restricted to the groups with the highest sum of messages.
-    tie : float
-        Sums that differ by at most this count as equal, for `is_hard`.
-    excluded : float
-        Log-probability of the other groups, for `is_hard`.
-    max_sweeps : int
-        Maximum number of sweeps over all rows.
-    tol : float
-        The sweep in which no probability changes by this much is the last.
-    q : ndarray of shape (n_rows, n_groups), float64 (INOUT)
-        Probability of each group of each row; each row sums to 1.
+    IN log_prior (n_rows, n_groups): log-probability of each group of each row without answers;
+    messages: the answers; is_hard: whether a row is restricted to the groups with the highest sum
+    of messages; tie: sums that differ by at most this count as equal, for `is_hard`; excluded:
+    log-probability of the other groups, for `is_hard`; max_sweeps: maximum number of sweeps over
+    all rows; tol: the sweep in which no probability changes by this much is the last.
+    INOUT q (n_rows, n_groups): probability of each group of each row; each row sums to 1.
+    Returns number of sweeps.
 
-    Returns
-    -------
-    int
-        Number of sweeps.
-
-    Notes
-    -----
     Time O((n_rows + n_messages)·n_groups) for each sweep.
     """
     field = np.empty(q.shape[1])

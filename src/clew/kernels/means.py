@@ -7,19 +7,13 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["add_groups", "cheapest"]
-
 
 @kernel
 def cheapest(cost: NDArray[np.float64], labels: NDArray[np.int64]) -> None:
     """Find the column of lowest cost in each row, in a tie the first.
 
-    Parameters
-    ----------
-    cost : ndarray of shape (n_rows, n_columns), float64 (IN)
-        Costs.
-    labels : ndarray of shape (n_rows,), int64 (OUT)
-        The column of each row.
+    IN cost (n_rows, n_columns): costs.
+    OUT labels (n_rows,): the column of each row.
     """
     for row in range(cost.shape[0]):
         best = 0
@@ -39,18 +33,10 @@ def add_groups(
 ) -> None:
     """Add rows and weights to the sums of their groups, in the order of rows.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_columns), float64 (IN)
-        Rows, multiplied by their weights.
-    weight : ndarray of shape (n_rows,), float64 (IN)
-        Weight of each row.
-    labels : ndarray of shape (n_rows,), int64 (IN)
-        Group of each row.
-    sums : ndarray of shape (n_groups, n_columns), float64 (INOUT)
-        Sum of the rows of each group.
-    mass : ndarray of shape (n_groups,), float64 (INOUT)
-        Sum of the weights of each group.
+    IN rows (n_rows, n_columns): rows, multiplied by their weights; weight (n_rows,): weight of each
+    row; labels (n_rows,): group of each row.
+    INOUT sums (n_groups, n_columns): sum of the rows of each group; mass (n_groups,): sum of the
+    weights of each group.
     """
     for row in range(rows.shape[0]):
         group = labels[row]

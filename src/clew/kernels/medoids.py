@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["Assignment", "assign", "swap_best", "swap_eagerly", "try_swaps"]
-
 
 class Assignment(NamedTuple):
     """The nearest and second nearest medoid of each row, (n_rows,)."""
@@ -33,16 +31,9 @@ def assign(
 ) -> None:
     """Find the nearest two medoids of all rows.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_candidates, n_rows) (IN)
-        Distances.
-    medoids : ndarray of shape (n_clusters,), int64 (IN)
-        Rows of the table.
-    far : float
-        More than any distance.
-    a : Assignment (OUT)
-        The assignment.
+    IN table (n_candidates, n_rows): distances; medoids (n_clusters,): rows of the table; far: more
+    than any distance.
+    OUT a: the assignment.
     """
     a.apart[:] = far
     a.apart_second[:] = far
@@ -62,21 +53,11 @@ def swap_eagerly(
 ) -> tuple[int, int]:
     """Make the best swap of each candidate in turn as soon as it lowers the cost.
 
-    Parameters
-    ----------
-    table, medoids, far, a
-        As `assign` takes them (medoids and a: INOUT).
-    tolerance : float
-        Only swaps that lower the sum of distances by more than this are made.
-    max_iter : int
-        Largest number of passes over the candidates.
+    IN table, medoids, far, a: as `assign` takes them (medoids and a: INOUT); tolerance: only swaps
+    that lower the sum of distances by more than this are made; max_iter: largest number of passes
+    over the candidates.
+    Returns n_iter, n_swaps.
 
-    Returns
-    -------
-    n_iter, n_swaps : int
-
-    Notes
-    -----
     Time O(n_candidates·(n_rows + n_clusters)) for each pass.
     """
     is_medoid, loss, change = _buffers(table, medoids, a)
@@ -110,14 +91,9 @@ def swap_best(
 ) -> tuple[int, int]:
     """Make the best of all swaps, until none lowers the cost.
 
-    Parameters
-    ----------
-    table, medoids, far, tolerance, max_iter, a
-        As `swap_eagerly` takes them; a swap takes one pass.
-
-    Returns
-    -------
-    n_iter, n_swaps : int
+    IN table, medoids, far, tolerance, max_iter, a: as `swap_eagerly` takes them; a swap takes one
+    pass.
+    Returns n_iter, n_swaps.
     """
     is_medoid, loss, change = _buffers(table, medoids, a)
     n_swaps = 0
@@ -153,29 +129,13 @@ def try_swaps(
 ) -> tuple[int, int]:
     """Try to exchange one medoid for one row, again and again; make swaps that lower the cost.
 
-    Parameters
-    ----------
-    tried : ndarray of shape (n_tried, n_rows) (IN)
-        Distances from rows that are tried.
-    numbers : ndarray of shape (n_tried,), int64 (IN)
-        Their row numbers.
-    positions : ndarray of shape (n_tried,), int64 (IN)
-        The medoid that each would replace.
-    near : ndarray of shape (n_clusters, n_rows) (INOUT)
-        Distances from the medoids.
-    medoids : ndarray of shape (n_clusters,), int64 (INOUT)
-        Row numbers of the medoids.
-    far, tolerance
-        As `swap_eagerly` takes them.
-    n_failed, max_failed : int
-        Number of successive swaps so far that did not lower the cost, and the number after which
-        the search ends.
-    a : Assignment (INOUT)
-        The assignment.
-
-    Returns
-    -------
-    n_failed, n_swaps : int
+    IN tried (n_tried, n_rows): distances from rows that are tried; numbers (n_tried,): their row
+    numbers; positions (n_tried,): the medoid that each would replace; far, tolerance: as
+    `swap_eagerly` takes them; n_failed, max_failed: number of successive swaps so far that did not
+    lower the cost, and the number after which the search ends.
+    INOUT near (n_clusters, n_rows): distances from the medoids; medoids (n_clusters,): row numbers
+    of the medoids; a: the assignment.
+    Returns n_failed, n_swaps.
     """
     every, n_swaps = np.arange(len(medoids)), 0
     for i in range(len(tried)):

@@ -1,4 +1,4 @@
-"""The largest or smallest entries of each row of a matrix."""
+"""Nearest rows and largest values of rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
-
-__all__ = ["largest_of_rows", "smallest_of_rows"]
 
 
 @kernel
@@ -18,17 +16,9 @@ def largest_of_rows(
 ) -> None:
     """Find the `k` largest entries of each row off the diagonal, in a tie the first.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n, n) (IN)
-        Entries, k < n.
-    columns : ndarray of shape (n, k), int64 (OUT)
-        Their columns, ascending.
-    values : ndarray of shape (n, k), float64 (OUT)
-        Their values.
+    IN table (n, n): entries, k < n.
+    OUT columns (n, k): their columns, ascending; values (n, k): their values.
 
-    Notes
-    -----
     Time O(n²) where few entries are larger than all before them, at most O(n²·log k).
     """
     n, k = columns.shape
@@ -78,19 +68,10 @@ def smallest_of_rows(
 ) -> None:
     """Find the `k` smallest entries of each row, the smallest first; in a tie, the first column.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n) (IN)
-        Entries.
-    above : float (IN)
-        Entries that are not larger than this are left out.
-    columns : ndarray of shape (n_rows, k), int64 (OUT)
-        Their columns; 0 where a row has fewer entries.
-    values : ndarray of shape (n_rows, k), float64 (OUT)
-        Their values; infinite where a row has fewer entries.
+    IN table (n_rows, n): entries; above: entries that are not larger than this are left out.
+    OUT columns (n_rows, k): their columns; 0 where a row has fewer entries; values (n_rows, k):
+    their values; infinite where a row has fewer entries.
 
-    Notes
-    -----
     Time O(n) for each row if few entries are smaller than all before them, at most O(n·log k).
     """
     last = columns.shape[1] - 1
@@ -122,3 +103,72 @@ def _sift_down(
         heap[place], column[place] = heap[below], column[below]
         place = below
     heap[place], column[place] = value, at
+
+
+@kernel
+def keep_nearest(
+    products: NDArray[np.floating],
+    offset: NDArray[np.floating],
+    numbers: NDArray[np.int64],
+    own: NDArray[np.int64],
+    nearest: NDArray[np.int64],
+    apart: NDArray[np.float64],
+) -> None:
+    """Merge a block of rows into the lists of nearest rows; in a tie, the first row stays.
+
+    IN products (n_lists, n_rows): inner products of the lists' owners with the rows of the block;
+    or distances, negated; offset (n_rows,): half of each row's squared length; or zeros. A row is
+    nearer if `offset` minus the product is lower; numbers (n_rows,): row numbers of the block; own
+    (n_lists,): row numbers of the owners, which do not enter their own lists.
+    INOUT nearest (n_lists, n): nearest rows so far, the nearest first; apart (n_lists, n): their
+    values; inf where there is none yet.
+
+    Time O(n_lists·n_rows), plus O(n) for each row that enters a list: of N rows in random order
+    about n·log(N/n) do.
+    """
+    last = nearest.shape[1] - 1
+    for at in range(products.shape[0]):
+        limit = apart[at, last]
+        for j in range(products.shape[1]):
+            value = offset[j] - products[at, j]
+            if value < limit and numbers[j] != own[at]:
+                place = last
+                while place > 0 and apart[at, place - 1] > value:
+                    apart[at, place] = apart[at, place - 1]
+                    nearest[at, place] = nearest[at, place - 1]
+                    place -= 1
+                apart[at, place] = value
+                nearest[at, place] = numbers[j]
+                limit = apart[at, last]
+
+
+@kernel
+def nearest_by_products(
+    products: NDArray[np.float32],
+    half_squares: NDArray[np.float32],
+    nearest: NDArray[np.int32],
+    distance: NDArray[np.float32],
+) -> None:
+    """Find the anchors nearest to each row, the nearest first, in a tie the lower number.
+
+    IN products (n_rows, n_anchors): inner products of rows and anchors; half_squares (n_anchors,):
+    half of the squared length of each anchor.
+    OUT nearest (n_rows, n_nearest): anchors; `n_nearest` is at most `n_anchors`; distance (n_rows,
+    n_nearest): half of their squared distances, minus half of the row's squared length.
+
+    Time O(n_rows·n_anchors): few anchors are nearer than the farthest that is kept.
+    """
+    last = nearest.shape[1] - 1
+    for row in range(products.shape[0]):
+        nearest[row] = 0  # a valid number even if all distances are NaN
+        distance[row] = np.inf
+        for anchor in range(products.shape[1]):
+            apart = half_squares[anchor] - products[row, anchor]
+            if apart < distance[row, last]:
+                place = last
+                while place > 0 and distance[row, place - 1] > apart:
+                    distance[row, place] = distance[row, place - 1]
+                    nearest[row, place] = nearest[row, place - 1]
+                    place -= 1
+                distance[row, place] = apart
+                nearest[row, place] = anchor

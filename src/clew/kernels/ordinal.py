@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["DISTANCE", "T_STE", "comparison_loss", "pair_loss"]
-
 #: Forms of the dissimilarity of two rows, by their squared distance.
 T_STE, DISTANCE = 0, 1
 
@@ -59,32 +57,14 @@ def comparison_loss(
 ) -> float:
     """Sum the losses of answers that name one of several pairs of rows as the closest.
 
-    Parameters
-    ----------
-    space : ndarray of shape (n_rows, n_components), float64 (IN)
-        Positions of the rows.
-    rows : ndarray of shape (n_answers, 3), int64 (IN)
-        Rows of each question.
-    options : ndarray of shape (n_options, 2), int64 (IN)
-        Positions in a question of the pairs between which it asks; the answer is the first.
-    slope, weight : ndarray of shape (n_answers,), float64 (IN)
-        Slope of the annotator of each answer, and weight of the answer.
-    lapse : float
-        Share of answers that are random.
-    form : int
-        Form of the dissimilarity f, see `dissimilarity`.
-    smoothing : float
-        See `dissimilarity`.
-    gradient : ndarray of shape (n_rows, n_components), float64 (INOUT)
-        The gradient with respect to `space` is added to it.
+    IN space (n_rows, n_components): positions of the rows; rows (n_answers, 3): rows of each
+    question; options (n_options, 2): positions in a question of the pairs between which it asks;
+    the answer is the first; slope, weight (n_answers,): slope of the annotator of each answer, and
+    weight of the answer; lapse: share of answers that are random; form: form of the dissimilarity
+    f, see `dissimilarity`; smoothing: see `dissimilarity`.
+    INOUT gradient (n_rows, n_components): the gradient with respect to `space` is added to it.
+    Returns sum of ``-weight * log(p)`` over the answers.
 
-    Returns
-    -------
-    float
-        Sum of ``-weight * log(p)`` over the answers.
-
-    Notes
-    -----
     For K options, p is ``lapse / K`` plus ``1 - lapse`` times the softmax of ``-slope * f`` at the
     answer. Time O(n_answers·n_components·n_options).
     """
@@ -128,24 +108,11 @@ def pair_loss(
 ) -> float:
     """Sum the losses of "same" and "different" answers about pairs.
 
-    Parameters
-    ----------
-    space, slope, weight, lapse, gradient
-        As for `comparison_loss`.
-    rows : ndarray of shape (n_answers, 2), int64 (IN)
-        Rows of each pair.
-    is_same : ndarray of shape (n_answers,), bool (IN)
-        Whether the answer is "same".
-    threshold : float
-        Squared distance at which both answers have the same probability.
+    IN space, slope, weight, lapse, gradient: as for `comparison_loss`; rows (n_answers, 2): rows of
+    each pair; is_same (n_answers,): whether the answer is "same"; threshold: squared distance at
+    which both answers have the same probability.
+    Returns sum of ``-weight * log(p)`` over the answers.
 
-    Returns
-    -------
-    float
-        Sum of ``-weight * log(p)`` over the answers.
-
-    Notes
-    -----
     For squared distance d², p is ``lapse / 2 + (1 - lapse) * sigmoid(±slope * (threshold - d²))``,
     with the plus sign for "same". Time O(n_answers·n_components).
     """

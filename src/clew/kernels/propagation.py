@@ -1,4 +1,4 @@
-"""Propagation over a sparse graph: many linear systems solved at once by Chebyshev's iteration."""
+"""Propagation of pairwise answers over a graph (E2CP), and the adjustment of its edges."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel, summing_kernel
-
-__all__ = ["add_symmetric_products", "diffuse"]
 
 
 @kernel
@@ -77,23 +75,11 @@ def diffuse(
 ) -> None:
     """Solve ``(I - alpha·S) x = b`` for several sparse b at once, by Chebyshev's iteration.
 
-    Parameters
-    ----------
-    indptr, indices, data : ndarray (IN)
-        CSR arrays of a symmetric matrix S of shape (n, n) with eigenvalues in [-1, 1].
-    alpha : float
-        In (0, 1).
-    n_steps : int
-        Number of steps, at least 1.
-    row, column, value : ndarray (IN)
-        Entries of the right-hand sides, one in each column; those of the same place are summed.
-    solution : ndarray of shape (n, width), float32 (OUT)
-        A solution in each column.
-    buffer : ndarray of shape (n, width), float32 (OUT)
-        Buffer.
+    IN indptr, indices, data: CSR arrays of a symmetric matrix S of shape (n, n) with eigenvalues in
+    [-1, 1]; alpha: in (0, 1); n_steps: number of steps, at least 1; row, column, value: entries of
+    the right-hand sides, one in each column; those of the same place are summed.
+    OUT solution (n, width): a solution in each column; buffer (n, width).
 
-    Notes
-    -----
     The norm of each residual is at most ``1 / cosh(n_steps·arccosh(1 / alpha))`` times that of its
     b. Time O((n + entries of S)·width) for each step.
     """
@@ -127,17 +113,9 @@ def add_symmetric_products(
 ) -> None:
     """Add to each edge its entry of ``left @ right.T + right @ left.T``.
 
-    Parameters
-    ----------
-    row, column : ndarray of shape (n_edges,), int32 (IN)
-        The two nodes of each edge.
-    left, right : ndarray of shape (n, width), float32 (IN)
-        The factors.
-    total : ndarray of shape (n_edges,), float64 (INOUT)
-        Sum of each edge.
+    IN row, column (n_edges,): the two nodes of each edge; left, right (n, width): the factors.
+    INOUT total (n_edges,): sum of each edge.
 
-    Notes
-    -----
     Time O(n_edges·width); the product itself is not formed.
     """
     width = left.shape[1]
@@ -147,3 +125,88 @@ def add_symmetric_products(
         for c in range(width):
             product += left[i, c] * right[j, c] + right[i, c] * left[j, c]
         total[edge] += product
+
+
+@kernel
+def adjust(
+    found: NDArray[np.float32],
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+    least: float,
+    weight: NDArray[np.float32],
+    count: NDArray[np.int64],
+) -> None:
+    """Replace propagated answers by adjusted affinities, and count those that are large enough.
+
+    IN indptr, indices, data: CSR arrays of the symmetric affinities before, none negative; least:
+    smaller affinities do not count; positive.
+    INOUT found (n, n): propagated answers above the diagonal; the rest is not read. On return,
+    affinities.
+    OUT weight (n,); count (n,): number of affinities of each row that are at least `least`.
+
+    With f the propagated answer divided by the largest magnitude, an affinity w becomes
+    ``w + f(1 - w)`` if f ≥ 0 and ``w + f·w`` otherwise. Time O(n²).
+    """
+    n = len(found)
+    most = np.float32(0.0)
+    for i in range(n):
+        for j in range(i + 1, n):
+            most = max(most, abs(found[i, j]))
+    scale = np.float32(1.0) / most if most > 0 else np.float32(0.0)
+    weight[:] = 0.0
+    count[:] = 0
+    for i in range(n):
+        for entry in range(indptr[i], indptr[i + 1]):
+            weight[indices[entry]] = data[entry]
+        for j in range(i + 1, n):
+            strength, w = scale * found[i, j], weight[j]
+            w += strength * (np.float32(1.0) - w if strength >= 0 else w)
+            found[i, j] = w
+            if w >= least:
+                count[i] += 1
+                count[j] += 1
+        for entry in range(indptr[i], indptr[i + 1]):
+            weight[indices[entry]] = 0.0
+
+
+@kernel
+def collect(
+    affinity: NDArray[np.float32],
+    least: float,
+    end: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+) -> None:
+    """Collect the large entries of a symmetric matrix in CSR form.
+
+    IN affinity (n, n): affinities above the diagonal; the rest is not read; least: smaller
+    affinities are left out; positive.
+    INOUT end (n,): where the entries of each row start; on return, where they end.
+    OUT indices (n_entries,): columns, ascending within each row; data (n_entries,): affinities.
+    """
+    n = len(affinity)
+    for i in range(n):  # row j gets its columns i < j first, in ascending order
+        for j in range(i + 1, n):
+            w = affinity[i, j]
+            if w >= least:
+                indices[end[i]], data[end[i]] = j, w
+                indices[end[j]], data[end[j]] = i, w
+                end[i] += 1
+                end[j] += 1
+
+
+@kernel
+def mirror_lower(matrix: NDArray[np.float32], block: int) -> None:
+    """Copy the lower triangle to the upper one, block by block.
+
+    IN block: rows and columns of a block; two blocks should fit in the fastest cache.
+    INOUT matrix (n, n): the matrix; what is above its diagonal is overwritten.
+    """
+    n = len(matrix)
+    for top in range(0, n, block):
+        bottom = min(top + block, n)
+        for left in range(0, bottom, block):
+            for i in range(top, bottom):
+                for j in range(left, min(left + block, i)):
+                    matrix[j, i] = matrix[i, j]

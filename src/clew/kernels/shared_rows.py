@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["count_shared", "index_lists", "mean_log_jaccard"]
-
 
 @kernel
 def index_lists(
@@ -16,14 +14,9 @@ def index_lists(
 ) -> None:
     """List for each row the lists that hold it, ascending.
 
-    Parameters
-    ----------
-    lists : ndarray of shape (n_lists, n), int64 (IN)
-        Row numbers, without repetition in a list.
-    start : ndarray of shape (n_rows + 1,), int64 (OUT)
-        Where the lists of each row begin in `holder`.
-    holder : ndarray of shape (n_lists * n,), int64 (OUT)
-        Numbers of lists, row by row.
+    IN lists (n_lists, n): row numbers, without repetition in a list.
+    OUT start (n_rows + 1,): where the lists of each row begin in `holder`; holder (n_lists * n,):
+    numbers of lists, row by row.
     """
     start[:] = 0
     for at in range(lists.shape[0]):
@@ -48,17 +41,9 @@ def count_shared(
 ) -> None:
     """Count the rows that every two lists share; the diagonal becomes 0.
 
-    Parameters
-    ----------
-    lists : ndarray of shape (n_lists, n), int64 (IN)
-        Row numbers.
-    start, holder : ndarray of int64 (IN)
-        As `index_lists` makes them.
-    shared : ndarray of shape (n_lists, n_lists), float32 (OUT)
-        Counts.
+    IN lists (n_lists, n): row numbers; start, holder: as `index_lists` makes them.
+    OUT shared (n_lists, n_lists): counts.
 
-    Notes
-    -----
     Time O(n_lists² + sum of squares of the numbers of lists that hold a row).
     """
     shared[:] = 0.0
@@ -83,18 +68,10 @@ def mean_log_jaccard(
 
     The similarity of two rows is Jaccard's coefficient of the sets of lists that hold them.
 
-    Parameters
-    ----------
-    lists : ndarray of shape (n_lists, n), int64 (IN)
-        Row numbers.
-    n_compared : int
-        Number of rows that are compared with the first one, less than n.
-    start, holder : ndarray of int64 (IN)
-        As `index_lists` makes them.
-    least : float
-        Lower similarities count as this one, so that the logarithm is finite.
-    result : ndarray of shape (n_lists,), float64 (OUT)
-        Mean of the negated logarithms of the similarities.
+    IN lists (n_lists, n): row numbers; n_compared: number of rows that are compared with the first
+    one, less than n; start, holder: as `index_lists` makes them; least: lower similarities count as
+    this one, so that the logarithm is finite.
+    OUT result (n_lists,): mean of the negated logarithms of the similarities.
     """
     for at in range(lists.shape[0]):
         total = 0.0

@@ -1,4 +1,4 @@
-"""Shortest paths in an unweighted graph, by breadth-first search from both ends."""
+"""Shortest paths: through must-links, and between two rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
-
-__all__ = ["shortest_path"]
 
 
 @kernel
@@ -24,12 +22,8 @@ def _grow(
 ) -> tuple[int, int, int]:
     """Visit the neighbors of ``queue[begin:end]``; see `shortest_path`.
 
-    Returns
-    -------
-    end : int
-        The new end of `queue`; new nodes begin at the old `end`.
-    here, there : int
-        An edge between the two searches, or -1 and -1.
+    Returns end: the new end of `queue`; new nodes begin at the old `end`; here, there: an edge
+    between the two searches, or -1 and -1.
     """
     new_end = end
     for at in range(begin, end):
@@ -62,29 +56,16 @@ def shortest_path(
     In each step, the search whose last layer is smaller advances by one layer. Both searches have
     visited all nodes up to some distance, so the first edge between them is on a shortest path.
 
-    Parameters
-    ----------
-    indptr, indices : ndarray, int64 (IN)
-        Neighbors of each node, in both directions, as in a CSR matrix.
-    source, target : int
-        The two ends of the path.
-    visits : ndarray of shape (n,), int64 (INOUT)
-        Buffer; all entries below `stamp`. Nodes reached from the source are marked by `stamp`, and
-        those reached from the target by ``stamp + 1``.
-    before : ndarray of shape (n,), int64 (INOUT)
-        Buffer: the node from which each node was reached.
-    queues : ndarray of shape (2, n), int64 (INOUT)
-        Buffer: the nodes that each search visited, in order.
-    stamp : int
-        At least 2 more than in the previous call with these buffers, which then need no clearing.
+    IN indptr, indices: neighbors of each node, in both directions, as in a CSR matrix; source,
+    target: the two ends of the path; stamp: at least 2 more than in the previous call with these
+    buffers, which then need no clearing.
+    INOUT visits (n,): buffer; all entries below `stamp`. Nodes reached from the source are marked
+    by `stamp`, and those reached from the target by ``stamp + 1``; before (n,): buffer: the node
+    from which each node was reached; queues (2, n): buffer: the nodes that each search visited, in
+    order.
+    Returns (length,): the nodes of the path from source to target, both included; empty if there is
+    no path.
 
-    Returns
-    -------
-    ndarray of shape (length,), int64
-        The nodes of the path from source to target, both included; empty if there is no path.
-
-    Notes
-    -----
     Time linear in the nodes and edges visited.
     """
     visits[source], visits[target] = stamp, stamp + 1
@@ -130,3 +111,29 @@ def _joined(before: NDArray[np.int64], here: int, there: int) -> NDArray[np.int6
         at += 1
         node = before[node]
     return path
+
+
+@kernel
+def shorten_through(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], distances: NDArray[np.float64]
+) -> None:
+    """Shorten all distances by paths that visit components of must-linked rows.
+
+    Within a component all distances are 0, so that it counts as one row.
+
+    IN indptr, members: rows of each component, as in a CSR matrix.
+    INOUT distances (n, n): symmetric.
+
+    Time O(n²) for each component.
+    """
+    n = len(distances)
+    nearest = np.empty(n)
+    for component in range(len(indptr) - 1):
+        nearest[:] = np.inf
+        for at in range(indptr[component], indptr[component + 1]):
+            row = distances[members[at]]
+            for i in range(n):
+                nearest[i] = min(nearest[i], row[i])
+        for i in range(n):
+            for j in range(n):
+                distances[i, j] = min(distances[i, j], nearest[i] + nearest[j])

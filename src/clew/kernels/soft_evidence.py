@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["improve_groups", "sums_by_group"]
-
 
 @kernel
 def sums_by_group(
@@ -20,22 +18,10 @@ def sums_by_group(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sum the prior log-odds and the evidence of each row with each group.
 
-    Parameters
-    ----------
-    prior : ndarray of shape (n, n), float32 (IN)
-        Log-odds that two rows are in one group, without answers; 0 on the diagonal.
-    pairs : ndarray of shape (m, 2) (IN)
-        Answered pairs.
-    evidence : ndarray of shape (m,) (IN)
-        Log-odds of their answers.
-    labels : ndarray of shape (n,) (IN)
-        Groups.
-    n_groups : int
-        Number of columns of the result.
-
-    Returns
-    -------
-    prior_sums, evidence_sums : ndarray of shape (n, n_groups)
+    IN prior (n, n): log-odds that two rows are in one group, without answers; 0 on the diagonal;
+    pairs (m, 2): answered pairs; evidence (m,): log-odds of their answers; labels (n,): groups;
+    n_groups: number of columns of the result.
+    Returns prior_sums, evidence_sums (n, n_groups).
     """
     n = labels.shape[0]
     prior_sums, evidence_sums = np.zeros((n, n_groups)), np.zeros((n, n_groups))
@@ -138,23 +124,10 @@ def improve_groups(
 ) -> None:
     """Move the best row, or if no move gains, merge the best two groups; until neither gains.
 
-    Parameters
-    ----------
-    prior : ndarray of shape (n, n), float32 (IN)
-        As in `sums_by_group`.
-    pairs : ndarray of shape (m, 2) (IN)
-        Answered pairs.
-    evidence : ndarray of shape (m,) (IN)
-        Log-odds of their answers.
-    labels : ndarray of shape (n,), int64 (INOUT)
-        Groups; numbers below n.
-    least_gain : float
-        Smaller gains are ignored.
-    max_moves : int
-        Largest number of moves and merges.
+    IN prior (n, n); pairs (m, 2): answered pairs; evidence (m,): log-odds of their answers;
+    least_gain: smaller gains are ignored; max_moves: largest number of moves and merges.
+    INOUT labels (n,): groups; numbers below n.
 
-    Notes
-    -----
     Time O(n²) and O(n · n_groups) for each move.
     """
     n = labels.shape[0]

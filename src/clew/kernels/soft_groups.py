@@ -9,22 +9,14 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["PairLists", "best_for_empty_group", "iterated_conditional_modes"]
-
 
 class PairLists(NamedTuple):
     """Must-links and cannot-links, listed for each row.
 
-    Parameters
-    ----------
-    start : ndarray of shape (n_rows + 1,), int64
-        The list of row i is the slice ``start[i]:start[i + 1]`` of `other` and `pair`.
-    other : ndarray of shape (2 * n_pairs,), int64
-        The other row of each listed pair.
-    pair : ndarray of shape (2 * n_pairs,), int64
-        The number of each listed pair.
-    is_must : ndarray of shape (n_pairs,), bool
-        Whether the pair is a must-link; otherwise it is a cannot-link.
+    IN start (n_rows + 1,): the list of row i is the slice ``start[i]:start[i + 1]`` of `other` and
+    `pair`; other (2 * n_pairs,): the other row of each listed pair; pair (2 * n_pairs,): the number
+    of each listed pair; is_must (n_pairs,): whether the pair is a must-link; otherwise it is a
+    cannot-link.
     """
 
     start: NDArray[np.int64]
@@ -70,28 +62,14 @@ def iterated_conditional_modes(
 ) -> int:
     """Move rows one by one to their cheapest group, given the groups of all others.
 
-    Parameters
-    ----------
-    order : ndarray of shape (n_rows,), int64 (IN)
-        The order in which rows are visited.
-    distances : ndarray of shape (n_rows, n_groups), float64 (IN)
-        Cost of each row in each group without answers.
-    lists : PairLists (IN)
-        The answers.
-    penalty : ndarray of shape (n_pairs, n_groups), float64 (IN)
-        Penalty of each pair in each group, see `add_penalties`.
-    max_sweeps : int
-        Maximum number of sweeps over all rows; a sweep without a move is the last.
-    labels : ndarray of shape (n_rows,), int64 (INOUT)
-        Group of each row, -1 for none yet. A row leaves its group only for a cheaper one.
+    IN order (n_rows,): the order in which rows are visited; distances (n_rows, n_groups): cost of
+    each row in each group without answers; lists: the answers; penalty (n_pairs, n_groups): penalty
+    of each pair in each group, see `add_penalties`; max_sweeps: maximum number of sweeps over all
+    rows; a sweep without a move is the last.
+    INOUT labels (n_rows,): group of each row, -1 for none yet. A row leaves its group only for a
+    cheaper one.
+    Returns number of moves.
 
-    Returns
-    -------
-    int
-        Number of moves.
-
-    Notes
-    -----
     Time O((n_rows + n_pairs)·n_groups) for each sweep.
     """
     n_groups = distances.shape[1]
@@ -127,23 +105,11 @@ def best_for_empty_group(
 ) -> tuple[int, float]:
     """Find the row whose move into an empty group lowers the objective most.
 
-    Parameters
-    ----------
-    group : int
-        The empty group.
-    cost_at_center : float
-        Cost without answers of a row that is the center of that group.
-    distances, lists, penalty, labels
-        As for `iterated_conditional_modes`; every row has a group.
-    size : ndarray of shape (n_groups,), int64 (IN)
-        Number of rows of each group. The only row of a group is not moved.
-
-    Returns
-    -------
-    row : int
-        -1 if no move lowers the objective.
-    saved : float
-        By how much; 0 if no move does.
+    IN group: the empty group; cost_at_center: cost without answers of a row that is the center of
+    that group; distances, lists, penalty, labels: as for `iterated_conditional_modes`; every row
+    has a group; size (n_groups,): number of rows of each group. The only row of a group is not
+    moved.
+    Returns row: -1 if no move lowers the objective; saved: by how much; 0 if no move does.
     """
     cost = np.empty(distances.shape[1])
     best = -1

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from clew.kernels._jit import bare_kernel, kernel
 from clew.kernels.belief_propagation import LEAST, AnswerFactors, sum_messages
 
-__all__ = ["propagate_sparse_beliefs", "shared_probabilities"]
-
 
 @bare_kernel
 def probability_of(
@@ -111,36 +109,17 @@ def propagate_sparse_beliefs(
     no candidates of a row have probability 0. Each row collects its messages, then updates its
     cavities.
 
-    Parameters
-    ----------
-    log_prior : ndarray of shape (n_rows, n_candidates), float32 (IN)
-        Log-probability of each candidate without answers, up to a constant for each row.
-    groups : ndarray of shape (n_rows, n_candidates), int32 (IN)
-        Candidate groups of each row, at least one; -1 after the last.
-    factors : AnswerFactors (IN)
-        The answers.
-    row_of_end : ndarray of shape (n_ends,), int64 (IN)
-        The row of each end.
-    damping : float
-        Share of the previous message in a new one, in [0, 1).
-    max_sweeps : int
-        Maximum number of sweeps over all rows.
-    tol : float
-        The sweep in which no message changes by this much is the last.
-    cavity : ndarray of shape (n_ends, n_candidates), float32 (INOUT)
-        For each end, the probabilities of its row's candidates without this answer.
-    message : ndarray of shape (n_ends, n_candidates), float32 (INOUT)
-        For each end, the log-likelihoods of its row's candidates.
-    q : ndarray of shape (n_rows, n_candidates), float32 (OUT)
-        Probability of each candidate; each row sums to 1.
+    IN log_prior (n_rows, n_candidates): log-probability of each candidate without answers, up to a
+    constant for each row; groups (n_rows, n_candidates): candidate groups of each row, at least
+    one; -1 after the last; factors: the answers; row_of_end (n_ends,): the row of each end;
+    damping: share of the previous message in a new one, in [0, 1); max_sweeps: maximum number of
+    sweeps over all rows; tol: the sweep in which no message changes by this much is the last.
+    INOUT cavity (n_ends, n_candidates): for each end, the probabilities of its row's candidates
+    without this answer; message (n_ends, n_candidates): for each end, the log-likelihoods of its
+    row's candidates.
+    OUT q (n_rows, n_candidates): probability of each candidate; each row sums to 1.
+    Returns number of sweeps.
 
-    Returns
-    -------
-    int
-        Number of sweeps.
-
-    Notes
-    -----
     Time O((n_rows + n_ends)·n_candidates²) for each sweep.
     """
     n_rows, n_candidates = q.shape
@@ -181,19 +160,12 @@ def shared_probabilities(
 ) -> None:
     """Compute the probabilities that rows of questions share a group, independent of each other.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_questions, 2) or (n_questions, 3), int64 (IN)
-        Rows of each question.
-    groups : ndarray of shape (n_rows, n_candidates), int32 (IN)
-        Candidate groups of each row; -1 after the last.
-    places : ndarray of the shape of `rows`, int64 (IN)
-        Where the probabilities of each row are in `probabilities`: row numbers, or ends.
-    probabilities : ndarray of shape (n_places, n_candidates), float32 (IN)
-        Probabilities of the candidates.
-    shared : ndarray of shape (n_questions, 5), float64 (OUT)
-        1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and all three share a group;
-        0 where there are only two rows.
+    IN rows (n_questions, 2): rows of each question; groups (n_rows, n_candidates): candidate groups
+    of each row; -1 after the last; places: where the probabilities of each row are in
+    `probabilities`: row numbers, or ends; probabilities (n_places, n_candidates): probabilities of
+    the candidates.
+    OUT shared (n_questions, 5): 1, and the probabilities that rows 1 and 2, 1 and 3, 2 and 3, and
+    all three share a group; 0 where there are only two rows.
     """
     for at in range(rows.shape[0]):
         a, b = rows[at, 0], rows[at, 1]

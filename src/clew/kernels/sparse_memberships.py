@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
 
-__all__ = ["add_to_anchors", "largest_shares", "mix_memberships"]
-
 #: Share of a suggested group that no anchor of the row has.
 LEAST_SHARE = 1e-6
 
@@ -81,30 +79,16 @@ def mix_memberships(
 ) -> None:
     """Average the memberships of each row's anchors, keep the largest and sharpen them.
 
-    Parameters
-    ----------
-    nearest : ndarray of shape (n_rows, n_nearest), int32 (IN)
-        Anchors of each row.
-    weight : ndarray of shape (n_rows, n_nearest), float32 (IN)
-        Their weights; each row sums to 1.
-    anchor_groups, anchor_shares : ndarray of shape (n_anchors, n_candidates) (IN)
-        Candidate groups of each anchor and their probabilities; -1 after the last.
-    suggested : ndarray of shape (n_rows,), int32 (IN)
-        A group that each row keeps in any case; -1 for none.
-    floor : float
-        Added to each share before it is sharpened.
-    strength : float
-        Exponent of the shares.
-    total : ndarray of shape (n_groups,), float32 (INOUT)
-        Work space; 0 before and after the call.
-    groups : ndarray of shape (n_rows, n_kept), int32 (OUT)
-        Candidate groups of each row, the most probable first; -1 after the last. A suggested group
-        may be last although it is more probable.
-    shares : ndarray of shape (n_rows, n_kept), float32 (OUT)
-        Their probabilities; each row sums to 1.
+    IN nearest (n_rows, n_nearest): anchors of each row; weight (n_rows, n_nearest): their weights;
+    each row sums to 1; anchor_groups, anchor_shares (n_anchors, n_candidates): candidate groups of
+    each anchor and their probabilities; -1 after the last; suggested (n_rows,): a group that each
+    row keeps in any case; -1 for none; floor: added to each share before it is sharpened; strength:
+    exponent of the shares.
+    INOUT total (n_groups,): work space; 0 before and after the call.
+    OUT groups (n_rows, n_kept): candidate groups of each row, the most probable first; -1 after the
+    last. A suggested group may be last although it is more probable; shares (n_rows, n_kept): their
+    probabilities; each row sums to 1.
 
-    Notes
-    -----
     Time O(n_rows·n_nearest·n_candidates), whatever the number of groups.
     """
     touched = np.empty(nearest.shape[1] * anchor_groups.shape[1] + 1, np.int32)
@@ -149,14 +133,9 @@ def add_to_anchors(
 ) -> None:
     """Add the memberships of rows to those of their anchors.
 
-    Parameters
-    ----------
-    nearest, weight : ndarray of shape (n_rows, n_nearest) (IN)
-        Anchors of each row and their weights.
-    groups, shares : ndarray of shape (n_rows, n_candidates) (IN)
-        Candidate groups of each row and their probabilities; -1 after the last.
-    sums : ndarray of shape (n_anchors, n_groups), float32 (INOUT)
-        Weighted sums of the memberships of each anchor's rows.
+    IN nearest, weight (n_rows, n_nearest): anchors of each row and their weights; groups, shares
+    (n_rows, n_candidates): candidate groups of each row and their probabilities; -1 after the last.
+    INOUT sums (n_anchors, n_groups): weighted sums of the memberships of each anchor's rows.
     """
     for row in range(nearest.shape[0]):
         for near in range(nearest.shape[1]):
@@ -177,13 +156,9 @@ def largest_shares(
 ) -> None:
     """Keep the largest shares of each row of a sparse matrix, and scale their sum to 1.
 
-    Parameters
-    ----------
-    start, group, share : ndarray (IN)
-        The matrix as compressed sparse rows: `indptr`, `indices` and `data`, nonnegative; each row
-        with a positive entry.
-    groups, shares : ndarray of shape (n_rows, n_kept) (OUT)
-        Columns and shares, the largest first; -1 after the last.
+    IN start, group, share: the matrix as compressed sparse rows: `indptr`, `indices` and `data`,
+    nonnegative; each row with a positive entry.
+    OUT groups, shares (n_rows, n_kept): columns and shares, the largest first; -1 after the last.
     """
     for row in range(groups.shape[0]):
         groups[row] = -1

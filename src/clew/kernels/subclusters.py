@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["swap_best", "swap_eagerly", "swap_for_silhouette"]
-
 
 @kernel
 def swap_eagerly(
@@ -21,29 +19,14 @@ def swap_eagerly(
 ) -> int:
     """Swap each center in turn for its best replacement, until none lowers the cost.
 
-    Parameters
-    ----------
-    own : ndarray of shape (n_candidates,), float64 (IN)
-        Cost of each candidate by itself.
-    pair : ndarray of shape (n_candidates, n_candidates), float32 (IN)
-        Cost of two candidates together, symmetric, 0 on the diagonal.
-    overlap : ndarray of shape (n_candidates, n_candidates) or (0, 0), bool (IN)
-        Whether two subclusters share rows: no swap may raise a center's number of overlaps. Empty
-        for no such rule.
-    centers : ndarray of shape (n_clusters,), int64 (INOUT)
-        Different candidates.
-    tolerance : float
-        Only swaps that lower the cost by more than this are made.
-    max_swaps : int
-        Number of swaps after which the search ends.
+    IN own (n_candidates,): cost of each candidate by itself; pair (n_candidates, n_candidates):
+    cost of two candidates together, symmetric, 0 on the diagonal; overlap (n_candidates,
+    n_candidates): whether two subclusters share rows: no swap may raise a center's number of
+    overlaps. Empty for no such rule; tolerance: only swaps that lower the cost by more than this
+    are made; max_swaps: number of swaps after which the search ends.
+    INOUT centers (n_clusters,): different candidates.
+    Returns number of swaps.
 
-    Returns
-    -------
-    int
-        Number of swaps.
-
-    Notes
-    -----
     Time O(n_candidates) for each center that is looked at, and for each swap.
     """
     load, n_overlaps, is_center = _loads(pair, overlap, centers)
@@ -70,18 +53,9 @@ def swap_best(
 ) -> int:
     """Make the best of all swaps again and again, until none lowers the cost.
 
-    Parameters
-    ----------
-    own, pair, overlap, centers, tolerance, max_swaps
-        As `swap_eagerly` takes them.
+    IN own, pair, overlap, centers, tolerance, max_swaps: as `swap_eagerly` takes them.
+    Returns number of swaps.
 
-    Returns
-    -------
-    int
-        Number of swaps.
-
-    Notes
-    -----
     Time O(n_clusters·n_candidates) for each swap.
     """
     load, n_overlaps, is_center = _loads(pair, overlap, centers)
@@ -116,30 +90,14 @@ def swap_for_silhouette(
 
     The silhouette of a center compares `within` with the distance from the nearest other center.
 
-    Parameters
-    ----------
-    own, pair
-        The cost, as `swap_eagerly` takes it.
-    apart : ndarray of shape (n_candidates, n_candidates), float32 (IN)
-        Distances between candidates.
-    within : ndarray of shape (n_candidates,), float64 (IN)
-        Mean distance of each candidate from the rows of its subcluster, in the same unit.
-    weight : float
-        Weight of the cost.
-    centers : ndarray of shape (n_clusters,), int64 (INOUT)
-        Different candidates.
-    tolerance : float
-        Only swaps that gain more than this are made.
-    max_looks : int
-        Number of centers that are looked at, one after the other, after which the search ends.
+    IN own, pair: the cost, as `swap_eagerly` takes it; apart (n_candidates, n_candidates):
+    distances between candidates; within (n_candidates,): mean distance of each candidate from the
+    rows of its subcluster, in the same unit; weight: weight of the cost; tolerance: only swaps that
+    gain more than this are made; max_looks: number of centers that are looked at, one after the
+    other, after which the search ends.
+    INOUT centers (n_clusters,): different candidates.
+    Returns number of swaps.
 
-    Returns
-    -------
-    int
-        Number of swaps.
-
-    Notes
-    -----
     Time O(n_clusters·n_candidates) for each center that is looked at.
     """
     load, _, is_center = _loads(pair, np.zeros((0, 0), np.bool_), centers)

@@ -18,10 +18,9 @@ from clew.kernels.expected_change.candidates import (
     free_joins,
     splits,
 )
-from clew.kernels.expected_change.components import Answers, Scratch
-from clew.kernels.expected_change.replay import changed_agreements
+from clew.kernels.expected_change.replay import Answers, Scratch, changed_agreements
 from clew.kernels.expected_change.tree import Tree, grow_tree, nodes_of_cut
-from clew.kernels.ordered_merges import first_edges, merge_in_order
+from clew.kernels.linkage import first_edges, merge_in_order
 
 __all__ = ["Change", "Changes"]
 

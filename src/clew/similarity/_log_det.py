@@ -20,8 +20,7 @@ from clew.answers import SAME
 from clew.constraints import Constraints
 from clew.constraints._support import binding_answers
 from clew.graphs import coincide
-from clew.kernels.log_det import Limits
-from clew.kernels.log_det_sweeps import squared_distances, sweep
+from clew.kernels.log_det import Limits, squared_distances, sweep
 from clew.similarity._comparisons import equalities_of, inequalities_of
 
 #: Two differences count as collinear below this squared sine of their angle.

@@ -26,9 +26,8 @@ from clew.forest import (
     marginal_twin,
 )
 from clew.graphs import check_dense_size, check_n_neighbors
-from clew.kernels.forest.dense_affinity import add_leaf_affinity, add_path_affinity
+from clew.kernels.forest.affinity import add_leaf_affinity, add_path_affinity, nearest_by_affinity
 from clew.kernels.forest.layout import Links
-from clew.kernels.forest.near_affinity import nearest_by_affinity
 from clew.kernels.forest.paths import measure_leaves
 
 __all__ = ["ClustRF"]

@@ -1,4 +1,4 @@
-"""DCRC: gradients, the lower bound, all kinds of answers in one model, and invalid input."""
+"""DCRC: gradients, the lower bound, all kinds of answers, the choice of settings, invalid input."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
-from tests.cluster.dcrc.problem import KINDS, QUICK, TWO, X, Y, answers
 
 from clew import Constraints
-from clew.cluster.dcrc._objective import Penalties, TrainingRows, negative_objective
+from clew.cluster import DCRC
+from clew.cluster.dcrc._em import Penalties, TrainingRows, negative_objective
+from clew.cluster.dcrc._selection import (
+    DEFAULT_LAM,
+    DEFAULT_TAU,
+    LAMS,
+    TAUS,
+    Choice,
+    agreement,
+    n_scorable,
+)
 from clew.exceptions import (
     FewerGroupsWarning,
     InconsistentConstraintsError,
@@ -21,6 +30,25 @@ from clew.exceptions import (
     InvalidParameterError,
 )
 from clew.metrics import adjusted_rand_score, n_violated
+
+X, Y = make_blobs(120, 3, centers=4, cluster_std=2.0, random_state=3)
+X = StandardScaler().fit_transform(X)
+#: Two groups that k-means does not find: the halves along the direction of the least variance.
+LEAST = X @ np.linalg.svd(X)[2][-1]
+TWO = (np.median(LEAST) < LEAST).astype(int)
+QUICK = DCRC(4, kernel=None, tau=0.5, lam=0.01, init="kmeans", n_init=2, random_state=0)
+KINDS = {
+    "pairs": {"n_pairs": 250},
+    "triplets": {"n_triplets": 250},
+    "odd_one_out": {"n_odd_one_out": 250},
+    "all": {"n_pairs": 80, "n_triplets": 80, "n_odd_one_out": 80},
+}
+
+
+def answers(y=TWO, seed=0, **counts):
+    """Random answers that fit some labels."""
+    given = {"n_pairs": 0, **counts}
+    return Constraints.from_labels(y, given.pop("n_pairs"), random_state=seed, **given)
 
 
 @pytest.mark.parametrize("penalties", [(0, 0, 0), (0.7, 0, 0.1), (0.7, 0.7, 0.1), (0, 0.4, 0)])
@@ -290,3 +318,84 @@ def test_iris_by_answers_of_all_kinds():
     model = clone(QUICK).set_params(n_clusters=3, epsilon="annotators")
     score = adjusted_rand_score(y, model.fit(features, constraints=c).labels_)
     assert score > adjusted_rand_score(y, clone(model).fit(features).labels_) + 0.15
+
+
+def test_answers_of_weight_0_are_ignored_when_settings_are_chosen():
+    c = answers(Y, n_triplets=40)
+    weightless = answers(TWO, n_pairs=30, n_triplets=30, seed=1)
+    weightless = weightless.with_weights(pair_weights=np.zeros(30), triplet_weights=np.zeros(30))
+    model = clone(QUICK).set_params(tau="cv", lam="cv", kernel="cv", init="best")
+    alone, joined, none = (
+        clone(model).fit(X, constraints=k) for k in (c, c + weightless, weightless)
+    )
+    assert alone.cv_scores_ == joined.cv_scores_
+    np.testing.assert_array_equal(alone.probabilities_, joined.probabilities_)
+    assert none.cv_scores_ == {}
+
+
+def test_the_error_of_a_score_counts_informative_answers_only():
+    doubtful = Constraints.from_pairs(dont_know=[(0, 1), (2, 3)], n_samples=len(X))
+    assert n_scorable(doubtful + answers(n_triplets=7)) == 7
+    better, worse = (Choice(1.0, 0.1, {(1.0, 0.1): score}) for score in (0.6, 0.5))
+    # Half a standard error of 0.5 is 0.079 for 10 answers, and 0.112 for 5.
+    assert better.is_clearly_above(worse, 10)
+    assert not better.is_clearly_above(worse, 5)
+
+
+def test_settings_are_chosen_by_held_out_answers():
+    c = answers(Y, n_triplets=80)
+    model = clone(QUICK).set_params(tau="cv", lam="cv")
+    fits = [clone(model).set_params(n_jobs=n).fit(X, constraints=c) for n in (1, 2)]
+    one, two = fits
+    assert set(one.cv_scores_) == {(t, lam) for t in TAUS for lam in LAMS}
+    assert (one.tau_, one.lam_) in one.cv_scores_
+    assert all(0 <= score <= 1 for score in one.cv_scores_.values())
+    assert one.cv_scores_ == two.cv_scores_
+    np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
+    half = clone(model).set_params(lam=0.125).fit(X, constraints=c)
+    assert half.lam_ == 0.125
+    assert {lam for _, lam in half.cv_scores_} == {0.125}
+    few = clone(model).fit(X, constraints=answers(Y, n_triplets=10))
+    assert (few.tau_, few.lam_, few.cv_scores_) == (DEFAULT_TAU, DEFAULT_LAM, {})
+
+
+def test_agreement_of_a_small_example():
+    held = Constraints(
+        4,
+        pairs=[(0, 1, 1), (0, 2, 1), (0, 3, -2)],
+        triplets=[(0, 1, 2, -2)],
+        odd_one_out=[(0, 1, 2, 2)],
+        pair_weights=[1.0, 0.5, 1.0],
+    )
+    assert agreement(np.array([0, 0, 1, 1]), held) == pytest.approx(2 / 3.5)
+    assert agreement(np.zeros(4, int), Constraints(4)) == 0.5
+
+
+def test_a_kernel_separates_groups_that_planes_cannot():
+    rng = np.random.default_rng(0)
+    angle, y = rng.uniform(0, 2 * np.pi, 300), np.repeat([0, 1], 150)
+    rings = (1 + 2 * y + rng.normal(0, 0.15, 300))[:, None] * np.column_stack(
+        [np.cos(angle), np.sin(angle)]
+    )
+    c = answers(y, n_triplets=200)
+    linear = clone(QUICK).set_params(n_clusters=2, tau=0.1).fit(rings, constraints=c)
+    kernel = clone(linear).set_params(kernel="adaptive", rank=30).fit(rings, constraints=c)
+    assert adjusted_rand_score(y, linear.labels_) < 0.5
+    assert adjusted_rand_score(y, kernel.labels_) > 0.9
+    np.testing.assert_array_equal(kernel.predict(rings), kernel.labels_)
+    assert kernel.coef_.shape == (2, 30)
+    chosen = clone(linear).set_params(kernel="cv", rank=30).fit(rings, constraints=c)
+    assert chosen.kernel_ == "adaptive"
+    np.testing.assert_array_equal(chosen.labels_, kernel.labels_)
+
+
+def test_no_kernel_is_chosen_if_it_predicts_no_more_answers():
+    c = answers(Y, n_triplets=60)
+    chosen = clone(QUICK).set_params(kernel="cv").fit(X, constraints=c)
+    given = clone(QUICK).fit(X, constraints=c)
+    assert chosen.kernel_ is None
+    np.testing.assert_array_equal(chosen.probabilities_, given.probabilities_)
+    assert len(chosen.cv_scores_) == 1
+    few = clone(QUICK).set_params(kernel="cv").fit(X, constraints=answers(Y, n_triplets=20))
+    assert few.kernel_ is None
+    assert few.cv_scores_ == {}

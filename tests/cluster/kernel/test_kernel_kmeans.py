@@ -9,9 +9,13 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 from clew.cluster import KernelKMeans
-from clew.cluster.kernel import _descent, _inner_products
-from clew.cluster.kernel._descent import descend_in_kernel, start_in_kernel
-from clew.cluster.kernel._inner_products import ComputedProducts, GivenProducts
+from clew.cluster.kernel import kernel_kmeans
+from clew.cluster.kernel.kernel_kmeans import (
+    ComputedProducts,
+    GivenProducts,
+    descend_in_kernel,
+    start_in_kernel,
+)
 from clew.exceptions import FewerGroupsWarning, InvalidDataError, InvalidParameterError
 from clew.metrics import adjusted_rand_score
 
@@ -170,12 +174,12 @@ def test_block_sizes_do_not_change_the_result(monkeypatch):
         widths.append(len(B))
         return A @ B.T
 
-    monkeypatch.setattr(_inner_products, "ALL_PAIRS_ROWS", 10)
+    monkeypatch.setattr(kernel_kmeans, "ALL_PAIRS_ROWS", 10)
     model = KernelKMeans(3, kernel=product, n_init=2, random_state=0)
     usual = model.fit(X)
     labels, inertia = usual.labels_, usual.inertia_
-    monkeypatch.setattr(_inner_products, "ROWS_PER_BLOCK", 7)
-    monkeypatch.setattr(_descent, "ENTRIES_PER_BLOCK", 7 * len(X))
+    monkeypatch.setattr(kernel_kmeans, "ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(kernel_kmeans, "ENTRIES_PER_BLOCK", 7 * len(X))
     widths.clear()
     model.fit(X)
     assert max(widths) <= 7

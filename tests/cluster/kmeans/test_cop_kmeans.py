@@ -18,8 +18,7 @@ from tests.reference import coloring as reference
 from clew import Constraints
 from clew.cluster import COPKMeans, MPCKMeans, PCKMeans
 from clew.cluster.kmeans import _cannot_link_graph
-from clew.cluster.kmeans._cannot_link_graph import CannotLinkGraph
-from clew.cluster.kmeans._infeasible import sufficient_n_groups
+from clew.cluster.kmeans._cannot_link_graph import CannotLinkGraph, sufficient_n_groups
 from clew.exceptions import (
     FewerGroupsWarning,
     InconsistentConstraintsError,

@@ -9,8 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clew import Constraints
 from clew.cluster import MPCKMeans, PCKMeans
-from clew.cluster.kmeans._learned_metrics import LearnedMetrics, costs_at, inverse_scatter, squares
 from clew.cluster.kmeans._soft import weighted_pairs
+from clew.cluster.kmeans.mpckmeans import LearnedMetrics, costs_at, inverse_scatter, squares
 from clew.exceptions import FewerGroupsWarning, InvalidDataError, InvalidParameterError
 from clew.metrics import n_violated
 

@@ -7,7 +7,7 @@ import pytest
 
 from clew import Constraints
 from clew.cluster import SSSVaD
-from clew.cluster.kmeans._weighted_features import Comparisons, descend_with_weights, distances
+from clew.cluster.kmeans.sssvad import Comparisons, descend_with_weights, distances
 from clew.exceptions import FewerGroupsWarning, InvalidParameterError, UnsupportedConstraintError
 from clew.metrics import adjusted_rand_score, n_violated
 from clew.similarity._comparisons import inequalities_of

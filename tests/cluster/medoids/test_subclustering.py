@@ -9,10 +9,10 @@ from sklearn.datasets import load_digits, make_blobs
 from tests.reference import subclusters as reference
 
 from clew.cluster import Subclustering, purest_examples
-from clew.cluster.medoids import _nearest, _subcluster_choice, subclustering
+from clew.cluster.medoids import _distances, _subclusters, subclustering
 from clew.cluster.medoids._candidates import draw_candidates
 from clew.cluster.medoids._distances import RowDistances
-from clew.cluster.medoids._subcluster_costs import Setting
+from clew.cluster.medoids._subclusters import Setting
 from clew.exceptions import (
     FewerGroupsWarning,
     InvalidDataError,
@@ -80,12 +80,12 @@ def test_compact_members_are_nearer_to_their_center_than_to_others():
 def test_smaller_neighborhoods_hold_an_eighth_of_a_mean_group():
     distances = RowDistances(X, "euclidean")
     candidates = draw_candidates(distances, 160, 4, np.random.RandomState(0))
-    tables = _subcluster_choice.Tables(distances, candidates, 2, 0, None)
+    tables = _subclusters.Tables(distances, candidates, 2, 0, None)
     lists = np.argsort(D, axis=1)
     for near, m in ((tables.near, 40), (tables.nearer, 10)):
         expected = np.array(reference.shared(lists[:, :m].tolist())) / m
         np.testing.assert_allclose(near.shared, expected, rtol=1e-6)
-    few = _subcluster_choice.Tables(distances, candidates, 20, 0, None)
+    few = _subclusters.Tables(distances, candidates, 20, 0, None)
     assert few.nearer is few.near  # both hold two subclusters
 
 
@@ -95,12 +95,12 @@ def test_auto_takes_one_of_four_results_and_leaves_the_first_for_a_clear_gain_on
     (chosen,) = (each for each in results if each.overlap_ == model.overlap_)
     np.testing.assert_array_equal(model.exemplars_, chosen.exemplars_)
     tried = [
-        _subcluster_choice.Tried(each.exemplars_, None, Setting(each.overlap_, 1.0), s, cut)
+        _subclusters.Tried(each.exemplars_, None, Setting(each.overlap_, 1.0), s, cut)
         for each, s, cut in zip(results, (0.5, 0.6, 0.53, 0.55), (0.4, 0.5, 0.4, 0.4), strict=True)
     ]
-    names = [_subcluster_choice.preferred(tried[:n]).setting.overlap for n in (1, 2, 3, 4)]
+    names = [_subclusters.preferred(tried[:n]).setting.overlap for n in (1, 2, 3, 4)]
     assert names == ["shared", "shared", "both", "silhouette"]
-    assert _subcluster_choice.preferred([tried[0], tried[3]._replace(cut=0.42)]) is tried[0]
+    assert _subclusters.preferred([tried[0], tried[3]._replace(cut=0.42)]) is tried[0]
 
 
 def test_a_dense_group_gets_one_center_only():
@@ -136,8 +136,8 @@ def test_units_and_threads_do_not_matter():
 
 def test_nearest_rows_in_blocks(monkeypatch):
     expected = fitted().exemplars_
-    monkeypatch.setattr(_nearest, "LISTS_PER_TASK", 7)
-    monkeypatch.setattr(_nearest, "ROWS_PER_BLOCK", 11)
+    monkeypatch.setattr(_distances, "LISTS_PER_TASK", 7)
+    monkeypatch.setattr(_distances, "ROWS_PER_BLOCK", 11)
     np.testing.assert_array_equal(fitted().exemplars_, expected)
 
 
@@ -145,7 +145,7 @@ def test_rows_too_near_for_single_precision():
     # Groups of a hundred-thousandth of their distance from each other.
     near = np.where(np.arange(160)[:, None] % 2, 1.0, -1.0) + 1e-6 * X
     distances = subclustering.RowDistances(near, "euclidean")
-    found, apart = _nearest.nearest_rows(distances, np.arange(160), 3)
+    found, apart = _distances.nearest_rows(distances, np.arange(160), 3)
     exact = cdist(near, near)
     np.testing.assert_allclose(apart, np.sort(exact, axis=1)[:, 1:4], rtol=1e-6)
     np.testing.assert_array_equal(found, np.argsort(exact, axis=1)[:, 1:4])

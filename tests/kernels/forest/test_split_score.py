@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.reference import cuts as reference
 
 from clew.kernels.forest.layout import make_scratch
-from clew.kernels.forest.split_score import best_cut_counts, best_cut_links, best_cut_sorted
+from clew.kernels.forest.splits import best_cut_counts, best_cut_links, best_cut_sorted
 
 
 @st.composite

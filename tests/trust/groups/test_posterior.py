@@ -64,7 +64,7 @@ def test_against_enumeration():
 @pytest.mark.parametrize("kind", FIELDS)
 def test_an_answer_is_no_evidence_for_itself(kind):
     # Removing the message of the only answer restores the prior memberships.
-    from clew.cluster.dcrc._answers import AnsweredRows
+    from clew.cluster.dcrc._em import AnsweredRows
 
     size = 2 if kind == "pair" else 3
     known = Constraints(size, **{FIELDS[kind]: [(*range(size), 1)]})

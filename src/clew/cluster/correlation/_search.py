@@ -16,12 +16,8 @@ from scipy.special import gammaln
 from sklearn.metrics import adjusted_rand_score
 
 from clew._parallel import stop_if_abandoned
-from clew.kernels.correlation.cuts import cut_sums
 from clew.kernels.correlation.merges import Edges, merge_groups
-from clew.kernels.correlation.moves import Pairs, anneal_rows, move_rows
-from clew.kernels.correlation.scores import Scoring
-
-__all__ = ["Evidence", "Merges", "greedy_merges", "improved", "search"]
+from clew.kernels.correlation.moves import Pairs, Scoring, anneal_rows, cut_sums, move_rows
 
 #: The prior log-odds that two groups are one are a weighted mean of the mean and the maximum of the
 #: log-odds of the asked pairs between them; the mean has this weight.
@@ -46,7 +42,6 @@ FEW, RESTARTS = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25), 20
 #: Least adjusted Rand index between the best partition and the most similar one of another start.
 LEAST_AGREEMENT = 0.3
 TEMPERATURES = np.geomspace(4.0, 0.3, 60)
-
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
@@ -116,22 +111,7 @@ class Merges(NamedTuple):
 def search(evidence: Evidence, threshold: float, n_clusters: int | None, seed: int) -> Labels:
     """Search for the partition of largest objective, from greedy merges and from annealing.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Evidence on pairs.
-    threshold : float
-        Groups are merged while the log-odds that they are one exceed it.
-    n_clusters : int or None
-        Number of groups to end with, or more where no asked pair connects groups; the threshold
-        is then ignored.
-    seed : int
-        Seed of annealing.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int64
-        Groups from 0 on. Rows that no pair names are groups of their own.
+    Returns (n_rows,).
     """
     asked, inverse = np.unique(evidence.pairs, return_inverse=True)
     labels = np.arange(evidence.n_rows)
@@ -181,20 +161,7 @@ def greedy_merges(
 ) -> tuple[Labels, Merges]:
     """Merge the two groups of largest log-odds, while these are above 0.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Evidence on pairs.
-    labels : ndarray of shape (n_rows,), int64
-        Groups to begin with, from 0 on.
-    n_clusters : int or None
-        Number of groups to end with, or more where no asked pair connects groups.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_rows,), int64
-        Groups from 0 on.
-    merges : Merges
+    labels (n_rows,); returns labels (n_rows,).
     """
     n_groups = int(labels.max()) + 1
     ends = np.sort(labels[evidence.pairs], axis=1)
@@ -294,12 +261,7 @@ def _spanning_tree(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the maximum spanning trees of all groups, joined at one additional root.
 
-    Returns
-    -------
-    order : ndarray of shape (n_rows + 1,), int64
-        Nodes, each after its parent. The root is number `n_rows`.
-    above : ndarray of shape (n_rows + 1,), int64
-        Parents.
+    order (n_rows + 1,): nodes, each after its parent; the root is number n_rows. above: parents.
     """
     n = len(labels)
     # Larger evidence is a shorter edge. Lengths are positive, because SciPy takes zeros of a sparse

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
+from clew._parallel import stop_if_abandoned
 from clew.answers import KINDS, Kind
-from clew.cluster.dcrc._answers import AnsweredRows
-from clew.cluster.dcrc._objective import Penalties, TrainingRows, ascend, log_probabilities
-from clew.constraints import Constraints
-from clew.trust.groups._shrinkage import Prior, shrink, uniform_matrix
-
-__all__ = ["Errors", "Solution", "Steps", "run_em"]
+from clew.constraints import AnswerTable, Constraints
+from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
+from clew.trust.groups._outcomes import (
+    OTHERS,
+    OUTCOMES,
+    co_membership,
+    informative_tables,
+    outcome_probabilities,
+)
+from clew.trust.groups._shrinkage import Matrices, Prior, expected_counts, shrink, uniform_matrix
 
 #: Error rate in place of 0, whose logarithm is infinite.
 HARD_EPSILON = 1e-3
 #: Least probability whose logarithm is taken.
 TINY = 1e-300
+#: Groups whose sums of agreeing answers differ by less count as equal.
+TIE = 1e-9
 
 
 class Errors(NamedTuple):
@@ -80,9 +89,8 @@ def run_em(
 ) -> Solution:
     """Increase the lower bound, from given weights, until it converges.
 
-    If confusion matrices are estimated, the first rounds use one error rate for all annotators,
-    until the bound converges. While groups are still bad, estimated matrices would explain right
-    answers as errors.
+    If confusion matrices are estimated, one error rate for all annotators is used until then: while
+    groups are bad, estimated matrices would explain right answers as errors.
     """
     model = _ErrorModel(answers, errors)
     log_prior = _log_prior(weights, rows)
@@ -167,3 +175,213 @@ def _repeated(
 
 def _entropy(q: NDArray[np.float64]) -> float:
     return -float(np.vdot(q, np.log(np.maximum(q, TINY))))
+
+
+class TrainingRows(NamedTuple):
+    """The rows that the weights are fitted to: those with answers first, then a sample of others.
+
+    features (n_features + 1, n_rows), the last one 1; share (n_rows,): of all rows, adds up to 1.
+    """
+
+    features: NDArray[np.float64]
+    n_answered: int
+    share: NDArray[np.float64]
+    n_effective_answers: float
+
+
+class Penalties(NamedTuple):
+    """Factors of the terms of the objective other than the log-likelihood of the answers."""
+
+    tau: float
+    """Penalty on the mean entropy of rows without answers."""
+    balance: float
+    """Reward for the entropy of the group sizes."""
+    lam: float
+    """Penalty on squared weights."""
+
+    @classmethod
+    def of(cls, tau: float, lam: float, *, balance: bool) -> Self:
+        """Use `tau` for the entropy of the group sizes too, as in the paper, or 0."""
+        return cls(tau, tau if balance else 0.0, lam)
+
+
+def log_probabilities(
+    weights: NDArray[np.float64], features: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return log-probabilities (n_groups, n_rows); weights (n_groups, d), features (d, n_rows)."""
+    logit = weights @ features
+    logit -= logit.max(axis=0)
+    logit -= np.log(np.exp(logit).sum(axis=0))
+    return np.asarray(logit)
+
+
+def negative_objective(
+    flat: NDArray[np.float64],
+    rows: TrainingRows,
+    q: NDArray[np.float64],
+    penalties: Penalties,
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the negative of the objective of the M-step, and its gradient.
+
+    flat (n_groups * (n_features + 1),), q (n_groups, n_answered).
+    """
+    stop_if_abandoned()
+    weights = flat.reshape(len(q), -1)
+    log_p = log_probabilities(weights, rows.features)
+    p = np.exp(log_p)
+    a, m = rows.n_answered, rows.n_effective_answers
+    value = float(np.vdot(q, log_p[:, :a])) / m
+    by_logit = np.zeros_like(p)
+    if penalties.balance:
+        size = p @ rows.share
+        log_size = np.log(np.maximum(size, TINY))
+        value -= penalties.balance * float(size @ log_size)
+        by_logit -= log_size[:, None]
+        by_logit += log_size @ p
+        by_logit *= penalties.balance * rows.share
+    if penalties.tau and a < p.shape[1]:
+        unanswered = log_p[:, a:]
+        negative_entropy = np.einsum("kn,kn->n", p[:, a:], unanswered)
+        factor = penalties.tau / unanswered.shape[1]
+        value += factor * float(negative_entropy.sum())
+        unanswered -= negative_entropy
+        unanswered *= factor
+        by_logit[:, a:] += unanswered
+    by_logit *= p
+    by_logit[:, :a] += (q - p[:, :a]) / m
+    gradient = by_logit @ rows.features.T
+    slopes = weights[:, :-1]
+    value -= penalties.lam * float(np.vdot(slopes, slopes))
+    gradient[:, :-1] -= 2 * penalties.lam * slopes
+    return -value, -gradient.ravel()
+
+
+def ascend(
+    weights: NDArray[np.float64],
+    rows: TrainingRows,
+    q: NDArray[np.float64],
+    penalties: Penalties,
+    max_iter: int,
+) -> tuple[NDArray[np.float64], float]:
+    """Increase the objective by at most `max_iter` steps of L-BFGS; it never decreases.
+
+    Returns weights (n_groups, n_features + 1).
+    """
+    found = minimize(
+        negative_objective,
+        weights.ravel(),
+        (rows, q, penalties),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter},
+    )
+    return np.asarray(found.x.reshape(weights.shape)), -float(found.fun)
+
+
+class AnsweredRows:
+    """The rows with answers, numbered from 0 in `tables`, and the answers about them; rows (n,).
+
+    Don't-knows about pairs are informative only if each annotator has a confusion matrix. If
+    `is_hard`, a row may be only in the groups that agree with most of its answers.
+    """
+
+    def __init__(self, known: Constraints, *, with_dont_know_pairs: bool, is_hard: bool) -> None:
+        given = informative_tables(known, with_dont_know_pairs=with_dont_know_pairs)
+        self.rows = np.unique(np.concatenate([table.rows.ravel() for table in given]))
+        self.tables = [
+            replace(table, rows=np.searchsorted(self.rows, table.rows).astype(np.int64))
+            for table in given
+        ]
+        self.n_answers = sum(len(table) for table in given)
+        self.is_hard = is_hard
+        self._incidence = _AnswersByRow(self.tables, len(self.rows))
+
+    def update_memberships(
+        self,
+        log_prior: NDArray[np.float64],
+        confusion: Matrices,
+        q: NDArray[np.float64],
+        *,
+        max_sweeps: int,
+        tol: float,
+    ) -> None:
+        """Update the memberships `q` in place; see `mean_field`."""
+        gains = [_gains(table, confusion) for table in self.tables]
+        messages = self._incidence.messages(gains)
+        mean_field(log_prior, messages, self.is_hard, TIE, EXCLUDED, max_sweeps, tol, q)
+
+    def log_likelihood(self, confusion: Matrices, q: NDArray[np.float64]) -> float:
+        """Return the weighted expected log-likelihood of the answers."""
+        return sum(
+            float((_gains(table, confusion) * co_membership(_of_rows(table, q))).sum())
+            for table in self.tables
+        )
+
+    def counts(self, q: NDArray[np.float64], n_annotators: int) -> dict[Kind, NDArray[np.float64]]:
+        """Return the expected number of answers by annotator, case and label, for each kind."""
+        return {
+            table.kind: expected_counts(
+                table, outcome_probabilities(table.kind, _of_rows(table, q)), n_annotators
+            )
+            for table in self.tables
+        }
+
+
+def _of_rows(table: AnswerTable, q: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    return [q[rows] for rows in table.rows.T]
+
+
+def _gains(table: AnswerTable, confusion: Matrices) -> NDArray[np.float64]:
+    """Return each answer's log-likelihood as factors of `co_membership`, (m, 5)."""
+    logarithm = np.log(confusion[table.kind][table.annotators, :, table.answer_index])
+    return np.asarray(table.weights[:, None] * (logarithm @ OUTCOMES[table.kind]))
+
+
+class _AnswersByRow:
+    """Lists the answers of each row once; the messages change with the confusion matrices."""
+
+    def __init__(self, tables: list[AnswerTable], n_rows: int) -> None:
+        parts = []
+        first_answer = 0
+        for table in tables:
+            size = table.rows.shape[1]
+            for position in range(size):
+                parts.append(_incidences(table.rows, position, first_answer))
+            first_answer += len(table.rows)
+        row, first, second, answer, by_first, by_second = np.concatenate(parts, axis=1)
+        order = np.argsort(row, kind="stable")
+        self._start = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int64)
+        self._first, self._second = first[order], second[order]
+        self._answer = answer[order]
+        self._by_first, self._by_second = by_first[order], by_second[order]
+
+    def messages(self, gains: list[NDArray[np.float64]]) -> Messages:
+        """Return the messages of the answers, given the gains of each kind."""
+        gain = np.concatenate(gains)
+        return Messages(
+            self._start,
+            self._first,
+            self._second,
+            gain[self._answer, self._by_first],
+            gain[self._answer, self._by_second],
+            gain[self._answer, 4],
+        )
+
+
+def _incidences(rows: NDArray[np.int64], position: int, first_answer: int) -> NDArray[np.int64]:
+    """List the rows at one position of the answers, in a column for each answer.
+
+    A column holds the row, the two other rows (-1 if there is none), the number of the answer, and
+    the columns of the gains for the other rows.
+    """
+    m = len(rows)
+    one, other, by_one, by_other = OTHERS[position]
+    is_pair = rows.shape[1] == 2
+    return np.stack([
+        rows[:, position],
+        rows[:, one],
+        np.full(m, -1) if is_pair else rows[:, other],
+        first_answer + np.arange(m),
+        np.full(m, by_one),
+        np.full(m, by_other),
+    ])  # fmt: skip

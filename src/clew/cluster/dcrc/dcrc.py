@@ -17,12 +17,17 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._n_groups import warn_of_fewer_groups
-from clew.cluster.dcrc._em import Errors, Steps
-from clew.cluster.dcrc._features import Transform, group_probabilities, sampled_rows
-from clew.cluster.dcrc._objective import Penalties
-from clew.cluster.dcrc._start import BestSolution, best_solution
-from clew.cluster.dcrc._trial import Trial, best_trial
+from clew.cluster._groups import warn_of_fewer_groups
+from clew.cluster.dcrc._em import Errors, Penalties, Steps
+from clew.cluster.dcrc._selection import (
+    BestSolution,
+    Transform,
+    Trial,
+    best_solution,
+    best_trial,
+    group_probabilities,
+    sampled_rows,
+)
 from clew.constraints import Conflict, Constraints, Support
 from clew.constraints._support import answers_for, of_some_weight, refuse_contradictions
 from clew.metrics import n_violated

@@ -15,8 +15,7 @@ from scipy.special import softmax
 from clew._composition import graph_of
 from clew._limits import MANY_ROWS
 from clew._warnings import silenced
-from clew.cluster._centers import group_means
-from clew.cluster._kmeans import kmeans
+from clew.cluster._kmeans import group_means, kmeans
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
 from clew.cluster.guided._errors import AnswerErrors, errors_given_labels
 from clew.cluster.guided._features import N_NEIGHBORS, Rows

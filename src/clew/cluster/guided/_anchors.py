@@ -13,7 +13,7 @@ from clew._parallel import blocks, in_threads
 from clew.cluster.guided._features import FeatureSpace
 from clew.graphs import DistanceSpace
 from clew.kernels.means import add_groups
-from clew.kernels.nearest_anchors import nearest_by_products
+from clew.kernels.nearest import nearest_by_products
 from clew.kernels.sparse_belief_propagation import shared_probabilities
 from clew.kernels.sparse_memberships import add_to_anchors, largest_shares, mix_memberships
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,29 +11,34 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from clew._estimators import Clusterer, guarded_fit
-from clew._parallel import one_blas_thread
+from clew._limits import ALL_PAIRS_ROWS
+from clew._parallel import blocks, one_blas_thread
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
 from clew._validation import (
+    SYMMETRY_TOLERANCE,
     Allowed,
     check_features,
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import nearest_centers
-from clew.cluster._kmeans import KMeansRun, kmeans
-from clew.cluster._n_groups import warn_of_fewer_groups
-from clew.cluster._starts import best_start
-from clew.cluster.kernel._descent import (
-    KernelRun,
-    descend_in_kernel,
-    group_sums,
-    start_in_kernel,
-)
-from clew.cluster.kernel._inner_products import KernelFunction, products_of, weighted_products
-from clew.exceptions import InvalidParameterError
+from clew.cluster._groups import best_start, costliest_row, fill_empty, warn_of_fewer_groups
+from clew.cluster._kmeans import KMeansRun, kmeans, nearest_centers, plus_plus
+from clew.exceptions import InvalidDataError, InvalidParameterError
+from clew.graphs import check_square
+from clew.similarity.kernels.feature_maps import KernelFunction, computed_kernel
 
 __all__ = ["KernelKMeans"]
+
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+#: Maximum number of columns of inner products that are computed at once, and of their entries.
+COLUMNS_PER_BLOCK, ENTRIES_PER_BLOCK = 1024, 1 << 22
+#: Largest rounding error of the inertia, as a share of the kernel's trace.
+ROUNDING = 1e-12
+#: Rows of inner products that are computed at once.
+ROWS_PER_BLOCK = 1024
 
 
 class KernelKMeans(Clusterer):
@@ -271,3 +276,257 @@ class KernelKMeans(Clusterer):
         self._fitted_rows = X.copy() if callable(self.kernel) else None
         self._weight = (labels[:, None] == np.arange(n_groups)) / size
         self._offset = within / size**2
+
+
+class KernelRun(NamedTuple):
+    """The result of one start."""
+
+    inertia: float
+    labels: Labels
+    n_iter: int
+
+
+class RowSeeds:
+    """Rows as candidates for k-means++; a cost is a squared distance in the kernel's space."""
+
+    def __init__(self, products: Products) -> None:
+        self._products = products
+        self.weight = np.ones(len(products.diagonal))
+
+    def costs(self, centers: Labels) -> Floats:
+        """Return the squared distance of each row from some rows, (n, n_centers)."""
+        square = self._products.diagonal
+        squared = square[:, None] + square[centers] - 2.0 * self._products.columns(centers)
+        return np.maximum(squared, 0.0)
+
+    def at_components(self, which: Labels) -> Labels:
+        """Return the rows: each is a center."""
+        return which
+
+
+class Sums(NamedTuple):
+    """For each row and group, the sum of inner products of the row with the group's rows."""
+
+    products: Products
+    labels: Labels
+    """Group of each row, (n,)."""
+    table: Floats
+    """The sums, (n, n_groups)."""
+    size: Labels
+    """Number of rows of each group, (n_groups,)."""
+
+    @classmethod
+    def of(cls, products: Products, labels: Labels, n_groups: int) -> Self:
+        """Compute the sums from all rows."""
+        table = group_sums(products, labels, n_groups)
+        return cls(products, labels, table, np.bincount(labels, minlength=n_groups))
+
+    def within(self) -> Floats:
+        """Return the sum of inner products within each group, (n_groups,)."""
+        own = self.table[np.arange(len(self.labels)), self.labels]
+        return np.bincount(self.labels, own, len(self.size)).astype(np.float64)
+
+    def inertia(self) -> float:
+        """Return the sum of squared distances of rows from the means of their groups."""
+        means = self.within() / np.maximum(self.size, 1)
+        return float(self.products.diagonal.sum() - means.sum())
+
+    def costs(self) -> Floats:
+        """Return the squared distance of each row from each mean; infinite for empty groups."""
+        size = np.maximum(self.size, 1)
+        cost = self.table * (-2.0 / size)
+        cost += self.products.diagonal[:, None]
+        cost += self.within() / size**2
+        cost[:, self.size == 0] = np.inf
+        return cost
+
+    def moved_to(self, labels: Labels) -> Self:
+        """Return the sums for other labels; if few rows moved, only their columns are computed."""
+        n_groups = len(self.size)
+        moved = np.flatnonzero(labels != self.labels)
+        if 2 * len(moved) > len(labels):
+            return self.of(self.products, labels, n_groups)
+        table = self.table.copy()
+        for start, stop in blocks(len(moved), _block_size(len(labels))):
+            which = moved[start:stop]
+            change = _indicator(labels[which], n_groups) - _indicator(self.labels[which], n_groups)
+            table += self.products.columns(which) @ change
+        return self._replace(
+            labels=labels, table=table, size=np.bincount(labels, minlength=n_groups)
+        )
+
+
+def group_sums(products: Products, labels: Labels, n_groups: int) -> Floats:
+    """Sum the inner products of each row with the rows of each group.
+
+    labels (n,); returns (n, n_groups).
+    """
+    table = np.zeros((len(labels), n_groups))
+    for start, stop in blocks(len(labels), _block_size(len(labels))):
+        which = np.arange(start, stop)
+        table += products.columns(which) @ _indicator(labels[which], n_groups)
+    return table
+
+
+def start_in_kernel(products: Products, n_groups: int, random: np.random.RandomState) -> Labels:
+    """Choose rows by k-means++, and assign each row to the nearest of them. Returns (n,)."""
+    seeds = RowSeeds(products)
+    centers = plus_plus(seeds, n_groups, random)
+    return np.asarray(seeds.costs(centers).argmin(axis=1))
+
+
+def descend_in_kernel(
+    products: Products, labels: Labels, n_groups: int, max_iter: int, tol: float
+) -> KernelRun:
+    """Assign rows to the nearest mean, until no row moves or the inertia hardly falls.
+
+    labels (n,).
+    """
+    now = Sums.of(products, labels, n_groups)
+    inertia, n_iter = now.inertia(), 0
+    slack = ROUNDING * float(products.diagonal.sum())
+    for _ in range(max_iter):
+        n_iter += 1
+        after = _assigned(now.costs(), now.labels)
+        if np.array_equal(after, now.labels):
+            break
+        moved = now.moved_to(after)
+        fell = inertia - moved.inertia()
+        if fell < -slack:
+            break
+        now, inertia = moved, inertia - fell
+        if fell <= tol * inertia:
+            break
+    exact = Sums.of(products, now.labels, n_groups)  # moves add up rounding errors
+    return KernelRun(max(exact.inertia(), 0.0), now.labels, n_iter)
+
+
+def _block_size(n_rows: int) -> int:
+    """Return the number of columns of `n_rows` entries that are computed at once."""
+    return max(min(COLUMNS_PER_BLOCK, ENTRIES_PER_BLOCK // n_rows), 1)
+
+
+def _assigned(cost: Floats, before: Labels) -> Labels:
+    """Assign each row to the nearest mean, in a tie to the previous one; fill empty groups."""
+    each = np.arange(len(before))
+    labels = cost.argmin(axis=1)
+    stays = cost[each, before] <= cost[each, labels]
+    labels = np.where(stays, before, labels)
+    own = cost[each, labels]
+    least = ROUNDING * max(float(own.max()), 0.0)
+    fill_empty(labels, cost.shape[1], costliest_row(labels, own, least))
+    return labels
+
+
+def _indicator(labels: Labels, n_groups: int) -> Floats:
+    """Return the one-hot encoding of labels, (n_labels, n_groups)."""
+    return np.asarray(labels[:, None] == np.arange(n_groups), dtype=np.float64)
+
+
+class Products(Protocol):
+    """Inner products of n rows."""
+
+    diagonal: Floats
+    """Inner product of each row with itself, (n,)."""
+
+    def columns(self, which: NDArray[np.int64]) -> Floats:
+        """Return the inner products of all rows with some rows, (n, len(which))."""
+
+
+class GivenProducts:
+    """Inner products from a kernel matrix. kernel (n, n)."""
+
+    def __init__(self, kernel: Floats) -> None:
+        self._kernel = kernel
+        self.diagonal = np.maximum(np.diagonal(kernel), 0.0)
+
+    def columns(self, which: NDArray[np.int64]) -> Floats:
+        """Return the inner products of all rows with some rows."""
+        return np.asarray(self._kernel[which].T)
+
+
+class ComputedProducts:
+    """Inner products that a kernel function computes on demand. X (n, n_features)."""
+
+    def __init__(self, X: Floats, kernel: KernelFunction) -> None:
+        self._X, self._kernel = X, kernel
+        self.diagonal = np.empty(len(X))
+        for a, b in blocks(len(X), ROWS_PER_BLOCK):
+            self.diagonal[a:b] = np.diagonal(self._between(X[a:b], X[a:b]))
+
+    def columns(self, which: NDArray[np.int64]) -> Floats:
+        """Return the inner products of all rows with some rows."""
+        return self._between(self._X, self._X[which])
+
+    def dense(self) -> Floats:
+        """Return all inner products, (n, n)."""
+        return self._between(self._X, self._X)
+
+    def _between(self, rows: Floats, others: Floats) -> Floats:
+        return computed_kernel(self._kernel, rows, others)
+
+
+class CachedProducts(ComputedProducts):
+    """Inner products that a kernel function computes once; memory O(n²)."""
+
+    def __init__(self, X: Floats, kernel: KernelFunction) -> None:
+        super().__init__(X, kernel)
+        self._dense = self.dense()
+        check_kernel(self._dense)
+
+    def columns(self, which: NDArray[np.int64]) -> Floats:
+        """Return the inner products of all rows with some rows."""
+        return np.asarray(self._dense[which].T)
+
+
+def weighted_products(
+    rows: Floats, fitted: Floats | None, kernel: KernelFunction | str, weight: Floats
+) -> Floats:
+    """Compute weighted sums of the inner products of some rows with the fitted rows.
+
+    rows (n_rows, n_features), fitted (n, n_features), weight (n, n_sums); returns (n_rows, n_sums).
+    """
+    if fitted is None or not callable(kernel):
+        return np.asarray(rows @ weight)
+    parts = [
+        computed_kernel(kernel, rows[start:stop], fitted) @ weight
+        for start, stop in blocks(len(rows), ROWS_PER_BLOCK)
+    ]
+    return np.concatenate(parts)
+
+
+def check_kernel(kernel: Floats) -> None:
+    """Raise if a matrix cannot be a kernel: asymmetric, or against the Cauchy-Schwarz inequality.
+
+    Positive semidefiniteness is not checked.
+    """
+    check_square(kernel, "kernel")
+    square = np.diagonal(kernel)
+    most = float(square.max())
+    if square.min() < -SYMMETRY_TOLERANCE * abs(most):
+        raise InvalidDataError(
+            "this is not a kernel: the inner product of a row with itself must not be negative, "
+            f"got {square.min():g}"
+        )
+    length = np.sqrt(np.maximum(square, 0.0))
+    for start, stop in blocks(len(kernel), ROWS_PER_BLOCK):
+        excess = np.abs(kernel[start:stop]) - length[start:stop, None] * length
+        if excess.max() > SYMMETRY_TOLERANCE * most:
+            row, column = np.unravel_index(excess.argmax(), excess.shape)
+            raise InvalidDataError(
+                f"this is not a kernel: rows {start + row} and {column} have the inner product "
+                f"{kernel[start + row, column]:g}, more than their lengths allow; if X holds "
+                "distances, convert them to similarities first"
+            )
+
+
+def products_of(X: Floats, kernel: KernelFunction | str) -> Products:
+    """Prepare the inner products of rows, given or by a function; raise if they are not a kernel.
+
+    Up to 5,000 rows, a function is called once. Beyond, it is called on demand, and its values are
+    only checked to be finite.
+    """
+    if not callable(kernel):
+        check_kernel(X)
+        return GivenProducts(X)
+    return (CachedProducts if len(X) <= ALL_PAIRS_ROWS else ComputedProducts)(X, kernel)

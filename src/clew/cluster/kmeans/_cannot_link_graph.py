@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster.kmeans._infeasible import (
-    assignment_not_found,
-    largest_clique,
-    no_assignment,
-    sufficient_n_groups,
-)
 from clew.constraints import Closure
 from clew.constraints._closure import neighbor_lists
 from clew.exceptions import InfeasibleConstraintsError
-from clew.kernels.color_chains import swap_chains
-from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order
+from clew.kernels.coloring import color_connected, peeling_rounds, place_in_order, swap_chains
 from clew.kernels.disjoint_sets import component_labels
 from clew.kernels.means import cheapest
 from clew.kernels.soft_groups import PairLists, iterated_conditional_modes
-
-__all__ = ["CannotLinkGraph"]
 
 #: Maximum number of colors tried in a connected part of the core, beyond one for each node.
 MAX_STEPS = 100_000
@@ -31,31 +24,18 @@ MAX_CHAIN, MAX_SWEEPS = 30, 20
 VIOLATION, MAX_REPAIRS = 10.0, 200
 #: A swap must save this share of the largest cost; a smaller saving may be a rounding error.
 LEAST_SAVING = 1e-12
+#: Number of nodes from which a clique is grown.
+N_STARTS = 50
+#: Maximum number of rows that a message names.
+N_NAMED = 10
 
 
 class CannotLinkGraph:
     """A graph with must-link components as nodes and cannot-links between them as edges.
 
-    A component without cannot-links is not in the graph.
-
-    Parameters
-    ----------
-    closure : Closure
-        Must-link components and the cannot-links between them, without contradiction.
-    n_groups : int
-        Number of groups, the colors of the graph.
-
-    Attributes
-    ----------
-    nodes : ndarray of shape (n_nodes,), int64
-        The components that have cannot-links, ascending.
-    indptr, indices : ndarray, int64
-        Neighbors of each node, as in a CSR matrix.
-    first_row : ndarray of shape (n_components,), int64
-        The smallest row of each component.
-    core_parts : list of ndarray, int64
-        Connected parts of the core, which is the largest subgraph in which every node has at
-        least `n_groups` neighbors. Nodes outside the core can always be colored afterwards.
+    Components without cannot-links are not in it. nodes (n_nodes,), first_row (n_components,).
+    `core_parts` are connected parts of the core, the largest subgraph in which each node has at
+    least `n_groups` neighbors; the others can always be colored afterwards.
     """
 
     def __init__(self, closure: Closure, n_groups: int) -> None:
@@ -70,25 +50,10 @@ class CannotLinkGraph:
     def assign(
         self, cost: NDArray[np.float64], before: NDArray[np.int64] | None
     ) -> NDArray[np.int64] | None:
-        """Assign components to groups at a low total cost, without violating a cannot-link.
+        """Assign components at a low total cost, no higher than `before`.
 
-        Parameters
-        ----------
-        cost : ndarray of shape (n_components, n_groups)
-            Cost of each component in each group.
-        before : ndarray of shape (n_components,), int64, or None
-            A valid assignment, if one is known.
-
-        Returns
-        -------
-        ndarray of shape (n_components,), int64, or None
-            A valid assignment that costs no more than `before`. None if the search gave up, which
-            happens only if `before` is None.
-
-        Raises
-        ------
-        InfeasibleConstraintsError
-            If no valid assignment exists.
+        cost (n_components, n_groups), before (n_components,). None if the search gave up, which
+        happens only without `before`.
         """
         labels = np.empty(len(cost), dtype=np.int64)
         cheapest(cost, labels)
@@ -110,15 +75,7 @@ class CannotLinkGraph:
     def assign_in_row_order(self, cost: NDArray[np.float64]) -> NDArray[np.int64] | None:
         """Assign components, in the order of their first rows, to the cheapest allowed group.
 
-        Parameters
-        ----------
-        cost : ndarray of shape (n_components, n_groups)
-            Cost of each component in each group.
-
-        Returns
-        -------
-        ndarray of shape (n_components,), int64, or None
-            None if every group was forbidden to some component.
+        cost (n_components, n_groups); returns (n_components,).
         """
         labels = np.empty(len(cost), dtype=np.int64)
         cheapest(cost, labels)
@@ -131,17 +88,7 @@ class CannotLinkGraph:
         return labels
 
     def not_found(self, how: str) -> InfeasibleConstraintsError:
-        """Return the error for a search that found no assignment but did not rule one out.
-
-        Parameters
-        ----------
-        how : str
-            What was tried, for the message.
-
-        Returns
-        -------
-        InfeasibleConstraintsError
-        """
+        """Return the error for a search that found no assignment but did not rule one out."""
         rows = self._rows_of(np.concatenate([*self.core_parts, np.empty(0, dtype=np.int64)]))
         enough = sufficient_n_groups(self.core_parts, self.indptr, self.indices)
         return assignment_not_found(self.n_groups, rows, enough, how)
@@ -223,3 +170,113 @@ class CannotLinkGraph:
         part = component_labels(len(nodes), np.ascontiguousarray(edges[(edges >= 0).all(axis=1)]))
         order = np.argsort(part, kind="stable")
         return [nodes[piece] for piece in np.split(order, np.cumsum(np.bincount(part))[:-1])]
+
+
+def largest_clique(
+    nodes: NDArray[np.int64], indptr: NDArray[np.int64], indices: NDArray[np.int64], enough: int
+) -> NDArray[np.int64]:
+    """Search greedily for a large clique: nodes of which every two are neighbors."""
+    inside = set(nodes.tolist())
+    joined = {
+        node: inside.intersection(indices[indptr[node] : indptr[node + 1]].tolist())
+        for node in inside
+    }
+    best: list[int] = []
+    for start in sorted(inside, key=lambda node: (-len(joined[node]), node))[:N_STARTS]:
+        clique, left = [start], joined[start]
+        while left and len(clique) < enough:
+            # Sorted, because the order of a set is not reproducible.
+            node = max(sorted(left), key=lambda node: len(joined[node] & left))
+            clique.append(node)
+            left = left & joined[node]
+        best = max(best, clique, key=len)
+        if len(best) == enough:
+            break
+    return np.array(best, dtype=np.int64)
+
+
+def sufficient_n_groups(
+    parts: Sequence[NDArray[np.int64]], indptr: NDArray[np.int64], indices: NDArray[np.int64]
+) -> int:
+    """Return a number of groups, not always the least, that suffices: the colors that DSATUR uses.
+
+    Neighbors outside the parts are ignored: they can always be assigned afterwards.
+    """
+    number = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    for part in parts:
+        number[part] = np.arange(len(part))
+    return max((_n_colors(*_within(part, number, indptr, indices)) for part in parts), default=1)
+
+
+def _within(
+    part: NDArray[np.int64],
+    number: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the subgraph of one part; nodes with a negative number are in no part."""
+    near = [number[indices[indptr[node] : indptr[node + 1]]] for node in part.tolist()]
+    kept = [ends[ends >= 0] for ends in near]
+    start = np.concatenate([[0], np.cumsum([len(ends) for ends in kept])])
+    return start.astype(np.int64), np.concatenate(kept)
+
+
+def _n_colors(indptr: NDArray[np.int64], indices: NDArray[np.int64]) -> int:
+    """Color a connected graph and return the number of colors used."""
+    n = len(indptr) - 1
+    low, most = 1, int(np.diff(indptr).max()) + 1
+    while low < most:  # bisect for the fewest colors with which all nodes are peeled off
+        middle = (low + most) // 2
+        is_enough = (peeling_rounds(indptr, indices, middle) >= 0).all()
+        low, most = (low, middle) if is_enough else (middle + 1, most)
+    labels = np.full(n, -1, dtype=np.int64)
+    cost = np.tile(np.arange(most, dtype=np.float64), (n, 1))
+    found, _ = color_connected(np.arange(n), cost, indptr, indices, n, labels)
+    if found < 1:
+        labels[:] = -1
+        order = np.argsort(-peeling_rounds(indptr, indices, most), kind="stable")
+        place_in_order(order, cost, indptr, indices, labels)
+    return int(labels.max()) + 1
+
+
+def no_assignment(
+    n_groups: int, rows: tuple[int, ...], enough: int, *, is_clique: bool
+) -> InfeasibleConstraintsError:
+    """Return the error for answers that no assignment keeps."""
+    if is_clique:
+        why = (
+            f"rows {_named(rows)} must be in different groups, by cannot-links and what follows "
+            "from must-links"
+        )
+    else:
+        why = f"the cannot-links between these {len(rows)} rows cannot all hold: {_named(rows)}"
+    return InfeasibleConstraintsError(
+        f"no assignment to n_clusters={n_groups} groups keeps all answers: {why}. "
+        f"{_advice(enough)}",
+        rows,
+    )
+
+
+def assignment_not_found(
+    n_groups: int, rows: tuple[int, ...], enough: int, how: str
+) -> InfeasibleConstraintsError:
+    """Return the error for a search that gave up."""
+    what = f"no assignment to n_clusters={n_groups} groups that keeps all answers was found {how}"
+    if enough <= n_groups:
+        return InfeasibleConstraintsError(f'{what}; there is one, and algorithm="auto" finds it')
+    among = f"the difficult part is {len(rows)} rows: {_named(rows)}"
+    return InfeasibleConstraintsError(f"{what}; there may be one; {among}. {_advice(enough)}", rows)
+
+
+def _named(rows: tuple[int, ...]) -> str:
+    """List the first rows for a message."""
+    shown = ", ".join(map(str, rows[:N_NAMED]))
+    return f"{shown} and {len(rows) - N_NAMED} more" if len(rows) > N_NAMED else shown
+
+
+def _advice(enough: int) -> str:
+    """Return the advice that ends both messages."""
+    return (
+        f"n_clusters={enough} would be enough; or remove some cannot-links, or use a soft method "
+        "such as PCKMeans, which may violate answers at a penalty"
+    )

@@ -9,30 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew._parallel import Progress
-from clew.cluster._centers import Means, group_means, plus_plus
-from clew.cluster._empty_groups import fill_empty
-from clew.cluster._starts import best_start
+from clew.cluster._groups import best_start, fill_empty
+from clew.cluster._kmeans import Means, group_means, plus_plus
 from clew.constraints import Constraints
 from clew.kernels.soft_groups import PairLists, best_for_empty_group, iterated_conditional_modes
-
-__all__ = ["CostModel", "SoftRun", "WeightedPairs", "best_soft_run", "descend", "weighted_pairs"]
 
 #: Maximum number of sweeps of reassignment between two updates of the centers.
 MAX_SWEEPS = 20
 
 
 class WeightedPairs(NamedTuple):
-    """Must-links and cannot-links of positive weight.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_pairs, 2), int64
-        The pairs.
-    weight : ndarray of shape (n_pairs,)
-        Weight of each pair.
-    lists : PairLists
-        The pairs of each row.
-    """
+    """Must-links and cannot-links of positive weight. rows (n_pairs, 2), weight (n_pairs,)."""
 
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
@@ -72,21 +59,7 @@ class SoftRun(NamedTuple):
 
 
 def weighted_pairs(known: Constraints) -> WeightedPairs:
-    """Collect the must-links and cannot-links of positive weight.
-
-    Parameters
-    ----------
-    known : Constraints
-        Answers; don't-knows and answers of weight 0 are left out.
-
-    Returns
-    -------
-    WeightedPairs
-
-    Notes
-    -----
-    Time O(A·log A) and memory O(N + A) for A pairs and N rows.
-    """
+    """Collect the must-links and cannot-links of positive weight."""
     is_used = ~known.is_dont_know & (known.pair_weights > 0)
     rows = known.pairs[is_used]
     ends, others = np.concatenate([rows, rows[:, ::-1]]).T
@@ -115,26 +88,6 @@ def best_soft_run(
 
     Starts alternate between the means of must-link components and k-means++, beginning with the
     former: wrong must-links may join rows that are far apart.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features.
-    known : Constraints
-        Answers.
-    new_model : callable
-        Makes a new cost model for each start.
-    n_groups, max_iter : int
-        Number of groups, and maximum number of iterations of a start.
-    seeds : sequence of int
-        A seed for each start; at least one.
-    callback : callable, default=None
-        Called after each start with the number of finished starts and of all.
-
-    Returns
-    -------
-    SoftRun, CostModel
-        The best run, and its cost model.
     """
     pairs, means = weighted_pairs(known), Means(X, np.arange(len(X)))
     joined = _joined_centers(X, known, n_groups)
@@ -160,24 +113,7 @@ def descend(
 ) -> SoftRun:
     """Assign rows, move centers and learn distances in turn, until no row changes its group.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Features.
-    pairs : WeightedPairs
-        Must-links and cannot-links.
-    model : CostModel
-        Distances and penalties; it learns in place.
-    centers : ndarray of shape (n_groups, n_features)
-        Initial centers.
-    max_iter : int
-        Maximum number of iterations.
-    random : RandomState
-        Draws the order in which rows are assigned.
-
-    Returns
-    -------
-    SoftRun
+    X (n_samples, n_features), centers (n_groups, n_features).
     """
     labels = np.full(len(X), -1, dtype=np.int64)
     n_iter = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +13,16 @@ from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
 from clew._random import RandomState, derived_seeds
 from clew._units import Units
-from clew._validation import (
-    Allowed,
-    check_features,
-    check_n_clusters,
-    check_parameters,
+from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
+from clew.cluster._groups import (
+    best_start,
+    check_n_components,
+    costliest_row,
+    fill_empty,
+    warn_of_fewer_groups,
 )
-from clew.cluster._centers import Centers, Means, Medoids, nearest_centers
-from clew.cluster._n_groups import check_n_components, warn_of_fewer_groups
-from clew.cluster._starts import best_start
+from clew.cluster._kmeans import Centers, Means, Medoids, nearest_centers, plus_plus
 from clew.cluster.kmeans._cannot_link_graph import MAX_STEPS, CannotLinkGraph
-from clew.cluster.kmeans._hard import Run, run_in_row_order, run_with_search
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.graphs import check_distances, check_distances_to_fitted
@@ -261,3 +260,63 @@ class COPKMeans(ConstrainedClusterer):
             how = f"within {MAX_STEPS} steps" if self.algorithm == "auto" else "in row order"
             raise graph.not_found(f"{how} from {self.n_init} starts")
         return best
+
+
+class Run(NamedTuple):
+    """The best iteration of one start."""
+
+    inertia: float
+    labels: NDArray[np.int64]
+    """Group of each must-link component, (n_components,)."""
+    centers: NDArray[Any]
+    n_iter: int
+
+
+def run_with_search(
+    centers: Centers, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
+) -> Run | None:
+    """Run ``algorithm="auto"`` once; None if the search for a first valid assignment gave up."""
+    at = plus_plus(centers, graph.n_groups, random)
+    cost = centers.costs(at)
+    each = np.arange(len(cost))
+    best: Run | None = None
+    labels: NDArray[np.int64] | None = None
+    for n_iter in range(1, max_iter + 1):
+        now = graph.assign(cost, labels)
+        if now is None:
+            return None
+        # A component alone in its group violates no cannot-link.
+        fill_empty(now, graph.n_groups, costliest_row(now, cost[each, now], 0.0))
+        if labels is not None and np.array_equal(now, labels):
+            break
+        labels, at = now, centers.of_groups(now, at)
+        cost = centers.costs(at)
+        inertia = float(cost[each, labels].sum())
+        if best is None or inertia < best.inertia:
+            best = Run(inertia, labels, at, n_iter)
+    return best
+
+
+def run_in_row_order(
+    centers: Centers, graph: CannotLinkGraph, max_iter: int, random: np.random.RandomState
+) -> Run | None:
+    """Run ``algorithm="paper"`` once: components are assigned greedily, in the order of rows.
+
+    None if every group is forbidden to a component.
+    """
+    n_samples = int(centers.weight.sum())
+    at = centers.at_rows(random.choice(n_samples, graph.n_groups, replace=False))
+    each = np.arange(len(graph.first_row))
+    best: Run | None = None
+    labels: NDArray[np.int64] | None = None
+    for n_iter in range(1, max_iter + 1):
+        now = graph.assign_in_row_order(centers.row_costs(graph.first_row, at))
+        if now is None:
+            return None
+        if labels is not None and np.array_equal(now, labels):
+            break
+        labels, at = now, centers.of_groups(now, at)
+        inertia = float(centers.costs(at)[each, labels].sum())
+        if best is None or inertia < best.inertia:
+            best = Run(inertia, labels, at, n_iter)
+    return best

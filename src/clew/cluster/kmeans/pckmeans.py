@@ -18,8 +18,8 @@ from clew._validation import (
     check_n_clusters,
     check_parameters,
 )
-from clew.cluster._centers import Means, nearest_centers, plus_plus
-from clew.cluster._n_groups import warn_of_fewer_groups
+from clew.cluster._groups import warn_of_fewer_groups
+from clew.cluster._kmeans import Means, nearest_centers, plus_plus
 from clew.cluster.kmeans._soft import WeightedPairs, best_soft_run, descend, weighted_pairs
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
@@ -35,19 +35,7 @@ MAX_WEIGHT = 1e150
 
 
 class Euclidean:
-    """Half the squared distance, and a constant penalty for each violated answer.
-
-    Parameters
-    ----------
-    means : Means
-        The rows, each its own component.
-    pairs : WeightedPairs
-        Must-links and cannot-links.
-    weight : float
-        Penalty of an answer of weight 1.
-    n_groups : int
-        Number of groups.
-    """
+    """Half the squared distance, and a constant penalty for each violated answer."""
 
     def __init__(self, means: Means, pairs: WeightedPairs, weight: float, n_groups: int) -> None:
         self._means = means

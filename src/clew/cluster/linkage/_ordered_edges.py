@@ -11,13 +11,10 @@ from scipy.spatial.distance import cdist
 
 from clew.constraints import Closure
 from clew.kernels.disjoint_sets import component_labels
-from clew.kernels.ordered_merges import first_edges, merge_in_order
-
-__all__ = ["DistancesFrom", "Edges", "consensus", "cut", "edges_in_order", "euclidean", "given"]
+from clew.kernels.linkage import first_edges, merge_in_order
 
 #: Takes a row, and returns the distances to the rows after it.
 DistancesFrom = Callable[[int], NDArray[np.float64]]
-
 #: Weight of the distances, which are added to 1 - P to order pairs of equal probability.
 WEIGHT_OF_DISTANCES = 1e-3
 KEYS_PER_BLOCK = 1 << 16
@@ -32,23 +29,7 @@ class Edges(NamedTuple):
 
 
 def edges_in_order(distances_from: DistancesFrom, n_rows: int) -> Edges:
-    """Sort pairs of rows by distance, in single precision; ties by row numbers.
-
-    Parameters
-    ----------
-    distances_from : callable
-        Takes a row, and returns the distances to the rows after it.
-    n_rows : int
-        Number of rows, at most 65,536.
-
-    Returns
-    -------
-    Edges
-
-    Notes
-    -----
-    Time O(n²·log n). Memory 4·n² bytes.
-    """
+    """Sort pairs of rows by distance, in single precision; ties by row numbers."""
     # 32 bits of a distance above 16 bits of each row: numbers are sorted like distances.
     keys = np.empty(n_rows * (n_rows - 1) // 2, np.uint64)
     rows = np.arange(n_rows, dtype=np.uint64)
@@ -106,28 +87,7 @@ def consensus(distances_from: DistancesFrom, probabilities: NDArray[np.float32])
 
 
 def cut(edges: Edges, closure: Closure, n_clusters: int) -> tuple[NDArray[np.int64], bool]:
-    """Cut the forest of constrained Kruskal at a number of groups.
-
-    Parameters
-    ----------
-    edges : Edges
-        Pairs of rows in order.
-    closure : Closure
-        Must-links and cannot-links without contradictions.
-    n_clusters : int
-        Wanted number of groups.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_rows,), int64
-        Groups, numbered in the order of their first rows.
-    is_reached : bool
-        False if must-links leave fewer groups, or cannot-links more.
-
-    Notes
-    -----
-    Time O(n²).
-    """
+    """Cut the forest of constrained Kruskal; return labels (n_rows,), and if n_clusters is met."""
     n_items = closure.n_components
     is_apart = np.zeros((n_items, n_items), np.bool_)
     i, j = closure.cannot_link_components.T

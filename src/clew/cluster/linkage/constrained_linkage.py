@@ -6,19 +6,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
 from sklearn.utils import Tags
 
 from clew._estimators import ConstrainedClusterer, guarded_fit
 from clew._parallel import Progress
-from clew._validation import (
-    Allowed,
-    check_features,
-    check_n_clusters,
-    check_parameters,
-)
+from clew._validation import Allowed, check_features, check_n_clusters, check_parameters
 from clew._warnings import warn
-from clew.cluster._n_groups import check_n_components
-from clew.cluster.linkage._distances import Distances, given_distances, measured_distances
+from clew.cluster._groups import check_n_components
 from clew.constraints import Closure, Constraints, Support
 from clew.constraints._support import answers_for, binding_answers
 from clew.exceptions import DeadEndWarning, InvalidParameterError, TooLargeError
@@ -31,6 +26,8 @@ __all__ = ["ConstrainedLinkage"]
 
 #: The distances between this many rows take 3.6 GB.
 MAX_ROWS = 30_000
+#: Rows of a distance matrix that are copied at once.
+ROWS_PER_BLOCK = 256
 
 
 class Merges(NamedTuple):
@@ -274,3 +271,40 @@ def _links_to_first(closure: Closure) -> tuple[NDArray[np.int64], NDArray[np.int
     head = first[closure.component]
     others = np.flatnonzero(head != np.arange(len(head)))
     return first, np.column_stack([head[others], others])
+
+
+class Distances(NamedTuple):
+    """Distances between n rows, each pair once, in the order of SciPy's ``pdist``.
+
+    condensed (n * (n - 1) / 2,).
+    """
+
+    condensed: NDArray[np.float64]
+    scale: float
+
+
+def measured_distances(X: NDArray[np.float64]) -> Distances:
+    """Compute Euclidean distances."""
+    scale = _scale(float(np.abs(X).max(initial=0.0)))
+    return Distances(pdist(X / scale), scale)
+
+
+def given_distances(D: NDArray[np.float64]) -> Distances:
+    """Copy distances from a matrix. D (n_samples, n_samples)."""
+    n = len(D)
+    scale = _scale(float(D.max(initial=0.0)))
+    condensed = np.empty(n * (n - 1) // 2)
+    stop = 0
+    for start in range(0, n, ROWS_PER_BLOCK):
+        rows = slice(start, start + ROWS_PER_BLOCK)
+        mean = D[rows, start:] / (2 * scale) + D[start:, rows].T / (2 * scale)
+        for row, values in enumerate(mean):
+            begin, stop = stop, stop + n - start - row - 1
+            condensed[begin:stop] = values[row + 1 :]
+    return Distances(condensed, scale)
+
+
+def _scale(largest: float) -> float:
+    """Return the power of two above a number, limited so that its inverse does not overflow."""
+    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
+    return float(np.ldexp(1.0, min(max(exponent, -1000), 1000)))

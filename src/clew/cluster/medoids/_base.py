@@ -15,8 +15,7 @@ from clew._estimators import Clusterer, guarded_fit
 from clew._parallel import blocks
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_data, check_n_clusters, check_parameters
-from clew.cluster._n_groups import warn_of_fewer_groups
-from clew.cluster._starts import best_start
+from clew.cluster._groups import best_start, warn_of_fewer_groups
 from clew.cluster.medoids._distances import (
     BLOCK_ENTRIES,
     Metric,
@@ -24,8 +23,6 @@ from clew.cluster.medoids._distances import (
     checked_distances,
 )
 from clew.kernels.medoids import Assignment
-
-__all__ = ["TOLERANCE", "MedoidRun", "MedoidsClusterer", "best_run", "empty_assignment"]
 
 #: A swap is made if it lowers the sum of distances by more than this share.
 TOLERANCE = 1e-9

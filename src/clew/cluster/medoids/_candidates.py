@@ -8,11 +8,8 @@ import numpy as np
 from numpy.random import RandomState as Generator
 from numpy.typing import NDArray
 
-from clew.cluster.medoids._distances import RowDistances
-from clew.cluster.medoids._nearest import nearest_rows
+from clew.cluster.medoids._distances import RowDistances, nearest_rows
 from clew.kernels.shared_rows import count_shared, index_lists, mean_log_jaccard
-
-__all__ = ["Candidates", "draw_candidates", "neighbor_lists", "neighborhoods", "overlaps"]
 
 Index = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,27 +59,7 @@ def draw_candidates(
     required: Index | None = None,
     n_jobs: int | None = None,
 ) -> Candidates:
-    """Draw candidates at random, and find the rows of their subclusters.
-
-    Parameters
-    ----------
-    distances : RowDistances
-        The data.
-    n_candidates : int
-        Number of candidates.
-    size : int
-        Number of rows of a subcluster.
-    random : RandomState
-        Draws the candidates.
-    required : ndarray of int64, default=None
-        Row numbers that are among the candidates.
-    n_jobs : int or None, default=None
-        Number of threads.
-
-    Returns
-    -------
-    Candidates
-    """
+    """Draw candidates at random, and find the rows of their subclusters."""
     n = distances.n_samples
     rows = np.sort(random.choice(n, n_candidates, replace=False))
     if required is not None:
@@ -108,34 +85,11 @@ def neighbor_lists(
     random: Generator,
     n_jobs: int | None,
 ) -> tuple[Index, int]:
-    """Find the rows near each candidate: more than its subcluster has.
+    """List each candidate and its nearest rows, (n_candidates, m); return also a smaller number.
 
-    Parameters
-    ----------
-    distances : RowDistances
-        The data.
-    candidates : Candidates
-        The candidates.
-    n_clusters : int
-        Number of subclusters.
-    random : RandomState
-        Draws the sample, which has all candidates in it.
-    n_jobs : int or None
-        Number of threads.
-
-    Returns
-    -------
-    lists : ndarray of shape (n_candidates, m), int64
-        The candidate and the rows nearest to it, the nearest first: m is half of the rows of a
-        group of mean size.
-    n_fewer : int
-        Number of rows of a smaller neighborhood: an eighth of such a group, at most m.
-
-    Notes
-    -----
-    Both numbers are at least twice the size of a subcluster. With groups larger than 200 rows
-    neighbors are found in a sample with 200 rows for each group, so time does not grow with their
-    size.
+    Half as many rows as in a group of mean size, and an eighth; at least two subclusters. With
+    groups larger than 200 rows, a sample of 200 for each group is searched, so time does not grow
+    with their size.
     """
     n, size = candidates.n_samples, candidates.nearest.shape[1] + 1
     n_sampled = min(n, max(2 * MAX_NEIGHBORHOOD * n_clusters, len(candidates.rows)))
@@ -152,19 +106,7 @@ def neighbor_lists(
 
 
 def neighborhoods(candidates: Candidates, lists: Index) -> Neighborhoods:
-    """Return what neighborhoods of the candidates share.
-
-    Parameters
-    ----------
-    candidates : Candidates
-        The candidates.
-    lists : ndarray of shape (n_candidates, m), int64
-        The rows of each one's neighborhood, the candidate first.
-
-    Returns
-    -------
-    Neighborhoods
-    """
+    """Compare neighborhoods, (n_candidates, m), each with the candidate first."""
     size, m = candidates.nearest.shape[1] + 1, lists.shape[1]
     shared, start, holder = _shared(lists, candidates.n_samples)
     shared /= np.float32(m)

@@ -1,4 +1,4 @@
-"""Distances between rows, computed in blocks: from features and a metric, or from a matrix."""
+"""Distances between rows and their nearest rows, in blocks: from features or from a matrix."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import DistanceMetric
 from sklearn.metrics.pairwise import distance_metrics
 
-from clew._parallel import blocks
+from clew._parallel import blocks, in_threads, one_blas_thread
 from clew._units import Units
 from clew._validation import check_data, check_matrix, warn_of_distances
 from clew.exceptions import InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances
-
-__all__ = ["Metric", "RowDistances", "checked_distances"]
+from clew.kernels.nearest import keep_nearest
 
 Rows = NDArray[np.floating]
 Index = NDArray[np.int64]
 #: Name of a metric, or a function of two rows.
 Metric = str | Callable[[NDArray[np.float64], NDArray[np.float64]], float]
-
 #: Number of distances that are computed at once.
 BLOCK_ENTRIES = 1 << 22
 #: scikit-learn's other names of SciPy's metrics.
@@ -36,26 +34,17 @@ NAMES = {
     *("mahalanobis", "minkowski", "rogerstanimoto", "russellrao", "seuclidean"),
     *("sokalsneath", "sqeuclidean", "yule"),
 }
+Floats = NDArray[np.float64]
+#: Number of lists in a task, and of rows in a block of distances.
+LISTS_PER_TASK, ROWS_PER_BLOCK = 256, 2048
+#: Error of squared distances in single precision, as a share of the squared length of a row.
+SINGLE_PRECISION = 2e-5
 
 
 class RowDistances:
     """Distances between the rows of one data set, or from other rows to them.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
-        Features, or all distances.
-    metric : str or callable
-        Name of a metric, "precomputed", or a function of two rows.
-    metric_params : mapping or None
-        Further arguments of the metric, such as ``{"p": 3}`` for "minkowski".
-
-    Attributes
-    ----------
-    unit : float
-        About the largest distance. Tables in single precision are divided by it.
-    scaled, units
-        Features in units in which no square overflows, and these units; for "euclidean" only.
+    `unit` is about the largest distance: tables in single precision are divided by it.
     """
 
     def __init__(
@@ -89,18 +78,7 @@ class RowDistances:
         return bool(self.metric == "precomputed")
 
     def between(self, first: Index, second: Index | None = None) -> NDArray[np.float32]:
-        """Return distances between rows of the data, divided by `unit`.
-
-        Parameters
-        ----------
-        first, second : ndarray of int64
-            Row numbers; None for all rows.
-
-        Returns
-        -------
-        ndarray of shape (len(first), len(second)), float32
-            A row's distance to itself is 0.
-        """
+        """Return distances between rows of the data, (n_first, n_second), divided by `unit`."""
         n_second = self.n_samples if second is None else len(second)
         table = np.empty((len(first), n_second), np.float32)
         for start, stop in blocks(len(first), max(BLOCK_ENTRIES // max(n_second, 1), 1)):
@@ -115,17 +93,7 @@ class RowDistances:
     def to_nearest(self, medoid: Index) -> tuple[Index, NDArray[np.float64]]:
         """Find the nearest of some rows for every row.
 
-        Parameters
-        ----------
-        medoid : ndarray of shape (k,), int64
-            Row numbers.
-
-        Returns
-        -------
-        nearest : ndarray of shape (n_samples,), int64
-            Position in `medoid`, in a tie the first.
-        distance : ndarray of shape (n_samples,)
-            The distance.
+        medoid (k,); returns nearest (n_samples,), distance (n_samples,).
         """
         nearest, distance = np.empty(self.n_samples, np.int64), np.empty(self.n_samples)
         for start, stop in blocks(self.n_samples, max(BLOCK_ENTRIES // len(medoid), 1)):
@@ -179,13 +147,6 @@ def measured(
 
     SciPy and `DistanceMetric` compute them: `sklearn.metrics.pairwise_distances` replaces the
     warning filters of the whole process while it runs.
-
-    Raises
-    ------
-    InvalidDataError
-        If a distance is negative or not a number.
-    InvalidParameterError
-        If the metric does not take `params`.
     """
     try:
         if metric == "haversine":
@@ -207,22 +168,7 @@ def measured(
 def checked_distances(
     estimator: BaseEstimator | None, X: Any, metric: Metric, metric_params: Mapping[str, Any] | None
 ) -> RowDistances:
-    """Validate `X` for an estimator or, with None, for a function; prepare distances of its rows.
-
-    Returns
-    -------
-    RowDistances
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is no metric of that name.
-    InvalidDataError
-        If precomputed distances are not square and symmetric with zeros on the diagonal, or some
-        are negative.
-    ValueError
-        If `X` has missing or infinite values (scikit-learn's message).
-    """
+    """Validate `X` for an estimator (or, with None, a function); prepare distances of its rows."""
     if not callable(metric) and metric not in NAMES:
         raise InvalidParameterError(
             f"metric={metric!r}: metric must be a function of two rows or one of "
@@ -237,3 +183,75 @@ def checked_distances(
         rows = check_data(estimator, X, dtype=kept, ensure_min_samples=2)
         warn_of_distances(estimator, rows)
     return RowDistances(rows, metric, metric_params)
+
+
+def nearest_rows(
+    distances: RowDistances,
+    owners: Index,
+    n: int,
+    among: Index | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Index, Floats]:
+    """Find the nearest other rows of some rows.
+
+    owners (n_owners,); returns nearest (n_owners, n), distance (n_owners, n).
+    """
+    others = np.arange(distances.n_samples) if among is None else among
+    is_euclidean = distances.metric == "euclidean"
+    if not is_euclidean:
+        return _in_tasks(lambda part: _by_distances(distances, part, n, others), owners, n_jobs)
+    single = distances.scaled.astype(np.float32)
+    with one_blas_thread():
+        nearest, apart = _in_tasks(
+            lambda part: _by_products(distances, single, part, n, others), owners, n_jobs
+        )
+        squares = np.einsum("ij,ij->i", distances.scaled[owners], distances.scaled[owners])
+        unsure = np.flatnonzero(apart[:, -1] ** 2 < SINGLE_PRECISION * squares)
+        if len(unsure):
+            nearest[unsure], apart[unsure] = _in_tasks(
+                lambda part: _by_products(distances, distances.scaled, part, n, others),
+                owners[unsure],
+                n_jobs,
+            )
+    return nearest, apart * distances.units.unit
+
+
+def _in_tasks(
+    find: Callable[[Index], tuple[Index, Floats]], owners: Index, n_jobs: int | None
+) -> tuple[Index, Floats]:
+    """Find the nearest rows of blocks of owners, in threads."""
+    parts = [owners[start:stop] for start, stop in blocks(len(owners), LISTS_PER_TASK)]
+    found = in_threads(find, parts, n_jobs=n_jobs)
+    return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+
+def _by_distances(
+    distances: RowDistances, owners: Index, n: int, others: Index
+) -> tuple[Index, Floats]:
+    """Find nearest rows from blocks of distances."""
+    nearest, apart = np.zeros((len(owners), n), np.int64), np.full((len(owners), n), np.inf)
+    for start, stop in blocks(len(others), ROWS_PER_BLOCK):
+        rows = others[start:stop]
+        table = -np.ascontiguousarray(distances.block(owners, rows))
+        keep_nearest(table, np.zeros(len(rows), table.dtype), rows, owners, nearest, apart)
+    return nearest, apart
+
+
+def _by_products(
+    distances: RowDistances, X: NDArray[np.floating], owners: Index, n: int, others: Index
+) -> tuple[Index, Floats]:
+    """Find nearest rows from blocks of inner products, and their distances from differences."""
+    nearest, apart = np.zeros((len(owners), n), np.int64), np.full((len(owners), n), np.inf)
+    is_all = len(others) == len(X)
+    first = X[owners]
+    for start, stop in blocks(len(others), ROWS_PER_BLOCK):
+        rows = others[start:stop]
+        block = X[start:stop] if is_all else X[rows]
+        half = np.einsum("ij,ij->i", block, block) / 2
+        keep_nearest(first @ block.T, half, rows, owners, nearest, apart)
+    for start, stop in blocks(len(owners), 16):
+        gap = distances.scaled[nearest[start:stop]]
+        gap -= distances.scaled[owners[start:stop], None]
+        apart[start:stop] = np.sqrt(np.einsum("ijk,ijk->ij", gap, gap))
+    order = np.argsort(apart, axis=1, kind="stable")
+    return np.take_along_axis(nearest, order, 1), np.take_along_axis(apart, order, 1)

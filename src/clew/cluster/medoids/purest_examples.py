@@ -11,9 +11,8 @@ from sklearn.utils import check_random_state
 
 from clew._random import RandomState
 from clew._validation import Allowed, check_rectangular
-from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances
-from clew.cluster.medoids._exemplars import compact_rows
-from clew.cluster.medoids._nearest import nearest_rows
+from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances, nearest_rows
+from clew.cluster.medoids._subclusters import compact_rows
 from clew.exceptions import InvalidDataError, InvalidParameterError
 
 __all__ = ["purest_examples"]

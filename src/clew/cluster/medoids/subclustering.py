@@ -14,29 +14,28 @@ from clew._limits import MAX_DENSE_ROWS
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
 from clew._warnings import warn
-from clew.cluster._starts import best_start
+from clew.cluster._groups import best_start
 from clew.cluster.medoids._candidates import Candidates, draw_candidates
 from clew.cluster.medoids._distances import Metric, RowDistances, checked_distances
-from clew.cluster.medoids._exemplars import (
-    compact_exemplars,
-    confidences,
-    nearest_exemplars,
-    separation,
-)
-from clew.cluster.medoids._subcluster_choice import Tables, Tried, normalized_cut, preferred
-from clew.cluster.medoids._subcluster_costs import (
+from clew.cluster.medoids._subclusters import (
     PAIR_SCALE,
     Costs,
     Setting,
+    SwapRun,
+    Tables,
+    Tried,
+    checked_init,
+    compact_exemplars,
+    confidences,
+    first_centers,
+    nearest_exemplars,
+    normalized_cut,
+    preferred,
+    separation,
     settings,
     shared_costs,
-    thesis_costs,
-)
-from clew.cluster.medoids._subcluster_search import (
-    SwapRun,
-    checked_init,
-    first_centers,
     swapped,
+    thesis_costs,
     with_wider_gaps,
 )
 from clew.exceptions import FewerGroupsWarning, InvalidParameterError, TooLargeError

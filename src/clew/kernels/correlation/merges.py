@@ -1,4 +1,4 @@
-"""Greedy merges: the two groups with the largest score are merged, again and again."""
+"""Greedy merges of groups in correlation clustering, by a heap of edges."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
-from clew.kernels.correlation.edge_heap import Heap, pop, push, with_room
-from clew.kernels.correlation.edge_table import EMPTY, find, insert, key_of, n_slots_for, remove
-from clew.kernels.correlation.scores import Scoring, score
-
-__all__ = ["Edges", "merge_groups"]
+from clew.kernels.correlation.moves import Scoring, score
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+EMPTY = -1
+REMOVED = -2
+MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Edges(NamedTuple):
@@ -101,32 +100,15 @@ def merge_groups(
 ) -> int:
     """Merge the two groups of largest score, again and again.
 
-    Parameters
-    ----------
-    edges : Edges (INOUT)
-        One edge for every two groups with asked pairs between them.
-    sizes : ndarray of shape (n_groups,), float64 (INOUT)
-        Number of rows of each group.
-    scoring : Scoring
-        Weights of the score.
-    threshold : float
-        Merges end when no score exceeds it.
-    n_least : int
-        Merges end at this number of groups.
-    into : ndarray of shape (n_groups,), int64 (OUT)
-        For each group the group that it was merged into, or itself.
-    merged : ndarray of shape (n_groups, 2), int64 (OUT)
-        The two groups of each merge; the second was merged into the first.
-    scores : ndarray of shape (n_groups,), float64 (OUT)
-        Score of the two groups of each merge.
+    IN scoring: weights of the score; threshold: merges end when no score exceeds it; n_least:
+    merges end at this number of groups.
+    INOUT edges: one edge for every two groups with asked pairs between them; sizes (n_groups,):
+    number of rows of each group.
+    OUT into (n_groups,): for each group the group that it was merged into, or itself; merged
+    (n_groups, 2): the two groups of each merge; the second was merged into the first; scores
+    (n_groups,): score of the two groups of each merge.
+    Returns number of merges.
 
-    Returns
-    -------
-    int
-        Number of merges.
-
-    Notes
-    -----
     When a group grows, all its scores change with its size. Those of edges without new pairs are
     computed again only when they reach the head of the heap, so that some merges are out of order,
     and a merge whose score has risen may be missed. A second call with the groups found makes it.
@@ -229,3 +211,104 @@ def fill_table(
             insert(keys, values, key_of(edges.first[edge], edges.second[edge], n), edge)
             n_used += 1
     return n_used
+
+
+class Heap(NamedTuple):
+    """Scores and edges; the number of entries is kept by the caller."""
+
+    scores: NDArray[np.float64]
+    edges: NDArray[np.int64]
+
+
+@kernel
+def with_room(heap: Heap, n_entries: int) -> Heap:
+    """Return the heap, in larger arrays if it has less room than for these entries."""
+    n_more = n_entries - len(heap.scores)
+    if n_more <= 0:
+        return heap
+    n_more = max(n_more, len(heap.scores))
+    return Heap(
+        np.concatenate((heap.scores, np.empty(n_more))),
+        np.concatenate((heap.edges, np.empty(n_more, np.int64))),
+    )
+
+
+@bare_kernel
+def push(heap: Heap, size: int, score: float, edge: int) -> None:
+    """Add an entry to a heap of `size` entries."""
+    scores, edges = heap
+    at = size
+    while at > 0:
+        above = (at - 1) // 2
+        if scores[above] > score or (scores[above] == score and edges[above] <= edge):
+            break
+        scores[at], edges[at] = scores[above], edges[above]
+        at = above
+    scores[at], edges[at] = score, edge
+
+
+@bare_kernel
+def pop(heap: Heap, size: int) -> None:
+    """Remove the first of the `size` entries."""
+    scores, edges = heap
+    last = size - 1
+    score, edge = scores[last], edges[last]
+    at = 0
+    while True:
+        below = 2 * at + 1
+        if below >= last:
+            break
+        right = below + 1
+        if right < last and (
+            scores[right] > scores[below]
+            or (scores[right] == scores[below] and edges[right] < edges[below])
+        ):
+            below = right
+        if score > scores[below] or (score == scores[below] and edge <= edges[below]):
+            break
+        scores[at], edges[at] = scores[below], edges[below]
+        at = below
+    scores[at], edges[at] = score, edge
+
+
+@bare_kernel
+def n_slots_for(n_edges: int) -> int:
+    """Return a power of 2, at least four times the number of edges."""
+    n_slots = 16
+    while n_slots < 4 * n_edges + 4:
+        n_slots *= 2
+    return n_slots
+
+
+@bare_kernel
+def key_of(a: int, b: int, n: int) -> int:
+    """Return the key of two of n groups."""
+    return min(a, b) * n + max(a, b)
+
+
+@bare_kernel
+def find(keys: Ints, key: int) -> int:
+    """Return the slot of a key, or -1."""
+    mask = len(keys) - 1
+    slot = np.int64((np.uint64(key) * MIX) >> np.uint64(20)) & mask
+    while keys[slot] != EMPTY:
+        if keys[slot] == key:
+            return slot
+        slot = (slot + 1) & mask
+    return -1
+
+
+@bare_kernel
+def insert(keys: Ints, values: Ints, key: int, value: int) -> None:
+    """Insert a key that is not in the table."""
+    mask = len(keys) - 1
+    slot = np.int64((np.uint64(key) * MIX) >> np.uint64(20)) & mask
+    while keys[slot] >= 0:
+        slot = (slot + 1) & mask
+    keys[slot], values[slot] = key, value
+
+
+@bare_kernel
+def remove(keys: Ints, key: int) -> None:
+    """Remove a key that is in the table."""
+    keys[find(keys, key)] = REMOVED

@@ -1,16 +1,14 @@
-"""Moves of single rows between groups: to the best one, or to a drawn one."""
+"""Scores of a clustering by pairwise evidence, and moves of single rows."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel, kernel
-from clew.kernels.correlation.scores import Scoring, score, score_beside_no_prior
-
-__all__ = ["Pairs", "anneal_rows", "move_rows"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,28 +103,13 @@ def move_rows(
 ) -> int:
     """Move each row, in order, to the group that it fits best, or to a group of its own.
 
-    Parameters
-    ----------
-    pairs : Pairs (IN)
-        The asked pairs.
-    scoring : Scoring
-        Weights of the score.
-    margin : float
-        A row moves if its score improves by more than this.
-    is_fixed : bool
-        Whether the number of groups is fixed: no group is emptied, and none added.
-    n_few : int
-        Each row is scored with the first `n_few` groups, and with all groups that an asked pair
-        connects it to.
-    labels : ndarray of shape (n_rows,), int64 (INOUT)
-        Group of each row, below `n_rows`.
-    sizes : ndarray of shape (n_rows,), float64 (INOUT)
-        Number of rows of each group.
-
-    Returns
-    -------
-    int
-        Number of moves.
+    IN pairs: the asked pairs; scoring: weights of the score; margin: a row moves if its score
+    improves by more than this; is_fixed: whether the number of groups is fixed: no group is
+    emptied, and none added; n_few: each row is scored with the first `n_few` groups, and with all
+    groups that an asked pair connects it to.
+    INOUT labels (n_rows,): group of each row, below `n_rows`; sizes (n_rows,): number of rows of
+    each group.
+    Returns number of moves.
     """
     sums = empty_sums(len(labels))
     n_moves, empty = 0, 0
@@ -193,18 +176,10 @@ def anneal_rows(
 ) -> None:
     """Draw the group of each row, in order, given those of all others (one Gibbs sweep).
 
-    Parameters
-    ----------
-    pairs, scoring
-        As in `move_rows`.
-    temperature : float
-        Divisor of the scores. Near 0, the best group is drawn.
-    random : ndarray of shape (n_rows,), float64 (IN)
-        Uniform numbers in [0, 1).
-    labels : ndarray of shape (n_rows,), int64 (INOUT)
-        Group of each row.
-    sizes : ndarray of shape (n_groups,), float64 (INOUT)
-        Number of rows of each group. Groups may become empty.
+    IN pairs, scoring; temperature: divisor of the scores. Near 0, the best group is drawn; random
+    (n_rows,): uniform numbers in [0, 1).
+    INOUT labels (n_rows,): group of each row; sizes (n_groups,): number of rows of each group.
+    Groups may become empty.
     """
     n_groups = len(sizes)
     sums, weight = empty_sums(n_groups), np.empty(n_groups)
@@ -230,3 +205,91 @@ def anneal_rows(
             chosen += 1
         labels[row] = chosen
         sizes[chosen] += 1
+
+
+class Scoring(NamedTuple):
+    """Weights in the score of two groups.
+
+    The score of groups of a and b rows is a sum over the pairs of rows between them: the evidence
+    of each asked pair, and `unasked` for each other pair. Two terms are added: `attraction` times
+    ``log((a + b - 1)! / ((a - 1)! (b - 1)!))``, and the prior, ``mean_share * mean + (1 -
+    mean_share) * max`` of the prior log-odds of the asked pairs, or `no_prior` if there are none.
+    """
+
+    mean_share: float
+    unasked: float
+    no_prior: float
+    attraction: float
+
+
+@bare_kernel
+def score(
+    scoring: Scoring,
+    evidence: float,
+    prior: float,
+    top: float,
+    n_asked: float,
+    size: float,
+    other: float,
+) -> float:
+    """Compute the score of two groups of these sizes."""
+    crowd = math.lgamma(size + other) - math.lgamma(size) - math.lgamma(other)
+    return (
+        scoring.no_prior
+        + scoring.attraction * crowd
+        + score_beside_no_prior(scoring, evidence, prior, top, n_asked, size * other)
+    )
+
+
+@bare_kernel
+def score_beside_no_prior(
+    scoring: Scoring, evidence: float, prior: float, top: float, n_asked: float, n_pairs: float
+) -> float:
+    """Compute the score without `no_prior` and without the term of the sizes."""
+    unasked = scoring.unasked * (n_pairs - n_asked)
+    if n_asked == 0:
+        return unasked
+    mixed = scoring.mean_share * prior / n_asked + (1.0 - scoring.mean_share) * top
+    return evidence + unasked + mixed - scoring.no_prior
+
+
+@kernel
+def cut_sums(
+    order: Ints,
+    above: Ints,
+    first: Ints,
+    second: Ints,
+    values: Floats,
+    sums: Floats,
+    size: Floats,
+) -> None:
+    """Sum values of pairs over the cut that each edge of a tree makes when it is removed.
+
+    IN order (n_nodes,): nodes of the tree, each after its parent; the root first; above (n_nodes,):
+    parent of each node; that of the root is not read; first, second (n_pairs,): nodes of each pair;
+    values (n_pairs, n_values): values of each pair.
+    OUT sums (n_nodes, n_values): for each node, sums over the pairs of which exactly one node is in
+    its subtree; size (n_nodes,): number of nodes in each subtree.
+    """
+    n, n_values = len(order), values.shape[1]
+    depth = np.zeros(n, np.int64)
+    sums[:] = 0.0
+    size[:] = 1.0
+    for at in range(1, n):
+        depth[order[at]] = depth[above[order[at]]] + 1
+    for pair in range(len(first)):
+        a, b = first[pair], second[pair]
+        for column in range(n_values):
+            sums[a, column] += values[pair, column]
+            sums[b, column] += values[pair, column]
+        while a != b:
+            if depth[a] < depth[b]:
+                a, b = b, a
+            a = above[a]
+        for column in range(n_values):
+            sums[a, column] -= 2.0 * values[pair, column]
+    for at in range(n - 1, 0, -1):
+        node = order[at]
+        size[above[node]] += size[node]
+        for column in range(n_values):
+            sums[above[node], column] += sums[node, column]

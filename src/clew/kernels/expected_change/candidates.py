@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from clew.kernels._jit import kernel
 from clew.kernels.expected_change.tree import Tree
 
-__all__ = ["Candidates", "blocked_joins", "free_joins", "splits"]
-
 
 class Candidates(NamedTuple):
     """Blocks of pairs: an answer to any pair of a block changes the groups in the same way."""
@@ -86,23 +84,10 @@ def splits(
     All cannot-links between rows that the same merge joins forbid that merge, so these pairs are
     one block.
 
-    Parameters
-    ----------
-    tree : Tree (IN)
-        The merges.
-    n_present : int
-        Number of present groups.
-    P : ndarray of shape (n_rows, n_rows), float32 (IN)
-        Probabilities; NaN for pairs that were asked about.
-    rows : ndarray of shape (n_rows,) (IN)
-        Rows, so that those of a node are contiguous.
-    bounds : ndarray of shape (n_nodes, 2) (IN)
-        Start and stop of each node in `rows`.
-
-    Returns
-    -------
-    Candidates
-        With the least probable pair of each block.
+    IN tree: the merges; n_present: number of present groups; P (n_rows, n_rows): probabilities; NaN
+    for pairs that were asked about; rows (n_rows,): rows, so that those of a node are contiguous;
+    bounds (n_nodes, 2): start and stop of each node in `rows`.
+    Returns with the least probable pair of each block.
     """
     n = tree.items.shape[0]
     found = empty_candidates(n - n_present)
@@ -122,23 +107,10 @@ def free_joins(
     A must-link joins two groups, so one merge fewer is needed. Its blocks are therefore pairs of
     groups in the cut with one group more; these groups are the pieces.
 
-    Parameters
-    ----------
-    tree : Tree (IN)
-        The merges.
-    group : ndarray of shape (n_nodes,) (IN)
-        Present group of each node, for the nodes that are pieces.
-    piece : ndarray of shape (n_pieces,) (IN)
-        Nodes of the cut with one group more.
-    is_apart : ndarray of shape (n_pieces, n_pieces), bool (IN)
-        Whether a cannot-link is between two pieces.
-    P, rows, bounds : ndarray (IN)
-        As in `splits`.
-
-    Returns
-    -------
-    Candidates
-        With the most probable pair of each block; `merges` is -1.
+    IN tree: the merges; group (n_nodes,): present group of each node, for the nodes that are
+    pieces; piece (n_pieces,): nodes of the cut with one group more; is_apart (n_pieces, n_pieces):
+    whether a cannot-link is between two pieces; P, rows, bounds.
+    Returns with the most probable pair of each block; `merges` is -1.
     """
     n = piece.shape[0]
     found = empty_candidates(n * (n - 1) // 2)
@@ -163,26 +135,12 @@ def blocked_joins(
     a must-link between their rows forbids. Pairs of single items with a cannot-link are left out:
     they are known to differ.
 
-    Parameters
-    ----------
-    tree : Tree (IN)
-        The merges.
-    links : ndarray of shape (m, 2) (INOUT)
-        Items of all cannot-links between two pieces of different groups, the item in the piece
-        with the smaller node first, sorted by pieces. Reordered.
-    tops : ndarray of shape (m, 2) (IN)
-        The two pieces of each.
-    P, rows, bounds : ndarray (IN)
-        As in `splits`.
-    capacity : int
-        Number of blocks that are returned at most.
-
-    Returns
-    -------
-    candidates : Candidates
-        With the most probable pair of each block.
-    n_found : int
-        Number of blocks; if above `capacity`, not all were returned.
+    IN tree: the merges; tops (m, 2): the two pieces of each; P, rows, bounds; capacity: number of
+    blocks that are returned at most.
+    INOUT links (m, 2): items of all cannot-links between two pieces of different groups, the item
+    in the piece with the smaller node first, sorted by pieces. Reordered.
+    Returns candidates: with the most probable pair of each block; n_found: number of blocks; if
+    above `capacity`, not all were returned.
     """
     found = empty_candidates(capacity)
     stack = np.empty((2 * links.shape[0] + 2, 4), np.int64)

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import kernel
 
-__all__ = ["Tree", "grow_tree", "nodes_of_cut"]
-
 
 class Tree(NamedTuple):
     """Merges of items, in the order of edges; nodes below `n_items` are items.
@@ -54,23 +52,10 @@ def grow_tree(
 ) -> Tree:
     """Compute the fields of `Tree` from the merges.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_edges,) (IN)
-        Items of the edges, in order.
-    children : ndarray of shape (n_merges, 2) (IN)
-        From `merge_in_order`.
-    edge_of_merge : ndarray of shape (n_merges,) (IN)
-        From `merge_in_order`.
-    item_sizes : ndarray of shape (n_items,) (IN)
-        Number of rows of each item.
+    IN first, second (n_edges,): items of the edges, in order; children (n_merges, 2): from
+    `merge_in_order`; edge_of_merge (n_merges,): from `merge_in_order`; item_sizes (n_items,):
+    number of rows of each item.
 
-    Returns
-    -------
-    Tree
-
-    Notes
-    -----
     Time and memory O(n_items).
     """
     n, n_merges, n_edges = item_sizes.shape[0], children.shape[0], first.shape[0]
@@ -131,16 +116,8 @@ def order_items(
 def nodes_of_cut(tree: Tree, n_groups: int) -> NDArray[np.int64]:
     """Return for each item its node when `n_groups` are left, (n_items,).
 
-    Parameters
-    ----------
-    tree : Tree (IN)
-        The merges.
-    n_groups : int
-        Between `fewest` and the number of items.
-
-    Returns
-    -------
-    ndarray of shape (n_items,), int64
+    IN tree: the merges; n_groups: between `fewest` and the number of items.
+    Returns (n_items,).
     """
     n = tree.items.shape[0]
     n_present = n + n - n_groups

@@ -7,18 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Links",
-    "Node",
-    "Problem",
-    "Rules",
-    "Sample",
-    "Scratch",
-    "Trees",
-    "make_sample",
-    "make_scratch",
-]
-
 #: Length of the buffers of a scan: 256 bins, and 8 entries, because the last vector may read more.
 N_PLACES = 264
 

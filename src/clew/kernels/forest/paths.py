@@ -1,16 +1,4 @@
-"""Affinities from paths: the share of the path to a leaf that two rows have in common.
-
-Each node except the root has a weight: 1 (ClustRF-Strct-Unfm), or one over its number of real rows
-(ClustRF-Strct-Adpt). The *depth* of a node is the number of weights on the path from the root to
-it, and its *mass* is their sum. If the paths of two rows separate at node ``a``, their affinity is
-``mass[a]`` divided by the mass of the deeper of their leaves, or of the one with more mass if both
-are equally deep.
-
-References
-----------
-X. Zhu, C. C. Loy and S. Gong, "Constructing robust affinity graphs for spectral clustering",
-CVPR 2014, equations 7 and 11-14.
-"""
+"""Routes of rows through trees, their lengths, and votes of trees that did not draw a row."""
 
 from __future__ import annotations
 
@@ -19,8 +7,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
 from clew.kernels.forest.layout import Trees
-
-__all__ = ["fraction", "measure_leaves", "measure_paths", "route"]
 
 
 @bare_kernel
@@ -35,20 +21,10 @@ def measure_paths(
 ) -> None:
     """Compute parent, depth and mass of each node.
 
-    Parameters
-    ----------
-    trees : Trees (IN)
-        The forest.
-    first, last : int
-        Trees from `first` to ``last - 1`` are processed.
-    is_adaptive : bool
-        Whether the weight of a node is one over its number of rows; otherwise it is 1.
-    parent : ndarray of shape (n_nodes,), int32 (OUT)
-        Parent, counted from the tree's root; -1 for the root.
-    depth : ndarray of shape (n_nodes,), int32 (OUT)
-        Number of edges from the root.
-    mass : ndarray of shape (n_nodes,), float32 (OUT)
-        Sum of the weights on the path from the root.
+    IN trees: the forest; first, last: trees from `first` to ``last - 1`` are processed;
+    is_adaptive: whether the weight of a node is one over its number of rows; otherwise it is 1.
+    OUT parent (n_nodes,): parent, counted from the tree's root; -1 for the root; depth (n_nodes,):
+    number of edges from the root; mass (n_nodes,): sum of the weights on the path from the root.
     """
     for tree in range(first, last):
         base = trees.offset[tree]
@@ -100,19 +76,10 @@ def route(
 ) -> None:
     """Find the leaf of each row in each tree.
 
-    Parameters
-    ----------
-    trees : Trees (IN)
-        The forest.
-    first, last : int
-        Trees from `first` to ``last - 1`` are processed.
-    bins : ndarray of shape (n_features, n_rows), uint8 (IN)
-        Bin of each row in each feature.
-    leaf : ndarray of shape (n_trees, n_rows), int32 (OUT)
-        Leaf of each row, counted from the root of its tree.
+    IN trees: the forest; first, last: trees from `first` to ``last - 1`` are processed; bins
+    (n_features, n_rows): bin of each row in each feature.
+    OUT leaf (n_trees, n_rows): leaf of each row, counted from the root of its tree.
 
-    Notes
-    -----
     Time O(depth) for each row and tree.
     """
     for tree in range(first, last):
@@ -124,3 +91,39 @@ def route(
                 goes_left = bins[trees.feature[here], row] <= trees.cut[here]
                 node = node + 1 if goes_left else trees.right[here]
             leaf[tree, row] = node
+
+
+@bare_kernel
+def add_votes(
+    trees: Trees,
+    leaf: NDArray[np.int32],
+    draws: NDArray[np.uint8],
+    is_one: NDArray[np.uint8],
+    weight: NDArray[np.float64],
+    weight_of_ones: NDArray[np.float64],
+    share_of_ones: NDArray[np.float64],
+    n_votes: NDArray[np.int64],
+) -> None:
+    """Add, for each tree, the share of class 1 in the leaf of each row that was not drawn.
+
+    IN trees: the forest; leaf, draws (n_trees, n_rows): leaf of each row in each tree, and how
+    often the tree drew the row; is_one (n_rows,): class of each row, 0 or 1; weight,
+    weight_of_ones: buffers, with an entry for each node of the largest tree.
+    INOUT share_of_ones, n_votes (n_rows,): for each row, the sum of these shares, and the number of
+    trees summed.
+
+    Time O(n_trees·n_rows).
+    """
+    n_trees, n_rows = leaf.shape
+    for tree in range(n_trees):
+        for node in range(trees.offset[tree + 1] - trees.offset[tree]):
+            weight[node] = 0.0
+            weight_of_ones[node] = 0.0
+        for row in range(n_rows):
+            weight[leaf[tree, row]] += draws[tree, row]
+            weight_of_ones[leaf[tree, row]] += draws[tree, row] * is_one[row]
+        for row in range(n_rows):
+            here = leaf[tree, row]
+            if draws[tree, row] == 0 and weight[here] > 0.0:
+                share_of_ones[row] += weight_of_ones[here] / weight[here]
+                n_votes[row] += 1

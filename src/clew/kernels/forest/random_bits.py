@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
 
-__all__ = ["next_bits", "random_below", "random_unit", "seed_stream"]
-
 State = NDArray[np.uint64]
 
 

@@ -1,12 +1,4 @@
-"""Grow two-class trees, each from its own random stream.
-
-The bootstrap of a tree is drawn from all rows, real and pseudo. All real rows, drawn or not, are
-passed down to the leaves. Nodes are stored in preorder: the left child of a node is the next node,
-and the real rows of a node are one slice of the tree's `order`.
-
-Links between real rows influence the cuts (see `split_score.best_cut_links`). Each tree draws its
-own share of the links.
-"""
+"""Trees grown from links between rows."""
 
 from __future__ import annotations
 
@@ -14,12 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.kernels._jit import bare_kernel
-from clew.kernels.forest.best_split import best_cut, pack
 from clew.kernels.forest.layout import Links, Node, Problem, Rules, Sample, Scratch, Trees
-from clew.kernels.forest.partition import split_drawn, split_links, split_real
 from clew.kernels.forest.random_bits import State, random_below, random_unit, seed_stream
-
-__all__ = ["grow_trees"]
+from clew.kernels.forest.splits import best_cut, pack
 
 #: Largest bootstrap weight of a row: 7 bits of `Sample.drawn`. Further draws are ignored.
 MAX_DRAWS_OF_A_ROW = 127
@@ -196,32 +185,16 @@ def grow_trees(
 ) -> int:
     """Grow the trees `first_tree`, ``first_tree + 1`` and so on of a forest.
 
-    Parameters
-    ----------
-    problem, links, rules
-        The data, the links, and the parameters of growth.
-    first_tree : int
-        Number of the first tree, which determines its random stream together with the seed.
-    leaf : ndarray of shape (n_trees, n_rows), int32 (OUT)
-        Leaf of each real row, counted from the tree's root.
-    order : ndarray of shape (n_trees, n_rows), int32 (OUT)
-        Real rows in such an order that those of each node are consecutive.
-    n_violated : ndarray of shape (n_trees,), int64 (OUT)
-        Number of drawn links that each tree violates.
-    draws : ndarray of shape (n_trees, n_rows) or (0, 0), uint8 (OUT)
-        How often each real row was drawn; (0, 0) if that is not needed.
-    trees : Trees (OUT)
-        The nodes; ``trees.offset[0]`` must be 0.
-    sample, scratch, state
-        Buffers.
+    IN problem, links, rules: the data, the links, and the parameters of growth; first_tree: number
+    of the first tree, which determines its random stream together with the seed; sample, scratch,
+    state.
+    OUT leaf (n_trees, n_rows): leaf of each real row, counted from the tree's root; order (n_trees,
+    n_rows): real rows in such an order that those of each node are consecutive; n_violated
+    (n_trees,): number of drawn links that each tree violates; draws (n_trees, n_rows): how often
+    each real row was drawn; (0, 0) if that is not needed; trees: the nodes; ``trees.offset[0]``
+    must be 0.
+    Returns number of trees grown: fewer than `n_trees` if the next tree might not fit into `trees`.
 
-    Returns
-    -------
-    int
-        Number of trees grown: fewer than `n_trees` if the next tree might not fit into `trees`.
-
-    Notes
-    -----
     Time O(n·candidates) for each level of a tree of n drawn rows. Memory is that of the arguments.
     """
     n_trees, n_rows = leaf.shape
@@ -246,3 +219,69 @@ def grow_trees(
             for row in range(n_rows):
                 draws[tree, row] = sample.draws[row]
     return n_trees
+
+
+@bare_kernel
+def split_drawn(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
+    """Copy a node's drawn rows to the other side of `Sample.drawn`: rows of the left child first.
+
+    Rows of the right child are written backwards from the end. Returns where they begin.
+    """
+    left = node.drawn_start
+    right = node.drawn_stop - 1
+    for k in range(node.drawn_start, node.drawn_stop):
+        drawn = sample.drawn[node.side, k]
+        goes_left = np.int64(problem.bins[feature, drawn >> np.uint64(8)] <= cut)
+        sample.drawn[1 - node.side, left if goes_left else right] = drawn
+        left += goes_left
+        right -= 1 - goes_left
+    return left
+
+
+@bare_kernel
+def split_real(problem: Problem, feature: int, cut: int, node: Node, sample: Sample) -> int:
+    """Copy a node's real rows to the other side of `Sample.real`, as `split_drawn` does."""
+    left = node.start
+    right = node.stop - 1
+    for k in range(node.start, node.stop):
+        row = sample.real[node.side, k]
+        goes_left = np.int64(problem.bins[feature, row] <= cut)
+        sample.real[1 - node.side, left if goes_left else right] = row
+        left += goes_left
+        right -= 1 - goes_left
+    return left
+
+
+@bare_kernel
+def split_links(
+    problem: Problem,
+    links: Links,
+    feature: int,
+    cut: int,
+    start: int,
+    stop: int,
+    sample: Sample,
+) -> tuple[int, int, int]:
+    """Move the links within the left child to the front, followed by those within the right child.
+
+    Links that the cut separates are dropped. Returns the ends of the two groups, and the number of
+    separated must-links.
+    """
+    left = start
+    n_right = 0
+    n_separated = 0
+    for k in range(start, stop):
+        link = sample.link[k]
+        first = problem.bins[feature, links.rows[link, 0]] <= cut
+        second = problem.bins[feature, links.rows[link, 1]] <= cut
+        if first != second:
+            n_separated += links.weight[link] < 0
+        elif first:
+            sample.link[left] = link
+            left += 1
+        else:
+            sample.spare[n_right] = link
+            n_right += 1
+    for k in range(n_right):
+        sample.link[left + k] = sample.spare[k]
+    return left, left + n_right, n_separated

@@ -29,9 +29,7 @@ from clew._warnings import warn
 from clew.constraints import Constraints, Support
 from clew.exceptions import InvalidParameterError
 from clew.graphs import check_dense_size, largest_stored, nearest_graph, resolved_n_neighbors
-from clew.kernels.adjusted_affinity import adjust, collect
-from clew.kernels.propagation import add_symmetric_products, diffuse
-from clew.kernels.symmetric import mirror_lower
+from clew.kernels.propagation import add_symmetric_products, adjust, collect, diffuse, mirror_lower
 from clew.similarity.graphs._base import BuiltOnSimilarity, NetAnswers, entries_at, net_links
 
 __all__ = ["E2CP", "Propagation"]

@@ -11,7 +11,7 @@ from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
 from clew.constraints._support import refuse_another_order
 from clew.forest import Forest
-from clew.kernels.forest.squared_affinity import list_leaves, sum_squared_affinities
+from clew.kernels.forest.affinity import list_leaves, sum_squared_affinities
 from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 
 __all__ = ["constraint_inconsistency"]

@@ -9,7 +9,7 @@ from clew._random import RandomState, derived_seeds
 from clew._validation import check_matrix
 from clew.constraints import Constraints, check_constraints
 from clew.constraints._support import refuse_another_order
-from clew.kernels.forest.out_of_bag import add_votes
+from clew.kernels.forest.paths import add_votes
 from clew.trust.features._pair_forest import PairAnswers, grow_pair_forest
 
 __all__ = ["out_of_bag_vote"]
