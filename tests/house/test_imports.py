@@ -93,8 +93,7 @@ SHARED_HELPERS = {
     ),
     "clew.constraints._conflicts": ("clew.cluster.kmeans",),
     "clew.metrics._violations": ("clew.cli",),
-    "clew.questions._log": ("clew.session",),
-    "clew.questions.guided._readings": ("clew.session",),
+    "clew.questions._answers": ("clew.session",),
     "clew.similarity._comparisons": ("clew.cluster.kmeans", "clew.cluster.guided"),
     "clew.similarity.log_det._choose_slack": ("clew.similarity.kernels",),
     "clew.similarity.log_det._distance_constraints": (
@@ -109,8 +108,7 @@ SHARED_HELPERS = {
     "clew.tables._read": ("clew.cli",),
     "clew.tables._records": ("clew.cli",),
     "clew.similarity.ordinal._answers": ("clew.cluster.guided",),
-    "clew.trust.groups._outcomes": ("clew.trust.repeats", "clew.cluster"),
-    "clew.trust.groups._shrinkage": ("clew.trust.repeats", "clew.cluster"),
+    "clew.trust._outcomes": ("clew.cluster",),
 }
 #: Imports between folders that close a circle, with a reason: there are none.
 CIRCLES: tuple[tuple[str, str], ...] = ()

@@ -19,7 +19,7 @@ from clew import Constraints
 from clew.cluster import DistanceClustering
 from clew.metrics import adjusted_rand_score, jaccard_score_pairs
 from clew.trust import answer_evidence
-from clew.trust.features.posterior import posterior
+from clew.trust.doubts import posterior
 
 LEAVES, SMALL_LEAVES, FACES = "leaf_flavia", "uci_leaf", "pubfig_900_60"
 PORTRAITS, VIDEO = "olivetti_64x64", "lost_faces"

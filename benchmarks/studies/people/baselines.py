@@ -12,7 +12,7 @@ from benchmarks.study.problems import Floats, Ints
 from clew import Constraints
 from clew.answers import CODES
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import outcome_probabilities
+from clew.trust._outcomes import outcome_probabilities
 
 #: Number of possible answers of each kind, without "all alike" and don't-know.
 N_DEFINITE = {"pair": 2, "triplet": 2, "odd_one_out": 3}

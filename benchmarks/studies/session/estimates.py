@@ -14,8 +14,8 @@ from clew.session._remaining import (
     LEAST_ANSWERS,
     LEAST_CHECKS,
     OFFSET,
-    Progress,
     Remaining,
+    Status,
     advice_of,
     remaining_of,
 )
@@ -62,8 +62,8 @@ class Run(NamedTuple):
             (s for s in self.states if advice_of(quality_of(s), None, has_questions=True)), None
         )
 
-    def progress(self, state: State) -> Progress:
-        return Progress(
+    def progress(self, state: State) -> Status:
+        return Status(
             self.n_items,
             int(state["n_groups"]),
             int(state["n_answers"]),

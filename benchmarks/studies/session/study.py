@@ -157,9 +157,9 @@ def _state(session: Session, y: Ints) -> list[float]:
     """Return the columns of `STATE`."""
     model = _guided(session)
     with session._loop.model() as chooser:
-        labels, evidence = groups_of(chooser)
+        labels, pairs = groups_of(chooser)
     quality = quality_of(
-        session._loop.answered_checks(), expected_pairs(evidence.labels, labels), model.error_rate()
+        session._loop.answered_checks(), expected_pairs(pairs.same, labels), model.error_rate()
     )
     member = np.eye(labels.max() + 1)[labels]
     between = member.T @ (y[:, None] == y) @ member

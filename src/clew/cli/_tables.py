@@ -15,7 +15,7 @@ from clew.cluster.guided._result.probabilities import largest_probabilities
 from clew.constraints import Constraints
 from clew.graphs import local_scale_graph, resolved_n_neighbors
 from clew.metrics._violations import violations
-from clew.trust.groups.posterior import DOUBT
+from clew.trust.doubts import DOUBT
 
 __all__ = [
     "Doubted",

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from clew.answers import Kind
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.mean_field import EXCLUDED, Messages, mean_field
-from clew.trust.groups._outcomes import (
+from clew.trust._outcomes import (
     OTHERS,
     OUTCOMES,
     co_membership,
     informative_tables,
     outcome_probabilities,
 )
-from clew.trust.groups._shrinkage import Matrices, expected_counts
+from clew.trust.annotators import Matrices, expected_counts
 
 __all__ = ["AnsweredRows"]
 

@@ -11,7 +11,7 @@ from clew.answers import KINDS, Kind
 from clew.cluster.dcrc._answers import AnsweredRows
 from clew.cluster.dcrc._objective import Penalties, TrainingRows, ascend, log_probabilities
 from clew.constraints import Constraints
-from clew.trust.groups._shrinkage import Prior, shrink, uniform_matrix
+from clew.trust.annotators import Prior, shrink, uniform_matrix
 
 __all__ = ["Errors", "Solution", "Steps", "run_em"]
 

@@ -43,8 +43,8 @@ from clew.cluster.guided._result.regime import Regime
 from clew.constraints import Constraints
 from clew.kernels.partitions.labels import best_partition
 from clew.trust import AnswerDoubts, ConfusionMatrices
-from clew.trust.groups._shrinkage import forced_choice_kinds
-from clew.trust.groups.posterior import judged
+from clew.trust.annotators import forced_choice_kinds
+from clew.trust.doubts import judged
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

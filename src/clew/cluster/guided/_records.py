@@ -34,7 +34,7 @@ from clew.constraints import Constraints
 from clew.graphs import NeighborSearch
 from clew.metrics import n_violated
 from clew.trust import AnswerDoubts, ConfusionMatrices
-from clew.trust.groups._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
+from clew.trust._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
 
 if TYPE_CHECKING:
     from clew.cluster.guided.guided_clustering import GuidedClustering

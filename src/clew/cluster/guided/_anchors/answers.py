@@ -15,7 +15,7 @@ from clew.constraints import AnswerTable, Constraints
 from clew.constraints._folds import fold_numbers
 from clew.constraints._tables import PARAMETER
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import informative_tables
+from clew.trust._outcomes import informative_tables
 
 __all__ = ["AnsweredRows", "HeldOutMemberships", "hold_out", "moved_answers", "places_of_ends"]
 

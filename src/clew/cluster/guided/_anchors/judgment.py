@@ -16,8 +16,8 @@ from clew.cluster.guided._ensemble.answer_errors import AnswerErrors, outcomes_o
 from clew.constraints import AnswerTable, Constraints
 from clew.kernels.sparse_belief_propagation import shared_probabilities
 from clew.trust import AnswerDoubts, ConfusionMatrices
-from clew.trust.groups._outcomes import OUTCOMES, answer_likelihoods
-from clew.trust.groups.posterior import is_forced_choice, judged
+from clew.trust._outcomes import OUTCOMES, answer_likelihoods
+from clew.trust.doubts import is_forced_choice, judged
 
 __all__ = [
     "answer_doubts",
@@ -42,7 +42,7 @@ def shared_without_answer(answered: AnsweredRows, beliefs: Beliefs) -> list[Floa
     Returns
     -------
     list of ndarray of shape (n_answers, 5)
-        For each kind, see `clew.trust.groups._outcomes.co_membership`.
+        For each kind, see `clew.trust._outcomes.co_membership`.
     """
     found = []
     tables = answered.tied.tables

@@ -100,7 +100,7 @@ class Memberships(NamedTuple):
         Returns
         -------
         ndarray of shape (n_questions, 5)
-            See `clew.trust.groups._outcomes.co_membership`.
+            See `clew.trust._outcomes.co_membership`.
         """
         found = np.empty((len(rows), 5))
         rows = np.ascontiguousarray(rows, np.int64)

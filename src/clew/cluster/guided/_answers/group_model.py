@@ -12,8 +12,8 @@ from clew.cluster.guided._refinement.refinement import TiedRows, first_cavities
 from clew.constraints import Constraints
 from clew.kernels.belief_propagation import propagate_beliefs, update_all_messages
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import OUTCOMES, answer_likelihoods, outcomes_of_rows
-from clew.trust.groups._shrinkage import expected_counts
+from clew.trust._outcomes import OUTCOMES, answer_likelihoods, outcomes_of_rows
+from clew.trust.annotators import expected_counts
 
 __all__ = ["groups_of_answers"]
 

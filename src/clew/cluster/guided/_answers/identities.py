@@ -18,7 +18,7 @@ from clew.cluster.guided._result.result import Result, of_all_answers
 from clew.constraints import AnswerTable, Constraints
 from clew.metrics import n_violated
 from clew.trust import AnswerDoubts, ConfusionMatrices
-from clew.trust.groups._outcomes import (
+from clew.trust._outcomes import (
     TRUE_LABEL,
     answer_likelihoods,
     outcome_probabilities,

@@ -17,8 +17,8 @@ from clew.constraints._support import of_some_weight
 from clew.constraints._tables import PARAMETER
 from clew.similarity._comparisons import Relations, inequalities_of
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import OUTCOMES
-from clew.trust.groups._shrinkage import forced_choice_kinds
+from clew.trust._outcomes import OUTCOMES
+from clew.trust.annotators import forced_choice_kinds
 
 __all__ = [
     "AnswerErrors",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import beta
 
-from clew.trust.groups.confusion import LEVEL, ConfusionMatrices
+from clew.trust.annotators import LEVEL, ConfusionMatrices
 
 __all__ = ["ErrorRate", "ScoredAnswers", "error_rate"]
 

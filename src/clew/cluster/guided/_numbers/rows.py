@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clew._limits import MANY_ROWS
 from clew.cluster.guided._ensemble.ensemble import Fold
 from clew.cluster.guided._numbers.unconstrained import SAMPLE_ROWS
-from clew.trust.groups._outcomes import informative_tables
+from clew.trust._outcomes import informative_tables
 
 __all__ = ["n_different_rows", "sampled_rows"]
 

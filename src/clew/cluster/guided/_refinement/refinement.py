@@ -14,7 +14,7 @@ from clew.kernels.belief_propagation import (
     update_all_messages,
 )
 from clew.trust import ConfusionMatrices
-from clew.trust.groups._outcomes import (
+from clew.trust._outcomes import (
     OTHERS,
     OUTCOMES,
     answer_likelihoods,

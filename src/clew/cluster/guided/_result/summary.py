@@ -9,7 +9,7 @@ import numpy as np
 from clew.cluster.guided._members.members import ROWS_BY, is_of_second
 from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.cluster.guided._result.probabilities import largest_probabilities
-from clew.trust.groups.posterior import DOUBT
+from clew.trust.doubts import DOUBT
 
 __all__ = ["summary"]
 
