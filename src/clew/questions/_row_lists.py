@@ -91,8 +91,6 @@ def start_from(
     )
 
 
-Index = NDArray[np.int64]
-Floats = NDArray[np.float64]
 #: Ratios of distances are at most this large.
 LARGEST_RATIO = 1e3
 

@@ -416,7 +416,6 @@ def _add(votes: dict[int, tuple[float, int]], key: int, vote: float) -> None:
     votes[key] = total + vote, n + 1
 
 
-Floats = NDArray[np.float64]
 N_STEPS = 8
 #: No slope falls below this share of its prior mean: few or wrong answers reverse no feature.
 LEAST_SLOPE = 0.25

@@ -354,8 +354,6 @@ def _p_wrong(same: np.float32, *, is_within: bool) -> float:
     return float(np.clip(1 - same if is_within else same, LEAST, 1 - LEAST))
 
 
-Singles = NDArray[np.float32]
-
 #: With more rows than this, probabilities are computed for a random sample of this many rows.
 MOST_ROWS, SAMPLE_SEED = 3000, 0
 #: For strategies without probabilities: the probability that a row is in one group with one of its

@@ -233,9 +233,6 @@ def _some_pairs(model: Chooser, labels: NDArray[np.int64]) -> _Pairs:
     return _Pairs(np.clip(confidence, 0, 1), csr_array(entries, shape=(n, n)))
 
 
-Floats = NDArray[np.float64]
-
-
 class Doubt(NamedTuple):
     """An answer that is probably wrong; print it to read it."""
 
