@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import _harness as harness
 from benchmarks import _memory as memory
-from benchmarks.kernels._environments import PackageError, run_in_environment
+from benchmarks._environments import PackageError, run_in_environment
 from benchmarks.kernels._problems import Problem
+from clew.metrics import adjusted_rand_score, n_violated
 
 Row = dict[str, Any]
 #: Trees that a quick run grows.
@@ -25,7 +26,7 @@ class Run(NamedTuple):
     name: str
     task: Callable[..., Callable[[], Any]] | str | float
     """Called with the problem and `options`, returns the work to time, a function without
-    arguments. A string names one of `_packages.TASKS`; a number is a published time."""
+    arguments. A string names one of `_peers.TASKS`; a number is a published time."""
     options: Mapping[str, Any] = {}
     repeats: int = 3
     package: str | None = None
@@ -164,6 +165,30 @@ def apart(function: Callable[..., Row], *arguments: Any) -> Row:
         return pool.submit(function, *arguments).result()
 
 
+#: Columns of whole fits of clusterers, each in a fresh process, with their scores.
+COLUMNS = {
+    "method": "label", "rows × features": "problem.size", "groups": "ours.groups",
+    "answers": "problem.answers", "CPU s": "ours.cpu_s", "wall s": "ours.wall_s",
+    "peak MiB": "ours.peak_mib", "ARI": "ours.ari",
+}  # fmt: skip
+
+
+def agreement(problem: Problem, labels: Any, ours: Any) -> Row:
+    """Score groups against the classes and the answers."""
+    return {
+        "ari": float(adjusted_rand_score(problem.rows[1], labels)),
+        "violated": n_violated(labels, problem.answers),
+        "groups": len(set(labels.tolist())),
+    }
+
+
+def whole_fit(label: str, task: Any, problem: Problem, options: Any, *bounds: float) -> Case:
+    """Make a case; `bounds` are upper limits of CPU seconds and of MiB of memory."""
+    goals = dict(zip(("ours.cpu_s", "ours.peak_mib"), bounds, strict=False))
+    run = Run("clew", task, options)
+    return Case(label, problem, run, in_fresh_process=True, judge=agreement, goals=goals)
+
+
 _FOUND: dict[str, tuple[Row, Any]] = {}
 
 
@@ -177,7 +202,7 @@ def _in_environment(run: Run, problem: Problem) -> tuple[Row, Any]:
 def _called(run: Run, problem: Problem) -> tuple[Row, Any]:
     row: Row = {"options": dict(run.options)}
     job = {"task": run.task, "n_runs": run.repeats} | row
-    function = "benchmarks.kernels._packages:measured"
+    function = "benchmarks._peers:timed_fits"
     try:
         found, arrays = run_in_environment(str(run.package), function, problem.arrays(), **job)
     except PackageError as error:

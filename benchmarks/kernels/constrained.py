@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.kernels import _plain as plain
-from benchmarks.kernels._fits import agreement
-from benchmarks.kernels._measure import Case, Run, fit
+from benchmarks.kernels._measure import Case, Run, agreement, fit
 from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from clew import similarity

@@ -6,8 +6,7 @@ from typing import Any
 
 from sklearn.cluster import KMeans
 
-from benchmarks.kernels._fits import COLUMNS, whole_fit
-from benchmarks.kernels._measure import Case, fit
+from benchmarks.kernels._measure import COLUMNS, Case, fit, whole_fit
 from benchmarks.kernels._page import Page, Table
 from benchmarks.kernels._problems import Problem
 from clew.cluster import DCRC, KernelKMeans

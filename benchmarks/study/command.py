@@ -1,28 +1,75 @@
-"""The command of a study, with the options that all studies have."""
+"""The command of a study, with the options that all studies have; the check of logged results."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
+import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks._harness import markdown_table
-from benchmarks.study.check import measured_again
-from benchmarks.study.engine import Study, Wanted, run
+from benchmarks.study.engine import EVERYTHING, Study, Wanted, is_wanted, run
+from benchmarks.study.log import Record
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
+
+#: Point, field, logged value, new value, difference.
+Row = tuple[str, str, Any, Any, float]
+#: Fields that are not results: they differ from run to run, or with versions of libraries.
+IGNORED = ("seconds", "fit_seconds", "warnings")
+
+
+def measured_again(
+    results: Results[Any], n: int, seed: int, wanted: Wanted = EVERYTHING, tolerance: float = 1e-6
+) -> list[Row]:
+    """Measure `n` random results of the log again, and compare.
+
+    Returns for each result the fields that differ by more than `tolerance`; if none does, the one
+    that differs most.
+    """
+    tasks = [task for task in results.records if is_wanted(task, wanted)]
+    drawn = np.random.RandomState(seed).permutation(len(tasks))[:n]
+    rows = []
+    with threadpool_limits(1):
+        for task in (tasks[i] for i in drawn):
+            point = f"{task.set}, {task.cell.name}, {task.method.name}, trial {task.trial}"
+            now = results.study.measure(task)
+            keys = results.study.key_fields
+            logged = {k: v for k, v in results.records[task].items() if k not in keys}
+            found = [(point, *row) for row in compared(logged, now, tolerance)]
+            print(*found, sep="\n", flush=True)
+            rows += found
+    return rows
+
+
+def compared(logged: Record, now: Record, tolerance: float) -> list[tuple[str, Any, Any, float]]:
+    """Find the fields that differ; the difference is infinite for a field that only one has."""
+    measured = {k for k, v in logged.items() if k == "failure" or isinstance(v, float)}
+    known = sorted((measured | set(now)) - set(IGNORED))
+    rows = [(k, logged.get(k), now.get(k), _gap(logged.get(k), now.get(k))) for k in known]
+    rows.sort(key=lambda row: -row[-1])
+    return [row for row in rows if row[-1] > tolerance] or rows[:1]
+
+
+def _gap(logged: Any, now: Any) -> float:
+    if isinstance(logged, Real) and isinstance(now, Real):
+        return abs(float(now) - float(logged))
+    return 0.0 if logged == now else float("inf")
+
 
 HELP = "Measure what is missing of a study and write its report; an interrupted run is resumed."
 
 
 def group(main: str, package: str, text: str) -> click.Group:
-    """Join the commands of the studies in the folder of `main`: `command` of each ``report.py``."""
+    """Join the commands of the studies in the folder of `main`: `command` of each module."""
     found = click.Group(package, help=text)
-    for path in sorted(Path(main).parent.glob("[!_]*/report.py")):
-        found.add_command(import_module(f"{package}.{path.parent.name}.report").command)
+    for path in sorted(Path(main).parent.glob("[!_]*.py")):
+        found.add_command(import_module(f"{package}.{path.stem}").command)
     return found
 
 

@@ -10,8 +10,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from benchmarks import _harness as harness
-from benchmarks.study.fits import version
 from benchmarks.study.log import ResultLog
+from benchmarks.study.methods import version
 from benchmarks.study.problems import Problem
 from clew.exceptions import DatasetNotFoundError
 

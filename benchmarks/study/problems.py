@@ -67,6 +67,15 @@ def load(
     return Problem(name, X, **parts)
 
 
+def rows_of(y: Ints, n: int, per_class: int, rng: np.random.RandomState) -> Ints:
+    """Draw `n` rows: `per_class` at most of each class, class by class; 0 draws among all rows."""
+    if not per_class:
+        return rng.permutation(len(y))[:n]
+    classes = rng.permutation(np.unique(y))
+    rows = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:per_class] for c in classes])
+    return rng.permutation(rows[:n])
+
+
 def to_range(X: Floats) -> Floats:
     """Scale every feature to [-1, 1]; a constant one to 0."""
     low, high = X.min(axis=0), X.max(axis=0)

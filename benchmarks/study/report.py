@@ -11,8 +11,7 @@ import pandas as pd
 
 from benchmarks import _harness as harness
 from benchmarks.study import pictures
-from benchmarks.study.results import Results, S
-from benchmarks.study.scores import Score, Values, paired, standing, verdict
+from benchmarks.study.results import Results, S, Score, Values, paired, standing, verdict
 
 
 class Report(Generic[S]):
@@ -213,7 +212,7 @@ class _Places(dict[str, Any]):
 def fill(results: Results[Any], parts: Callable[[Results[Any]], Any], page: str | Path) -> str:
     """Write the report of a study, with its pictures, and return it.
 
-    `page` is "report.md", or the module "report.py" in the same folder. Its placeholders are in
+    `page` is the template, or the module of the same name beside it. Its placeholders are in
     braces: ``{about}`` says where the report was made and which results are missing or outdated,
     ``{study}`` is the study, and all others are attributes of `parts(results)`, or methods that
     return one block or several. Missing results become dashes.

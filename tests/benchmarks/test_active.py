@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.papers.active import methods as m
-from benchmarks.papers.active import peers
-from benchmarks.papers.active import problems as data
-from benchmarks.papers.active import study as s
-from benchmarks.papers.active.limit import limit, unknown_bits
-from benchmarks.papers.active.report import ActiveReport
-from benchmarks.papers.active.report import __file__ as page
+from benchmarks.papers import _active_methods as m
+from benchmarks.papers import active as s
+from benchmarks.papers.active import ActiveReport, limit, unknown_bits
+from benchmarks.papers.active import __file__ as page
 from benchmarks.study.engine import run
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
@@ -21,7 +18,7 @@ from benchmarks import _harness as harness
 from clew import Question
 
 X, y = make_blobs(30, 4, centers=3, cluster_std=0.6, random_state=0)
-PART = data.Part(squareform(pdist(X)), y.astype(np.int64))
+PART = m.Part(squareform(pdist(X)), y.astype(np.int64))
 
 
 @pytest.mark.parametrize("method", m.STRATEGIES, ids=lambda method: method.name)
@@ -45,7 +42,7 @@ def test_summary_holds_the_answers_to_a_level_and_the_largest_fall():
 
 def test_the_limit_is_the_entropy_of_groups_divided_by_the_capacity_of_an_answer():
     assert max(unknown_bits(*PART)) < 0.05
-    leaves = data.part("leaf_like", 0)
+    leaves = m.part("leaf_like", 0)
     shuffled = np.random.RandomState(0).permutation(leaves.y)
     assert min(unknown_bits(leaves.D, shuffled)) > 0.95 * np.log2(leaves.n_classes)
     assert limit(1.0, 0.0) == 1
@@ -62,9 +59,9 @@ def test_people_confuse_pairs_as_often_as_in_the_table():
 
 
 def test_parts_keep_whole_groups_and_are_drawn_by_trial():
-    rows = data.rows_of(np.repeat(np.arange(10), 8), 20, 5, np.random.RandomState(0))
+    rows = m.rows_of(np.repeat(np.arange(10), 8), 20, 5, np.random.RandomState(0))
     assert sorted(np.bincount(rows // 8)[np.unique(rows // 8)]) == [5] * 4
-    one, other = data.part("leaf_like", 0), data.part("leaf_like", 1)
+    one, other = m.part("leaf_like", 0), m.part("leaf_like", 1)
     assert one.D.shape == (200, 200)
     assert not np.array_equal(one.D, other.D)
 
@@ -76,17 +73,17 @@ def test_packages_get_the_answers_of_the_oracle(monkeypatch):
         groups = np.stack([PART.y * 0, PART.y])
         return {"seconds": 0.5}, {"n": np.array([0, 9]), "labels": groups}
 
-    monkeypatch.setattr(peers, "run_in_environment", fake)
+    monkeypatch.setattr(m, "run_in_environment", fake)
     oracle = s.Cell().oracle(PART.y, 0)
-    points, seconds = peers.curve_of_package("cobras-ts COBRAS", PART, oracle, 90, 0)
+    points, seconds = m.curve_of_package("cobras-ts COBRAS", PART, oracle, 90, 0)
     assert s.summary(points, PART.y)["to 1.0"] == 9
     assert seconds == 0.5
 
 
 def test_report(tmp_path, monkeypatch, pictured):
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    monkeypatch.setattr(data, "part", lambda name, trial: PART)
-    monkeypatch.setattr(data, "people", lambda name, trial: (PART, s.Cell().oracle))
+    monkeypatch.setattr(m, "part", lambda name, trial: PART)
+    monkeypatch.setattr(m, "people", lambda name, trial: (PART, s.Cell().oracle))
     study = s.ActiveStudy(1, ("iris", "marks", "face_like_500"), "test")
     methods = ("MostProbable", "RandomPairs", "Ward", "information limit")
     run(study, 1, ((), methods, ("no errors", "replay", "start")))

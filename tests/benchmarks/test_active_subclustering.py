@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.papers.active_subclustering import study as s
-from benchmarks.papers.active_subclustering.report import ActiveSubclusteringReport
-from benchmarks.papers.active_subclustering.report import __file__ as page
+from benchmarks.papers import active_subclustering as s
+from benchmarks.papers.active_subclustering import ActiveSubclusteringReport
+from benchmarks.papers.active_subclustering import __file__ as page
 from benchmarks.study.engine import run
 from benchmarks.study.problems import Problem
 from benchmarks.study.report import fill

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.papers.clustrf import report as report_module
-from benchmarks.papers.clustrf import study as s
-from benchmarks.papers.clustrf.report import command
+from benchmarks.papers import clustrf as s
+from benchmarks.papers.clustrf import command
 from benchmarks.study.engine import run
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
@@ -57,7 +56,7 @@ def test_table_has_the_papers_methods() -> None:
     assert sum(of.is_main for of in s.VARIANTS) == 3 * 5 + 3
     assert len({of.name for of in s.VARIANTS}) == 18 + 3 * (len(s.READINGS) - 1)
     assert len({of.version(10) for of in s.VARIANTS}) == len(s.VARIANTS)
-    n_areas = report_module.PUBLISHED.count(axis=1)
+    n_areas = s.PUBLISHED.count(axis=1)
     for name in s.PUBLISHED_SETS:
         assert n_areas[name].reindex(list(s.LABELS)).tolist() == [5, 5, 5, 1, 1, 1]
 
@@ -86,9 +85,16 @@ def test_selected_edges_are_edges_of_the_plain_graph() -> None:
 
 
 def test_run_measures_what_the_log_lacks(
-    small: s.ClustrfStudy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    small: s.ClustrfStudy,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    few = (s.Variant("knn", 20), s.Variant("dominant", 20), LEAF, s.Variant("leaf", "2 N draws"))
+    few = (
+        s.Variant("knn", 20),
+        s.Variant("dominant", 20),
+        LEAF,
+        s.Variant("leaf", "2 N draws"),
+    )
     monkeypatch.setattr(s, "VARIANTS", few)
     run(small, 1)
     complete = small.log.read()
@@ -105,8 +111,8 @@ def test_run_measures_what_the_log_lacks(
     assert "6 results to measure, 18 found" in capsys.readouterr().out
 
 
-def _parts(small: s.ClustrfStudy) -> report_module.ClustrfReport:
-    return report_module.ClustrfReport(Results(small))
+def _parts(small: s.ClustrfStudy) -> s.ClustrfReport:
+    return s.ClustrfReport(Results(small))
 
 
 def test_height_is_the_area_divided_by_the_range(small: s.ClustrfStudy) -> None:
@@ -121,7 +127,7 @@ def test_report_compares_with_the_paper(
     small: s.ClustrfStudy, pictured: list[str], fill_log: Any
 ) -> None:
     fill_log(small, 0.1, [of for of in s.VARIANTS if of.is_forest])
-    text = fill(Results(small), report_module.ClustrfReport, report_module.__file__)
+    text = fill(Results(small), s.ClustrfReport, s.__file__)
     assert text == (harness.RESULTS / "test.md").read_text(encoding="utf-8")
     assert re.search(r"the paper +\| +22\.9 \|", text)
     assert "Not complete" not in text
@@ -135,7 +141,7 @@ def test_report_compares_with_the_paper(
 
 
 def test_empty_log_gives_dashes(small: s.ClustrfStudy, pictured: list[str]) -> None:
-    text = fill(Results(small), report_module.ClustrfReport, report_module.__file__)
+    text = fill(Results(small), s.ClustrfReport, s.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.papers.cop_rf import faces
-from benchmarks.papers.cop_rf import report as report_module
-from benchmarks.papers.cop_rf import study as s
-from benchmarks.papers.cop_rf.report import (
+from benchmarks.papers import _cop_rf_study as s
+from benchmarks.papers import cop_rf as report_module
+from benchmarks.papers.cop_rf import (
     COLUMNS,
     PUBLISHED,
     CopRfReport,
@@ -23,12 +22,11 @@ from benchmarks.papers.cop_rf.report import (
     relative_gain,
     reproduced,
 )
-from benchmarks.study.check import measured_again
+from benchmarks.study.command import measured_again
 from benchmarks.study.engine import Task, run
 from benchmarks.study.methods import Method
 from benchmarks.study.report import fill
-from benchmarks.study.results import Results
-from benchmarks.study.scores import Score
+from benchmarks.study.results import Results, Score
 from click.testing import CliRunner
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances
@@ -192,9 +190,9 @@ def test_wrong_answers_score_higher_than_right_ones(doubt: Method) -> None:
 @pytest.mark.parametrize("n_groups", [3, 9, 12])
 def test_a_preference_is_found_for_a_number_of_groups(n_groups: int) -> None:
     similarity = -(pairwise_distances(BLOBS) ** 2)
-    found = faces.with_n_groups(similarity, n_groups, seed=0)
+    found = s.with_n_groups(similarity, n_groups, seed=0)
     assert found.n_groups == len(np.unique(found.labels)) == n_groups
-    assert faces.propagated(similarity, seed=0).n_groups >= 3
+    assert s.propagated(similarity, seed=0).n_groups >= 3
 
 
 @pytest.mark.parametrize("method", [*s.EXEMPLARS, *s.REFERENCES], ids=lambda method: method.name)

@@ -9,13 +9,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.papers.dcrc import boundaries
-from benchmarks.papers.dcrc import report as report_module
-from benchmarks.papers.dcrc import study as s
+from benchmarks.papers import dcrc as s
 from benchmarks.study import problems
 from benchmarks.study.engine import Task
-from benchmarks.study.fits import run_method, version
-from benchmarks.study.methods import ChosenTau, Method, selected
+from benchmarks.study.methods import ChosenTau, Method, run_method, selected, version
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 from sklearn.base import BaseEstimator
@@ -187,22 +184,22 @@ def test_a_result_has_all_scores(small: s.DcrcStudy) -> None:
 
 
 def test_rows_near_boundaries_are_asked_about() -> None:
-    found = {width: boundaries.plane(width) for width in boundaries.WIDTHS}
+    found = {width: s.plane(width) for width in s.WIDTHS}
     for X, y, known in found.values():
         assert X.shape == (150, 2)
         assert len(known.triplets) == 500
         assert len(np.unique(known.triplets)) <= 60
         assert (TRUTH["triplet"](y, known.triplets) == known.triplet_answers).all()
     X, y, _ = found["far apart"]
-    distance = np.linalg.norm(X[:, None] - boundaries.CENTERS, axis=2)
+    distance = np.linalg.norm(X[:, None] - s.CENTERS, axis=2)
     assert (distance.argmin(axis=1) == y).all()
 
 
 @pytest.fixture
 def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the models that are fitted for pictures."""
-    monkeypatch.setattr(boundaries, "shares", lambda width, kind: pd.Series([0.87, 0.89]))
-    monkeypatch.setattr(boundaries, "_shaded", lambda place, width, kind: None)
+    monkeypatch.setattr(s, "shares_right", lambda width, kind: pd.Series([0.87, 0.89]))
+    monkeypatch.setattr(s, "_shaded", lambda place, width, kind: None)
 
 
 @pytest.mark.usefixtures("quick_fits")
@@ -210,7 +207,7 @@ def test_report_shows_what_the_log_holds(
     small: s.DcrcStudy, pictured: list[str], fill_log: Any
 ) -> None:
     fill_log(small, 0.1, [s.DEFAULT], ("f", "ari", "nmi"), fit_seconds=0.25)
-    text = fill(Results(small), report_module.DcrcReport, report_module.__file__)
+    text = fill(Results(small), s.DcrcReport, s.__file__)
     # Two trials, .02 apart: Student's t with one degree of freedom is 12.706.
     assert "**0.610 ± 0.127**" in text
     assert "Digits-389, 0.3 N triplets: DCRC F 0.610 ± 0.010, ITML 0.510 ± 0.010" in text
@@ -229,6 +226,6 @@ def test_report_shows_what_the_log_holds(
 
 @pytest.mark.usefixtures("quick_fits")
 def test_empty_log_gives_dashes(small: s.DcrcStudy, pictured: list[str]) -> None:
-    text = fill(Results(small), report_module.DcrcReport, report_module.__file__)
+    text = fill(Results(small), s.DcrcReport, s.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.papers.distlqp import study as s
-from benchmarks.papers.distlqp.comparators import hmrf_com, npkl_distances
+from benchmarks.papers import distlqp as s
+from benchmarks.papers.distlqp import hmrf_com, npkl_distances
 from sklearn.datasets import make_blobs
 
 from clew import Constraints

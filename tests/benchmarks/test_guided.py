@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.studies.guided import ablations, study
-from benchmarks.studies.guided import report as report_module
-from benchmarks.studies.guided.ablations import ABLATIONS, ALIKE
-from benchmarks.studies.guided.report import GuidedReport
-from benchmarks.studies.guided.study import (
+from benchmarks.studies import _guided_ablations as ablations
+from benchmarks.studies import guided as study
+from benchmarks.studies._guided_ablations import ABLATIONS, ALIKE
+from benchmarks.studies.guided import (
     COMPARATORS,
     COMPARING,
     ERRORS,
@@ -25,20 +24,21 @@ from benchmarks.studies.guided.study import (
     PARTS,
     PEOPLE,
     Cell,
+    GuidedReport,
     GuidedStudy,
     answers,
     is_wrong,
 )
 from benchmarks.study import problems
 from benchmarks.study.engine import Task, run
-from benchmarks.study.fits import version
+from benchmarks.study.methods import version
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 from sklearn.datasets import make_blobs
 
 from benchmarks import _harness as harness
 from clew import Constraints
-from clew.cluster.guided._refinement.refinement import TiedRows
+from clew.cluster.guided._partitions import TiedRows
 from clew.datasets import Dataset
 from clew.exceptions import DatasetNotFoundError
 from clew.trust import ConfusionMatrices
@@ -200,7 +200,7 @@ def test_findings_follow_the_differences(small: GuidedStudy, lead: float, words:
 
 def test_report_shows_what_the_log_holds(small: GuidedStudy, pictured: list[str]) -> None:
     _fill(small, 0.1)
-    text = fill(Results(small), report_module.GuidedReport, report_module.__file__)
+    text = fill(Results(small), study.GuidedReport, study.__file__)
     assert pictured == ["test_curves", "test_ablations"]
     assert "Not complete" not in text
     assert "Not available, and left out: glass" in text
@@ -212,6 +212,6 @@ def test_report_shows_what_the_log_holds(small: GuidedStudy, pictured: list[str]
 
 
 def test_an_empty_log_gives_dashes(small: GuidedStudy, pictured: list[str]) -> None:
-    text = fill(Results(small), report_module.GuidedReport, report_module.__file__)
+    text = fill(Results(small), study.GuidedReport, study.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "The main part is not measured." in text

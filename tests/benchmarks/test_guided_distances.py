@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.studies.guided_distances import study as s
-from benchmarks.studies.guided_distances.report import DistancesReport
+from benchmarks.studies import guided_distances as s
+from benchmarks.studies.guided_distances import DistancesReport
 from benchmarks.study import problems
 from benchmarks.study.engine import Task
 from benchmarks.study.report import fill
@@ -17,7 +17,7 @@ from scipy.spatial.distance import pdist, squareform
 from benchmarks import _harness as harness
 from clew.datasets import Dataset
 
-REPORT = Path(harness.__file__).parent / "studies" / "guided_distances" / "report.py"
+REPORT = Path(harness.__file__).parent / "studies" / "guided_distances.py"
 
 
 def _made(name: str, scale: str | None = None) -> Dataset:

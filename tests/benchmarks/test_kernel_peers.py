@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.kernels import _packages as packages
 from benchmarks.kernels import _plain as plain
 from benchmarks.kernels._measure import Case
 from benchmarks.kernels._problems import Problem
@@ -14,6 +13,8 @@ from benchmarks.kernels.constrained import GROUPS, SIMILARITIES
 from benchmarks.kernels.metrics import METHODS, _has_minimum, judged, learn
 from scipy.sparse import issparse
 from sklearn.metrics import adjusted_rand_score
+
+from benchmarks import _peers as packages
 
 SMALL = Problem("mixture", 120, n_answers=40)
 #: On this one, replicator dynamics drop as large a share of the edges in a quarter of the time.

@@ -5,19 +5,16 @@ from __future__ import annotations
 import pickle
 import string
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.kernels import _environments as environments
+from benchmarks._environments import PACKAGES, PackageError, called
+from benchmarks._peers import TASKS
 from benchmarks.kernels import _measure as measure
 from benchmarks.kernels.__main__ import PAGES
-from benchmarks.kernels._environments import PACKAGES, PackageError, called
-from benchmarks.kernels._fits import agreement
-from benchmarks.kernels._measure import Case, Run, fit, measured
-from benchmarks.kernels._packages import TASKS
+from benchmarks.kernels._measure import Case, Run, agreement, fit, measured
 from benchmarks.kernels._page import PAGES as TEMPLATES
 from benchmarks.kernels._page import Page, Table, carry_out, failures_of, laid_out, markdown
 from benchmarks.kernels._problems import Problem, gaussian_mixture
@@ -25,6 +22,7 @@ from benchmarks.kernels.forest import grow_peer
 from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks import _environments as environments
 from benchmarks import _harness as harness
 from clew.cluster import COPKMeans
 
@@ -33,7 +31,7 @@ OURS = Run("clew", fit, {"kind": COPKMeans, "n_clusters": 2, "random_state": 0},
 
 
 def pages() -> list[Page]:
-    return [import_module(f"benchmarks.kernels.{name}").PAGE for name in PAGES]
+    return list(PAGES.values())
 
 
 def cases() -> list[Case]:

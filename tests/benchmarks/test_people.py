@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.studies.people import answers, baselines, study
-from benchmarks.studies.people import report as report_module
-from benchmarks.studies.people.report import PeopleReport
-from benchmarks.studies.people.study import GUIDED, METHODS, Cell, PeopleStudy, draw
+from benchmarks.studies import _human as human
+from benchmarks.studies import people as study
+from benchmarks.studies.people import GUIDED, METHODS, Cell, PeopleReport, PeopleStudy, draw
 from benchmarks.study.engine import Task, run
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
@@ -60,11 +59,11 @@ def made_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setenv("CLEW_DATA", str(tmp_path))
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
     for name in ("car_space", "restaurant_groups", "people_scatter"):
-        monkeypatch.setattr(report_module, name, _no_picture)
-    for cached in (answers.load, draw):
+        monkeypatch.setattr(study, name, _no_picture)
+    for cached in (human.load, draw):
         cached.cache_clear()
     yield
-    for cached in (answers.load, draw):
+    for cached in (human.load, draw):
         cached.cache_clear()
 
 
@@ -75,8 +74,8 @@ def _no_picture() -> Any:
 
 
 def test_a_seed_permutes_rows_and_their_answers() -> None:
-    plain = answers.load("pk_shapecolor_triplet")
-    other = answers.load("pk_shapecolor_triplet", 1)
+    plain = human.load("pk_shapecolor_triplet")
+    other = human.load("pk_shapecolor_triplet", 1)
     assert plain.names != other.names
     for at in range(5):
         rows = [[of.names[row] for row in of.rows[at]] for of in (plain, other)]
@@ -99,7 +98,7 @@ def test_held_out_questions_are_in_no_fit() -> None:
 
 def test_the_guessing_annotator_agrees_least() -> None:
     for name in ("pk_shapecolor_odd", "crowder_restaurant"):
-        shared = baselines.agreement(answers.load(name).constraints())
+        shared = human.agreement(human.load(name).constraints())
         assert shared[:2].min() > shared[2]
 
 
@@ -107,7 +106,7 @@ def test_true_groups_predict_right_answers() -> None:
     y = np.repeat([0, 1, 2], 5)
     known = Constraints.from_labels(y, 100, n_triplets=100, n_odd_one_out=0, random_state=0)
     held = Constraints.from_labels(y, 50, random_state=1)
-    scores = baselines.held_out_scores(held, baselines.groups_predict(known, held, y))
+    scores = human.held_out_scores(held, human.groups_predict(known, held, y))
     assert scores["accuracy"] == 1
     assert scores["log_loss"] < 0.2
 
@@ -115,14 +114,14 @@ def test_true_groups_predict_right_answers() -> None:
 def test_a_tie_counts_half() -> None:
     held = Constraints(3, triplets=[(0, 1, 2, 0), (1, 0, 2, 1)])
     predicted = [np.zeros((0, 2)), np.full((2, 2), 0.5), np.zeros((0, 3))]
-    scores = baselines.held_out_scores(held, predicted)
+    scores = human.held_out_scores(held, predicted)
     assert scores == {"log_loss": pytest.approx(np.log(2)), "accuracy": 0.5}
 
 
 def test_simple_methods_find_groups_of_right_answers() -> None:
     y = np.repeat([0, 1, 2], 4)
     known = Constraints.from_labels(y, 60, random_state=0)
-    for model in (baselines.CountWard(3), baselines.MajorityClosure()):
+    for model in (human.CountWard(3), human.MajorityClosure()):
         assert study.adjusted_rand_score(y, model.fit(constraints=known).labels_) == 1
 
 
@@ -154,7 +153,7 @@ def test_report_shows_what_the_log_holds(pictured: list[str]) -> None:
         row |= {"fit_seconds": 0.25, "source": "x", "log_loss": 0.5, "accuracy": 0.75}
         row |= {"ari_color": 0.1, "ari_ward": 0.4, "n_groups": 4, "regime": "answers"}
         small.log.append(small.key(task) | row | {"agreement": 0.9})
-    text = fill(Results(small), PeopleReport, report_module.__file__)
+    text = fill(Results(small), PeopleReport, study.__file__)
     assert pictured == ["test_annotators", "test_cars", "test_restaurants"]
     assert "Not available, and left out: zappos85" in text
     assert re.search(r"\| pk_odd +\| +64 answers \| +0\.610 ± 0\.010 \| +0\.60 \| +yes", text)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.records.__main__ import _closure_of_majority
-from benchmarks.records.tables import asked_pairs, table_of
+from benchmarks.records import _closure_of_majority, asked_pairs, table_of
 
 from clew import Constraints
 

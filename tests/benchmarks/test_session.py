@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.studies.session import study as s
-from benchmarks.studies.session.estimates import SHARES, Run, quality_of, regression, run_of
-from benchmarks.studies.session.report import SessionReport
+from benchmarks.studies import session as s
+from benchmarks.studies.session import (
+    SHARES,
+    Run,
+    SessionReport,
+    logged_quality,
+    regression,
+    run_of,
+)
 from benchmarks.study.results import Results
 
 from clew import Session
@@ -21,7 +27,7 @@ def test_the_log_makes_the_same_estimates_as_the_session() -> None:
     session.run(SimulatedOracle(y, random_state=0), 24)
     record = {"n_items": 24, "states": [s._state(session, y)]}
     run, result = run_of("three", 0.0, record), session.result()
-    quality = quality_of(run.states[0])
+    quality = logged_quality(run.states[0])
     assert quality is not None
     assert result.quality_ is not None
     assert quality.n_checks == result.quality_.n_checks == 6

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.papers.sklr import draws
-from benchmarks.papers.sklr import report as report_module
-from benchmarks.papers.sklr import study as s
+from benchmarks.papers import sklr as s
 from benchmarks.study.engine import Task
 from benchmarks.study.methods import Method
 from benchmarks.study.report import fill
@@ -54,14 +52,14 @@ def small() -> s.SklrStudy:
 
 
 def test_each_class_has_the_same_number_of_labeled_rows() -> None:
-    rows = draws.labeled_rows(Y, 5, RandomState(0))
+    rows = s.labeled_rows(Y, 5, RandomState(0))
     assert np.bincount(Y[rows]).tolist() == [5, 5, 5]
     assert len(np.unique(rows)) == 15
 
 
 def test_all_must_links_among_rows() -> None:
     rows = np.array([0, 1, 2, 9, 10, 29])
-    pairs = draws.all_must_links(Y, rows)
+    pairs = s.all_must_links(Y, rows)
     assert {tuple(pair) for pair in pairs[:, :2].tolist()} == {(0, 1), (0, 2), (1, 2), (9, 10)}
     assert (pairs[:, 2] == SAME).all()
 
@@ -69,7 +67,7 @@ def test_all_must_links_among_rows() -> None:
 @pytest.mark.parametrize(("draw", "answer"), [("must_links", SAME), ("cannot_links", DIFFERENT)])
 def test_drawn_pairs_are_right_and_distinct(draw: str, answer: int) -> None:
     rows = np.arange(4, 26)
-    pairs = getattr(draws, draw)(Y, rows, 40, RandomState(1))
+    pairs = getattr(s, draw)(Y, rows, 40, RandomState(1))
     assert (TRUTH["pair"](Y, pairs[:, :2]) == answer).all()
     assert (pairs[:, 2] == answer).all()
     assert len(np.unique(pairs, axis=0)) == 40
@@ -78,7 +76,7 @@ def test_drawn_pairs_are_right_and_distinct(draw: str, answer: int) -> None:
 
 
 def test_odd_ones_out_are_of_another_class_and_at_any_position() -> None:
-    answers = draws.odd_ones_out(Y, np.arange(len(Y)), 300, RandomState(2))
+    answers = s.odd_ones_out(Y, np.arange(len(Y)), 300, RandomState(2))
     rows, given = answers[:, :3], answers[:, 3]
     assert (TRUTH["odd_one_out"](Y, rows) == given).all()
     assert np.bincount(given, minlength=3).min() > 60
@@ -90,12 +88,12 @@ def test_odd_ones_out_are_of_another_class_and_at_any_position() -> None:
 
 def test_more_answers_than_exist_cannot_be_drawn() -> None:
     with pytest.raises(ValueError, match="fewer than 30"):
-        draws.must_links(Y, np.arange(8), 30, RandomState(0))
+        s.must_links(Y, np.arange(8), 30, RandomState(0))
 
 
 @pytest.mark.parametrize("with_apart", [False, True])
 def test_equalities_are_of_one_class_or_of_three(with_apart: bool) -> None:
-    answers = draws.equalities(Y, 200, RandomState(3), with_apart=with_apart)
+    answers = s.equalities(Y, 200, RandomState(3), with_apart=with_apart)
     n_classes = np.array([len(np.unique(classes)) for classes in Y[answers[:, :3]]])
     assert (answers[:, 3] == ALL_ALIKE).all()
     assert all(len(set(rows)) == 3 for rows in answers[:, :3].tolist())
@@ -105,13 +103,13 @@ def test_equalities_are_of_one_class_or_of_three(with_apart: bool) -> None:
 
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_a_larger_share_of_wrong_answers_contains_a_smaller_one(share: float) -> None:
-    right = draws.odd_ones_out(Y, np.arange(len(Y)), 50, RandomState(4))
-    wrong, worse = (draws.with_wrong(right, x, draws.ODD_CODES, 5) for x in (share, share + 0.2))
+    right = s.odd_ones_out(Y, np.arange(len(Y)), 50, RandomState(4))
+    wrong, worse = (s.with_wrong(right, x, s.ODD_CODES, 5) for x in (share, share + 0.2))
     differs = wrong[:, 3] != right[:, 3]
     assert differs.sum() == round(share * 50)
     assert (wrong[:, :3] == right[:, :3]).all()
     assert (worse[differs] == wrong[differs]).all()
-    assert np.isin(wrong[:, 3], draws.ODD_CODES).all()
+    assert np.isin(wrong[:, 3], s.ODD_CODES).all()
 
 
 def test_two_groups_are_the_papers() -> None:
@@ -119,7 +117,12 @@ def test_two_groups_are_the_papers() -> None:
     assert (y["binary"] == (y["multi"] == 3)).all()
     y = s.classes(s.SCENE)
     natural = np.unique(y["multi"][y["binary"] == 1])
-    assert [NAMES[s.SCENE][c] for c in natural] == ["coast", "forest", "mountain", "opencountry"]
+    assert [NAMES[s.SCENE][c] for c in natural] == [
+        "coast",
+        "forest",
+        "mountain",
+        "opencountry",
+    ]
 
 
 def test_a_trial_takes_a_hundred_rows_of_each_class() -> None:
@@ -234,7 +237,10 @@ def test_rows_outside_the_sample_are_scored_where_the_paper_does(small: s.SklrSt
     def measured(*cell: Any) -> dict[str, Any]:
         return small.measure(Task(s.SCENE, metric, s.Cell(*cell), 0))
 
-    mixed, fields = measured("mixed", 5, s.LABELED), {"binary", "multi", "new binary", "new multi"}
+    mixed, fields = (
+        measured("mixed", 5, s.LABELED),
+        {"binary", "multi", "new binary", "new multi"},
+    )
     assert fields <= set(mixed)
     assert all(-0.5 <= mixed[field] <= 1 for field in fields)
     other = measured("multi", 5, s.ALL)
@@ -246,7 +252,7 @@ def test_report_shows_what_the_log_holds(
     small: s.SklrStudy, pictured: list[str], fill_log: Any
 ) -> None:
     fill_log(small, 0.1, [s.SOFT], ("binary", "multi", "new binary", "new multi"))
-    text = fill(Results(small), report_module.SklrReport, report_module.__file__)
+    text = fill(Results(small), s.SklrReport, s.__file__)
     assert "**0.610 ± 0.010**" in text
     assert "| SKLR, all rows *" in text
     assert "| SKkm, labelled rows *" in text
@@ -260,6 +266,6 @@ def test_report_shows_what_the_log_holds(
 
 
 def test_empty_log_gives_dashes(small: s.SklrStudy, pictured: list[str]) -> None:
-    text = fill(Results(small), report_module.SklrReport, report_module.__file__)
+    text = fill(Results(small), s.SklrReport, s.__file__)
     assert not re.search(r"\bnan\b", text)
     assert "not complete" in text

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.studies.spaces import comparators, kinds
-from benchmarks.studies.spaces import report as report_module
-from benchmarks.studies.spaces.report import SpacesReport
-from benchmarks.studies.spaces.study import CENTRAL, METHODS, SpacesStudy
+from benchmarks.studies import spaces as s
+from benchmarks.studies.spaces import CENTRAL, METHODS, SpacesReport, SpacesStudy
 from benchmarks.study.report import fill
 from benchmarks.study.results import Results
 
@@ -23,15 +21,15 @@ def test_each_odd_one_out_answer_becomes_two_triplets() -> None:
     known = Constraints(
         4, triplets=[(3, 1, 0, 1)], odd_one_out=[(0, 1, 2, 2), (2, 0, 1, 0), (0, 1, 2, -2)]
     )
-    rows = sorted(comparators.as_triplets(known).tolist())
+    rows = sorted(s.as_triplets(known).tolist())
     assert rows == [[0, 1, 2], [0, 1, 2], [1, 0, 2], [1, 0, 2], [3, 0, 1]]
 
 
-@pytest.mark.parametrize("name", comparators.FORMS)
+@pytest.mark.parametrize("name", s.FORMS)
 def test_near_rows_are_probable_answers(name: str) -> None:
     space = np.array([[0.0], [0.2], [3.0]])
     held = Constraints(3, triplets=[(0, 1, 2, 0)], odd_one_out=[(0, 1, 2, 2)])
-    pairs, triplets, odd = comparators.predicted(name, space, 1.0, held)
+    pairs, triplets, odd = s.predicted(name, space, 1.0, held)
     assert pairs.shape == (0, 2)
     assert triplets[0, 0] > 0.6
     assert odd[0].argmax() == 2
@@ -40,7 +38,7 @@ def test_near_rows_are_probable_answers(name: str) -> None:
 
 def test_the_row_between_two_others_is_the_most_central_one() -> None:
     space = np.array([[0.0], [1.0], [2.5]])
-    p = kinds.of_most_central(space, np.array([[1, 0, 2]]), 1.0)
+    p = s.of_most_central(space, np.array([[1, 0, 2]]), 1.0)
     assert p[0].argmax() == 0
     assert p.sum() == pytest.approx(1)
 
@@ -54,7 +52,7 @@ def test_report_shows_what_the_log_holds(tmp_path: Path, monkeypatch: pytest.Mon
         row: dict[str, Any] = {"accuracy": 0.8 + 0.02 * task.trial + 0.1 * is_best}
         row |= {"log_loss": 0.5 - 0.1 * is_best, "fit_seconds": 1.5, "source": "x"}
         small.log.append(small.key(task) | row)
-    text = fill(Results(small), SpacesReport, report_module.__file__)
+    text = fill(Results(small), SpacesReport, s.__file__)
     assert re.search(r"\| OrdinalEmbedding +\| +\*\*0\.910 ± 0\.010\*\*", text)
     assert re.search(r"\| GNMDS +\| +0\.500 ± 0\.000", text)
     assert re.search(r"\| car60, most central +\| +1,500 answers \| +0\.910", text)

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.study import problems
-from benchmarks.study.check import compared
-from benchmarks.study.command import study_command
+from benchmarks.study.command import compared, study_command
 from benchmarks.study.engine import Study, Task, run
 from benchmarks.study.log import ResultLog
 from benchmarks.study.methods import Method, noted, selected
@@ -30,8 +29,16 @@ from benchmarks.study.report import (
     counted,
     fill,
 )
-from benchmarks.study.results import Results
-from benchmarks.study.scores import Score, averaged, difference, in_order, paired, standing, verdict
+from benchmarks.study.results import (
+    Results,
+    Score,
+    averaged,
+    difference,
+    in_order,
+    paired,
+    standing,
+    verdict,
+)
 from click.testing import CliRunner
 
 from benchmarks import _harness as harness

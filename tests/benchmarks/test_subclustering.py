@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.papers.subclustering import methods as m
-from benchmarks.papers.subclustering import study as s
-from benchmarks.papers.subclustering.report import SubclusteringReport
-from benchmarks.papers.subclustering.report import __file__ as page
+from benchmarks.papers import subclustering as m
+from benchmarks.papers.subclustering import SubclusteringReport
+from benchmarks.papers.subclustering import __file__ as page
 from benchmarks.study.engine import run
 from benchmarks.study.problems import Problem
 from benchmarks.study.report import fill
@@ -32,13 +31,13 @@ def test_every_method_finds_clear_groups(method):
 
 def test_report(tmp_path, monkeypatch):
     monkeypatch.setattr(harness, "RESULTS", tmp_path)
-    monkeypatch.setattr(s, "problem", lambda name: Problem(name, X, y.astype(np.int64)))
-    study = s.SubclusteringStudy(1, (NAME, s.MEDOIDS), "test", medoid_classes=(2,))
+    monkeypatch.setattr(m, "problem", lambda name: Problem(name, X, y.astype(np.int64)))
+    study = m.SubclusteringStudy(1, (NAME, m.MEDOIDS), "test", medoid_classes=(2,))
     run(study, 1, ((), ("Subclustering", "rule", "BBC-S", "CLARANS"), ()))
     run(study, 1, ((), ("BBC-S",), ()))  # measured already
     results = Results(study)
-    assert results.values(NAME, s.Cell(5), m.AUTO, "sjc").tolist() == [1.0]
-    assert results.values(s.MEDOIDS, s.Cell(1, 0, 2), m.MEDOID_METHODS[2], "jcc").iloc[0] > 0.5
+    assert results.values(NAME, m.Cell(5), m.AUTO, "sjc").tolist() == [1.0]
+    assert results.values(m.MEDOIDS, m.Cell(1, 0, 2), m.MEDOID_METHODS[2], "jcc").iloc[0] > 0.5
     text = fill(results, SubclusteringReport, page)
     assert "1.000" in text
     assert (tmp_path / "test_figure_4.png").exists()

@@ -15,7 +15,7 @@ from sklearn.decomposition import PCA
 
 from clew import Constraints, Session
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._features.feature_space import FeatureSpace
+from clew.cluster.guided._features import FeatureSpace
 from clew.datasets import load
 from clew.exceptions import InvalidArgumentError, InvalidParameterError
 from clew.metrics import adjusted_rand_score

@@ -214,7 +214,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(datasets, "load", fewer)
     monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_of_sklearn)
-    monkeypatch.setattr("clew.cluster.guided._features.views.N_TREES", 40)
+    monkeypatch.setattr("clew.cluster.guided._features.N_TREES", 40)
 
 
 def _run(path: Path) -> dict[str, object]:

@@ -55,10 +55,10 @@ TOP = "clew"
 SHARED_HELPERS = {
     "clew.cluster._kmeans": ("clew.questions",),
     "clew.cluster.correlation._search": ("clew.cluster.guided",),
-    "clew.cluster.guided._features.feature_space": ("clew.questions",),
+    "clew.cluster.guided._features": ("clew.questions",),
     "clew.cluster.guided._records": ("clew.cli",),
-    "clew.cluster.guided._result.explanation": ("clew.session", "clew.cli"),
-    "clew.cluster.guided._result.probabilities": ("clew.cli",),
+    "clew.cluster.guided._explain": ("clew.session", "clew.cli"),
+    "clew.cluster.guided._result": ("clew.cli",),
     "clew.cluster.linkage._ordered_edges": ("clew.questions",),
     "clew.cluster.medoids._candidates": ("clew.questions",),
     "clew.cluster.medoids._distances": ("clew.questions",),
@@ -94,7 +94,7 @@ SHARED_HELPERS = {
     "clew.constraints._conflicts": ("clew.cluster.kmeans",),
     "clew.metrics._violations": ("clew.cli",),
     "clew.questions._answers": ("clew.session",),
-    "clew.similarity._comparisons": ("clew.cluster.kmeans", "clew.cluster.guided"),
+    "clew.similarity._comparisons": ("clew.cluster.kmeans",),
     "clew.similarity.log_det._choose_slack": ("clew.similarity.kernels",),
     "clew.similarity.log_det._distance_constraints": (
         "clew.similarity.kernels",
@@ -107,7 +107,6 @@ SHARED_HELPERS = {
     "clew.tables._delimited": ("clew.cli",),
     "clew.tables._read": ("clew.cli",),
     "clew.tables._records": ("clew.cli",),
-    "clew.similarity.ordinal._answers": ("clew.cluster.guided",),
     "clew.trust._outcomes": ("clew.cluster",),
 }
 #: Imports between folders that close a circle, with a reason: there are none.

@@ -119,7 +119,6 @@ def test_random_starts_are_compared_in_one_loop() -> None:
     pattern = r"best = min\(|if .* < best\.|for .* in (range\(self\.n_init\)|derived_seeds\()"
     assert not files_with(pattern) & cluster - {"cluster/kmeans/_hard.py"}
     methods = {"_kmeans.py", "kmeans/cop_kmeans.py", "kmeans/_soft.py", "kmeans/sssvad.py",
-               "guided/_members/mixture.py",
                "kernel/kernel_kmeans.py"}  # fmt: skip
     assert {f"cluster/{file}" for file in methods} <= files_with(r"\bbest_start\(")
 

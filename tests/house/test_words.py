@@ -19,6 +19,7 @@ WITH_DATA = (
     "tests/benchmarks/test_sklr.py",
     "benchmarks/papers/sklr",
     "benchmarks/records",
+    "benchmarks/_peers.py",
 )
 #: The title of a reference.
 QUOTED = "On the geographical problem of the four colours"

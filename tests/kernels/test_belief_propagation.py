@@ -12,7 +12,7 @@ from tests.reference import belief_propagation as reference
 from clew import Constraints
 from clew.answers import ANSWER_WORDS, DONT_KNOW
 from clew.cluster.dcrc._answers import AnsweredRows
-from clew.cluster.guided._refinement.refinement import TiedRows
+from clew.cluster.guided._partitions import TiedRows
 from clew.kernels.belief_propagation import propagate_beliefs, update_all_messages
 from clew.trust import ConfusionMatrices
 

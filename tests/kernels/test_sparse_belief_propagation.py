@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.kernels.test_belief_propagation import SIZES, Kernel, random_answers, random_matrices
 
-from clew.cluster.guided._refinement.refinement import TiedRows
+from clew.cluster.guided._partitions import TiedRows
 from clew.kernels.sparse_belief_propagation import propagate_sparse_beliefs, shared_probabilities
 from clew.trust._outcomes import co_membership
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from clew.cluster.guided._result.explanation import Explanation, GivenAnswer
+from clew.cluster.guided._explain import Explanation, GivenAnswer
 
 __all__ = ["Name", "explain_text", "reasons"]
 

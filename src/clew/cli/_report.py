@@ -32,7 +32,7 @@ from clew.cli.report import (
     table,
 )
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._result.probabilities import of_row
+from clew.cluster.guided._result import of_row
 from clew.constraints import Constraints
 
 __all__ = ["Findings", "report_page"]

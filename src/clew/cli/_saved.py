@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from clew.answers import KINDS, ORIGINS
-from clew.cluster.guided._result.explanation import Explanation, explanation
+from clew.cluster.guided._explain import Explanation, explanation
 from clew.constraints import Constraints
 from clew.exceptions import FileFormatError
 from clew.trust import AnswerDoubts

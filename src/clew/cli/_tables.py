@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clew.answers import ANSWER_WORDS, KINDS, Kind
 from clew.cli._outputs import csv_text
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._result.probabilities import largest_probabilities
+from clew.cluster.guided._result import largest_probabilities
 from clew.constraints import Constraints
 from clew.graphs import local_scale_graph, resolved_n_neighbors
 from clew.metrics._violations import violations

@@ -13,7 +13,7 @@ from clew.cli._options import INPUT
 
 if TYPE_CHECKING:
     from clew.cli._saved import Saved
-    from clew.cluster.guided._result.explanation import Explanation
+    from clew.cluster.guided._explain import Explanation
 
 __all__ = ["explain"]
 

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from clew.answers import KINDS, SAME, Answer
 from clew.cluster import purest_examples
 from clew.cluster.guided import GuidedResult
-from clew.cluster.guided._result.explanation import chain_of_answers
+from clew.cluster.guided._explain import chain_of_answers
 from clew.constraints import Constraints
 from clew.constraints._ids import RowIds
 from clew.questions import Strategy

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
-from clew.cluster.guided._members.members import Member
+from clew.cluster.guided._pool import Member
 from clew.exceptions import (
     InvalidArgumentError,
     InvalidConstraintsError,
@@ -51,9 +51,9 @@ def n_fits(monkeypatch):
     """Count the fits of members."""
     calls, partition = [], Member.partition
 
-    def counted(member, views):
+    def counted(member, prepared, answers):
         calls.append(member.name)
-        return partition(member, views)
+        return partition(member, prepared, answers)
 
     monkeypatch.setattr(Member, "partition", counted)
     return calls

@@ -12,9 +12,9 @@ from sklearn.metrics import euclidean_distances
 
 from clew import Constraints
 from clew.cluster import GuidedClustering
-from clew.cluster.guided._features.feature_space import FeatureSpace
+from clew.cluster.guided._features import FeatureSpace
 from clew.cluster.guided._predict import WAYS, RowPredictor
-from clew.cluster.guided._refinement.smoothers import RidgeSmoother
+from clew.cluster.guided._smoothers import RidgeSmoother
 from clew.metrics import adjusted_rand_score
 
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clew import Constraints
 from clew.cluster import GuidedClustering, PCKMeans
-from clew.cluster.guided._ensemble.repeats import without_many_repeats
+from clew.cluster.guided._errors import without_many_repeats
 from clew.exceptions import (
     FewerGroupsWarning,
     InvalidParameterError,
@@ -110,8 +110,8 @@ def test_a_pool_of_ones_own(fitted, blobs):
         ("pck-means", PCKMeans(3, random_state=0)),
     ]
     model = fitted(blobs.X, known, pool=pool)
-    assert {"k-means", "pck-means", "consensus"} <= model.scores_.keys()
-    assert "ward" not in model.scores_
+    assert adjusted_rand_score(blobs.y, model.labels_) > 0.4
+    # Members that honor answers are left out where there are none.
     assert fitted(blobs.X, pool=pool).weights_ == {"k-means": 1.0}
     assert adjusted_rand_score(blobs.y, fitted(blobs.X, known, pool=pool[1:]).labels_) > 0.4
 

@@ -4,8 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
-from clew.kernels.forest.random_bits import seed_stream
 from clew.kernels.partitions.ordinal_groups import (
     AnswerEnds,
     GroupPrior,
@@ -15,6 +13,8 @@ from clew.kernels.partitions.ordinal_groups import (
     log_probability,
     sample_groups,
 )
+
+from clew.kernels.forest.random_bits import seed_stream
 
 PRIOR = GroupPrior(concentration=0.7, mean=2.0, deviation=1.5, lapse=0.1, threshold=1.0)
 

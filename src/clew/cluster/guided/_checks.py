@@ -11,21 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from clew._validation import check_data, check_n_clusters, check_parameters, warn_of_distances
-from clew.cluster.guided._members.members import checked_members, is_default
-from clew.cluster.guided._members.routing import check_honored
+from clew.cluster.guided._pool import check_honored, checked_members, is_default
 from clew.constraints import Constraints
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError, InvalidDataError, InvalidParameterError
 from clew.graphs import check_distances, check_distances_to_fitted
-
-__all__ = [
-    "check_n_anchors",
-    "check_pool",
-    "check_same_rows",
-    "check_unchanged",
-    "checked_arguments",
-    "checked_features",
-]
 
 OF_CONDENSED = "If these are condensed distances, use GuidedClustering(metric='precomputed')."
 
@@ -33,21 +23,7 @@ OF_CONDENSED = "If these are condensed distances, use GuidedClustering(metric='p
 def checked_arguments(
     model: Any, X: ArrayLike | None, constraints: Constraints | None
 ) -> tuple[NDArray[np.float64] | csr_array | None, Constraints]:
-    """Validate the parameters and the arguments of `fit`.
-
-    Parameters
-    ----------
-    model : GuidedClustering
-        Its parameters are read.
-    X, constraints
-        As `fit` takes them.
-
-    Returns
-    -------
-    features : ndarray, csr_array or None
-    known : Constraints
-        All answers.
-    """
+    """Validate the parameters and the arguments of `fit`: features, and all answers."""
     check_parameters(model, model._allowed)
     features = None if X is None else checked_features(model, X)
     if model.scale == "anchors" and features is None:
@@ -143,9 +119,9 @@ def check_same_rows(model: Any, X: ArrayLike | None) -> None:
     elif prepared is None:
         is_same = model._fitted.anchored is not None and rows.shape[0] == n_samples
     elif is_precomputed:
-        is_same = np.array_equal(rows, prepared.views.distances)
+        is_same = np.array_equal(rows, prepared.distances)
     else:
-        is_same = np.array_equal(prepared.space.transform(rows), prepared.views.X)
+        is_same = np.array_equal(prepared.space.transform(rows), prepared.X)
     if not is_same:
         raise InvalidDataError(
             "GuidedClustering.partial_fit takes further answers about the fitted rows, but X "

@@ -9,25 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.cluster.guided._anchors.answers import hold_out
-from clew.cluster.guided._anchors.fit import Anchored
-from clew.cluster.guided._choice import FittedParts
-from clew.cluster.guided._ensemble.folds import used_folds
-from clew.cluster.guided._features.prepared import Prepared
-from clew.cluster.guided._fit import Groups
+from clew.cluster.guided._features import Prepared, Rows
+from clew.cluster.guided._search import Groups
 from clew.constraints import Constraints
-
-__all__ = ["FittedState", "Tree", "n_changed"]
 
 
 class Tree:
-    """A hierarchy of the rows that is computed when it is first read.
-
-    Parameters
-    ----------
-    make : callable
-        Computes it.
-    """
+    """A hierarchy of the rows that is computed when it is first read."""
 
     def __init__(self, make: Callable[[], NDArray[np.float64]]) -> None:
         self._make = make
@@ -47,25 +35,16 @@ class FittedState(NamedTuple):
     tree: Tree
     prepared: Prepared | None = None
     """Parts that depend on features only; None without features, and with anchors."""
-    anchored: Anchored | None = None
-    kept: FittedParts | Groups | None = None
-    """Fitted members; None if there are none."""
-    known: Constraints | None = None
-    """The informative answers that members were fitted to."""
+    anchored: Any = None
+    """A fit to anchors, `_many_rows.Anchored`."""
+    kept: Groups | None = None
+    """Partitions to move on; None if there are none."""
+    rows: Rows | None = None
+    """What the partitions are refined by, beside answers."""
+    answers: Constraints | None = None
+    """The informative answers that the groups were fitted to."""
     records: Any = None
     """Rows in many small groups, `_records.Records`; None for other rows."""
-
-    def has_members_for(self, known: Constraints, refit: bool) -> bool:
-        """Whether the fitted members, or partitions, are used for these informative answers."""
-        if refit or self.known is None or (self.kept is None and self.anchored is None):
-            return False
-        return isinstance(self.kept, Groups) or self._folds_of(known) == self._folds_of(self.known)
-
-    def _folds_of(self, known: Constraints) -> tuple[int, ...] | bool:
-        """Return the folds that hold answers; with anchors, whether answers are held out."""
-        if self.anchored is None:
-            return used_folds(known, self.seeds[1])
-        return hold_out(known, self.seeds[2]) is not None
 
 
 def n_changed(before: Constraints, after: Constraints) -> int:

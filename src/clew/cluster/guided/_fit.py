@@ -1,171 +1,436 @@
-"""Groups from features and answers: starts, refinement, crossings, and the partition they agree on.
+"""Guided clustering of all rows: which evidence there is decides which model explains it.
 
-1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and
-   correlation clustering.
-2. Each start is refined (`refined`), and merged while that raises its energy.
-3. The best partitions are crossed, and the tree of their pair probabilities is cut again.
-4. The best of all are averaged, by energy. The labels are the partition with the best expected
-   Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
+- Features and answers: one model of groups, see `_search`. Answers about three rows that depend on
+  degrees of likeness, which no groups predict, are explained by spaces instead, see `_alone`.
+- Answers alone: the same model over spaces of the answers; or many small groups of matches.
+- Features alone: an average of base clusterings, see `_unconstrained`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage, ward
-from scipy.spatial.distance import squareform
-from scipy.stats import beta
+from scipy.cluster.hierarchy import fcluster
+from scipy.sparse import csr_array
 
-from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
-from clew._parallel import in_threads
-from clew._warnings import silenced
-from clew.cluster._kmeans import kmeans
+from clew._limits import MANY_ROWS
+from clew._parallel import Progress, ProgressReport
+from clew._warnings import warn
 from clew.cluster.correlation.correlation_clustering import CorrelationClustering
-from clew.cluster.guided._ensemble.error_rate import ErrorRate
-from clew.cluster.guided._features.prepared import Prepared
-from clew.cluster.guided._members.ward import ward_of_distances
+from clew.cluster.guided import _alone as alone
+from clew.cluster.guided._continued import FittedState, Tree
+from clew.cluster.guided._errors import (
+    AnswerErrors,
+    errors_given_groups,
+    errors_given_labels,
+    informative_answers,
+    judged_answers,
+    without_many_repeats,
+)
+from clew.cluster.guided._features import Prepared, Rows
 from clew.cluster.guided._partitions import (
     SETTINGS,
     AnswerModel,
-    Partition,
+    Floats,
+    Labels,
     log_prediction,
-    merged,
     refined,
-    renumbered,
 )
-from clew.cluster.guided._refinement.discriminants import discriminant_neighbors
-from clew.cluster.guided._result.regime import Regime
+from clew.cluster.guided._pool import Member, checked_members, is_default, supports_of
+from clew.cluster.guided._result import (
+    Alternative,
+    GuidedResult,
+    Regime,
+    alternatives_of,
+    warn_of_reversed_answers,
+)
+from clew.cluster.guided._search import ROUNDS, TEMPER, Groups, continue_groups, fit_groups
+from clew.cluster.guided._smoothers import ShareSmoother
+from clew.cluster.guided._tree import tree_of_evidence, tree_of_positions
+from clew.cluster.guided._unconstrained import groups_without_answers, n_different_rows
 from clew.constraints import Constraints
-from clew.kernels.partitions.labels import best_partition
-from clew.trust import AnswerDoubts, ConfusionMatrices
-from clew.trust.annotators import forced_choice_kinds
-from clew.trust.doubts import judged
+from clew.constraints._closure import implied_partition
+from clew.exceptions import InvalidArgumentError, NoGroupsWarning
+from clew.metrics.likelihood import answer_counts, log_likelihood_of_each
+from clew.trust import answer_posterior
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
+if TYPE_CHECKING:
+    from clew.cluster.guided.guided_clustering import GuidedClustering
 
-#: With more rows fewer partitions are kept, and these are refined less often.
-MANY = 1_000
-#: Number of partitions that are averaged, and the factor of the energy in their log weights.
-N_KEPT, TEMPER = 8, 0.1
-#: Rounds of the first refinement of a start, of later ones, and of those after few new answers.
-FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
-#: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
-THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
-N_NEIGHBORS, ALPHA = 10, 0.9
-#: Starts have at most this many groups, unless the number is given.
-MOST_STARTING_GROUPS = 150
-#: Error rate from which some starts are refined, besides that of `Settings`.
-DOUBTING_ERROR = 0.4
+#: Parameters that `partial_fit` cannot change.
+PARAMETERS = (
+    "n_clusters", "pool", "metric", "standardize", "scale", "n_anchors", "random_state"
+)  # fmt: skip
 #: Features decide nothing if they tell less than this about a row's group, in nats.
 LEAST_INFORMATION = 0.1
-#: With fewer wrong answers, by their probabilities, the interval of the error rate starts at 0.
-LEAST_WRONG = 2.0
-LEVEL = 0.95
-#: Number of answers that the prior of confusion matrices, and the pooled matrix, count for.
-STRENGTH = 20.0
+#: Held-out answers are predicted if their log-likelihood exceeds that of one probability for all
+#: of them by so many nats; groups are found if their energy exceeds that of one group by as many.
+LEAST_LEAD = 4.0
+#: Whether answers are graded is asked of one fold of many answers, of three folds of fewer.
+MANY_ANSWERS = 1_000
+#: Largest number of refinements in a fit, and clusterings without answers, for its progress.
+N_STEPS, N_UNCONSTRAINED = 130, 5
+
+_TOO_FEW = (
+    "answers too few to group: GuidedClustering without X puts {} only because no answers say "
+    "otherwise, and held-out answers do not support it; ask about more pairs, or give features"
+)
+_ALL_SAME = "there are no features, and all answers are 'same': groups are the rows that they join"
+_SMALL = "there are no features, and correlation clustering of the answers finds {:,} small groups"
+_SMALL_GIVEN = (
+    "there are no features, and the {:,} groups wanted have {:.1f} rows each on the average: "
+    "correlation clustering of the answers finds such small groups"
+)
+_UNEXPLAINED = (
+    "{:,} groups of features and answers do not predict held-out answers; correlation clustering "
+    "finds {:,} small ones"
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Alternative:
-    """Another grouping that the answers support.
+class RowFit(NamedTuple):
+    """The result of one fit."""
 
-    Parameters
-    ----------
-    n_clusters : int
-        Number of groups.
-    labels : ndarray of shape (n_samples,), int64
-        Group of each row.
-    n_violated : int
-        Number of answers that the groups violate.
-    energy : float
-        Approximate log-probability of the answers, plus terms of features and of the sizes of
-        groups, in nats: larger is better.
-    """
+    result: GuidedResult
+    state: FittedState
+    """Parts that `partial_fit` uses again."""
+    end_progress: Callable[[], None]
+    """To be called when the results are stored."""
 
-    n_clusters: int
+
+class _Fit(NamedTuple):
+    """Groups, and what decided them."""
+
     labels: Labels
-    n_violated: int
-    energy: float
+    probabilities: Any
+    regime: Regime
+    errors: AnswerErrors | None
+    tree: Callable[[], Floats]
+    numbers: Mapping[int, float] = {}
+    alternatives: tuple[Alternative, ...] = ()
+    scores: Mapping[str, float] = {}
+    weights: Mapping[str, float] = {}
+    groups: Groups | None = None
+    """To move on after few answers."""
+    rows: Rows | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """The partition of a fit, and the partitions that it comes from."""
-
-    labels: Labels
-    probabilities: Floats
-    """(n_samples, n_clusters)"""
-    partitions: list[Partition]
-    """The best first."""
-    weights: Floats
-    """Weights of the partitions, which add up to 1."""
-
-    @property
-    def n_clusters_probabilities(self) -> Mapping[int, float]:
-        """Probability of each number of groups, by the weights of the partitions."""
-        found: dict[int, float] = {}
-        for one, weight in zip(self.partitions, self.weights.tolist(), strict=True):
-            found[one.n_clusters] = found.get(one.n_clusters, 0.0) + weight
-        return dict(sorted(found.items()))
-
-
-def fit_groups(
-    prepared: Prepared,
+def fit_to_rows(
+    model: GuidedClustering,
     answers: Constraints,
-    n_clusters: int | None,
-    seed: int,
-    n_jobs: int | None,
-    step: Callable[[], None],
-) -> Groups:
-    """Find the groups from scratch, a function of features, answers, number and seed."""
-    search = _Search(prepared, AnswerModel(answers), n_clusters, n_jobs, step)
-    starts = _starts(prepared, answers, n_clusters, seed)
-    pools = [search.pool(of_kind, 3) for of_kind in starts]
-    # The same features' groups, with answers that may be as good as random.
-    pools[0] = search.best([*pools[0], *search.doubting(starts[0])])
-    best = search.best([one for pool in pools for one in pool])
-    kept = search.best(best + search.pool(_crossed(pools, best), 3))[:N_KEPT]
-    if not search.is_large:
-        kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
-    of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
-    kept = search.best(kept + of_merged)[:N_KEPT]
-    if n_clusters is not None:
-        kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
-    return _agreed(kept, n_clusters, prepared.views.X)
+    prepared: Prepared | None,
+    seeds: list[int],
+    last: FittedState | None,
+    callback: Progress | None,
+) -> RowFit:
+    """Find the groups of all rows, whose features are `prepared`; or move those of `last` on."""
+    fit = _Fitting(model, answers, prepared, seeds[2], callback)
+    if last is not None and last.kept is not None and last.rows is not None:
+        found = fit.moved_on(last.kept, last.rows)
+    elif not fit.has_answers:
+        found = fit.to_features()
+    elif prepared is None:
+        found = fit.to_answers()
+    else:
+        found = fit.to_both(prepared)
+    result = GuidedResult.of(
+        found.labels,
+        found.probabilities,
+        answers,
+        found.errors,
+        found.regime,
+        n_clusters_probabilities=dict(found.numbers),
+        alternatives=found.alternatives,
+        scores=dict(found.scores),
+        weights=dict(found.weights),
+        is_settled=last is None,
+    )
+    tree = Tree(found.tree)
+    state = FittedState(
+        parameters_of(model), seeds, tree, prepared, None, found.groups, found.rows, fit.informative
+    )
+    return RowFit(result, state, fit.end_progress)
 
 
-def continue_groups(
-    prepared: Prepared,
-    answers: Constraints,
-    n_clusters: int | None,
-    last: Groups,
-    n_jobs: int | None,
-) -> Groups:
-    """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
-    search = _Search(prepared, AnswerModel(answers), n_clusters, n_jobs, lambda: None)
-    rates = [
-        one.error if len(one.error) == search.answers.n_annotators else None
-        for one in last.partitions
-    ]
-    few = search.few(2)
-    moved = [
-        search.refined(one.labels, rate, FEW_ROUNDS)
-        for one, rate in zip(last.partitions[:few], rates, strict=False)
-    ]
-    return _agreed(search.best(moved), n_clusters, prepared.views.X)
+def parameters_of(model: GuidedClustering) -> dict[str, Any]:
+    """Return the parameters that `partial_fit` cannot change."""
+    return {name: getattr(model, name) for name in PARAMETERS}
 
 
-def regime_of_groups(groups: Groups, prepared: Prepared, error_rate: float) -> Regime:
+class _Fitting:
+    """One fit: the evidence, and the ways to explain it."""
+
+    def __init__(
+        self,
+        model: GuidedClustering,
+        answers: Constraints,
+        prepared: Prepared | None,
+        seed: int,
+        callback: Progress | None,
+    ) -> None:
+        self.model, self.prepared, self.seed = model, prepared, seed
+        self.n_clusters = model.n_clusters
+        self.informative = informative_answers(answers)
+        self.answers = without_many_repeats(self.informative)
+        pairs = self.informative.as_pairs()
+        self.has_answers = bool((pairs.pair_weights[~pairs.is_dont_know] > 0).any())
+        self.are_about_pairs = alone.are_pairs_foremost(self.informative)
+        n_members = N_UNCONSTRAINED if is_default(model.pool) else len(model.pool)
+        self._n_steps, self._done = N_STEPS if self.has_answers else n_members + 1, 0
+        self._report = ProgressReport(
+            self._n_steps, verbose=model.verbose, what="partitions", callback=callback
+        )
+
+    def step(self) -> None:
+        self._done = min(self._done + 1, self._n_steps - 1)
+        self._report(self._done)
+
+    def end_progress(self) -> None:
+        self._report(self._n_steps)
+
+    def to_features(self) -> _Fit:
+        """Fit to features alone, also where answers look random."""
+        if self.prepared is None:
+            raise InvalidArgumentError(
+                "GuidedClustering without X needs answers that put two rows together or "
+                "apart; there is no answer of this kind with a positive weight"
+            )
+        members = None
+        if not is_default(self.model.pool):
+            every = self._members()
+            chosen = [one for one in every if not supports_of(one.estimator)] or every
+            members = {one.name: partial(one.partition, self.prepared, None) for one in chosen}
+        found = groups_without_answers(
+            self.prepared, self.n_clusters, self.seed, members, self.step
+        )
+        errors, why = None, "there are no answers that imply a pair"
+        if self.has_answers:
+            why = "the answers look random"
+            cavity = found.probabilities[AnswerModel(self.answers).row_of_end]
+            errors = self._errors_of_all(
+                errors_given_groups(self.answers, cavity), found.probabilities
+            )
+        return _Fit(
+            found.labels,
+            found.probabilities,
+            Regime("features", why),
+            errors,
+            partial(tree_of_positions, found.labels, self.prepared.X),
+            found.numbers,
+            scores=found.members,
+            weights=dict.fromkeys(found.members, 1.0),
+        )
+
+    def to_both(self, prepared: Prepared) -> _Fit:
+        """Fit to features and answers."""
+        number = self.n_clusters
+        if number is not None:
+            number = min(number, n_different_rows(prepared, number))
+        starts = [[one.partition(prepared, self.answers) for one in self._members()]]
+        more = starts if starts[0] else []
+
+        def fit(answers: Constraints) -> Groups:
+            return fit_groups(
+                prepared, answers, number, self.seed, self.model.n_jobs, self.step, more
+            )
+
+        if not self.are_about_pairs and self._are_graded(prepared.X, fit):
+            return self.to_graded_answers(prepared.X)
+        groups = fit(self.answers)
+        implied = self._implied()
+        warn_of_reversed_answers(_without_answers(prepared, groups), self.informative)
+        found = self._of_groups(groups, prepared, implied)
+        if implied is not None or more:
+            return found
+        if found.regime == "features":
+            return self.to_features()
+        if number is not None or not self.are_about_pairs:
+            return found
+        if not alone.are_answers_dense(self.informative):
+            return found
+        identities = alone.identities_of(self.answers, self.seed)
+        if not alone.are_groups_small(identities):
+            return found
+        train, held = alone.one_fold(self.answers, self.seed)
+        of_small = alone.identities_of(train, self.seed).labels_
+        lead = _log_likelihood(fit(train).labels, train, held)
+        lead -= max(
+            _log_likelihood(labels, train, held) for labels in (of_small, np.zeros_like(of_small))
+        )
+        if lead >= LEAST_LEAD:
+            return found
+        n_few, n_small = groups.probabilities.shape[1], identities.n_clusters_
+        return self._of_identities(identities, _UNEXPLAINED.format(n_few, n_small))
+
+    def to_answers(self) -> _Fit:
+        """Fit to answers alone."""
+        number, n = self.n_clusters, self.answers.n_samples
+        implied = self._implied()
+        if self.are_about_pairs and number is not None and n < alone.SMALL_GROUP * number:
+            identities = alone.identities_of(self.answers, self.seed, number)
+            return self._of_identities(identities, _SMALL_GIVEN.format(number, n / number))
+        if self.are_about_pairs and number is None:
+            identities = alone.identities_of(self.answers, self.seed)
+            if self.answers.is_must_link.all() and len(self.answers.pairs) == len(self.answers):
+                return self._of_identities(identities, _ALL_SAME)
+            if alone.are_groups_small(identities):
+                if identities.n_clusters_ == n and not alone.are_all_pairs_asked(self.answers):
+                    warn(_TOO_FEW.format("every row into a group of its own"), NoGroupsWarning)
+                return self._of_identities(identities, _SMALL.format(identities.n_clusters_))
+
+        def fit(answers: Constraints) -> Groups:
+            spaces = alone.spaces_of(answers, None, self.seed)
+            rows, more = alone.rows_of_spaces(spaces), alone.starts_in_spaces(spaces, number)
+            return fit_groups(rows, answers, number, self.seed, self.model.n_jobs, self.step, more)
+
+        if not self.are_about_pairs and self._are_graded(None, fit):
+            return self.to_graded_answers(None)
+        groups = fit(self.answers)
+        if (
+            number is None
+            and self.are_about_pairs
+            and implied is None
+            and self._is_one_group(groups)
+        ):
+            warn(_TOO_FEW.format("all rows into one group"), NoGroupsWarning)
+            why = "there are no features, and the answers are too few to tell groups apart"
+            return self._of_identities(identities, why)
+        rows = alone.rows_of_spaces(alone.spaces_of(self.answers, None, self.seed))
+        return self._of_groups(groups, rows, implied)
+
+    def to_graded_answers(self, X: Floats | None) -> _Fit:
+        """Fit spaces to answers about three rows that depend on degrees of likeness."""
+        found = alone.graded_groups(self.answers, X, self.n_clusters, self.seed)
+        of_partition = [np.full(len(of), alone.LEAST_ERROR) for of in self.answers.tables]
+        errors = errors_given_labels(self.answers, found.labels, of_partition)
+        errors = self._errors_of_all(errors, found.probabilities)
+        why = "degrees of likeness explain held-out answers about three rows better than groups do"
+        positions = alone.spaces_of(self.answers, X, self.seed)[0].embedding_
+        n_clusters = found.probabilities.shape[1]
+        return _Fit(
+            found.labels,
+            found.probabilities,
+            Regime("answers", why),
+            errors,
+            partial(tree_of_positions, found.labels, positions),
+            found.numbers,
+            alternatives_of(found.numbers, n_clusters, found.others, self.informative),
+        )
+
+    def moved_on(self, last: Groups, rows: Rows) -> _Fit:
+        """Move the partitions of the last fit on."""
+        groups = continue_groups(rows, self.answers, self.n_clusters, last, self.model.n_jobs)
+        return self._of_groups(groups, rows, None)
+
+    def _members(self) -> list[Member]:
+        pool = self.model.pool
+        return [] if is_default(pool) else checked_members(pool, self.seed)
+
+    def _implied(self) -> Labels | None:
+        """Return the groups that consistent answers imply, if they decide each pair of rows."""
+        implied = implied_partition(self.informative)
+        if implied is None or self.n_clusters in (None, int(implied.max()) + 1):
+            return implied
+        return None
+
+    def _are_graded(self, X: Floats | None, fit: Callable[[Constraints], Groups]) -> bool:
+        """Whether a space predicts held-out answers about three rows better than groups do."""
+        n = len(self.answers)
+        if n < alone.FEWEST_ANSWERS or self.answers.n_samples > MANY_ROWS:
+            return False
+        lead = 0.0
+        for number in range(1 if n >= MANY_ANSWERS else 3):
+            train, held = alone.one_fold(self.answers, self.seed, number)
+            held = alone.about_three_rows(held)
+            if len(held) and len(train.as_pairs()):
+                spaces = alone.spaces_of(train, X, self.seed)
+                lead += max(alone.log_likelihood_in_space(one, held) for one in spaces)
+                lead -= alone.log_likelihood_in_groups(fit(train), held)
+        return lead >= LEAST_LEAD
+
+    def _is_one_group(self, groups: Groups) -> bool:
+        """Whether the answers are hardly less probable if all rows are in one group."""
+        answers, share = AnswerModel(self.answers), ShareSmoother()
+        one = refined(np.zeros(answers.n_samples, np.int64), answers, [share], None, ROUNDS)
+        return groups.partitions[0].energy - one.energy < LEAST_LEAD
+
+    def _of_groups(self, groups: Groups, rows: Rows, implied: Labels | None) -> _Fit:
+        if implied is not None:
+            memberships = np.eye(implied.max() + 1)[implied]
+            groups = replace(groups, labels=implied, probabilities=memberships)
+        errors = self._errors_of_all(_errors_of(groups, self.answers), groups.probabilities)
+        is_open = self.n_clusters is None
+        numbers = groups.n_clusters_probabilities if is_open else {}
+        others = [one.labels for one in groups.partitions] if is_open else []
+        n_clusters, odds = groups.probabilities.shape[1], numbers
+        if groups.freer is not None and implied is None:
+            lead = TEMPER * (groups.freer.energy - groups.partitions[0].energy)
+            odds = {n_clusters: 1.0, groups.freer.n_clusters: float(np.exp(min(lead, 50.0)))}
+            others.append(groups.freer.labels)
+        names = [
+            f"partition {at + 1}, {one.n_clusters} groups"
+            for at, one in enumerate(groups.partitions)
+        ]
+        return _Fit(
+            groups.labels,
+            groups.probabilities,
+            _regime_of(groups, rows, errors.rate),
+            errors,
+            partial(tree_of_positions, groups.labels, rows.X),
+            numbers,
+            alternatives_of(odds, n_clusters, others, self.informative),
+            {name: one.energy for name, one in zip(names, groups.partitions, strict=True)},
+            dict(zip(names, (groups.weights / groups.weights.max()).tolist(), strict=True)),
+            groups,
+            rows,
+        )
+
+    def _of_identities(self, identities: CorrelationClustering, why: str) -> _Fit:
+        evidence = csr_array(identities.evidence_ + identities.prior_)
+        return _Fit(
+            identities.labels_,
+            alone.memberships_of(identities.labels_, identities.n_clusters_),
+            Regime("identities", why),
+            alone.errors_of_identities(self.informative, identities),
+            partial(tree_of_evidence, identities.labels_, evidence),
+        )
+
+    def _errors_of_all(self, errors: AnswerErrors, probabilities: Floats) -> AnswerErrors:
+        """Judge also the repeated answers that the fit left out."""
+        if len(self.answers) == len(self.informative):
+            return errors
+        doubts = answer_posterior(
+            self.informative, probabilities, errors.confusion, inference="belief_propagation"
+        )
+        return errors._replace(doubts=doubts)
+
+
+def _errors_of(groups: Groups, answers: Constraints) -> AnswerErrors:
+    """Errors of the answers, averaged over the partitions."""
+    model = AnswerModel(answers)
+    wrong = sum(w * one.wrong for w, one in zip(groups.weights, groups.partitions, strict=True))
+    means = np.array([float(one.error.mean()) for one in groups.partitions])
+    variance = float(groups.weights @ (means - groups.weights @ means) ** 2)
+    outcomes = [np.zeros_like(of) for of in groups.partitions[0].outcomes]
+    joints = [np.zeros_like(of) for of in outcomes]
+    for weight, one in zip(groups.weights, groups.partitions, strict=True):
+        for at, likelihood in enumerate(model.likelihoods(one.error)):
+            joint = one.outcomes[at] * likelihood
+            outcomes[at] += weight * one.outcomes[at]
+            joints[at] += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)
+    return judged_answers(answers, model, np.asarray(wrong), outcomes, joints, variance)
+
+
+def _regime_of(groups: Groups, rows: Rows, error_rate: float) -> Regime:
     """Say whether features, answers or both decided the groups."""
+    if not rows.has_features:
+        return Regime("answers", "there are no features")
     label = groups.labels
     nats = 0.0
-    for smoother in prepared.smoothers.values():
+    for smoother in rows.smoothers:
         predicted = np.exp(log_prediction(smoother.smooth(groups.probabilities), SETTINGS.floor))
         share = np.log(groups.probabilities.mean(axis=0))
         own = np.log(predicted[np.arange(len(label)), label]) - share[label]
@@ -179,333 +444,14 @@ def regime_of_groups(groups: Groups, prepared: Prepared, error_rate: float) -> R
     )
 
 
-def tree_of_features(prepared: Prepared) -> Floats:
-    """Ward's linkage of the rows, computed once."""
-    views = prepared.views
-    if views.distances is not None:
-        make = partial(ward_of_distances, views.distances)
-    else:
-        make = partial(ward, views.X)
-    tree: Floats = views.once("ward", make)
-    return tree
+def _without_answers(prepared: Prepared, groups: Groups) -> Labels:
+    """Cut Ward's tree of the features into as many groups."""
+    if len(groups.labels) > MANY_ROWS:
+        return groups.labels
+    return np.asarray(fcluster(prepared.tree, int(groups.labels.max()) + 1, "maxclust"), np.int64)
 
 
-class _Search:
-    """Refines starts and keeps the best partitions."""
-
-    def __init__(
-        self,
-        prepared: Prepared,
-        answers: AnswerModel,
-        n_clusters: int | None,
-        n_jobs: int | None,
-        step: Callable[[], None],
-    ) -> None:
-        self.prepared, self.answers, self.n_clusters = prepared, answers, n_clusters
-        self._n_jobs, self._step = n_jobs, step
-        self.is_large = answers.n_samples > MANY
-
-    def few(self, n: int) -> int:
-        """Fewer partitions of many rows."""
-        return 1 if self.is_large else n
-
-    def refined(self, labels: Labels, error: Floats | None, n_rounds: int) -> Partition:
-        smoothers = [
-            *self.prepared.smoothers.values(),
-            discriminant_neighbors(self.prepared.views.X, labels),
-        ]
-        return refined(labels, self.answers, smoothers, error, n_rounds)
-
-    def pool(self, starts: Sequence[Labels], n_kept: int) -> list[Partition]:
-        """Refine starts, merge the groups of the best, and refine these again."""
-        n_kept, n_passes = (2, 1) if self.is_large else (n_kept, 2)
-        found = self.best(self._each(lambda one: self.refined(one, None, FIRST_ROUNDS), starts))
-        found = found[:n_kept]
-        found = self.best(found + self._each(self._after_merges, found))[:n_kept]
-        for _ in range(n_passes):
-            found = self.best(self._each(self._again, found))
-        return found
-
-    def doubting(self, starts: Sequence[Labels]) -> list[Partition]:
-        """Refine starts with a high error rate."""
-        rates = np.full(self.answers.n_annotators, DOUBTING_ERROR)
-        chosen = starts[:: max(1, len(starts) // self.few(4))]
-        return self._each(lambda one: self.refined(one, rates, FIRST_ROUNDS), chosen)
-
-    def with_number(self, partitions: list[Partition], starts: Sequence[Labels]) -> list[Partition]:
-        """Bring partitions of more groups to the given number, beside starts of that number."""
-        number = self.n_clusters or 0
-        found = [one for one in partitions if one.n_clusters == number]
-        many = [one for one in partitions if one.n_clusters > number][: self.few(4)]
-        found += self._each(
-            lambda one: self.refined(merged(one, self.answers, number), one.error, ROUNDS), many
-        )
-        own = [one for one in starts if int(one.max()) + 1 == number]
-        found += self._each(lambda one: self.refined(one, None, ROUNDS), own)
-        whole = [one for one in found if one.n_clusters == number]
-        return self.best(whole or found or partitions)[:N_KEPT]
-
-    def best(self, partitions: Sequence[Partition]) -> list[Partition]:
-        """Sort by energy, and leave out repeats."""
-        found: list[Partition] = []
-        for one in sorted(partitions, key=lambda one: -one.energy):
-            if not any(np.array_equal(one.labels, other.labels) for other in found):
-                found.append(one)
-        return found
-
-    def _each(
-        self, function: Callable[..., Partition], tasks: Sequence[Labels] | Sequence[Partition]
-    ) -> list[Partition]:
-        return in_threads(
-            function, tasks, n_jobs=self._n_jobs, callback=lambda done, n: self._step()
-        )
-
-    def _after_merges(self, one: Partition) -> Partition:
-        return self.refined(merged(one, self.answers, None), one.error, FIRST_ROUNDS)
-
-    def _again(self, one: Partition) -> Partition:
-        return self.refined(one.labels, one.error, ROUNDS)
-
-
-def _starts(
-    prepared: Prepared, answers: Constraints, n_clusters: int | None, seed: int
-) -> list[list[Labels]]:
-    """Partitions to refine: of features, of propagated answers, and of correlation clustering."""
-    n, X = answers.n_samples, prepared.views.X
-    numbers = _numbers_to_cut(n, n_clusters)
-    if n > MANY_ROWS:
-        return [[kmeans(X, k, n_init=1, random_state=seed).labels for k in numbers]]
-    starts = [
-        _cuts(tree_of_features(prepared), numbers),
-        _cuts_of_propagated_answers(prepared, answers, n_clusters),
-        _correlation_clusterings(prepared, answers, seed),
-    ]
-    return [of_kind for of_kind in starts if of_kind]
-
-
-def _cuts_of_propagated_answers(
-    prepared: Prepared, answers: Constraints, n_clusters: int | None
-) -> list[Labels]:
-    """Cut the tree of the affinity after propagating answers; none for many rows."""
-    n = answers.n_samples
-    if n > DENSE_PROPAGATION_ROWS:
-        return []
-    views = prepared.views.constrained_by(answers)
-    affinity = views.read("neighbors", N_NEIGHBORS, ALPHA).toarray()
-    distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
-    n_cuts = 7 if n <= MANY else 5
-    return _cuts(_tree(distances, "average"), _numbers_to_cut(n, n_clusters, n_cuts))
-
-
-def _correlation_clusterings(prepared: Prepared, answers: Constraints, seed: int) -> list[Labels]:
-    """Correlation clusterings of the answers about pairs, with features; none for many rows."""
-    if answers.n_samples > MANY:
-        return []
-    pairs = answers.as_pairs()
-    models = [CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS]
-    with silenced():
-        return [one.fit(prepared.views.X, constraints=pairs).labels_ for one in models]
-
-
-def _numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:
-    """Numbers of groups, from few to many for the number of rows."""
-    many = max(n / 250, 1) ** 0.5
-    highest = min(max(n / 6 / many, 1.2 * max(n / 12 / many, 8)), n / 3, MOST_STARTING_GROUPS)
-    if n_cuts is None:
-        n_cuts = 6 if n <= MANY else 3
-    found = {2, 3, *np.geomspace(5, max(highest, 5), n_cuts).astype(int).tolist()}
-    if n_clusters is not None:
-        found |= {round(n_clusters * factor) for factor in (1.0, 1.5, 2.0)}
-    return sorted(k for k in found if 1 <= k <= max(n - 1, 1))
-
-
-def _cuts(tree: Floats, numbers: Sequence[int]) -> list[Labels]:
-    found = [renumbered(fcluster(tree, k, "maxclust")) for k in numbers]
-    return [one for at, one in enumerate(found) if not at or one.max() != found[at - 1].max()]
-
-
-def _tree(distances: Floats, method: Literal["average", "ward"]) -> Floats:
-    np.fill_diagonal(distances, 0.0)
-    condensed = squareform(np.clip(distances, 0.0, None), checks=False)
-    return np.asarray(linkage(condensed, method))
-
-
-def _weights(partitions: Sequence[Partition]) -> Floats:
-    energy = np.array([one.energy for one in partitions])
-    weights = np.exp(TEMPER * (energy - energy.max()))
-    return np.asarray(weights / weights.sum())
-
-
-def _same(partitions: Sequence[Partition]) -> NDArray[np.float32]:
-    """Probability that two rows are in one group, (n_samples, n_samples)."""
-    weights = np.sqrt(_weights(partitions))
-    parts = [w * one.memberships for w, one in zip(weights, partitions, strict=True)]
-    columns = np.concatenate(parts, axis=1).astype(np.float32)
-    same = columns @ columns.T
-    np.fill_diagonal(same, 1.0)
-    return np.asarray(same)
-
-
-def _crossed(pools: Sequence[list[Partition]], best: Sequence[Partition]) -> list[Labels]:
-    """Cross good partitions: rows that both put together; the refinement empties groups again."""
-    pairs = [(pool[0], pools[-1][0]) for pool in pools[:-1]]
-    pairs += [(best[0], other) for other in best[1:2]]
-    return [renumbered(a.labels * len(a.labels) + b.labels) for a, b in pairs]
-
-
-def _cuts_of_own_tree(partitions: Sequence[Partition]) -> list[Labels]:
-    """Cut the tree of the partitions' pair probabilities."""
-    tree = _tree(1.0 - _same(partitions).astype(np.float64), "ward")
-    best = partitions[0].n_clusters
-    return _cuts(tree, sorted({max(2, round(best * factor)) for factor in MULTIPLES}))
-
-
-def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> Groups:
-    """Return the partition with the best expected Jaccard index under the weighted average."""
-    weights = _weights(partitions)
-    label, n = partitions[0].labels, len(partitions[0].labels)
-    if n <= MANY_ROWS and len(partitions) > 1:
-        same, jaccard = _same(partitions), 0.8
-        for _ in range(3):
-            label = renumbered(best_partition(same, label, jaccard / (1 + jaccard), 30)[0])
-            size = np.bincount(label)
-            inside = np.bincount(label, _sums_within(same, label)).sum() - n
-            whole = (size**2).sum() - n + same.sum(dtype=np.float64) - n - inside
-            jaccard = float(np.clip(inside / max(whole, 1.0), 0.2, 0.98))
-    if n_clusters is not None:
-        label = _with_number(label, n_clusters, partitions, weights, X)
-    probabilities = _translated(partitions, weights, label)
-    found = renumbered(probabilities.argmax(axis=1))
-    if n_clusters is None or int(found.max()) + 1 == n_clusters:
-        probabilities = probabilities[:, np.unique(probabilities.argmax(axis=1))]
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        label = found
-    else:  # all rows of a group prefer other groups: the labels are kept
-        is_other = probabilities.argmax(axis=1) != label
-        probabilities[is_other] = np.eye(n_clusters)[label[is_other]]
-    order = np.argsort([int(np.argmax(label == k)) for k in range(probabilities.shape[1])])
-    return Groups(np.argsort(order)[label], probabilities[:, order], partitions, weights)
-
-
-def _sums_within(same: NDArray[np.float32], label: Labels) -> Floats:
-    """Sum the probabilities of each row with the rows of its group, (n_samples,)."""
-    of_groups = same @ np.eye(int(label.max()) + 1, dtype=np.float32)[label]
-    return np.asarray(of_groups[np.arange(len(label)), label], np.float64)
-
-
-def _translated(partitions: Sequence[Partition], weights: Floats, label: Labels) -> Floats:
-    """Average memberships, translated into the groups of `label` by the rows that they share."""
-    groups = np.eye(int(label.max()) + 1)[label]
-    total = np.zeros_like(groups)
-    for one, weight in zip(partitions, weights, strict=True):
-        likeliest = np.eye(one.memberships.shape[1])[one.memberships.argmax(axis=1)]
-        shared = likeliest.T @ groups
-        total += weight * (
-            one.memberships @ (shared / np.maximum(shared.sum(axis=1, keepdims=True), 1.0))
-        )
-    return np.asarray(total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12))
-
-
-def _with_number(
-    label: Labels, n_clusters: int, partitions: Sequence[Partition], weights: Floats, X: Floats
-) -> Labels:
-    """Join small groups to their most probable others, or split wide ones, to reach a number."""
-    label = renumbered(label)
-    while (n_groups := int(label.max()) + 1) > n_clusters:
-        of_groups = _translated(partitions, weights, label)
-        smallest = int(np.bincount(label).argmin())
-        mean = of_groups[label == smallest].mean(axis=0)
-        mean[smallest] = -1.0
-        if mean.max() <= 0:
-            centers = np.stack([X[label == k].mean(axis=0) for k in range(n_groups)])
-            mean = -((centers - centers[smallest]) ** 2).sum(axis=1)
-            mean[smallest] = -np.inf
-        label[label == smallest] = int(mean.argmax())
-        label = renumbered(label)
-    while (n_groups := int(label.max()) + 1) < min(n_clusters, len(label)):
-        trees = [ward(X[label == k]) if (label == k).sum() > 1 else None for k in range(n_groups)]
-        heights = [-1.0 if tree is None else float(tree[-1, 2]) for tree in trees]
-        widest = int(np.argmax(heights))
-        tree = trees[widest]
-        assert tree is not None
-        rows = np.flatnonzero(label == widest)
-        halves = fcluster(tree, 2, "maxclust") - 1
-        if halves.max() == 0:  # equal rows
-            halves = (np.arange(len(rows)) == 0).astype(int)
-        label[rows[halves == 1]] = n_groups
-    return label
-
-
-def errors_of(
-    groups: Groups, answers: Constraints
-) -> tuple[ErrorRate, ConfusionMatrices, AnswerDoubts]:
-    """Error rate and its interval, confusion matrices, and doubts about informative answers."""
-    model = AnswerModel(answers)
-    wrong = sum(w * one.wrong for w, one in zip(groups.weights, groups.partitions, strict=True))
-    weights = model.weights * model.is_definite
-    a, b = SETTINGS.error_prior
-    total = weights.sum()
-    mean = float((a + weights @ wrong) / (a + b + total))
-    means = np.array([float(one.error.mean()) for one in groups.partitions])
-    variance = mean * (1 - mean) / (a + b + 1 + total)
-    variance += groups.weights @ (means - groups.weights @ means) ** 2
-    variance += (weights**2) @ (wrong * (1 - wrong)) / max(total, 1.0) ** 2
-    count = max(mean * (1 - mean) / variance - 1, 2.0)
-    low, high = (
-        float(beta.ppf(tail, count * mean, count * (1 - mean)))
-        for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-    )
-    low = low if weights @ wrong >= LEAST_WRONG else 0.0
-    rate = ErrorRate(mean, (min(low, mean), max(high, mean)), 1.0, 0.0)
-    outcomes = [np.zeros_like(of) for of in groups.partitions[0].outcomes]
-    joints = [np.zeros_like(of) for of in outcomes]
-    for weight, one in zip(groups.weights, groups.partitions, strict=True):
-        for at, likelihood in enumerate(model.likelihoods(one.error)):
-            joint = one.outcomes[at] * likelihood
-            outcomes[at] += weight * one.outcomes[at]
-            joints[at] += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)
-    confusion = _confusion(rate, answers, model, outcomes)
-    forced = forced_choice_kinds(answers)
-    p_wrong = [np.full(len(table), np.nan) for table in answers.tables]
-    other = [table.answers.astype(np.int64).copy() for table in answers.tables]
-    for at, (table, own) in enumerate(zip(answers.tables, model.tables, strict=True)):
-        found = judged(own, joints[at], own.kind in forced)
-        is_used = table.weights > 0
-        if own.kind == "pair":
-            is_used &= ~answers.is_dont_know
-        p_wrong[at][is_used], other[at][is_used] = found.p_wrong, found.alternative
-    pairs, triplets, odd = p_wrong
-    doubts = AnswerDoubts(pairs, triplets, odd, answers, (other[0], other[1], other[2]))
-    if len(confusion.annotators_) > 1:
-        rate = rate.over_annotators(confusion)
-    return rate, confusion, doubts
-
-
-def _confusion(
-    rate: ErrorRate, answers: Constraints, model: AnswerModel, outcomes: Sequence[Floats]
-) -> ConfusionMatrices:
-    """Confusion matrices of the annotators, given the probabilities of outcomes."""
-    error = min(max(rate.rate, 0.02), 0.4)
-    prior_error = 2 * error / (1 + error)  # of three labels, one of which is don't-know
-    if len(answers.annotators) < 2:
-        confusion = ConfusionMatrices.uniform(prior_error, answers.annotators, constraints=answers)
-        confusion.error_rates_ = np.full(len(answers.annotators), rate.rate)
-        confusion.error_intervals_ = np.tile(rate.interval, (len(answers.annotators), 1))
-        return confusion
-    matrices = ConfusionMatrices(
-        prior_error=prior_error, prior_strength=STRENGTH, pooling_strength=STRENGTH
-    )
-    used = answers.with_tables(tuple(model.tables), answers.annotators)
-    by_kind = {t.kind: of for t, of in zip(model.tables, outcomes, strict=True)}
-    return matrices.fit_probabilities(used, by_kind)
-
-
-def alternatives_of(groups: Groups, violated: Callable[[Labels], int]) -> tuple[Alternative, ...]:
-    """Up to two other groupings, of other numbers of groups, the best first."""
-    seen = {int(groups.labels.max()) + 1}
-    found: list[Alternative] = []
-    for one in groups.partitions:
-        if one.n_clusters not in seen and len(found) < 2:
-            seen.add(one.n_clusters)
-            found.append(Alternative(one.n_clusters, one.labels, violated(one.labels), one.energy))
-    return tuple(found)
+def _log_likelihood(labels: Labels, train: Constraints, held: Constraints) -> float:
+    """Log-likelihood of held-out pair answers, by the shares of "same" in and between groups."""
+    counts = answer_counts(labels, train.as_pairs())
+    return float(log_likelihood_of_each(labels, held.as_pairs(), counts).sum())

@@ -16,20 +16,16 @@ from clew._estimators import ConstrainedClusterer
 from clew._parallel import one_library_thread
 from clew.cluster.guided._checks import checked_features
 from clew.cluster.guided._continued import FittedState
-from clew.cluster.guided._ensemble.ensemble import Labels
+from clew.cluster.guided._explain import Explanation, explanation, row_number
+from clew.cluster.guided._partitions import Labels
 from clew.cluster.guided._predict import RowPredictor
-from clew.cluster.guided._result.explanation import Explanation, explanation, row_number
-from clew.cluster.guided._result.guided_result import GuidedResult
-from clew.cluster.guided._result.probabilities import most_probable_groups
-from clew.cluster.guided._result.regime import Regime
-from clew.cluster.guided._result.summary import summary
+from clew.cluster.guided._result import Alternative, GuidedResult, Regime, most_probable_groups
+from clew.cluster.guided._summary import summary
 from clew.constraints import Constraints
 from clew.constraints._support import answers_for
 from clew.exceptions import InvalidArgumentError
 from clew.graphs import check_triangles
 from clew.trust import AnswerDoubts, ConfusionMatrices
-
-__all__ = ["FittedGroups"]
 
 #: Predictors of new rows, made when they are first needed.
 PREDICTORS: WeakKeyDictionary[GuidedResult, RowPredictor] = WeakKeyDictionary()
@@ -59,7 +55,7 @@ class FittedGroups(ConstrainedClusterer):
     n_clusters_probabilities_: dict[int, float]
     n_violated_: int
     is_settled_: bool
-    alternatives_: tuple[Any, ...]
+    alternatives_: tuple[Alternative, ...]
     result_: GuidedResult
     _fitted: FittedState
 
@@ -112,7 +108,7 @@ class FittedGroups(ConstrainedClusterer):
         with one_library_thread():
             predictor = PREDICTORS.get(result)
             if predictor is None:
-                columns, ridge = fitted.prepared.views.X, fitted.prepared.ridge
+                columns, ridge = fitted.prepared.X, fitted.prepared.ridge
                 predictor = RowPredictor(columns, result.probabilities, result.labels, ridge)
                 PREDICTORS[result] = predictor
             return predictor.predict_proba(fitted.prepared.space.transform(features))
@@ -239,7 +235,7 @@ class FittedGroups(ConstrainedClusterer):
         if fitted.records is not None:
             return csr_array(fitted.records.graph)
         if fitted.anchored is not None:
-            return fitted.anchored.neighbors(rows)
+            return csr_array(fitted.anchored.neighbors(rows))
         return csr_array((n, n)) if fitted.prepared is None else fitted.prepared.graph
 
     def summary(self) -> str:
@@ -253,6 +249,6 @@ class FittedGroups(ConstrainedClusterer):
         check_is_fitted(self, "labels_")
         text = summary(self.result_, is_number_given=self.n_clusters is not None)
         prepared = self._fitted.prepared
-        if prepared is None or prepared.views.distances is None:
+        if prepared is None or prepared.distances is None:
             return text
-        return f"{text}\nDistances: {check_triangles(prepared.views.distances)}."
+        return f"{text}\nDistances: {check_triangles(prepared.distances)}."

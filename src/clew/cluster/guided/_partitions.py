@@ -16,19 +16,20 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax, xlogy
 
 from clew.answers import CODES, DONT_KNOW, SAME
-from clew.cluster.guided._refinement.refinement import ties
-from clew.cluster.guided._refinement.smoothers import Smoother
-from clew.constraints import Constraints
+from clew.cluster.guided._smoothers import Smoother
+from clew.constraints import AnswerTable, Constraints
 from clew.kernels.belief_propagation import (
     AnswerFactors,
     propagate_beliefs,
     update_all_messages,
 )
+from clew.trust import ConfusionMatrices
 from clew.trust._outcomes import (
     IS_DETERMINED,
     OTHERS,
     OUTCOMES,
     TRUE_LABEL,
+    answer_likelihoods,
     informative_tables,
     outcome_probabilities,
 )
@@ -71,6 +72,19 @@ class Settings:
 
 
 SETTINGS = Settings()
+
+
+class TiedRows:
+    """Answers as ties between rows, with their likelihoods given the annotators' error rates."""
+
+    def __init__(self, answers: Constraints, confusion: ConfusionMatrices) -> None:
+        self.tables = informative_tables(answers, with_dont_know_pairs=False)
+        factors = [
+            answer_likelihoods(confusion, table, answers) @ OUTCOMES[table.kind]
+            for table in self.tables
+        ]
+        self.n_samples = answers.n_samples
+        self.ties, self.row_of_end, self.ends = ties(self.tables, factors, answers.n_samples)
 
 
 class AnswerModel:
@@ -138,10 +152,15 @@ class AnswerModel:
 
     def judged(self, cavity: Floats, likelihoods: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Probability of each answer given all others, and that it is wrong given all, (m,)."""
+        return self.wrong(self.outcomes(cavity), likelihoods)
+
+    def wrong(
+        self, outcomes: Sequence[Floats], likelihoods: Sequence[Floats]
+    ) -> tuple[Floats, Floats]:
+        """See `judged`, given the outcomes."""
         given, wrong = [], []
-        parts = zip(self.outcomes(cavity), likelihoods, self._is_wrong, strict=True)
-        for outcomes, likelihood, is_wrong in parts:
-            joint = outcomes * likelihood
+        for of, likelihood, is_wrong in zip(outcomes, likelihoods, self._is_wrong, strict=True):
+            joint = of * likelihood
             whole = np.maximum(joint.sum(axis=1), 1e-12)
             given.append(whole)
             wrong.append((joint * is_wrong).sum(axis=1) / whole)
@@ -172,6 +191,45 @@ class AnswerModel:
                 first, second = labels[table.rows].T
                 np.add.at(total, (first, second), odds)
         return total + total.T
+
+
+def ties(
+    tables: list[AnswerTable], factors: list[Floats], n_rows: int
+) -> tuple[AnswerFactors, NDArray[np.int64], list[NDArray[np.int64]]]:
+    """List the ends of all answers by row; also the row of each end, and the ends of each table."""
+    parts, ends = [], []
+    first_end = 0
+    for of_kind, factor in zip(tables, factors, strict=True):
+        m, size = of_kind.rows.shape
+        end = first_end + np.arange(size * m).reshape(size, m)
+        ends.append(end)
+        first_end += size * m
+        for position in range(size):
+            one, other, by_one, by_other = OTHERS[position]
+            is_pair = size == 2
+            rest = 6 - by_one - by_other  # the one of columns 1, 2 and 3 that is not used
+            parts.append(
+                np.column_stack([
+                    of_kind.rows[:, position],
+                    end[one],
+                    np.full(m, -1) if is_pair else end[other],
+                    factor[:, 0],
+                    factor[:, by_one],
+                    factor[:, by_other],
+                    factor[:, rest],
+                    factor[:, 4],
+                    of_kind.weights,
+                ])
+            )  # fmt: skip
+    table = np.concatenate(parts)
+    row = table[:, 0].astype(np.int64)
+    order = np.argsort(row, kind="stable")
+    place = np.empty(len(order) + 1, np.int64)
+    place[order], place[-1] = np.arange(len(order)), -1
+    first, second = place[table[order, 1:3].astype(np.int64)].T.copy()
+    start = np.searchsorted(row[order], np.arange(n_rows + 1)).astype(np.int64)
+    factors_by_row = AnswerFactors(start, first, second, *table[order, 3:].T.copy())
+    return factors_by_row, row[order], [place[of_table] for of_table in ends]
 
 
 @dataclass(frozen=True, eq=False)

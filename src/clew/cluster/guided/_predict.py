@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from sklearn.metrics import euclidean_distances
 
 from clew._parallel import blocks
-from clew.cluster.guided._refinement.smoothers import RidgeSmoother
+from clew.cluster.guided._smoothers import RidgeSmoother
 from clew.graphs import NeighborSearch
 
 __all__ = ["RowPredictor"]

@@ -20,21 +20,15 @@ from sklearn.preprocessing import normalize
 
 from clew._parallel import Progress, blocks, one_library_thread
 from clew._units import Units
-from clew.answers import CODES, DONT_KNOW
 from clew.cluster.correlation._search import Evidence, greedy_merges, improved
 from clew.cluster.guided._continued import FittedState, Tree
-from clew.cluster.guided._ensemble.answer_errors import informative_answers
-from clew.cluster.guided._fitting import parameters_of
-from clew.cluster.guided._members.members import is_default
-from clew.cluster.guided._result.guided_result import GuidedResult
-from clew.cluster.guided._result.regime import Regime
-from clew.cluster.guided._result.result import Result, of_all_answers
-from clew.cluster.guided._result.tree import tree_of_evidence
+from clew.cluster.guided._errors import AnswerErrors, errors_given_labels, informative_answers
+from clew.cluster.guided._fit import parameters_of
+from clew.cluster.guided._pool import is_default
+from clew.cluster.guided._result import GuidedResult, Regime
+from clew.cluster.guided._tree import tree_of_evidence
 from clew.constraints import Constraints
 from clew.graphs import NeighborSearch
-from clew.metrics import n_violated
-from clew.trust import AnswerDoubts, ConfusionMatrices
-from clew.trust._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
 
 if TYPE_CHECKING:
     from clew.cluster.guided.guided_clustering import GuidedClustering
@@ -490,7 +484,8 @@ def fit_records(
         Tree(partial(tree_of_evidence, groups.labels, groups.log_odds)),
         records=Records(X.copy(), units, model.metric, groups, probabilities),
     )
-    result = GuidedResult.of(_result(groups, probabilities, known, informative), known, regime, {})
+    errors = _errors_of(groups, informative)
+    result = GuidedResult.of(groups.labels, probabilities, known, errors, regime)
     if callback is not None:
         callback(1, 1)
     return state, result
@@ -501,49 +496,14 @@ def _scaled(X: Any, units: Units | None, metric: str) -> Any:
     return normalize(rows) if metric == "cosine" else rows
 
 
-def _result(
-    groups: TinyGroups, probabilities: csr_array, known: Constraints, informative: Constraints
-) -> Result:
-    """Compute the fitted attributes."""
-    rate, interval, labels = np.nan, (np.nan, np.nan), groups.labels
-    confusion = ConfusionMatrices().fit(informative, labels)
-    if len(informative):
-        weights = np.maximum(confusion.n_answers_, 1e-12)
-        rate = float(np.average(confusion.error_rates_, weights=weights))
-        low, high = np.average(confusion.error_intervals_, axis=0, weights=weights)
-        interval = float(low), float(high)
-    return Result(
-        labels=labels,
-        probabilities=probabilities,
-        error_rate=rate,
-        error_interval=interval,
-        confusion=confusion,
-        answer_posterior=of_all_answers(known, _doubts(groups, informative, confusion)),
-        scores={},
-        weights={},
-        n_violated=n_violated(labels, informative),
-    )
-
-
-def _doubts(groups: TinyGroups, known: Constraints, confusion: ConfusionMatrices) -> AnswerDoubts:
-    """Compute the probability that each answer is wrong, from groups and features.
-
-    The groups are taken to err about a pair as often as features say the contrary.
-    """
-    wrong, alternatives, labels = [], [], groups.labels
-    for table in known.tables:
-        of_groups = outcome_probabilities(table.kind, [labels[rows] for rows in table.rows.T])
-        error = np.full((len(table), 1), MOST_ERROR / 2)
+def _errors_of(groups: TinyGroups, answers: Constraints) -> AnswerErrors:
+    """Judge answers; groups are taken to err about a pair as often as features say the contrary."""
+    labels, errors = groups.labels, []
+    for table in answers.tables:
+        error = np.full(len(table), MOST_ERROR / 2)
         if table.kind == "pair" and len(table):
             p_match = expit(groups.matches.log_odds(groups.near.excess(table.rows)))
             is_same = labels[table.rows[:, 0]] == labels[table.rows[:, 1]]
-            error[:, 0] = np.clip(np.where(is_same, 1 - p_match, p_match), LEAST_ERROR, MOST_ERROR)
-        prior = (1 - error) * of_groups + error / of_groups.shape[1]
-        joint = prior * answer_likelihoods(confusion, table, known)
-        is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
-        p_wrong = np.where(is_wrong, joint, 0.0).sum(axis=1) / np.maximum(joint.sum(axis=1), 1e-300)
-        wrong.append(np.where(table.answers == DONT_KNOW, np.nan, p_wrong))
-        label = TRUE_LABEL[table.kind][np.where(is_wrong, joint, -1.0).argmax(axis=1)]
-        alternatives.append(np.array(CODES[table.kind])[label])
-    (pairs, triplets, odd), (of_pairs, of_triplets, of_odd) = wrong, alternatives
-    return AnswerDoubts(pairs, triplets, odd, known, (of_pairs, of_triplets, of_odd))
+            error = np.clip(np.where(is_same, 1 - p_match, p_match), LEAST_ERROR, MOST_ERROR)
+        errors.append(error)
+    return errors_given_labels(answers, labels, errors)

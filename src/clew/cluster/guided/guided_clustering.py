@@ -13,7 +13,6 @@ from clew._limits import ANCHOR_ROWS, MAX_DENSE_ROWS
 from clew._parallel import Progress, one_library_thread
 from clew._random import RandomState, derived_seeds
 from clew._validation import Allowed, check_parameters
-from clew.cluster.guided._anchors.fit import LinkedRows, fit_on_anchors
 from clew.cluster.guided._checks import (
     check_n_anchors,
     check_pool,
@@ -22,13 +21,12 @@ from clew.cluster.guided._checks import (
     checked_arguments,
 )
 from clew.cluster.guided._continued import FittedState, Tree, n_changed
-from clew.cluster.guided._ensemble.answer_errors import informative_answers
-from clew.cluster.guided._features.feature_space import Metric
-from clew.cluster.guided._features.prepared import Prepared
+from clew.cluster.guided._errors import informative_answers
+from clew.cluster.guided._features import Metric, Prepared
+from clew.cluster.guided._fit import fit_to_rows, parameters_of
 from clew.cluster.guided._fitted import FittedGroups
-from clew.cluster.guided._fitting import fit_to_rows, parameters_of
+from clew.cluster.guided._many_rows import LinkedRows, fit_on_anchors
 from clew.cluster.guided._records import fit_records
-from clew.cluster.guided._result.guided_result import GuidedResult
 from clew.constraints import Constraints, Support
 from clew.constraints._support import answers_for
 
@@ -38,10 +36,10 @@ __all__ = ["GuidedClustering"]
 class GuidedClustering(FittedGroups):
     """Find groups that explain features and people's answers.
 
-    Features are optional: answers alone suffice if there are enough of them. With features and
-    answers about pairs, partitions are refined from many starts, such that the answers are probable
-    given the groups and the error rates of the annotators, and rows tend to be in the groups of the
-    rows like them. The best partitions are averaged, weighted by their probability.
+    Features are optional: answers alone suffice if there are enough of them. Partitions are refined
+    from many starts, such that the answers are probable given the groups and the error rates of the
+    annotators, and rows tend to be in the groups of the rows like them. The best partitions are
+    averaged, weighted by their probability.
 
     Use it if no method is known to suit the data. It finds the number of groups, tolerates wrong
     answers, and estimates which answers are wrong and how often each annotator errs.
@@ -49,16 +47,14 @@ class GuidedClustering(FittedGroups):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of groups. None finds it: with features and answers about pairs, it is that of the
-        partition with the best expected Jaccard index under the average of the best partitions.
-        Without answers, it is the number with the largest silhouette; where held-out answers judge
-        (see Notes), another number if that predicts them clearly better. A pool of your own needs a
-        number.
+        Number of groups. None finds it: it is that of the partition with the best expected Jaccard
+        index under the average of the best partitions; without answers, the number with the largest
+        silhouette. A pool of your own needs a number.
     pool : "default" or list of (str, estimator), default="default"
-        "default" is recommended. A list: the members of a consensus, which held-out answers score:
-        names, and clusterers of features from scikit-learn or clew. Members that honor answers get
-        them; triplets and odd-one-out answers are converted to pairs where a member honors pairs
-        only. Rows labeled -1 count as one group.
+        A list: names, and clusterers of features from scikit-learn or clew, from whose groups the
+        search starts, too. Members that honor answers get them; triplets and odd-one-out answers
+        are converted to pairs where a member honors pairs only. Rows labeled -1 count as one group.
+        Without answers, the groups are an average of those members that honor none.
     metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
         Distance between rows. "cosine" compares rows scaled to length 1: use it for texts and
         embeddings. "precomputed": `X` holds distances, square or condensed as SciPy's ``pdist``
@@ -69,7 +65,7 @@ class GuidedClustering(FittedGroups):
         more than five times the median, except for principal components, counts that are mostly 0,
         and rows of one length. Never for sparse features or ``metric="cosine"``.
     scale : {"auto", "exact", "anchors"}, default="auto"
-        Whether members are fitted to all rows ("exact") or to anchors, means of near rows; each
+        Whether the model is fitted to all rows ("exact") or to anchors, means of near rows; each
         row then gets the memberships of its nearest anchors. "auto": anchors for over 5,000 rows,
         or with given distances over 20,000.
     n_anchors : int, default=5000
@@ -77,8 +73,8 @@ class GuidedClustering(FittedGroups):
     random_state : int, RandomState or None, default=None
         Seed. The same seed gives the same result.
     n_jobs : int or None, default=None
-        Number of threads: None is 1, -1 one per core. Members, folds and trees are fitted in
-        threads. The result does not depend on it.
+        Number of threads: None is 1, -1 one per core. Partitions are refined in threads. The result
+        does not depend on it.
     verbose : int, default=0
         1 logs progress to the logger "clew" every few seconds, 2 logs each step.
 
@@ -90,15 +86,16 @@ class GuidedClustering(FittedGroups):
         Whether these are the groups of `fit`; False after ``partial_fit(refit=False)``.
     alternatives_ : tuple of Alternative
         Up to two other groupings, of other numbers of groups, that explain features and answers
-        nearly as well; the best first. Empty if the number was given.
+        nearly as well; the best first. If the number was given: one of more groups, if these
+        explain answers and features clearly better.
     probabilities_ : ndarray or csr_array of shape (n_samples, n_clusters)
         Probability of each group for each row; sparse for very many groups, and with anchors, which
         keep the eight most probable groups.
     n_clusters_ : int
         Number of groups, given or chosen.
     n_clusters_probabilities_ : dict of int to float
-        Probability of each number of groups: the weights of the partitions that are averaged, or
-        where held-out answers judge, of the numbers that were tried. Empty if the number was given.
+        Probability of each number of groups, by the weights of the partitions. Empty if the number
+        was given.
     regime_ : Regime
         What decided the groups, a string: "features", "answers", "both" or "identities", many small
         groups by `CorrelationClustering` or by matches of near rows. ``regime_.reason`` has the
@@ -107,9 +104,7 @@ class GuidedClustering(FittedGroups):
         Hierarchy of the rows in SciPy's form, computed when first read: cut it with
         `scipy.cluster.hierarchy.fcluster`. The cut into `n_clusters_` groups is `labels_`.
     error_rate_ : float
-        Estimated share of wrong answers: the mean error rate of several annotators, or where most
-        answers are forced choices between three rows; otherwise that of the pairs that answers
-        imply. NaN without answers.
+        Estimated share of wrong answers; of several annotators the mean. NaN without answers.
     error_interval_ : tuple of float
         Interval that holds the true share with probability 0.95.
     confusion_ : ConfusionMatrices
@@ -118,10 +113,10 @@ class GuidedClustering(FittedGroups):
         Probability that each answer is wrong, by kind; NaN for a don't-know and for weight 0.
         `to_frame` lists the answers, the most doubtful first.
     scores_ : dict of str to float
-        Energy of each partition that is averaged, in nats; where held-out answers judge, the mean
-        log-likelihood of held-out answers, in nats an answer, of each member of the consensus.
+        Energy of each partition that is averaged, in nats: larger is better. Without answers, the
+        agreement of each base clustering with the groups.
     weights_ : dict of str to float
-        Weight of each partition or member; the largest is 1, pruned members have 0.
+        Weight of each of them; the largest is 1.
     n_violated_ : int
         Number of answers of positive weight that `labels_` violate.
     result_ : GuidedResult
@@ -157,61 +152,57 @@ class GuidedClustering(FittedGroups):
 
     Notes
     -----
-    With features, and answers of which most are about pairs, the result is a function of features,
-    answers, `n_clusters` and the seed; how questions were chosen does not matter. On one core, 200
-    rows take .7 s, 1,800 rows with 1,000 answers 5 s, 20,000 rows with as many answers 18 s. Where
-    the answers look random or neighbors tell nothing about the groups, and in all other cases,
-    groups are a consensus of base clusterings (members) that held-out answers score; the rest of
-    these notes is about that. If all answers are consistent and decide every pair, the groups are
-    exactly what they say.
+    The result is a function of features, answers, `n_clusters` and the seed; how questions were
+    chosen does not matter. If all answers are consistent and decide every pair, the groups are
+    exactly what they say. On one core, 200 rows take .7 s, 1,800 rows with 1,000 answers 5 s,
+    20,000 rows with as many answers 18 s.
 
-    Answers are honored softly, each by its weight. In the refinement an answer's likelihood follows
-    from the groups of its rows and its annotator's confusion matrix. Don't-know about three rows is
-    evidence that none stands out; about a pair it is ignored. Members get the answers of annotators
-    who err more with less weight.
+    Starts are cuts of Ward's tree, of a tree of the affinity after E2CP propagated the answers, and
+    correlation clusterings. Each start alternates between smoothers, which predict the group of
+    each row from those of the rows like it (neighbors, kernel ridge regression, neighbors by linear
+    discriminants), and loopy belief propagation over the answers. How far smoothers are followed,
+    and how often each annotator errs, is learned. Partitions are compared by an energy: Bethe's
+    approximation of the log-probability of the answers, with terms of features and of the sizes of
+    groups. The best ones are merged and crossed; eight are averaged.
+
+    Answers are honored softly, each by its weight. Don't-know about three rows is evidence that
+    none stands out; about a pair it is ignored. If the answers look random, the groups are those
+    without answers.
 
     Answers about three rows are often graded: the nearer rows are, the more probable is an answer
-    that puts them together. If an `OrdinalEmbedding` predicts held-out answers clearly better than
-    any groups do, clusterings of its space join the result. Their weight depends on how well the
-    centers of their groups predict answers. If there are no features, or at least three questions
-    about each row on average, members that follow answers alone join the pool.
+    that puts them together. If an `OrdinalEmbedding` predicts held-out answers better than groups
+    do by 4 nats, groups are an average of clusterings of such spaces.
 
-    If `n_clusters` is None and most answers are about pairs, `CorrelationClustering` is tried. Its
-    groups are returned if there are no features and groups have fewer than five rows on the
-    average; if pairs were asked repeatedly, and it predicts held-out answers to the same questions
-    clearly better than the consensus; or if the consensus predicts held-out answers no better than
-    one group of all rows does.
+    Without features, spaces of the answers take the place of features. If most answers are about
+    pairs, and `CorrelationClustering` finds groups of fewer than five rows on the average, its
+    groups are returned; with features, only if those do not predict held-out answers better.
 
     If a few rows are far nearer to each row than all others, as in tables in which several rows
     describe the same thing, groups are many and small, and `regime_` is "identities": matches of
-    near rows are merged by average linkage, with answers or without. No member is fitted then. A
-    number of groups below a fifth of that of the rows, a pool or a `scale` of your own prevents it.
+    near rows are merged by average linkage, with answers or without. A number of groups below a
+    fifth of that of the rows, a pool or a `scale` of your own prevents it.
 
-    Without answers, the consensus of the unconstrained members is returned. With answers, another
-    clustering is returned only if it predicts held-out answers clearly better than that consensus,
-    so that random answers do little harm.
+    Without answers, groups are Ward's linkage of the shared groups of five base clusterings.
 
-    With distances, neighbors, Ward's linkage and silhouettes are computed from them. Members that
-    need vectors read coordinates, at most 100, by classical multidimensional scaling (Torgerson);
-    above 2,000 rows, from the distances to 2,000 landmarks (de Silva and Tenenbaum). Forests read
-    the coordinates above the noise, and rotations of them. Anchors are means of coordinates. A
-    member of a pool of your own with ``metric="precomputed"`` gets the distances.
+    With distances, neighbors, Ward's linkage and silhouettes are computed from them. What needs
+    vectors reads coordinates, at most 100, by classical multidimensional scaling (Torgerson); above
+    2,000 rows, from the distances to 2,000 landmarks (de Silva and Tenenbaum). Anchors are means of
+    coordinates. A member of a pool of your own with ``metric="precomputed"`` gets the distances.
 
     More than 256 features are reduced to their first 100 principal components; sparse ones are
     not made dense. Beyond 5,000 rows memory is linear in the number of rows.
 
-    With anchors, members see up to 10,000 of the answers, chosen at random and moved to the anchors
-    of their rows. All rows follow the consensus on the anchors, or Ward's tree of them, cut at one
-    height or where answers prefer it: whichever predicts held-out answers best, refined if that
-    raises the score. Time is linear in the numbers of rows and answers. The pool is k-means and
-    Ward's linkage for more than 50 groups of more than 2,500 rows or anchors.
+    With anchors, up to 10,000 of the answers, chosen at random, are moved to the anchors of their
+    rows. All rows follow the groups of the anchors, or Ward's tree of them, cut at one height or
+    where answers prefer it: whichever predicts held-out answers best, refined if that raises the
+    score. Time is linear in the numbers of rows and answers.
 
     References
     ----------
+    J. S. Yedidia, W. T. Freeman and Y. Weiss, "Constructing free-energy approximations and
+    generalized belief propagation algorithms", IEEE Transactions on Information Theory 2005;
     Z. Lu and H. H. S. Ip, "Constrained spectral clustering via exhaustive and efficient constraint
-    propagation", ECCV 2010; J. V. Davis et al., "Information-theoretic metric learning", ICML
-    2007; X. Zhu, C. C. Loy and S. Gong, "Constrained clustering with imperfect oracles", TNNLS
-    2016; A. Strehl and J. Ghosh, "Cluster ensembles", JMLR 2002. The combination is clew's own.
+    propagation", ECCV 2010. The combination is clew's own.
 
     Examples
     --------
@@ -287,8 +278,8 @@ class GuidedClustering(FittedGroups):
         constraints : Constraints, default=None
             The answers; None if there are none.
         callback : callable, default=None
-            Called after each fit of a member with the number of finished fits and of all fits;
-            at the end pruned fits count as finished.
+            Called after each refinement of a partition, with the number of finished ones and the
+            largest possible number.
 
         Returns
         -------
@@ -370,13 +361,12 @@ class GuidedClustering(FittedGroups):
         given = answers_for(self, constraints, before.n_samples)
         known = given if replace else before + given
         check_pool(self, known, has_features=True)
-        informative = informative_answers(known)
-        is_kept = fitted.has_members_for(informative, refit)
         if n_changed(before, known) == 0 and (self.result_.is_settled or not refit):
             return self
         if fitted.records is not None:
             return self.fit(fitted.records.features, constraints=known, callback=callback)
-        last = fitted if is_kept else None
+        has_partitions = fitted.kept is not None or fitted.anchored is not None
+        last = fitted if has_partitions and not refit else None
         if fitted.anchored is not None:
             return self._fit_on_anchors(fitted.anchored.linked, known, fitted.seeds, last, callback)
         return self._fit_to(known, fitted.prepared, fitted.seeds, last, callback)
@@ -389,11 +379,11 @@ class GuidedClustering(FittedGroups):
         last: FittedState | None,
         callback: Progress | None,
     ) -> Self:
-        """Find groups; `last` has members to use as they are."""
+        """Find groups; partitions of `last` are moved on."""
         with one_library_thread():
             found = fit_to_rows(self, known, prepared, seeds, last, callback)
         self._fitted, self.result_ = found.state, found.result
-        found.progress.end()
+        found.end_progress()
         return self
 
     def _fit_on_anchors(
@@ -404,18 +394,15 @@ class GuidedClustering(FittedGroups):
         last: FittedState | None,
         callback: Progress | None,
     ) -> Self:
-        """Fit members to anchors, and refine the groups of all rows; `last` has fitted members."""
-        kept = None if last is None else last.anchored
+        """Fit the model to anchors, or take that of `last`, and refine the groups of all rows."""
+        before = None if last is None else last.anchored
         with one_library_thread():
-            found = fit_on_anchors(self, linked, known, seeds[2:], kept, callback)
-        fitted_to = informative_answers(known) if last is None else last.known
+            found = fit_on_anchors(self, linked, known, seeds[2:], before, callback)
+        fitted_to = informative_answers(known) if last is None else last.answers
         self._fitted = FittedState(
-            parameters_of(self), seeds, Tree(found.tree), anchored=found, known=fitted_to
+            parameters_of(self), seeds, Tree(found.tree), anchored=found, answers=fitted_to
         )
-        numbers = found.model.n_clusters_probabilities_
-        self.result_ = GuidedResult.of(
-            found.result, known, found.regime, numbers, is_settled=last is None
-        )
+        self.result_ = found.result(known, is_settled=last is None)
         return self
 
     def _takes_anchors(self, n_samples: int) -> bool:

@@ -13,7 +13,7 @@ from clew._limits import ALL_PAIRS_ROWS
 from clew._random import RandomState
 from clew._validation import Allowed
 from clew.answers import ALL_ALIKE, SAME, Answer, Kind, Question
-from clew.cluster.guided._features.feature_space import FeatureSpace
+from clew.cluster.guided._features import FeatureSpace
 from clew.exceptions import InvalidParameterError
 from clew.graphs import DistanceSpace
 from clew.questions._representatives import Representatives

@@ -1,1 +1,0 @@
-"""SKLR's Figures 1 to 4: ``python -m benchmarks.papers sklr``."""

@@ -1,1 +1,0 @@
-"""Subclustering: the figures and tables of chapter 4 of the thesis, and of its appendix 6.4."""

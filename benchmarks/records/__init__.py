@@ -1,1 +1,0 @@
-"""Duplicates in tables: clew, dedupe, Splink and three lines of SciPy, with the same answers."""

@@ -1,1 +1,0 @@
-"""Guided clustering compared with all other methods: ``python -m benchmarks.studies guided``."""

@@ -1,1 +1,0 @@
-"""Guided clustering on distances: ``python -m benchmarks.studies guided_distances``."""

@@ -1,1 +1,0 @@
-"""The study of people's real answers."""

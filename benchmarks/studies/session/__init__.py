@@ -1,1 +1,0 @@
-"""How well `clew.Session` estimates its quality and the number of questions that remain."""

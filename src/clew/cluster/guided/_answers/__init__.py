@@ -1,1 +1,0 @@
-"""Groups from answers alone: by embeddings, by belief propagation, by correlation clustering."""

@@ -1,1 +1,0 @@
-"""Clusterings scored by held-out answers, their weights and their consensus."""

@@ -1,0 +1,207 @@
+"""Which answers count, which of them are wrong, and how often each annotator errs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from clew.answers import CODES, DONT_KNOW
+from clew.cluster.guided._partitions import SETTINGS, AnswerModel, Floats
+from clew.constraints import AnswerTable, Constraints
+from clew.constraints._support import of_some_weight
+from clew.constraints._tables import PARAMETER
+from clew.trust import AnswerDoubts, ConfusionMatrices
+from clew.trust._outcomes import TRUE_LABEL, answer_likelihoods, outcome_probabilities
+from clew.trust.annotators import forced_choice_kinds
+from clew.trust.doubts import judged
+
+#: Maximum number of answers of an annotator to one question that a fit uses.
+MAX_REPEATS = 100
+#: With fewer wrong answers, by their probabilities, the interval of the error rate starts at 0.
+LEAST_WRONG = 2.0
+LEVEL = 0.95
+#: Number of answers that the prior of confusion matrices, and the pooled matrix, count for.
+STRENGTH = 20.0
+#: Rounds of EM of the error rates, given the probabilities of groups.
+N_ROUNDS = 10
+
+
+class AnswerErrors(NamedTuple):
+    """Error rate of all answers, error rates of the annotators, and doubts about each answer."""
+
+    rate: float
+    interval: tuple[float, float]
+    confusion: ConfusionMatrices
+    doubts: AnswerDoubts
+
+
+def informative_answers(answers: Constraints) -> Constraints:
+    """Leave out answers of weight 0, and annotators all of whose answers have weight 0."""
+    informative = of_some_weight(answers)
+    codes = np.unique(np.concatenate([table.annotators for table in informative.tables]))
+    tables = tuple(
+        replace(table, annotators=np.searchsorted(codes, table.annotators))
+        for table in informative.tables
+    )
+    return answers.with_tables(tables, tuple(answers.annotators[code] for code in codes))
+
+
+def without_many_repeats(answers: Constraints) -> Constraints:
+    """Keep at most 100 answers of an annotator to a question, in nearly the same proportions.
+
+    More of them would take time, and are hardly more evidence about the rows.
+    """
+    if max(map(len, answers.tables)) <= MAX_REPEATS:
+        return answers
+    return answers.select(**{PARAMETER[of.kind]: _is_in_proportion(of) for of in answers.tables})
+
+
+def _is_in_proportion(table: AnswerTable) -> NDArray[np.bool_]:
+    rows = np.sort(table.rows, axis=1) if table.kind == "pair" else table.rows
+    order = np.lexsort((table.answers, table.annotators, *rows.T))
+    of_question = np.column_stack([rows, table.annotators])[order]
+    is_first = np.ones(len(table), np.bool_)
+    is_first[1:] = (of_question[1:] != of_question[:-1]).any(axis=1)
+    start = np.flatnonzero(is_first)
+    size = np.diff(np.append(start, len(table)))
+    n_before = np.arange(len(table)) - np.repeat(start, size)
+    # Of n > 100 answers, those at which k·100/n passes a whole number.
+    n = np.maximum(np.repeat(size, size), MAX_REPEATS)
+    is_chosen = np.empty(len(table), np.bool_)
+    is_chosen[order] = n_before * MAX_REPEATS // n != (n_before - 1) * MAX_REPEATS // n
+    return is_chosen
+
+
+def errors_given_groups(
+    answers: Constraints, cavity: Floats | None, outcomes: Sequence[Floats] = ()
+) -> AnswerErrors:
+    """Errors by EM, given groups that were found without each answer.
+
+    `cavity` are probabilities of groups of the row at each end, (n_ends, n_groups), see
+    `AnswerModel`; or `outcomes` are given, by kind, (m, n_outcomes).
+    """
+    model = AnswerModel(answers)
+    if cavity is not None:
+        outcomes = model.outcomes(cavity)
+    error = np.full(model.n_annotators, SETTINGS.first_error)
+    for _ in range(N_ROUNDS):
+        wrong = model.wrong(outcomes, model.likelihoods(error))[1]
+        error = model.error_rates(wrong, SETTINGS)
+    joints = [
+        of * likelihood for of, likelihood in zip(outcomes, model.likelihoods(error), strict=True)
+    ]
+    return judged_answers(answers, model, wrong, outcomes, joints)
+
+
+def judged_answers(
+    answers: Constraints,
+    model: AnswerModel,
+    wrong: Floats,
+    outcomes: Sequence[Floats],
+    joints: Sequence[Floats],
+    rate_variance: float = 0.0,
+) -> AnswerErrors:
+    """Error rates and doubts, given the probability that each answer is wrong, (n_answers,).
+
+    `outcomes` and `joints` are probabilities of the outcomes without and with the answer itself.
+    """
+    weights = model.weights * model.is_definite
+    a, b = SETTINGS.error_prior
+    total = weights.sum()
+    rate = float((a + weights @ wrong) / (a + b + total))
+    variance = rate * (1 - rate) / (a + b + 1 + total) + rate_variance
+    variance += (weights**2) @ (wrong * (1 - wrong)) / max(total, 1.0) ** 2
+    count = max(rate * (1 - rate) / variance - 1, 2.0)
+    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.asarray(beta.ppf(tails, count * rate, count * (1 - rate)))
+    interval = (
+        float(min(low, rate)) if weights @ wrong >= LEAST_WRONG else 0.0,
+        float(max(high, rate)),
+    )
+    confusion = _confusion(rate, interval, answers, model, outcomes)
+    if len(confusion.annotators_) > 1:
+        n_answers = np.maximum(confusion.n_answers_, 1e-9)
+        rate = float(np.average(confusion.error_rates_, weights=n_answers))
+        low, high = np.average(confusion.error_intervals_, axis=0, weights=n_answers)
+        interval = min(interval[0], float(low)), max(interval[1], float(high))
+    return AnswerErrors(rate, interval, confusion, _doubts(answers, model, joints))
+
+
+def _confusion(
+    rate: float,
+    interval: tuple[float, float],
+    answers: Constraints,
+    model: AnswerModel,
+    outcomes: Sequence[Floats],
+) -> ConfusionMatrices:
+    error = min(max(rate, 0.02), 0.4)
+    prior_error = 2 * error / (1 + error)  # of three labels, one of which is don't-know
+    if len(answers.annotators) < 2:
+        confusion = ConfusionMatrices.uniform(prior_error, answers.annotators, constraints=answers)
+        confusion.error_rates_ = np.full(len(answers.annotators), rate)
+        confusion.error_intervals_ = np.tile(interval, (len(answers.annotators), 1))
+        return confusion
+    matrices = ConfusionMatrices(
+        prior_error=prior_error, prior_strength=STRENGTH, pooling_strength=STRENGTH
+    )
+    used = answers.with_tables(tuple(model.tables), answers.annotators)
+    by_kind = {table.kind: of for table, of in zip(model.tables, outcomes, strict=True)}
+    return matrices.fit_probabilities(used, by_kind)
+
+
+def _doubts(answers: Constraints, model: AnswerModel, joints: Sequence[Floats]) -> AnswerDoubts:
+    """Probability that each answer is wrong, NaN for those that `model` leaves out."""
+    forced = forced_choice_kinds(answers)
+    p_wrong = [np.full(len(table), np.nan) for table in answers.tables]
+    other = [table.answers.astype(np.int64).copy() for table in answers.tables]
+    for at, (table, own) in enumerate(zip(answers.tables, model.tables, strict=True)):
+        found = judged(own, joints[at], own.kind in forced)
+        is_used = table.weights > 0
+        if own.kind == "pair":
+            is_used &= ~answers.is_dont_know
+        p_wrong[at][is_used], other[at][is_used] = found.p_wrong, found.alternative
+    pairs, triplets, odd = p_wrong
+    return AnswerDoubts(pairs, triplets, odd, answers, (other[0], other[1], other[2]))
+
+
+def errors_given_labels(
+    answers: Constraints, labels: NDArray[np.int64], errors: Sequence[Floats]
+) -> AnswerErrors:
+    """Errors given a partition, which is wrong about each question with a given probability."""
+    confusion = ConfusionMatrices().fit(answers, labels)
+    rate, interval = np.nan, (np.nan, np.nan)
+    if len(answers):
+        weights = np.maximum(confusion.n_answers_, 1e-12)
+        rate = float(np.average(confusion.error_rates_, weights=weights))
+        low, high = np.average(confusion.error_intervals_, axis=0, weights=weights)
+        interval = float(low), float(high)
+    wrong, alternatives = [], []
+    for table, error in zip(answers.tables, errors, strict=True):
+        of_groups = outcome_probabilities(table.kind, [labels[rows] for rows in table.rows.T])
+        prior = (1 - error)[:, None] * of_groups + error[:, None] / of_groups.shape[1]
+        joint = prior * answer_likelihoods(confusion, table, answers)
+        is_wrong = TRUE_LABEL[table.kind] != table.answer_index[:, None]
+        p_wrong = np.where(is_wrong, joint, 0.0).sum(axis=1) / np.maximum(joint.sum(axis=1), 1e-300)
+        wrong.append(np.where(table.answers == DONT_KNOW, np.nan, p_wrong))
+        label = TRUE_LABEL[table.kind][np.where(is_wrong, joint, -1.0).argmax(axis=1)]
+        alternatives.append(np.array(CODES[table.kind])[label])
+    (pairs, triplets, odd), (of_pairs, of_triplets, of_odd) = wrong, alternatives
+    doubts = AnswerDoubts(pairs, triplets, odd, answers, (of_pairs, of_triplets, of_odd))
+    return AnswerErrors(rate, interval, confusion, doubts)
+
+
+def doubts_of_all(answers: Constraints, doubts: AnswerDoubts) -> AnswerDoubts:
+    """Insert NaN for the answers of weight 0."""
+    every = [np.full(len(table), np.nan) for table in answers.tables]
+    alternatives = [np.full(len(table), DONT_KNOW, dtype=np.int64) for table in answers.tables]
+    for at, table in enumerate(answers.tables):
+        is_informative = table.weights > 0
+        every[at][is_informative] = [*doubts][at]
+        alternatives[at][is_informative] = doubts.alternatives[at]
+    (pairs, triplets, odd), (of_pairs, of_triplets, of_odd) = every, alternatives
+    return AnswerDoubts(pairs, triplets, odd, answers, (of_pairs, of_triplets, of_odd))

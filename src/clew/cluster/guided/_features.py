@@ -1,0 +1,260 @@
+"""What the model reads of rows: scaled features of at most a few hundred columns, and smoothers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import ward
+from scipy.linalg import qr, svd
+from scipy.sparse import csr_array, issparse
+from scipy.spatial.distance import squareform
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import svd_flip
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from clew._composition import graph_of
+from clew._once import Once
+from clew._parallel import in_threads
+from clew._units import LEAST_DEVIATION, Units
+from clew.cluster.guided._smoothers import NeighborSmoother, RidgeSmoother, Smoother
+from clew.constraints import Constraints
+from clew.graphs import DistanceSpace, nearest_graph, resolved_n_neighbors
+from clew.similarity import COPRF, AdaptiveKNN
+from clew.similarity.graphs import Propagation
+
+Floats = NDArray[np.float64]
+Metric = Literal["euclidean", "cosine"]
+
+#: Features of more than `MAX_WIDTH` columns are replaced by `N_COMPONENTS` principal components.
+MAX_WIDTH: Final = 256
+N_COMPONENTS: Final = 100
+#: Extra columns and power iterations of the randomized decomposition.
+OVERSAMPLING, N_ITERATIONS = 20, 4
+N_TREES = 150
+#: Directions with a smaller share of the largest singular value are rounding errors.
+LEAST_SHARE = 1e-10
+#: Neighbors of each row in the graph of the smoother, and how far answers propagate over it.
+N_NEIGHBORS, ALPHA = 10, 0.9
+#: Columns that differ from their most common value in fewer rows may be equal by accident.
+LEAST_UNCOMMON = 10
+
+
+class Rows:
+    """Positions of rows and smoothers over them: what groups are refined by, beside answers."""
+
+    def __init__(self, X: Floats, smoothers: Sequence[Smoother], *, has_features: bool) -> None:
+        self.X, self._smoothers, self.has_features = X, tuple(smoothers), has_features
+        #: Results by key: ``once(key, make)`` calls `make` only if there is no result for the key.
+        self.once = Once()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Caches are not pickled: they are computed again.
+        return {**self.__dict__, "once": Once()}
+
+    @property
+    def smoothers(self) -> tuple[Smoother, ...]:
+        """What predicts the groups of rows from those of others."""
+        return self._smoothers
+
+    @property
+    def tree(self) -> Floats:
+        """Ward's linkage of the rows, (n_samples - 1, 4)."""
+        tree: Floats = self.once("ward", self._ward)
+        return tree
+
+    def _ward(self) -> Floats:
+        return np.asarray(ward(self.X))
+
+
+class Prepared(Rows):
+    """Features or distances, and what depends on them only: neighbors, ridge, Ward's tree."""
+
+    def __init__(
+        self,
+        space: FeatureSpace | DistanceSpace,
+        X: Floats,
+        distances: NDArray[np.floating] | None,
+        seeds: tuple[int, int],
+        n_jobs: int | None,
+    ) -> None:
+        self.space, self.distances = space, distances
+        self._seed, self._n_jobs = seeds[0], n_jobs
+        self.graph: csr_array
+        self.ridge: RidgeSmoother
+        super().__init__(X, (), has_features=True)
+        parts: tuple[Callable[[], Any], ...] = (
+            lambda: self.neighbors(N_NEIGHBORS),
+            lambda: RidgeSmoother(X, seeds[1]),
+        )
+        self.graph, self.ridge = in_threads(lambda part: part(), parts, n_jobs=n_jobs)
+        self._smoothers = (NeighborSmoother(self.graph), self.ridge)
+
+    @classmethod
+    def of(
+        cls,
+        X: Floats | csr_array,
+        metric: Metric | Literal["precomputed"],
+        standardize: bool | Literal["auto"],
+        seeds: tuple[int, int],
+        n_jobs: int | None,
+    ) -> Self:
+        """Prepare features, or distances between all rows; seeds of samples and of the ridge."""
+        if metric == "precomputed":
+            distances = np.asarray(X)
+            space: Any = DistanceSpace.fit(distances, seeds[0])
+            return cls(space, space.transform(distances), distances, seeds, n_jobs)
+        space = FeatureSpace.fit(X, metric, standardize, seeds[0])
+        return cls(space, space.transform(X), None, seeds, n_jobs)
+
+    def neighbors(self, n_neighbors: int) -> csr_array:
+        """Adaptive Gaussian affinities of the nearest rows, (n_samples, n_samples)."""
+        k = resolved_n_neighbors(n_neighbors, len(self.X))
+
+        def make() -> csr_array:
+            knn: AdaptiveKNN = self.once("affinity", self._affinity)
+            return graph_of(knn, len(self.X), k)
+
+        graph: csr_array = self.once(("neighbors", k), make)
+        return graph
+
+    def forest_neighbors(self, n_neighbors: int) -> csr_array:
+        """Affinities of the nearest rows in a forest without answers, mixed with Gaussian ones."""
+        forest = COPRF(N_TREES, euclidean=0.5, random_state=self._seed, n_jobs=self._n_jobs)
+        return nearest_graph(
+            forest.fit(self.X).affinity_matrix_, resolved_n_neighbors(n_neighbors, len(self.X))
+        )
+
+    def propagated(self, answers: Constraints) -> Floats:
+        """Affinity after E2CP propagated the answers over the neighbors, (n_samples, n_samples)."""
+        propagation: Propagation = self.once("E2CP", lambda: Propagation(self.graph, ALPHA))
+        affinity: Floats = propagation.fast_affinity(
+            answers.as_pairs(), n_jobs=self._n_jobs
+        ).toarray()
+        return affinity
+
+    def _affinity(self) -> AdaptiveKNN:
+        if self.distances is not None:
+            return AdaptiveKNN(metric="precomputed").fit(self.distances)
+        return AdaptiveKNN().fit(self.X)
+
+    def _ward(self) -> Floats:
+        if self.distances is None:
+            return super()._ward()
+        condensed = squareform(self.distances, checks=False).astype(np.float64, copy=False)
+        return np.asarray(ward(condensed))
+
+
+class FeatureSpace(NamedTuple):
+    """Map features to the columns that members read; fitted by `fit`, applied by `transform`."""
+
+    units: Units
+    metric: Metric
+    center: Floats | float
+    """Subtracted after the rows were scaled."""
+    axes: Floats | None
+    """Principal axes, (n_features, n_components); None for narrow features."""
+
+    @classmethod
+    def fit(
+        cls,
+        X: Floats | csr_array,
+        metric: Metric = "euclidean",
+        standardize: bool | Literal["auto"] = "auto",
+        seed: int = 0,
+    ) -> Self:
+        """Choose units and principal axes of X, (n_samples, n_features).
+
+        Of several equal columns, one has an effect. Wide sparse features are never made dense:
+        means are subtracted within the products, and equal columns count repeatedly. Time O(nnz·r)
+        and memory O((n + d)·r) for r components.
+        """
+        is_wide = X.shape[1] > MAX_WIDTH
+        if issparse(X) and not is_wide:
+            return cls.fit(_dense(X), metric, standardize is True, seed)
+        if metric == "cosine" or issparse(X):
+            units = _units_that_keep_zeros(X, is_standardized=standardize is True)
+        else:
+            units = Units.standardized(X, standardize)
+        if isinstance(X, np.ndarray):
+            units = _counting_once(units, X)
+        space = cls(units, metric, 0.0, None)
+        rows = space._scaled(X)
+        center = np.asarray(rows.mean(axis=0))
+        if is_wide:
+            return space._replace(center=center, axes=principal_axes(rows, center, seed=seed))
+        # Euclidean units are centered already.
+        return space._replace(center=center) if metric == "cosine" else space
+
+    def transform(self, X: Floats | csr_array) -> Floats:
+        """Map rows, dense or sparse, to dense columns, (n_rows, n_columns)."""
+        if self.axes is None:
+            rows: Floats = self._scaled(_dense(X))
+            rows -= self.center
+            return rows
+        return np.asarray(self._scaled(X) @ self.axes - self.center @ self.axes)
+
+    def _scaled(self, X: Any) -> Any:
+        if np.ndim(self.units.center):  # fitted to dense features, and centered
+            X = _dense(X)
+        rows: Any = self.units.scale(X) if isinstance(X, np.ndarray) else X / self.units.unit
+        if self.metric == "cosine":
+            rows = normalize(rows)
+        return rows if isinstance(rows, np.ndarray) else csr_array(rows)
+
+
+def principal_axes(
+    X: Floats | csr_array, center: Floats, n_components: int = N_COMPONENTS, seed: int = 0
+) -> Floats:
+    """Leading principal axes by a randomized decomposition, (n_features, n_components).
+
+    Fewer where the rows span fewer dimensions. N. Halko, P.-G. Martinsson and J. A. Tropp, "Finding
+    structure with randomness", SIAM Review 2011, algorithms 4.4 and 5.1.
+    """
+    n, d = X.shape
+    width = min(n_components + OVERSAMPLING, n, d)
+    basis = np.random.RandomState(seed).normal(size=(d, width))
+    for _ in range(N_ITERATIONS):
+        scores = _orthonormal(X @ basis - center @ basis)
+        basis = _orthonormal(X.T @ scores - np.outer(center, scores.sum(axis=0)))
+    left, value, right = svd(X @ basis - center @ basis, full_matrices=False)
+    _, right = svd_flip(left, right)
+    n_kept = min(n_components, max(np.count_nonzero(value > LEAST_SHARE * value[0]), 1))
+    return np.ascontiguousarray(basis @ right[:n_kept].T)
+
+
+def _dense(X: Any) -> Any:
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def _orthonormal(columns: Floats) -> Floats:
+    return np.asarray(qr(columns, mode="economic", check_finite=False)[0])
+
+
+def _units_that_keep_zeros(X: Floats | csr_array, *, is_standardized: bool) -> Units:
+    """Return each feature's standard deviation, or one number, to divide by."""
+    largest = float(np.abs(X if isinstance(X, np.ndarray) else X.data).max(initial=0.0)) or 1.0
+    if not is_standardized:
+        return Units(0.0, largest)
+    _, variance = mean_variance_axis(csr_array(X / largest), axis=0)
+    deviation = np.sqrt(variance)
+    return Units(0.0, np.where(deviation > LEAST_DEVIATION, deviation, 1.0) * largest)
+
+
+def _counting_once(units: Units, X: Floats) -> Units:
+    """Give all but one of several equal columns an infinite unit."""
+    total = np.random.RandomState(0).normal(size=len(X)) @ (X / (np.abs(X).max() or 1.0))
+    order = np.argsort(total)
+    # Sums of equal columns may differ by rounding.
+    near = np.flatnonzero(np.diff(total[order]) <= LEAST_SHARE * (np.abs(total).max() or 1.0))
+    is_repeated = np.zeros(X.shape[1], np.bool_)
+    for first, second in zip(order[near], order[near + 1], strict=True):
+        if np.array_equal(X[:, first], X[:, second]):
+            most_common = np.unique(X[:, first], return_counts=True)[1].max()
+            is_repeated[second] = len(X) - most_common >= LEAST_UNCOMMON
+    if not is_repeated.any():
+        return units
+    unit = np.where(is_repeated, np.inf, units.unit)
+    return units._replace(unit=unit, center=np.where(is_repeated, 0.0, units.center))

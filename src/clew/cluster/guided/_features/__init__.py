@@ -1,1 +1,0 @@
-"""The features that members are fitted to, given or computed from distances, in several views."""

@@ -1,1 +1,0 @@
-"""The pool: base clusterings, and the answers that each of them gets."""

@@ -1,1 +1,0 @@
-"""The result of a fit: groups, doubtful rows and answers, the reasons for them, explanations."""

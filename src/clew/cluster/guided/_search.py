@@ -1,0 +1,372 @@
+"""Groups from positions of rows and answers: starts, refinement, crossings, and an average.
+
+1. Starts: cuts of Ward's tree, of a tree of the affinity after propagating answers, and
+   correlation clustering; further clusterings, if users bring a pool.
+2. Each start is refined (`refined`), and merged while that raises its energy.
+3. The best partitions are crossed, and the tree of their pair probabilities is cut again.
+4. The best of all are averaged, by energy. The labels are the partition with the best expected
+   Jaccard index of pairs under this average; its number of groups is `n_clusters_`, unless given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage, ward
+from scipy.spatial.distance import squareform
+
+from clew._limits import DENSE_PROPAGATION_ROWS, MANY_ROWS
+from clew._parallel import in_threads
+from clew._warnings import silenced
+from clew.cluster._kmeans import kmeans
+from clew.cluster.correlation.correlation_clustering import CorrelationClustering
+from clew.cluster.guided._features import Prepared, Rows
+from clew.cluster.guided._partitions import (
+    AnswerModel,
+    Floats,
+    Labels,
+    Partition,
+    merged,
+    refined,
+    renumbered,
+)
+from clew.cluster.guided._smoothers import discriminant_neighbors
+from clew.constraints import Constraints
+from clew.kernels.partitions.labels import best_partition
+
+#: With more rows fewer partitions are kept, and these are refined less often.
+MANY = 1_000
+#: Number of partitions that are averaged, and the factor of the energy in their log weights.
+N_KEPT, TEMPER = 8, 0.1
+#: Rounds of the first refinement of a start, of later ones, and of those after few new answers.
+FIRST_ROUNDS, ROUNDS, FEW_ROUNDS = 5, 8, 3
+#: Thresholds of correlation clustering; trees are cut into multiples of the best number of groups.
+THRESHOLDS, MULTIPLES = (-2.0, 0.0, 2.0), (0.5, 1.0, 1.5, 2.0)
+#: More groups than were wanted are clearly better if their energy exceeds that of these by so many
+#: nats.
+CLEAR_LEAD = 10.0
+#: Starts have at most this many groups, unless the number is given.
+MOST_STARTING_GROUPS = 150
+#: Error rate from which some starts are refined, besides that of `Settings`.
+DOUBTING_ERROR = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of a fit, and the partitions that they come from."""
+
+    labels: Labels
+    probabilities: Floats
+    """(n_samples, n_clusters)"""
+    partitions: list[Partition]
+    """The best first."""
+    weights: Floats
+    """Weights of the partitions, which add up to 1."""
+    freer: Partition | None = None
+    """A clearly better partition into more groups than were wanted."""
+
+    @property
+    def n_clusters_probabilities(self) -> Mapping[int, float]:
+        """Probability of each number of groups, by the weights of the partitions."""
+        total: dict[int, float] = {}
+        for one, weight in zip(self.partitions, self.weights.tolist(), strict=True):
+            total[one.n_clusters] = total.get(one.n_clusters, 0.0) + weight
+        return dict(sorted(total.items()))
+
+
+def fit_groups(
+    rows: Rows,
+    answers: Constraints,
+    n_clusters: int | None,
+    seed: int,
+    n_jobs: int | None,
+    step: Callable[[], None],
+    more_starts: Sequence[list[Labels]] = (),
+) -> Groups:
+    """Find the groups from scratch, a function of rows, answers, number and seed."""
+    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, step)
+    starts = [of for of in (*_starts(rows, answers, n_clusters, seed), *more_starts) if of]
+    starts = starts or [[np.arange(answers.n_samples)]]
+    pools = [search.pool(of_kind, 3) for of_kind in starts]
+    # The same features' groups, with answers that may be as good as random.
+    pools[0] = search.best([*pools[0], *search.doubting(starts[0])])
+    best = search.best([one for pool in pools for one in pool])
+    kept = search.best(best + search.pool(_crossed(pools, best), 3))[:N_KEPT]
+    if not search.is_large:
+        kept = search.best(kept + search.pool(_cuts_of_own_tree(kept), 2))[:N_KEPT]
+    of_merged = search.pool([merged(one, search.answers, None) for one in kept[: search.few(4)]], 3)
+    kept = search.best(kept + of_merged)[:N_KEPT]
+    if n_clusters is None:
+        return _agreed(kept, None, rows.X)
+    free = kept[0]
+    kept = search.with_number(kept, [one for of_kind in starts for one in of_kind])
+    is_better = free.n_clusters > n_clusters and free.energy - kept[0].energy > CLEAR_LEAD
+    return replace(_agreed(kept, n_clusters, rows.X), freer=free if is_better else None)
+
+
+def continue_groups(
+    rows: Rows,
+    answers: Constraints,
+    n_clusters: int | None,
+    last: Groups,
+    n_jobs: int | None,
+) -> Groups:
+    """Move the best partitions on after few new answers: fast, but not as `fit_groups`."""
+    search = _Search(rows, AnswerModel(answers), n_clusters, n_jobs, lambda: None)
+    rates = [
+        one.error if len(one.error) == search.answers.n_annotators else None
+        for one in last.partitions
+    ]
+    few = search.few(2)
+    moved = [
+        search.refined(one.labels, rate, FEW_ROUNDS)
+        for one, rate in zip(last.partitions[:few], rates, strict=False)
+    ]
+    return _agreed(search.best(moved), n_clusters, rows.X)
+
+
+class _Search:
+    """Refines starts and keeps the best partitions."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        answers: AnswerModel,
+        n_clusters: int | None,
+        n_jobs: int | None,
+        step: Callable[[], None],
+    ) -> None:
+        self.rows, self.answers, self.n_clusters = rows, answers, n_clusters
+        self._n_jobs, self._step = n_jobs, step
+        self.is_large = answers.n_samples > MANY
+
+    def few(self, n: int) -> int:
+        """Fewer partitions of many rows."""
+        return 1 if self.is_large else n
+
+    def refined(self, labels: Labels, error: Floats | None, n_rounds: int) -> Partition:
+        smoothers = [*self.rows.smoothers]
+        if self.rows.has_features:
+            smoothers.append(discriminant_neighbors(self.rows.X, labels))
+        return refined(labels, self.answers, smoothers, error, n_rounds)
+
+    def pool(self, starts: Sequence[Labels], n_kept: int) -> list[Partition]:
+        """Refine starts, merge the groups of the best, and refine these again."""
+        n_kept, n_passes = (2, 1) if self.is_large else (n_kept, 2)
+        found = self.best(self._each(lambda one: self.refined(one, None, FIRST_ROUNDS), starts))
+        found = found[:n_kept]
+        found = self.best(found + self._each(self._after_merges, found))[:n_kept]
+        for _ in range(n_passes):
+            found = self.best(self._each(self._again, found))
+        return found
+
+    def doubting(self, starts: Sequence[Labels]) -> list[Partition]:
+        """Refine starts with a high error rate."""
+        rates = np.full(self.answers.n_annotators, DOUBTING_ERROR)
+        chosen = starts[:: max(1, len(starts) // self.few(4))]
+        return self._each(lambda one: self.refined(one, rates, FIRST_ROUNDS), chosen)
+
+    def with_number(self, partitions: list[Partition], starts: Sequence[Labels]) -> list[Partition]:
+        """Bring partitions of more groups to the given number, beside starts of that number."""
+        number = self.n_clusters or 0
+        found = [one for one in partitions if one.n_clusters == number]
+        many = [one for one in partitions if one.n_clusters > number][: self.few(4)]
+        found += self._each(
+            lambda one: self.refined(merged(one, self.answers, number), one.error, ROUNDS), many
+        )
+        own = [one for one in starts if int(one.max()) + 1 == number]
+        found += self._each(lambda one: self.refined(one, None, ROUNDS), own)
+        whole = [one for one in found if one.n_clusters == number]
+        return self.best(whole or found or partitions)[:N_KEPT]
+
+    def best(self, partitions: Sequence[Partition]) -> list[Partition]:
+        """Sort by energy, and leave out repeats."""
+        found: list[Partition] = []
+        for one in sorted(partitions, key=lambda one: -one.energy):
+            if not any(np.array_equal(one.labels, other.labels) for other in found):
+                found.append(one)
+        return found
+
+    def _each(
+        self, function: Callable[..., Partition], tasks: Sequence[Labels] | Sequence[Partition]
+    ) -> list[Partition]:
+        return in_threads(
+            function, tasks, n_jobs=self._n_jobs, callback=lambda done, n: self._step()
+        )
+
+    def _after_merges(self, one: Partition) -> Partition:
+        return self.refined(merged(one, self.answers, None), one.error, FIRST_ROUNDS)
+
+    def _again(self, one: Partition) -> Partition:
+        return self.refined(one.labels, one.error, ROUNDS)
+
+
+def _starts(
+    rows: Rows, answers: Constraints, n_clusters: int | None, seed: int
+) -> list[list[Labels]]:
+    """Partitions to refine: of the rows, of propagated answers, and of correlation clustering."""
+    n = answers.n_samples
+    numbers = numbers_to_cut(n, n_clusters)
+    if n > MANY_ROWS:
+        return [[kmeans(rows.X, k, n_init=1, random_state=seed).labels for k in numbers]]
+    return [
+        cuts(rows.tree, numbers),
+        _cuts_of_propagated_answers(rows, answers, n_clusters),
+        _correlation_clusterings(rows, answers, seed),
+    ]
+
+
+def _cuts_of_propagated_answers(
+    rows: Rows, answers: Constraints, n_clusters: int | None
+) -> list[Labels]:
+    """Cut the tree of the affinity after propagating answers; none for many rows."""
+    n = answers.n_samples
+    if not isinstance(rows, Prepared) or n > DENSE_PROPAGATION_ROWS:
+        return []
+    affinity = rows.propagated(answers)
+    distances = 1 - (affinity + affinity.T) / (2 * affinity.max() or 1.0)
+    numbers = numbers_to_cut(n, n_clusters, 7 if n <= MANY else 5)
+    return cuts(_tree(distances, "average"), numbers)
+
+
+def _correlation_clusterings(rows: Rows, answers: Constraints, seed: int) -> list[Labels]:
+    """Correlation clusterings of the answers about pairs; none for many rows."""
+    if answers.n_samples > MANY or not len(answers.pairs):
+        return []
+    pairs, X = answers.as_pairs(), rows.X if rows.has_features else None
+    models = [CorrelationClustering(distance_threshold=t, random_state=seed) for t in THRESHOLDS]
+    with silenced():
+        return [one.fit(X, constraints=pairs).labels_ for one in models]
+
+
+def numbers_to_cut(n: int, n_clusters: int | None, n_cuts: int | None = None) -> list[int]:
+    """Numbers of groups, from few to many for the number of rows."""
+    many = max(n / 250, 1) ** 0.5
+    highest = min(max(n / 6 / many, 1.2 * max(n / 12 / many, 8)), n / 3, MOST_STARTING_GROUPS)
+    if n_cuts is None:
+        n_cuts = 6 if n <= MANY else 3
+    found = {2, 3, *np.geomspace(5, max(highest, 5), n_cuts).astype(int).tolist()}
+    if n_clusters is not None:
+        found |= {round(n_clusters * factor) for factor in (1.0, 1.5, 2.0)}
+    return sorted(k for k in found if 1 <= k <= max(n - 1, 1))
+
+
+def cuts(tree: Floats, numbers: Sequence[int]) -> list[Labels]:
+    found = [renumbered(fcluster(tree, k, "maxclust")) for k in numbers]
+    return [one for at, one in enumerate(found) if not at or one.max() != found[at - 1].max()]
+
+
+def _tree(distances: Floats, method: Literal["average", "ward"]) -> Floats:
+    np.fill_diagonal(distances, 0.0)
+    condensed = squareform(np.clip(distances, 0.0, None), checks=False)
+    return np.asarray(linkage(condensed, method))
+
+
+def _weights(partitions: Sequence[Partition]) -> Floats:
+    energy = np.array([one.energy for one in partitions])
+    weights = np.exp(TEMPER * (energy - energy.max()))
+    return np.asarray(weights / weights.sum())
+
+
+def _same(partitions: Sequence[Partition]) -> NDArray[np.float32]:
+    """Probability that two rows are in one group, (n_samples, n_samples)."""
+    weights = np.sqrt(_weights(partitions))
+    parts = [w * one.memberships for w, one in zip(weights, partitions, strict=True)]
+    columns = np.concatenate(parts, axis=1).astype(np.float32)
+    same = columns @ columns.T
+    np.fill_diagonal(same, 1.0)
+    return np.asarray(same)
+
+
+def _crossed(pools: Sequence[list[Partition]], best: Sequence[Partition]) -> list[Labels]:
+    """Cross good partitions: rows that both put together; the refinement empties groups again."""
+    pairs = [(pool[0], pools[-1][0]) for pool in pools[:-1]]
+    pairs += [(best[0], other) for other in best[1:2]]
+    return [renumbered(a.labels * len(a.labels) + b.labels) for a, b in pairs]
+
+
+def _cuts_of_own_tree(partitions: Sequence[Partition]) -> list[Labels]:
+    """Cut the tree of the partitions' pair probabilities."""
+    tree = _tree(1.0 - _same(partitions).astype(np.float64), "ward")
+    best = partitions[0].n_clusters
+    return cuts(tree, sorted({max(2, round(best * factor)) for factor in MULTIPLES}))
+
+
+def _agreed(partitions: list[Partition], n_clusters: int | None, X: Floats) -> Groups:
+    """Return the partition with the best expected Jaccard index under the weighted average."""
+    weights = _weights(partitions)
+    label, n = partitions[0].labels, len(partitions[0].labels)
+    if n <= MANY_ROWS and len(partitions) > 1:
+        same, jaccard = _same(partitions), 0.8
+        for _ in range(3):
+            label = renumbered(best_partition(same, label, jaccard / (1 + jaccard), 30)[0])
+            size = np.bincount(label)
+            inside = np.bincount(label, _sums_within(same, label)).sum() - n
+            whole = (size**2).sum() - n + same.sum(dtype=np.float64) - n - inside
+            jaccard = float(np.clip(inside / max(whole, 1.0), 0.2, 0.98))
+    if n_clusters is not None:
+        label = _with_number(label, n_clusters, partitions, weights, X)
+    probabilities = _translated(partitions, weights, label)
+    found = renumbered(probabilities.argmax(axis=1))
+    if n_clusters is None or int(found.max()) + 1 == n_clusters:
+        probabilities = probabilities[:, np.unique(probabilities.argmax(axis=1))]
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        label = found
+    else:  # all rows of a group prefer other groups: the labels are kept
+        is_other = probabilities.argmax(axis=1) != label
+        probabilities[is_other] = np.eye(n_clusters)[label[is_other]]
+    order = np.argsort([int(np.argmax(label == k)) for k in range(probabilities.shape[1])])
+    return Groups(np.argsort(order)[label], probabilities[:, order], partitions, weights)
+
+
+def _sums_within(same: NDArray[np.float32], label: Labels) -> Floats:
+    """Sum the probabilities of each row with the rows of its group, (n_samples,)."""
+    of_groups = same @ np.eye(int(label.max()) + 1, dtype=np.float32)[label]
+    return np.asarray(of_groups[np.arange(len(label)), label], np.float64)
+
+
+def _translated(partitions: Sequence[Partition], weights: Floats, label: Labels) -> Floats:
+    """Average memberships, translated into the groups of `label` by the rows that they share."""
+    groups = np.eye(int(label.max()) + 1)[label]
+    total = np.zeros_like(groups)
+    for one, weight in zip(partitions, weights, strict=True):
+        likeliest = np.eye(one.memberships.shape[1])[one.memberships.argmax(axis=1)]
+        shared = likeliest.T @ groups
+        total += weight * (
+            one.memberships @ (shared / np.maximum(shared.sum(axis=1, keepdims=True), 1.0))
+        )
+    return np.asarray(total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12))
+
+
+def _with_number(
+    label: Labels, n_clusters: int, partitions: Sequence[Partition], weights: Floats, X: Floats
+) -> Labels:
+    """Join small groups to their most probable others, or split wide ones, to reach a number."""
+    label = renumbered(label)
+    while (n_groups := int(label.max()) + 1) > n_clusters:
+        of_groups = _translated(partitions, weights, label)
+        smallest = int(np.bincount(label).argmin())
+        mean = of_groups[label == smallest].mean(axis=0)
+        mean[smallest] = -1.0
+        if mean.max() <= 0:
+            centers = np.stack([X[label == k].mean(axis=0) for k in range(n_groups)])
+            mean = -((centers - centers[smallest]) ** 2).sum(axis=1)
+            mean[smallest] = -np.inf
+        label[label == smallest] = int(mean.argmax())
+        label = renumbered(label)
+    while (n_groups := int(label.max()) + 1) < min(n_clusters, len(label)):
+        trees = [ward(X[label == k]) if (label == k).sum() > 1 else None for k in range(n_groups)]
+        heights = [-1.0 if tree is None else float(tree[-1, 2]) for tree in trees]
+        widest = int(np.argmax(heights))
+        tree = trees[widest]
+        assert tree is not None
+        rows = np.flatnonzero(label == widest)
+        halves = fcluster(tree, 2, "maxclust") - 1
+        if halves.max() == 0:  # equal rows
+            halves = (np.arange(len(rows)) == 0).astype(int)
+        label[rows[halves == 1]] = n_groups
+    return label

@@ -1,0 +1,182 @@
+"""Smoothers: predict each row's group from the groups of other rows, by what rows are alike in."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, diags_array
+from sklearn.metrics import euclidean_distances
+
+from clew._composition import graph_of
+from clew._limits import MANY_ROWS
+from clew._validation import check_matrix
+from clew.similarity import AdaptiveKNN
+
+Floats = NDArray[np.float64]
+
+#: Rows in the sample whose median distance sets the kernel width.
+SAMPLE_ROWS = 1_000
+#: Squared kernel width, as a multiple of the median squared distance; and ridge, for each row.
+WIDTH, RIDGE = 0.5, 0.003
+#: Least value of 1 minus a row's leverage.
+LEAST_LEFT_OUT = 1e-3
+#: Pivots (landmark rows) of the kernel; fewer for many rows.
+MAX_PIVOTS = 400
+FEWER_PIVOTS = 200
+#: Eigenvalues below this share of the largest one are rounding errors.
+LEAST_SHARE = 1e-10
+
+#: Number of neighbors of each row. The covariance within groups is shrunk toward a mean of the
+#: whole covariance and a spherical one, in which the spherical one has the weight `SPHERICAL`.
+N_NEIGHBORS, SPHERICAL = 10, 0.5
+LEAST = 1e-12
+#: Discriminants are those of at most one principal component for each so many rows, and of at least
+#: so many components: with more, they would separate any groups, also wrong ones.
+ROWS_A_COMPONENT, FEWEST_COMPONENTS = 10, 10
+
+
+class Smoother(Protocol):
+    """Predicts memberships from those of other rows."""
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Predict the memberships of each row from those of the others, (n_samples, n_groups)."""
+
+
+class NeighborSmoother:
+    """Mean memberships of the neighbors, weighted by affinity, (n_samples, n_samples)."""
+
+    def __init__(self, graph: csr_array) -> None:
+        degree = graph.sum(axis=1)
+        inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
+        self._mean = csr_array(diags_array(inverse) @ graph)
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Average over each row's neighbors; 0 for a row without neighbors."""
+        return np.asarray(self._mean @ memberships)
+
+
+class ShareSmoother:
+    """The share of each group among all rows, for answers without features."""
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Return the mean memberships, the same for each row, (n_samples, n_groups)."""
+        return np.broadcast_to(memberships.mean(axis=0), memberships.shape)
+
+
+class RidgeSmoother:
+    """Leave-one-out prediction of memberships by kernel ridge regression on features and ranks.
+
+    The kernel is the mean of two: of the features, which no rotation changes, and of the ranks of
+    the values in each column, on which units and outliers have no effect.
+
+    Both kernels are Gaussian; the squared width is half the median squared distance. The ridge is
+    .003 for each row, and the intercept is not penalized. Above 400 rows, a Nyström approximation
+    with 400 random rows as pivots is used (200 above 5,000 rows). Time O(n·r²) once and
+    O(n·r·K) for each call, memory O(n·r), for r pivots and K groups.
+    """
+
+    def __init__(self, X: ArrayLike, seed: int = 0) -> None:
+        rows = check_matrix(X)
+        self._sorted = np.sort(rows, axis=0)
+        n = len(rows)
+        self._unit = float(np.abs(rows).max()) or 1.0  # no square overflows
+        parts = self._parts(rows)
+        self._widths = [WIDTH * _median_squared_distance(part, seed) for part in parts]
+        n_pivots = min(n, FEWER_PIVOTS if n > MANY_ROWS else MAX_PIVOTS)
+        chosen = np.random.RandomState(seed).choice(n, n_pivots, replace=False)
+        pivots = np.sort(chosen)
+        self._pivots = tuple(part[pivots] for part in parts)
+        value, vectors = np.linalg.eigh(self._kernel(self._pivots))
+        is_kept = value > LEAST_SHARE * value.max()
+        self._whiten = vectors[:, is_kept] / np.sqrt(value[is_kept])
+        features = self._features(parts)
+        self._mean = features.mean(axis=0)
+        features -= self._mean
+        gram = features.T @ features
+        gram[np.diag_indices_from(gram)] += RIDGE * n
+        root = np.linalg.cholesky(gram)
+        self._half = np.linalg.solve(root, features.T).T
+        self._root = root
+        self._own = (self._half**2).sum(axis=1) + 1 / n
+
+    def smooth(self, memberships: Floats) -> Floats:
+        """Predict each row by the model of all other rows; may lie slightly outside [0, 1]."""
+        fitted = self._half @ (self._half.T @ memberships) + memberships.mean(axis=0)
+        left = np.maximum(1 - self._own, LEAST_LEFT_OUT)
+        return np.asarray((fitted - self._own[:, None] * memberships) / left[:, None])
+
+    def predict(self, memberships: Floats, X: Floats) -> Floats:
+        """Predict any rows X from the memberships of the fitted ones, (n_rows, n_groups)."""
+        coefficients = np.linalg.solve(self._root.T, self._half.T @ memberships)
+        features = self._features(self._parts(X)) - self._mean
+        return np.asarray(features @ coefficients + memberships.mean(axis=0))
+
+    def _parts(self, X: Floats) -> tuple[Floats, ...]:
+        """Return the features in one unit, and the ranks of their values."""
+        return X / self._unit, self._ranks(X)
+
+    def _kernel(self, parts: tuple[Floats, ...]) -> Floats:
+        """Compute the kernel between rows and pivots: the mean of those of features and ranks."""
+        kernels = [
+            np.exp(-euclidean_distances(part, pivots, squared=True) / width)
+            for part, pivots, width in zip(parts, self._pivots, self._widths, strict=True)
+        ]
+        return np.asarray((kernels[0] + kernels[1]) / 2)
+
+    def _features(self, parts: tuple[Floats, ...]) -> Floats:
+        """Map rows to features whose inner products approximate the kernel."""
+        return np.asarray(self._kernel(parts) @ self._whiten)
+
+    def _ranks(self, X: Floats) -> Floats:
+        """Return the share of fitted values below each value, counting ties half."""
+        ranks = np.empty(X.shape)
+        for at, values in enumerate(self._sorted.T):
+            below = np.searchsorted(values, X[:, at], side="left")
+            ranks[:, at] = (below + np.searchsorted(values, X[:, at], side="right")) / 2
+        return ranks / len(self._sorted)
+
+
+def _median_squared_distance(ranks: Floats, seed: int) -> float:
+    n = len(ranks)
+    random = np.random.RandomState(seed)
+    rows = ranks if n <= SAMPLE_ROWS else ranks[random.choice(n, SAMPLE_ROWS, replace=False)]
+    squared = euclidean_distances(rows, squared=True)
+    apart = squared[squared > 0]
+    return float(np.median(apart)) if apart.size else 1.0
+
+
+def discriminant_neighbors(X: Floats, labels: NDArray[np.int64]) -> NeighborSmoother:
+    """Smoother over the nearest rows by the discriminants of some groups."""
+    similarity = AdaptiveKNN().fit(discriminants(X, labels))
+    return NeighborSmoother(graph_of(similarity, len(X), min(N_NEIGHBORS, len(X) - 1)))
+
+
+def discriminants(X: Floats, labels: NDArray[np.int64]) -> Floats:
+    """Linear discriminants of groups, each scaled by how far they differ along it.
+
+    Features, or their first principal components if they are many, whitened by the covariance
+    within groups and rotated to the axes of the means of groups. An axis along which means have
+    variance b is scaled by ``√(b / (1 + b))``. For n rows of d features, the covariance within
+    groups is shrunk by the share ``d / (n + d)`` to the mean of the whole covariance and a
+    spherical one of the same trace.
+    """
+    most = max(FEWEST_COMPONENTS, len(X) // ROWS_A_COMPONENT)
+    if X.shape[1] > most:
+        rows = X - X.mean(axis=0)
+        X = rows @ np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :most]
+    n, d = X.shape
+    _, group, size = np.unique(labels, return_inverse=True, return_counts=True)
+    means = np.zeros((len(size), d))
+    np.add.at(means, group, X)
+    means /= size[:, None]
+    centered, residuals = X - X.mean(axis=0), X - means[group]
+    whole = centered.T @ centered / n
+    prior = (1 - SPHERICAL) * whole + SPHERICAL * np.eye(d) * np.trace(whole) / d
+    value, axes = np.linalg.eigh((residuals.T @ residuals + d * prior) / (n + d))
+    whiten = axes / np.sqrt(np.maximum(value, LEAST))
+    between = (means - X.mean(axis=0)) @ whiten
+    variance, axes = np.linalg.eigh((between * size[:, None]).T @ between / n)
+    variance = np.maximum(variance, 0.0)
+    return np.asarray(X @ whiten @ axes * np.sqrt(variance / (1 + variance)))

@@ -1,0 +1,240 @@
+"""Groups without answers: an average of base clusterings, and their number by silhouettes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage, ward
+from scipy.linalg import svd
+from scipy.spatial.distance import squareform
+from scipy.special import softmax
+from sklearn.metrics import pairwise_distances, silhouette_score
+
+from clew._warnings import silenced, warn
+from clew.cluster._kmeans import kmeans
+from clew.cluster.guided._features import Floats, Prepared
+from clew.cluster.guided._partitions import Labels, renumbered
+from clew.cluster.spectral import SpectralClustering
+from clew.exceptions import FewerGroupsWarning, NoGroupsWarning
+
+#: The numbers 2, 3, 4, 6, 8, ... up to `MOST` are tried first, then those around the best of them.
+MOST, RATIO, MAX_TRIED_BETWEEN = 100, 1.4, 6
+#: Silhouettes are means over at most this number of rows.
+SAMPLE_ROWS = 1_000
+N_INIT = 5
+#: n rows have groups if their silhouette exceeds that of data without groups by .03, or by .7/√n if
+#: that is more. If the gap is above `CLEAR_GAP`, no further data without groups are drawn.
+LEAST_GAP, GAP_OF_ONE_ROW, CLEAR_GAP = 0.03, 0.7, 0.2
+#: Number of draws of data without groups: for up to `FEW_ROWS` rows, and for more.
+N_DRAWS, N_DRAWS_OF_MANY, FEW_ROWS = 10, 3, 300
+#: With fewer rows there is no test.
+LEAST_ROWS = 20
+#: Factors that shrink probabilities to ``1 / n_clusters`` for data without groups.
+CERTAINTY = (0.05, 0.5)
+#: Differences of silhouettes that change the probability of a number of groups e-fold.
+SILHOUETTE_SCALE = 0.01
+
+
+class Unconstrained(NamedTuple):
+    """Groups of rows by features alone."""
+
+    labels: Labels
+    probabilities: Floats
+    """(n_samples, n_clusters)"""
+    numbers: Mapping[int, float]
+    """Probability of each number of groups; empty if it was given."""
+    members: Mapping[str, float]
+    """Agreement of each base clustering with the groups (Rand index of pairs of rows)."""
+
+
+def groups_without_answers(
+    prepared: Prepared,
+    n_clusters: int | None,
+    seed: int,
+    members: Mapping[str, Callable[[], Labels]] | None = None,
+    step: Callable[[], None] = lambda: None,
+) -> Unconstrained:
+    """Average base clusterings: those of the default pool, or a user's `members`."""
+    certainty = 1.0
+    numbers: Mapping[int, float] = {}
+    if n_clusters is None:
+        n_clusters, numbers, certainty = _number_of_groups(prepared, seed)
+    else:
+        n_clusters = n_different_rows(prepared, n_clusters)
+    if members is None:
+        members = _default_members(prepared, n_clusters, seed)
+    labels = {}
+    with silenced():
+        for name, make in members.items():
+            labels[name] = renumbered(make())
+            step()
+    group = _agreed([*labels.values()], n_clusters)
+    onehot = np.eye(int(group.max()) + 1)[group]
+    total = sum((_translated(one, onehot) for one in labels.values()), start=np.zeros(onehot.shape))
+    probabilities = total / len(labels)
+    is_other = probabilities.argmax(axis=1) != group
+    probabilities[is_other] = (probabilities[is_other] + onehot[is_other]) / 2
+    group = np.asarray(probabilities.argmax(axis=1), np.int64)
+    present = np.unique(group)
+    probabilities = probabilities[:, present] / probabilities[:, present].sum(axis=1, keepdims=True)
+    group = renumbered(group)
+    order = np.argsort([int(np.argmax(group == k)) for k in range(len(present))])
+    probabilities = certainty * probabilities[:, order] + (1 - certainty) / len(present)
+    share = {name: float((_pairs(one) == _pairs(group)).mean()) for name, one in labels.items()}
+    return Unconstrained(np.argsort(order)[group], probabilities, numbers, share)
+
+
+def n_different_rows(prepared: Prepared, n_clusters: int) -> int:
+    """Count the different rows, up to `n_clusters`; warn if there are fewer."""
+    X, distances, n_rows = prepared.X, prepared.distances, max(SAMPLE_ROWS, n_clusters)
+    if distances is not None:
+        is_first = (not (row[:at] == 0).any() for at, row in enumerate(distances))
+        n_different = sum(1 for _ in islice(filter(None, is_first), n_clusters))
+    else:
+        n_different = len(np.unique(X[:n_rows], axis=0))
+        while n_different < n_clusters and n_rows < len(X):
+            n_rows *= 4
+            n_different = len(np.unique(X[:n_rows], axis=0))
+    if n_different < n_clusters:
+        warn(
+            f"GuidedClustering(n_clusters={n_clusters}): there are only {n_different} different "
+            "rows",
+            FewerGroupsWarning,
+        )
+    return min(n_different, n_clusters)
+
+
+def _default_members(
+    prepared: Prepared, n_clusters: int, seed: int
+) -> dict[str, Callable[[], Labels]]:
+    cut: Any = SpectralClustering(n_clusters, n_neighbors=None, n_init=N_INIT, random_state=seed)
+    members: dict[str, Callable[[], Labels]] = {
+        "ward": lambda: renumbered(fcluster(prepared.tree, n_clusters, "maxclust")),
+        "k-means": lambda: kmeans(prepared.X, n_clusters, n_init=N_INIT, random_state=seed).labels,
+    }
+    if 1 < n_clusters < len(prepared.X) - 1:
+        members |= {
+            "10 neighbors": lambda: cut.fit_predict(prepared.neighbors(10)),
+            "20 neighbors": lambda: cut.fit_predict(prepared.neighbors(20)),
+            "forest": lambda: cut.fit_predict(prepared.forest_neighbors(20)),
+        }
+    return members
+
+
+def _agreed(partitions: Sequence[Labels], n_clusters: int) -> Labels:
+    """Cut the tree of the share of partitions that put two rows together."""
+    n = len(partitions[0])
+    if n == 1 or n_clusters == 1:
+        return np.zeros(n, np.int64)
+    apart = np.zeros(n * (n - 1) // 2)
+    for one in partitions:
+        apart += squareform(one[:, None] != one, checks=False)
+    tree = linkage(apart / len(partitions), "ward")
+    tree[:, 2] += 1e-9 * np.arange(len(tree))  # so that ties can be cut
+    return renumbered(fcluster(tree, n_clusters, "maxclust"))
+
+
+def _translated(labels: Labels, onehot: Floats) -> Floats:
+    """Shares of the groups among the rows of each row's own group, (n_samples, n_clusters)."""
+    own = np.eye(int(labels.max()) + 1)[labels]
+    shared = own.T @ onehot
+    return np.asarray((shared / shared.sum(axis=1, keepdims=True))[labels])
+
+
+def _pairs(labels: Labels) -> NDArray[np.bool_]:
+    sample = labels[:: max(1, len(labels) // SAMPLE_ROWS)]
+    return np.asarray(sample[:, None] == sample)
+
+
+def _number_of_groups(prepared: Prepared, seed: int) -> tuple[int, dict[int, float], float]:
+    """Find the number with the largest silhouette, others, and whether there are groups at all.
+
+    Data without groups are uniform samples with the ranges of the principal components, as in the
+    gap statistic (Tibshirani, Walther and Hastie, JRSS B 2001), and normal ones likewise.
+    """
+    n = len(prepared.X)
+    if n < 4:
+        return 1, {1: 1.0}, 1.0
+    silhouette = _Silhouettes(prepared.X, prepared.tree, prepared.distances, seed)
+    n_different = len(np.unique(prepared.X, axis=0))
+    most = min(MOST, n // 2, n_different)
+    if most < 2:
+        _warn_of_no_groups("all rows are equal")
+        return 1, {1: 1.0}, CERTAINTY[0]
+    numbers = np.unique(np.minimum(np.round(2 * RATIO ** np.arange(40)), most)).astype(int).tolist()
+    scores = {k: silhouette(k) for k in numbers}
+    at = numbers.index(max(scores, key=lambda k: scores[k]))
+    low, high = numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]
+    for k in np.round(np.linspace(low, high, MAX_TRIED_BETWEEN + 2)).astype(int).tolist():
+        scores.setdefault(k, silhouette(k))
+    best = max(scores, key=lambda k: scores[k])
+    certainty = _certainty(silhouette.rows, best, scores[best], seed)
+    if certainty < 1:
+        best = 2
+        _warn_of_no_groups(
+            "features look like data without groups; the 2 groups of the result have low "
+            "probabilities"
+        )
+    share = softmax(np.array([*scores.values()]) / SILHOUETTE_SCALE)
+    return best, dict(sorted(zip(scores, share.tolist(), strict=True))), certainty
+
+
+class _Silhouettes:
+    """Mean silhouettes of cuts of Ward's tree, and of k-means, by number of groups."""
+
+    def __init__(self, X: Floats, tree: Floats, distances: Any, seed: int) -> None:
+        n = len(X)
+        chosen = np.arange(n)
+        if n > SAMPLE_ROWS:
+            chosen = np.random.RandomState(seed).choice(n, SAMPLE_ROWS, replace=False)
+        self.rows, self._chosen, self._X, self._tree, self._seed = X[chosen], chosen, X, tree, seed
+        self._distances = (
+            pairwise_distances(self.rows)
+            if distances is None
+            else np.asarray(distances[np.ix_(chosen, chosen)], np.float64)
+        )
+        np.fill_diagonal(self._distances, 0.0)
+
+    def __call__(self, n_clusters: int) -> float:
+        score = -1.0
+        for labels in (
+            fcluster(self._tree, n_clusters, "maxclust"),
+            kmeans(self._X, n_clusters, n_init=1, random_state=self._seed).labels,
+        ):
+            own = labels[self._chosen]
+            if 1 < len(np.unique(own)) < len(own):
+                of = silhouette_score(self._distances, own, metric="precomputed")
+                score = max(score, float(of))
+        return score
+
+
+def _certainty(X: Floats, n_clusters: int, silhouette: float, seed: int) -> float:
+    """1 if the silhouette exceeds those of data without groups, else in [.05, .5]."""
+    if len(X) < LEAST_ROWS:
+        return 1.0
+    components, size, _ = svd(X - X.mean(axis=0), full_matrices=False, check_finite=False)
+    components *= size
+    random, gap = np.random.RandomState(seed), np.inf
+    least = max(LEAST_GAP, GAP_OF_ONE_ROW / np.sqrt(len(X)))
+    for _ in range(N_DRAWS if len(X) <= FEW_ROWS else N_DRAWS_OF_MANY):
+        for drawn in (
+            random.uniform(components.min(axis=0), components.max(axis=0), components.shape),
+            random.normal(scale=components.std(axis=0), size=components.shape),
+        ):
+            of_drawn = _Silhouettes(drawn, ward(drawn), None, seed)(n_clusters)
+            gap = min(gap, silhouette - of_drawn)
+        if not least <= gap <= CLEAR_GAP:
+            break
+    return 1.0 if gap >= least else float(np.interp(gap, (0.0, least), CERTAINTY))
+
+
+def _warn_of_no_groups(why: str) -> None:
+    warn(
+        f"GuidedClustering(n_clusters=None) found no groups: {why}. Use other features, "
+        "add answers, or give n_clusters",
+        NoGroupsWarning,
+    )

@@ -1,0 +1,125 @@
+"""Anchors, links to them, and memberships that go along the links."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from clew.cluster.guided import _anchors
+from clew.cluster.guided._anchors import (
+    Memberships,
+    all_anchor_memberships,
+    all_row_memberships,
+    anchor_sums,
+    choose_anchors,
+    link_all,
+    link_rows,
+    row_memberships,
+)
+from clew.cluster.guided._features import FeatureSpace
+
+N_ROWS, N_ANCHORS, N_GROUPS = 300, 20, 12
+
+
+@pytest.fixture
+def random():
+    return np.random.RandomState(0)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Several blocks for few rows."""
+    monkeypatch.setattr(_anchors, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(_anchors, "LINKED_ROWS", 64)
+    monkeypatch.setattr(_anchors, "PRODUCT_ROWS", 32)
+
+
+def rows_of(random, n=N_ROWS):
+    return random.normal(size=(n, 4)).astype(np.float32)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_anchors_are_means_of_their_rows(random):
+    far = np.repeat(np.eye(4, dtype=np.float32) * 100, 25, axis=0)
+    rows = far + random.normal(size=far.shape).astype(np.float32)
+    anchors = choose_anchors(rows, 4, 3)
+    while len(np.unique(anchors.argmax(axis=1))) < 4:  # one random row of each group
+        anchors = choose_anchors(rows, 4, random.randint(1000))
+    means = rows.reshape(4, 25, 4).mean(axis=1)
+    order = np.argsort(anchors.argmax(axis=1))
+    np.testing.assert_allclose(anchors[order], means, rtol=1e-4, atol=1e-4)
+
+
+def test_equal_anchors_are_merged():
+    rows = np.repeat(np.arange(3, dtype=np.float32), 50)[:, None]
+    assert choose_anchors(rows, 40, 0).tolist() == [[0], [1], [2]]
+    assert len(choose_anchors(rows[:50], 40, 0)) == 1
+
+
+def test_links_go_to_the_nearest_anchors(random):
+    rows, anchors = rows_of(random), rows_of(random, N_ANCHORS)
+    links = link_rows(rows, anchors)
+    squared = ((rows[:, None] - anchors) ** 2).sum(axis=2)
+    assert (links.nearest == squared.argsort(axis=1)[:, :5]).all()
+    np.testing.assert_allclose(links.weight.sum(axis=1), 1, rtol=1e-5)
+    assert (np.diff(links.weight, axis=1) <= 0).all()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_links_do_not_depend_on_blocks_or_threads(random):
+    X, anchors = random.normal(size=(N_ROWS, 4)), rows_of(random, N_ANCHORS)
+    space = FeatureSpace.fit(X)
+    one, two = (link_all(X, space, anchors, n_jobs) for n_jobs in (1, 2))
+    of_sparse = link_all(csr_array(X), space, anchors, 1)
+    whole = link_rows(space.transform(X).astype(np.float32), anchors)
+    for other in (two, of_sparse, whole):
+        assert (one.nearest == other.nearest).all()
+        np.testing.assert_allclose(one.weight, other.weight, rtol=1e-4)
+    assert (one.weight == two.weight).all()
+
+
+def test_a_row_on_an_anchor_has_its_memberships(random):
+    anchors = rows_of(random, N_ANCHORS)
+    links = link_rows(anchors, anchors)
+    labels = random.randint(N_GROUPS, size=N_ANCHORS)
+    one_each = csr_array(np.eye(N_GROUPS)[labels])
+    found = row_memberships(links, Memberships.largest_of(one_each, 16))
+    assert (found.labels == labels).all()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_of_rows_add_up(random):
+    rows, anchors = rows_of(random), rows_of(random, N_ANCHORS)
+    links = link_rows(rows, anchors)
+    start = Memberships.largest_of(random.dirichlet(np.ones(N_GROUPS), N_ANCHORS), 16)
+    found = all_row_memberships(links, start, 2)
+    whole = row_memberships(links, start)
+    assert (found.groups == whole.groups).all()
+    assert (found.shares == whole.shares).all()
+    assert found.groups.shape == (N_ROWS, 8)
+    sums = anchor_sums(links, whole, N_ANCHORS).toarray()
+    of_anchors = all_anchor_memberships(links, found, start, 2)
+    np.testing.assert_allclose(
+        of_anchors.as_sparse().toarray(), sums / sums.sum(axis=1, keepdims=True), atol=1e-5
+    )
+
+
+def test_anchors_without_rows_keep_their_memberships(random):
+    rows, anchors = rows_of(random), rows_of(random, N_ANCHORS)
+    anchors[7] += 1_000
+    links = link_rows(rows, anchors)
+    start = Memberships.largest_of(random.dirichlet(np.ones(N_GROUPS), N_ANCHORS), 16)
+    after = all_anchor_memberships(links, all_row_memberships(links, start, 1), start, 1)
+    assert (after.groups[7] == start.groups[7]).all()
+    assert not (after.groups[6] == start.groups[6]).all()
+
+
+def test_memberships_as_a_sparse_matrix(random):
+    dense = random.dirichlet(np.ones(6), 30)
+    found = Memberships.largest_of(dense, 6)
+    np.testing.assert_allclose(found.as_sparse().toarray(), dense, atol=1e-6)
+    assert (found.labels == dense.argmax(axis=1)).all()
+    pairs = random.randint(30, size=(40, 2))
+    expected = (dense[pairs[:, 0]] * dense[pairs[:, 1]]).sum(axis=1)
+    np.testing.assert_allclose(found.shared(pairs)[:, 1], expected, atol=1e-6)

@@ -1,0 +1,306 @@
+"""Guided clustering of answers alone, of graded answers, and of many small groups."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, is_valid_linkage
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import adjusted_rand_score
+
+from clew import Constraints
+from clew.cluster import GuidedClustering
+from clew.exceptions import InvalidArgumentError, NoGroupsWarning
+
+N_ROWS = 90
+
+
+def classes(seed, n_groups=3, n_rows=N_ROWS):
+    return np.random.RandomState(seed).permutation(np.arange(n_rows) % n_groups)
+
+
+def identities(seed, n_rows=200, repeats=1, error=0.02):
+    """Groups of one to three rows, and questions about pairs that look alike."""
+    random = np.random.RandomState(seed)
+    y = random.permutation(np.repeat(np.arange(n_rows), random.randint(1, 4, n_rows))[:n_rows])
+    same = np.argwhere(np.triu(y[:, None] == y, 1))
+    other = random.randint(0, n_rows, (4 * n_rows, 2))
+    pairs = np.concatenate([same, other[y[other[:, 0]] != y[other[:, 1]]]])
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0).repeat(repeats, axis=0)
+    is_same = (y[pairs[:, 0]] == y[pairs[:, 1]]) ^ (random.rand(len(pairs)) < error)
+    return y, Constraints(n_rows, pairs=np.column_stack([pairs, is_same]))
+
+
+def by(annotator, answers):
+    """Name the annotator of all answers about pairs."""
+    pairs = np.column_stack([answers.pairs, answers.pair_answers])
+    return Constraints(answers.n_samples, pairs=pairs, pair_annotators=[annotator] * len(pairs))
+
+
+def graded(seed, n_answers=4000):
+    """Triplets about positions on a plane: the nearer row is named more often, but not always."""
+    random = np.random.RandomState(seed)
+    y = classes(seed, 3, 45)
+    z = np.array([[0, 0], [3, 0], [0, 3]])[y] + random.normal(size=(45, 2))
+    rows = np.stack([random.permutation(45)[:3] for _ in range(n_answers)])
+    near = np.linalg.norm(z[rows[:, :1]] - z[rows[:, 1:]], axis=2)
+    is_second = random.rand(n_answers) > 1 / (1 + np.exp(near[:, 0] - near[:, 1]))
+    return y, Constraints(45, triplets=np.column_stack([rows, is_second]))
+
+
+@pytest.mark.parametrize("X", [None, np.eye(N_ROWS)], ids=["no features", "useless features"])
+def test_pairs_suffice(X):
+    y = classes(0)
+    answers = Constraints.from_labels(y, n_pairs=5 * N_ROWS, error=0.1, random_state=0)
+    model = GuidedClustering(3, random_state=0).fit(X, constraints=answers)
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+    assert model.regime_ == "answers"
+    assert model.probabilities_.shape == (N_ROWS, 3)
+    assert 0.05 < model.error_rate_ < 0.2
+    assert "Decided by answers" in model.summary()
+
+
+@pytest.mark.parametrize("kind", ["n_triplets", "n_odd_one_out"])
+def test_answers_about_three_rows_suffice(kind):
+    y = classes(1)
+    answers = Constraints.from_labels(y, **{kind: 12 * N_ROWS}, error=0.1, random_state=1)
+    model = GuidedClustering(3, random_state=0).fit(constraints=answers)
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+
+
+def test_all_groups_are_filled_where_fewer_would_predict_more():
+    """Rows of four groups in two pairs; people mostly put rows of a pair of groups together."""
+    y = classes(5, 4, 40)
+    random = np.random.RandomState(5)
+    pairs = np.stack([random.permutation(40)[:2] for _ in range(1500)])
+    is_equal = y[pairs[:, 0]] == y[pairs[:, 1]]
+    is_like = y[pairs[:, 0]] // 2 == y[pairs[:, 1]] // 2
+    p_same = np.select([is_equal, is_like], [0.98, 0.75], 0.02)
+    said = random.rand(len(pairs)) < p_same
+    answers = Constraints(40, pairs=np.column_stack([pairs, said]))
+    model = GuidedClustering(4, random_state=0).fit(constraints=answers)
+    assert len(np.unique(model.labels_)) == 4
+    assert adjusted_rand_score(y // 2, model.labels_) > 0.4
+    assert adjusted_rand_score(y, model.labels_) > 0.6
+
+
+def test_the_number_of_groups_follows_from_answers_alone():
+    y = classes(2, 4)
+    answers = Constraints.from_labels(y, n_pairs=8 * N_ROWS, random_state=2)
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_graded_answers_are_read_in_a_space():
+    y, answers = graded(0)
+    model = GuidedClustering(3, random_state=0).fit(np.eye(45), constraints=answers)
+    assert model.regime_ == "answers"
+    assert adjusted_rand_score(y, model.labels_) > 0.5
+    # An answer is wrong if the groups imply another one, even if it is "graded".
+    a, *others = model.labels_[answers.triplets.T]
+    is_like = np.stack(others) == a
+    is_determined = is_like[0] != is_like[1]
+    share = (is_like[1] != (answers.triplet_answers == 1))[is_determined].mean()
+    assert model.error_rate_ == pytest.approx(share, abs=0.05)
+    assert model.confusion_.error_rates_ == pytest.approx([model.error_rate_])
+
+
+def test_the_error_rate_of_several_people_with_graded_answers_is_the_mean_of_theirs():
+    _, answers = graded(0, 1000)
+    table = np.column_stack([answers.triplets, answers.triplet_answers])
+    named = Constraints(45, triplets=table, triplet_annotators=["ann", "ben"] * 500)
+    model = GuidedClustering(3, random_state=0).fit(constraints=named)
+    assert model.error_rate_ == pytest.approx(model.confusion_.error_rates_.mean())
+    low, high = model.error_interval_
+    assert low <= model.error_rate_ <= high
+    assert f"Error rate of the answers: {model.error_rate_:.1%}" in model.summary()
+
+
+@pytest.fixture(scope="module")
+def of_identities():
+    """A model of many small groups, from answers alone."""
+    return GuidedClustering(random_state=0).fit(constraints=identities(0)[1])
+
+
+@pytest.fixture(scope="module")
+def of_pairs():
+    """A model of three groups, from answers about pairs alone."""
+    answers = Constraints.from_labels(classes(0), n_pairs=300, random_state=0)
+    return GuidedClustering(3, random_state=0).fit(constraints=answers)
+
+
+@pytest.mark.parametrize("have_features", [False, True], ids=["no features", "useless features"])
+def test_many_small_groups_are_found(of_identities, have_features):
+    if have_features:
+        y, answers = identities(0, 120, repeats=2)
+        model = GuidedClustering(random_state=0).fit(np.eye(120), constraints=answers)
+    else:
+        (y, answers), model = identities(0), of_identities
+    assert model.regime_ == "identities"
+    assert adjusted_rand_score(y, model.labels_) > 0.7
+    assert model.n_clusters_ == len(np.unique(model.labels_))
+    assert np.isfinite(model.answer_posterior_.pairs).all()
+
+
+def test_wrong_answers_about_identities_are_doubted():
+    y, answers = identities(1, repeats=3, error=0.05)
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    is_wrong = answers.is_must_link != (y[answers.pairs[:, 0]] == y[answers.pairs[:, 1]])
+    doubted = model.answer_posterior_.pairs > 0.5
+    assert doubted[is_wrong].mean() > 0.9
+    assert doubted[~is_wrong].mean() < 0.02
+
+
+@pytest.mark.parametrize("case", ["features", "answers", "graded", "identities"])
+def test_the_tree_holds_the_groups(case, of_pairs, of_identities):
+    y = classes(0)
+    X = np.random.RandomState(0).normal(size=(N_ROWS, 2)) + 6 * np.eye(3)[y][:, :2]
+    model = {
+        "features": lambda: GuidedClustering(3, random_state=0).fit(X),
+        "answers": lambda: of_pairs,
+        "graded": lambda: GuidedClustering(3, random_state=0).fit(constraints=graded(0)[1]),
+        "identities": lambda: of_identities,
+    }[case]()
+    n = len(model.labels_)
+    assert model.tree_.shape == (n - 1, 4)
+    assert is_valid_linkage(model.tree_)
+    cut = fcluster(model.tree_, model.n_clusters_, "maxclust")
+    assert adjusted_rand_score(cut, model.labels_) == 1
+    assert len(np.unique(fcluster(model.tree_, 2, "maxclust"))) == 2
+
+
+def test_the_number_is_uncertain_if_answers_do_not_determine_it():
+    y = classes(3)
+    X = np.random.RandomState(3).normal(size=(N_ROWS, 2)) + 8 * np.eye(3)[y][:, :2]
+    few = Constraints.from_labels(y, n_pairs=12, random_state=0)
+    many = Constraints.from_labels(y, n_pairs=400, random_state=0)
+    unsure, sure = (GuidedClustering(random_state=0).fit(X, constraints=c) for c in (few, many))
+    assert max(unsure.n_clusters_probabilities_.values()) < 0.5
+    assert max(sure.n_clusters_probabilities_, key=sure.n_clusters_probabilities_.get) == 3
+    assert sum(sure.n_clusters_probabilities_.values()) == pytest.approx(1)
+    assert GuidedClustering(3).fit(X, constraints=few).n_clusters_probabilities_ == {}
+
+
+def test_new_rows_need_features(of_pairs):
+    with pytest.raises(InvalidArgumentError, match="without X"):
+        of_pairs.predict(np.eye(N_ROWS))
+    found = str(of_pairs.explain(0, 1))
+    assert "Together" in found or "apart" in found.lower()
+
+
+def test_fit_without_features_and_answers_is_refused():
+    with pytest.raises(InvalidArgumentError, match="both are None"):
+        GuidedClustering().fit()
+
+
+def test_no_features_and_no_informative_answers_are_refused():
+    answers = Constraints(5, pairs=[(0, 1, "dont_know"), (2, 3, "dont_know")])
+    with pytest.raises(InvalidArgumentError, match="there is no answer"):
+        GuidedClustering(2).fit(constraints=answers)
+
+
+def test_the_order_of_rows_does_not_matter():
+    y, answers = identities(4, repeats=3)
+    order = np.random.RandomState(0).permutation(len(y))
+    place = np.argsort(order)
+    moved = Constraints(len(y), pairs=np.column_stack([place[answers.pairs], answers.pair_answers]))
+    one = GuidedClustering(random_state=0).fit(constraints=answers).labels_
+    other = GuidedClustering(random_state=0).fit(constraints=moved).labels_
+    assert adjusted_rand_score(one, other[place]) > 0.98
+
+
+def test_a_regime_survives_pickling(of_pairs):
+    again = pickle.loads(pickle.dumps(of_pairs))
+    assert again.regime_ == of_pairs.regime_
+    assert again.regime_.reason == of_pairs.regime_.reason
+    assert np.array_equal(again.tree_, of_pairs.tree_)
+
+
+def test_answers_that_are_all_same_are_all_followed():
+    joined = [(i, j) for i in range(0, 60, 4) for j in range(i + 1, 60, 7)]
+    answers = Constraints.from_pairs(must_link=joined, n_samples=60)
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    links = coo_array((np.ones(len(joined)), tuple(np.transpose(joined))), (60, 60))
+    assert model.n_clusters_ == connected_components(links)[0] == 9
+    assert model.n_violated_ == 0
+    assert "all answers are 'same'" in model.regime_.reason
+
+
+BAD = {
+    "one annotator contradicts everybody": lambda y: (
+        by("ann", Constraints.from_labels(y, 300, random_state=0))
+        + by("eve", Constraints.from_labels(y, 300, error=1.0, random_state=1))
+    ),
+    "only annotators who contradict everybody": lambda y: by(
+        "eve", Constraints.from_labels(y, 300, error=1.0, random_state=1)
+    ),
+    "all the same": lambda y: Constraints(
+        N_ROWS, pairs=[(i, i + 1, "same") for i in range(N_ROWS - 1)]
+    ),
+    "all different": lambda y: Constraints(
+        N_ROWS, pairs=[(i, i + 1, "different") for i in range(N_ROWS - 1)]
+    ),
+    "one answer": lambda y: Constraints(N_ROWS, pairs=[(0, 1, "same")]),
+    "all about ten rows": lambda y: Constraints(
+        N_ROWS,
+        pairs=np.random.RandomState(0).randint(0, 2, (20_000, 1))
+        + np.column_stack([np.full(20_000, k) for k in (0, 4, 0)]),
+    ),
+}
+
+
+@pytest.mark.parametrize("n_clusters", [None, 3])
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_unusual_answers_give_groups(name, n_clusters):
+    answers = BAD[name](classes(0))
+    model = GuidedClustering(n_clusters, random_state=0).fit(constraints=answers)
+    assert model.labels_.shape == (N_ROWS,)
+    assert np.allclose(np.asarray(model.probabilities_.sum(axis=1)).ravel(), 1)
+    assert model.tree_.shape == (N_ROWS - 1, 4)
+    assert model.summary()
+
+
+def test_small_groups_of_a_given_number_are_as_good_as_without_the_number(of_identities):
+    y, answers = identities(0)
+    n_groups = len(np.unique(y))
+    model = GuidedClustering(n_groups, random_state=0).fit(constraints=answers)
+    assert (model.regime_, model.n_clusters_) == ("identities", n_groups)
+    of_open = adjusted_rand_score(y, of_identities.labels_)
+    assert adjusted_rand_score(y, model.labels_) > of_open - 0.05
+
+
+def test_rows_that_stay_alone_for_want_of_answers_are_named():
+    few = Constraints.from_pairs(cannot_link=[(0, 1), (2, 3)], n_samples=12)
+    with pytest.warns(NoGroupsWarning, match="answers too few to group"):
+        model = GuidedClustering(random_state=0).fit(constraints=few)
+    assert model.n_clusters_ == 12
+    every = [(i, j) for i in range(12) for j in range(i)]
+    all_different = Constraints.from_pairs(cannot_link=every, n_samples=12)
+    assert GuidedClustering(random_state=0).fit(constraints=all_different).n_clusters_ == 12
+
+
+def test_an_answer_that_no_other_contradicts_is_not_doubted():
+    """Questions about 300 rows, a tenth of the answers wrong; most pairs differ."""
+    y, answers = identities(5, n_rows=300, error=0.1)
+    model = GuidedClustering(random_state=0).fit(constraints=answers)
+    said, (i, j) = answers.pair_answers, answers.pairs.T
+    doubt, labels = model.answer_posterior_.pairs, model.labels_
+    between = {
+        tuple(sorted(pair)) for pair in np.column_stack([labels[i], labels[j]])[said == 0].tolist()
+    }
+    for at in np.flatnonzero((said == 1) & (doubt > 0.5)):
+        assert tuple(sorted((labels[i[at]], labels[j[at]]))) in between
+    wrong = (said == 1) != (y[i] == y[j])
+    assert wrong[doubt > 0.5].mean() > 0.5
+
+
+def test_features_of_noise_do_not_hide_many_small_groups():
+    y, answers = identities(0, 120, repeats=2)
+    X = np.random.RandomState(0).normal(size=(120, 5))
+    model = GuidedClustering(random_state=0).fit(X, constraints=answers)
+    assert model.regime_ in ("answers", "identities")
+    assert 0.5 * len(np.unique(y)) < model.n_clusters_ < 1.5 * len(np.unique(y))
+    assert adjusted_rand_score(y, model.labels_) > 0.4

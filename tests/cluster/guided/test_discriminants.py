@@ -1,0 +1,43 @@
+"""Neighbors by the discriminants of groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clew.cluster.guided._smoothers import discriminant_neighbors, discriminants
+
+Y = np.repeat([0, 1, 2], 30)
+
+
+#: Groups differ along the first feature, whose variance is a hundredth of the second's.
+NOISE = np.random.RandomState(0).normal(size=(90, 2))
+X = np.column_stack([Y + 0.2 * NOISE[:, 0], 10 * NOISE[:, 1]])
+
+
+def test_directions_in_which_groups_differ_count_most():
+    scale = discriminants(X, Y).std(axis=0)
+    assert scale.max() > 5 * scale.min()
+    shares = discriminant_neighbors(X, Y).smooth(np.eye(3)[Y])
+    assert (shares.argmax(axis=1) == Y).mean() > 0.95
+
+
+def test_units_of_features_hardly_matter():
+    one, two = (discriminant_neighbors(of, Y).smooth(np.eye(3)[Y]) for of in (X, 7.0 * X + 3))
+    np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_names_of_groups_do_not_matter():
+    one, two = discriminants(X, Y), discriminants(X, np.array([7, 0, 3])[Y])
+    np.testing.assert_allclose(np.abs(one), np.abs(two), atol=1e-9)
+
+
+@pytest.mark.parametrize("labels", [np.zeros(90, int), np.arange(90)], ids=["one", "each its own"])
+def test_no_groups_and_a_group_for_each_row(labels):
+    shares = discriminant_neighbors(X, labels).smooth(np.eye(3)[Y])
+    assert np.isfinite(shares).all()
+
+
+def test_equal_rows():
+    shares = discriminant_neighbors(np.ones((12, 2)), np.arange(12) % 2).smooth(np.eye(12))
+    assert np.isfinite(shares).all()
